@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../queue/postgres.ts';
+import { describeMachine, writeResults } from '../results.ts';
+import type { ApiLoadResult, ApiMode } from './load.ts';
+import { type ApiReport, type ApiRound, renderApiReport } from './report.ts';
+import { type ApiSubject, PLAYED_ON, playApi, startSubjects } from './subjects.ts';
+
+/** Enough to keep both processors busy, and fewer than there are endpoints to play on. */
+const CONNECTIONS = 8;
+
+/** `node bench/main.ts api`: see bench/README.md. Prints a table, writes JSON. */
+export async function benchApi(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '4' },
+      endpoints: { type: 'string', default: '10000' },
+      'cpu-prof': { type: 'string' },
+    },
+  });
+  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+  const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
+  const postgres = await startPostgres(join(tempDir, 'shared'));
+  const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
+  const subjects: ApiSubject[] = [];
+  try {
+    const startedAt = new Date().toISOString();
+    for (const endpoints of [PLAYED_ON, Number(values.endpoints)])
+      subjects.push(...(await startSubjects(endpoints, { tempDir, postgres, nodeArgs })));
+    const report: ApiReport = {
+      startedAt,
+      machine: describeMachine(tempDir),
+      subjects: subjects.map(({ name, endpoints }) => ({ name, endpoints, rounds: [] })),
+    };
+    for (let round = 0; round < rounds; round++) {
+      const played = await playRound(subjects, seconds);
+      for (const [i, one] of report.subjects.entries()) one.rounds.push(played[i]!);
+    }
+    process.stdout.write(renderApiReport(report));
+    await writeResults('api', report);
+  } finally {
+    for (const subject of subjects) await subject.stop();
+    await postgres.stop();
+    await rm(tempDir, { recursive: true, force: true });
+  }
+}
+
+/** Every mode on all subjects before the next: what else the machine does meanwhile meets them alike. */
+async function playRound(subjects: readonly ApiSubject[], seconds: number): Promise<ApiRound[]> {
+  const playAll = async (mode: ApiMode, connections: number) => {
+    const results: ApiLoadResult[] = [];
+    for (const subject of subjects) results.push(await playApi(subject, mode, { connections, seconds }));
+    return results;
+  };
+  const getAlone = await playAll('get', 1);
+  const get = await playAll('get', CONNECTIONS);
+  const patchAlone = await playAll('patch', 1);
+  const patch = await playAll('patch', CONNECTIONS);
+  const rounds: ApiRound[] = subjects.map((_, i) => ({
+    getAlone: getAlone[i]!,
+    get: get[i]!,
+    patchAlone: patchAlone[i]!,
+    patch: patch[i]!,
+  }));
+  for (const [i, subject] of subjects.entries()) {
+    if (subject.name === 'bare') continue;
+    rounds[i]!.release = await playApi(subject, 'release', { connections: CONNECTIONS, seconds });
+    rounds[i]!.list = await playApi(subject, 'list', { connections: 1, seconds });
+  }
+  return rounds;
+}

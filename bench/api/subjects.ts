@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createEndpoint, KEY, startPodyard } from '../queue/podyard.ts';
+import { type PostgresServer, query } from '../queue/postgres.ts';
+import { startProgram } from '../queue/program.ts';
+import type { ApiLoadResult, ApiMode } from './load.ts';
+
+/** A server with endpoints in its table, and the ids of those that are played on. */
+export interface ApiSubject {
+  name: 'bare' | 'podyard';
+  endpoints: number;
+  pid: number;
+  storePid: number;
+  url: string;
+  ids: string[];
+  stop(): Promise<void>;
+}
+
+/** So many are played on, however many there are: what changes is the table alone. */
+export const PLAYED_ON = 10;
+
+const BARE = fileURLToPath(new URL('./bare.ts', import.meta.url));
+const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url));
+
+/** Podyard and the bare routes on one database with so many endpoints, all of one user. */
+export async function startSubjects(
+  endpoints: number,
+  ground: { tempDir: string; postgres: PostgresServer; nodeArgs: string[] },
+): Promise<ApiSubject[]> {
+  const databaseUrl = await ground.postgres.createDatabase(`api${endpoints}`);
+  const dataDir = join(ground.tempDir, `api${endpoints}`);
+  const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: ground.nodeArgs });
+  const ids: string[] = [];
+  while (ids.length < PLAYED_ON) ids.push(await createEndpoint(podyard));
+  await addEndpoints(databaseUrl, ids[0]!, endpoints - PLAYED_ON);
+  const bare = await startProgram({
+    command: process.execPath,
+    args: ['--max-semi-space-size=16', BARE, '--database-url', databaseUrl],
+    ready: /ready at (http:\S+)/,
+  });
+  const shared = { endpoints, ids, storePid: ground.postgres.pid };
+  return [
+    { ...shared, name: 'bare', pid: bare.pid, url: bare.readyAt, stop: () => bare.stop() },
+    { ...shared, name: 'podyard', pid: podyard.pid, url: podyard.clientUrl, stop: () => podyard.stop() },
+  ];
+}
+
+/** Copies of an endpoint, with their first releases, by SQL. */
+async function addEndpoints(databaseUrl: string, id: string, count: number): Promise<void> {
+  await query(
+    databaseUrl,
+    `with added as (
+       insert into endpoints
+       select (jsonb_populate_record(e, jsonb_build_object('id', 'filler' || n, 'name', 'filler ' || n))).*
+       from endpoints e, generate_series(1, $1::integer) n
+       where e.id = $2
+       returning id)
+     insert into releases (id, endpoint_id, version, spec, diff) select 'release' || id, id, 1, '{}', '[]' from added`,
+    [count, id],
+  );
+  await query(databaseUrl, 'vacuum analyze endpoints, releases');
+}
+
+/** Plays one mode on the subject, from a process of its own. */
+export async function playApi(
+  subject: ApiSubject,
+  mode: ApiMode,
+  options: { connections: number; seconds: number },
+): Promise<ApiLoadResult> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      LOAD,
+      ...['--mode', mode, '--url', subject.url, '--key', KEY, '--ids', subject.ids.join()],
+      ...['--connections', String(options.connections), '--seconds', String(options.seconds)],
+      ...['--server', String(subject.pid), '--store', String(subject.storePid)],
+    ],
+    { timeout: (options.seconds + 60) * 1000, killSignal: 'SIGKILL' },
+  );
+  const result = JSON.parse(stdout) as ApiLoadResult;
+  if (result.errors > 0)
+    process.stderr.write(`${subject.name}, ${mode}: ${result.errors} failed requests; ${result.firstError}\n`);
+  return result;
+}

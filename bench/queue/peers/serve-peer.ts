@@ -1,0 +1,27 @@
+import { parseArgs } from 'node:util';
+import { Front, type FrontQueue } from './front.ts';
+
+/** What each peer program is started with. */
+export interface PeerFlags {
+  /** Of PostgreSQL, or of a Redis socket. */
+  store: string;
+  /** Waiting calls share statements where the peer's interface has a batch form. */
+  batched: boolean;
+}
+
+/** Runs one peer behind the front: `node <peer>.ts --port 0 --key K --store URL [--batched]`. Says where once it is ready. */
+export async function servePeer(open: (flags: PeerFlags) => Promise<FrontQueue>): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      key: { type: 'string', default: 'bench' },
+      store: { type: 'string' },
+      batched: { type: 'boolean', default: false },
+    },
+  });
+  if (!values.store) throw new Error('--store is missing');
+  const queue = await open({ store: values.store, batched: values.batched });
+  const port = await new Front(queue, values.key).listen(Number(values.port));
+  process.stdout.write(`The peer is ready at http://127.0.0.1:${port}\n`);
+  process.on('SIGTERM', () => process.exit(0));
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+/** A program under test that has said it is ready. */
+export interface Program {
+  pid: number;
+  /** The first capture of the ready line. */
+  readyAt: string;
+  /** From the start of the process to its ready line. */
+  readyMs: number;
+  stop(): Promise<void>;
+}
+
+const START_MS = 60_000;
+
+/** Starts a program and waits for the line of its stdout that matches `ready`. Rejects with its output when it does not come. */
+export async function startProgram(options: {
+  command: string;
+  args: string[];
+  env?: NodeJS.ProcessEnv;
+  ready: RegExp;
+}): Promise<Program> {
+  const startedAt = performance.now();
+  const child = spawn(options.command, options.args, {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const match = await waitForLine(child, options.ready);
+  const readyMs = performance.now() - startedAt;
+  return {
+    pid: child.pid!,
+    readyAt: match[1]!,
+    readyMs,
+    stop: () => stop(child),
+  };
+}
+
+function waitForLine(child: ChildProcess, ready: RegExp): Promise<RegExpMatchArray> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`${child.spawnargs.join(' ')} ${why}:\n${output}`));
+    const timer = setTimeout(() => {
+      fail(`was not ready after ${START_MS / 1000} s`);
+      child.kill('SIGKILL');
+    }, START_MS);
+    child.once('error', (error) => fail(error.message));
+    child.once('exit', (code) => fail(`ended with ${code}`));
+    const read = (piece: Buffer) => {
+      output = (output + piece).slice(-20_000);
+      const match = output.match(ready);
+      if (!match) return;
+      clearTimeout(timer);
+      resolve(match);
+    };
+    child.stdout!.on('data', read);
+    child.stderr!.on('data', read);
+  });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  child.kill('SIGTERM');
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,103 @@
+import type { Machine } from '../results.ts';
+import type { BacklogRun } from './backlog.ts';
+import type { Comparison } from './compare.ts';
+import type { LoadResult } from './load.ts';
+import type { RestResult } from './rest.ts';
+import { renderTable } from './table.ts';
+
+/** What a run of the benchmark found; parts that were not asked for are absent. Written as JSON. */
+export interface QueueReport {
+  startedAt: string;
+  machine: Machine;
+  systems?: Comparison[];
+  backlog?: BacklogRun[];
+  rest?: RestResult;
+}
+
+/** The middle one, so that a single bad round counts for nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export function renderReport(report: QueueReport): string {
+  const { cpus, node, fsyncMs } = report.machine;
+  return [
+    `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians of the rounds; 1 KiB payloads; the load runs on the same machine\n`,
+    ...(report.systems ? [renderSystems(report.systems)] : []),
+    ...(report.backlog ? [renderBacklog(report.backlog)] : []),
+    ...(report.rest ? [renderRest(report.rest)] : []),
+  ].join('\n');
+}
+
+function renderSystems(systems: readonly Comparison[]): string {
+  const header = ['100 jobs/s; then 128 submitters and 128 workers', ...systems.map((one) => one.system)];
+  const row = (title: string, digits: number, pick: (round: Comparison['rounds'][number]) => number | undefined) => [
+    title,
+    ...systems.map((one) => number(median(one.rounds.map((round) => pick(round) ?? Number.NaN)), digits)),
+  ];
+  return renderTable([
+    header,
+    row('submit to handed over, p50 ms', 2, (round) => round.paced.latenciesMs.handOver?.p50),
+    row('submit to handed over, p99 ms', 2, (round) => round.paced.latenciesMs.handOver?.p99),
+    row('runsync round trip, p50 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p50),
+    row('runsync round trip, p99 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p99),
+    row('jobs/s', 0, (round) => round.saturated.finishedPerSecond),
+    row('server CPU, us a job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
+    row('  of it in the kernel', 0, (round) => round.saturated.watched.server!.systemUsPerJob),
+    row('database CPU, us a job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
+    row('load CPU, us a request', 1, (round) => round.saturated.loadCpuUsPerRequest),
+    row('CPU used by others, %', 0, (round) => round.saturated.othersCpuShare * 100),
+    row('server memory, MB', 0, (round) => round.saturated.watched.server!.rssMb),
+    row('failed requests, lost or doubled jobs', 0, (round) => countFaults(Object.values(round))),
+  ]);
+}
+
+function renderBacklog([empty, full]: readonly BacklogRun[]): string {
+  if (!empty || !full) return '';
+  const row = (title: string, digits: number, pick: (round: BacklogRun['rounds'][number]) => number) => {
+    const [without, with_] = [empty, full].map((run) => median(run.rounds.map(pick)));
+    return [title, number(without!, digits), number(with_!, digits), `${number((with_! / without! - 1) * 100, 1)} %`];
+  };
+  const plain = (title: string, pick: (run: BacklogRun) => number) => [
+    title,
+    number(pick(empty), 0),
+    number(pick(full), 0),
+    '',
+  ];
+  return renderTable([
+    ['backlog', 'empty', `${full.jobs} queued`, 'change'],
+    row('submits/s, only submits', 0, (round) => round.submit.submittedPerSecond),
+    row('takes/s, only takes and results', 0, (round) => round.drain.finishedPerSecond),
+    row('jobs/s, submits, takes and results', 0, (round) => round.saturated.finishedPerSecond),
+    row('server CPU, us a job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
+    row('database CPU, us a job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
+    row('CPU used by others, %', 0, (round) => round.saturated.othersCpuShare * 100),
+    plain('server memory after start, MB', (run) => run.rssMb.started),
+    plain('server memory after all rounds, MB', (run) => run.rssMb.worked),
+    plain('ready after, ms', (run) => run.readyMs),
+    plain('failed requests, doubled jobs', (run) => countFaults(run.rounds.flatMap((round) => Object.values(round)))),
+  ]);
+}
+
+function renderRest(rest: RestResult): string {
+  return renderTable([
+    ['at rest', ''],
+    ['idle server CPU, % of a core', number(rest.idleServerPercent, 2)],
+    ['idle PostgreSQL CPU, % of a core', number(rest.idlePostgresPercent, 2)],
+    ['idle server memory, MB', number(rest.idleRssMb, 0)],
+    ['node src/main.ts to ready, ms', number(median(rest.nodeReadyMs), 0)],
+    ['npm start to ready, ms', number(median(rest.npmReadyMs), 0)],
+  ]);
+}
+
+/** Accepted jobs that are not finished count only where the load finishes all it submits from an empty queue. */
+function countFaults(results: readonly LoadResult[]): number {
+  return results.reduce((sum, result) => sum + result.errors + result.takenTwice + (result.lost ?? 0), 0);
+}
+
+/** With so many digits; a dash where nothing was measured. */
+export function number(value: number, digits: number): string {
+  return Number.isNaN(value) ? '-' : value.toFixed(digits);
+}

@@ -1,0 +1,25 @@
+/** `npm run check`: what must hold before a commit, each part by name with its time; all parts run, whatever fails. */
+import { spawnSync } from 'node:child_process';
+
+const PARTS: [name: string, command: string, ...args: string[]][] = [
+  ['format and lint', 'biome', 'check', '--error-on-warnings'],
+  ['types', 'tsc', '--project', '.'],
+  ['floors', 'depcruise', 'src'],
+  ['dead code', 'knip'],
+  ['package-lock.json is complete', 'node', 'scripts/complete-lock.ts', '--check'],
+  ['api/openapi.json is fresh', 'node', 'scripts/write-openapi.ts', '--check'],
+  ['fast tests', 'vitest', 'run', '--project', 'fast', '--reporter', 'dot'],
+];
+
+const failed = PARTS.filter(([name, command, ...args]) => {
+  const startedAt = performance.now();
+  const run = spawnSync(command, args, { encoding: 'utf8', env: { ...process.env, FORCE_COLOR: '0' } });
+  const isFine = run.status === 0;
+  console.log(`${isFine ? 'ok  ' : 'FAIL'} ${name} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  if (!isFine) console.log(`${run.stdout ?? ''}${run.stderr ?? ''}${run.error?.message ?? ''}`);
+  return !isFine;
+});
+if (failed.length > 0) {
+  console.log(`\n${failed.length} of ${PARTS.length} failed: ${failed.map(([name]) => name).join(', ')}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Makes what the tests need of the machine: a container engine, a private registry, a browser and Python. On Debian and
+# Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that need it are
+# skipped and say so. With CI=true a missing part is a failure.
+set -eu
+cd "$(dirname "$0")/.."
+
+DOCKERD_LOG=${TMPDIR:-/tmp}/podyard-dockerd.log
+WAIT_SECONDS=60
+missing=''
+
+say() { printf 'setup: %s\n' "$*"; }
+
+may_install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1
+}
+
+# $1: program, $2: Debian's package of it
+need_program() {
+  command -v "$1" >/dev/null 2>&1 && return 0
+  if may_install; then
+    say "installing $2"
+    [ -n "${is_updated:-}" ] || apt-get update -qq || true
+    is_updated=yes
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null && return 0
+  fi
+  missing="$missing $1"
+  say "missing: $1 (on Debian and Ubuntu: apt-get install $2)"
+}
+
+engine_answers() {
+  node scripts/engine-answers.ts
+}
+
+start_engine() {
+  if [ -d /run/systemd/system ] && systemctl start docker >/dev/null 2>&1; then return 0; fi
+  # Without systemd nobody may have mounted the control groups.
+  [ -e /sys/fs/cgroup/cgroup.controllers ] || [ -d /sys/fs/cgroup/memory ] || mount -t cgroup2 none /sys/fs/cgroup || true
+  say "starting dockerd, which logs to $DOCKERD_LOG"
+  setsid dockerd >>"$DOCKERD_LOG" 2>&1 </dev/null &
+}
+
+need_engine() {
+  engine_answers && return 0
+  if may_install; then
+    # dockerd wants the firewall's program, and the engine's package only recommends some of what it runs on.
+    need_program dockerd docker.io
+    need_program iptables iptables
+    if command -v dockerd >/dev/null 2>&1; then
+      start_engine
+      waited=0
+      while [ "$waited" -lt "$WAIT_SECONDS" ]; do
+        engine_answers && return 0
+        sleep 1
+        waited=$((waited + 1))
+      done
+      say "dockerd did not answer within $WAIT_SECONDS s; $DOCKERD_LOG tells why"
+    fi
+  fi
+  missing="$missing container-engine"
+  say "missing: a container engine that answers this user (Docker or Podman); tests with containers are skipped"
+}
+
+need_program python3 python3
+need_program docker-registry docker-registry
+need_program chromium chromium
+need_engine
+
+if [ -n "$missing" ] && [ "${CI:-}" = true ]; then
+  say "in CI nothing may be missing:$missing" >&2
+  exit 1
+fi

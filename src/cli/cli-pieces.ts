@@ -1,0 +1,20 @@
+import type { Flags } from '../config.ts';
+import type { Context } from '../domain/context.ts';
+
+/** Where a command's words go. */
+export interface CliOutput {
+  /** A result, for stdout. */
+  print(text: string): void;
+  /** Anything else, for stderr. */
+  note(text: string): void;
+}
+
+/** What the commands act on. Given from outside, so that showing the help loads nothing of it. */
+export interface CliPieces extends CliOutput {
+  /** Runs the server until it is told to stop. */
+  serve(flags: Flags): Promise<void>;
+  /** Runs the demonstration; with `exit` it ends by itself. */
+  demo(flags: Flags & { exit?: boolean }): Promise<void>;
+  /** Opens the database that the flags name, brings it up to date, and closes it after `work`. */
+  withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { type Flags, readConfig } from '../config.ts';
+import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
+import { findKeyBySecretHash } from '../domain/access/key-store.ts';
+import { hashSecret } from '../domain/access/secret-hash.ts';
+import type { CliPieces } from './cli-pieces.ts';
+import { buildCli, runCli } from './program.ts';
+
+let database: TestDatabase;
+let printed: string[];
+let noted: string[];
+let served: Flags[];
+let opened: Flags[];
+let pieces: CliPieces;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await ensureFirstUser({ pool: database.pool, bus: { publish: () => {} } }, 'first-key');
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  printed = [];
+  noted = [];
+  served = [];
+  opened = [];
+  pieces = {
+    serve: async (flags) => {
+      readConfig(flags, {});
+      served.push(flags);
+    },
+    demo: async () => {},
+    withDatabase: (flags, work) => {
+      opened.push(flags);
+      return work({ pool: database.pool, bus: { publish: () => {} } });
+    },
+    print: (text) => printed.push(text),
+    note: (text) => noted.push(text),
+  };
+});
+
+const run = (...args: string[]) => runCli(pieces, args);
+const keyOf = (secret: string) => findKeyBySecretHash(database.pool, hashSecret(secret));
+
+describe('serve', () => {
+  test('is what happens without a command, and takes its options either way', async () => {
+    expect(await run()).toBe(0);
+    expect(await run('--port', '9', '--stop-workers')).toBe(0);
+    expect(await run('serve', '--port', '9', '--database-url', 'postgres://x')).toBe(0);
+    expect(served).toEqual([{}, { port: '9', stopWorkers: true }, { port: '9', databaseUrl: 'postgres://x' }]);
+  });
+
+  test('a value that is not allowed is one sentence and status 1', async () => {
+    expect(await run('--port', 'eighty')).toBe(1);
+    expect(noted).toEqual(["podyard: --port is 'eighty', but must be a whole number from 0 to 65535"]);
+  });
+
+  test('every option of the help is one that the configuration reads', async () => {
+    const serve = buildCli(pieces).commands.find((command) => command.name() === 'serve')!;
+    const names = serve.options.map((option) => option.attributeName());
+    expect(names.toSorted()).toEqual([
+      'catalog',
+      'dataDir',
+      'databaseUrl',
+      'host',
+      'logLevel',
+      'port',
+      'publicUrl',
+      'rateLimit',
+      'roles',
+      'runtime',
+      'simulateGpus',
+      'stopWorkers',
+    ]);
+  });
+});
+
+test('help and version are printed with status 0', async () => {
+  expect(await run('--help')).toBe(0);
+  expect(printed.join()).toContain('keys');
+  expect(await run('keys', 'create', '--help')).toBe(0);
+  expect(await run('--version')).toBe(0);
+  expect(printed.at(-1)).toMatch(/^\d+\.\d+\.\d+/);
+  expect(noted).toEqual([]);
+});
+
+test.each([
+  [['--nonsense']],
+  [['kyes']],
+  [['keys', 'nonsense']],
+  [['keys', 'revoke']],
+  [['keys', 'create', '--expires', 'x']],
+])('a command line that is not understood (%j) is a sentence and status 2', async (args) => {
+  expect(await run(...args)).toBe(2);
+  expect(noted.join('\n')).not.toBe('');
+  expect(served).toEqual([]);
+});
+
+test('a key that is made is printed alone, and works with the scopes that were asked for', async () => {
+  const args = ['--scope', 'read-only', 'invoke', '--name', 'ci', '--expires', '2099-01-01T00:00:00Z'];
+  expect(await run('keys', 'create', '--data-dir', '/d', ...args)).toBe(0);
+  expect(opened[0]).toMatchObject({ dataDir: '/d' });
+  expect(printed).toEqual([expect.stringMatching(/^pyk_[\w-]+$/)]);
+  const key = await keyOf(printed[0]!);
+  expect(key).toMatchObject({
+    name: 'ci',
+    scopes: [{ kind: 'read-only' }, { kind: 'invoke' }],
+    expiresAt: new Date('2099-01-01T00:00:00Z'),
+  });
+  printed.length = 0;
+  await run('keys', 'list');
+  expect(printed[0]).toMatch(new RegExp(`^${key!.id} +ci +.* +2099-01-01T00:00:00.000Z +read-only invoke$`, 'm'));
+});
+
+test('a revoked key is refused and no longer listed', async () => {
+  await run('keys', 'create');
+  const key = (await keyOf(printed[0]!))!;
+  expect(await run('keys', 'revoke', key.id)).toBe(0);
+  expect(await keyOf(printed[0]!)).toBeUndefined();
+  expect(await run('keys', 'revoke', key.id)).toBe(1);
+  expect(noted.at(-1)).toBe('podyard: API key not found');
+});
+
+test('users are made and listed, and get keys by their name', async () => {
+  expect(await run('users', 'create', 'ann', '--email', 'ann@example.test')).toBe(0);
+  const [id] = printed;
+  await run('users', 'list');
+  expect(printed.at(-1)).toMatch(new RegExp(`^${id} +ann +.* +ann@example.test$`, 'm'));
+  expect(await run('keys', 'create', '--user', 'ann')).toBe(0);
+  expect(await keyOf(printed.at(-1)!)).toMatchObject({ userId: id });
+});
+
+test('a user’s limit is set, shown and taken back', async () => {
+  await run('users', 'create', 'bea');
+  printed.length = 0;
+  for (const limit of [[], ['minute=5'], ['exempt'], [], ['minute=5,day=10'], ['default']]) {
+    expect(await run('users', 'limit', 'bea', ...limit)).toBe(0);
+  }
+  expect(printed).toEqual(['default', 'minute=5', 'exempt', 'exempt', 'minute=5,day=10', 'default']);
+});
+
+test.each([
+  [['users', 'limit', 'nobody', 'exempt'], "podyard: there is no user named 'nobody'"],
+  [['users', 'limit', 'admin', 'minute=0'], "podyard: the limit is 'minute=0', but must be like minute=60"],
+  [['users', 'create', 'admin'], "podyard: there is already a user named 'admin'"],
+  [['keys', 'create', '--user', 'nobody'], "podyard: there is no user named 'nobody'; `podyard users list` shows all"],
+  [['keys', 'create', '--scope', 'root'], "podyard: 'root' is not a scope"],
+])('a failure (%j) is one sentence and status 1', async (args, sentence) => {
+  expect(await run(...args)).toBe(1);
+  expect(noted).toHaveLength(1);
+  expect(noted[0]!.startsWith(sentence)).toBe(true);
+});

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Flags } from '../config.ts';
+import { messageOf } from '../core/errors.ts';
+import type { CliPieces } from './cli-pieces.ts';
+
+const ENVIRONMENT = `
+Every option can be set by a variable too: PODYARD_PORT, PODYARD_DATA_DIR and so on; an option wins over its variable.
+DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the key of the first user; without it one is made and shown once.`;
+
+export function buildCli(pieces: CliPieces): Command {
+  const program = new Command('podyard')
+    .description("A serverless compute cloud of one's own.")
+    .version(readVersion(), '--version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => pieces.print(text.trimEnd()),
+      writeErr: (text) => pieces.note(text.trimEnd()),
+    });
+  addServe(program, pieces);
+  addDemo(program, pieces);
+  addKeys(program, pieces);
+  addUsers(program, pieces);
+  return program;
+}
+
+/** Runs one command line. Answers the exit status: 0, 1 when it failed, 2 when it was not understood; each says why. */
+export async function runCli(pieces: CliPieces, args: readonly string[]): Promise<number> {
+  try {
+    await buildCli(pieces).parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written its text itself
+    pieces.note(`podyard: ${messageOf(error)}`);
+    return 1;
+  }
+}
+
+function addServe(program: Command, pieces: CliPieces): void {
+  addServerOptions(program.command('serve', { isDefault: true }))
+    .description('run the server (this is what happens without a command)')
+    .action((flags: Flags) => pieces.serve(flags));
+}
+
+function addDemo(program: Command, pieces: CliPieces): void {
+  addServerOptions(program.command('demo'))
+    .description(
+      'start a server, deploy an example endpoint, run jobs through it, change it while it works, and stay up',
+    )
+    .option('--exit', 'end after the demonstration instead of staying up')
+    .action((flags: Flags & { exit?: boolean }) => pieces.demo(flags));
+}
+
+function addServerOptions(command: Command): Command {
+  return addDatabaseOptions(command)
+    .option('--port <number>', 'port to listen on, 0 for any free one (default: 8080)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--public-url <url>', 'where clients reach the API, when it is not http://<host>:<port>')
+    .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
+    .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80:1')
+    .option('--rate-limit <quotas>', 'REST requests of a user, e.g. minute=60,hour=3000,day=50000, or off')
+    .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')
+    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+    .option('--stop-workers', 'stop the workers at the end instead of leaving them to the next start')
+    .option('--roles <roles>', 'what this process does: api,data,control (default: all)')
+    .addHelpText('after', ENVIRONMENT);
+}
+
+function addKeys(program: Command, pieces: CliPieces): void {
+  const keys = program.command('keys').description('make, list and revoke API keys, directly in the database');
+  addDatabaseOptions(keys.command('create'))
+    .description('make a key and print it; it is shown only now')
+    .option('--user <name>', 'whose key it is', 'admin')
+    .option('--name <text>', 'what to call it', 'command line')
+    .option(
+      '--scope <scopes...>',
+      'all, read-only, invoke, invoke/<endpoint id>, <area>:read|write or <area>/<id>:read|write',
+      ['all'],
+    )
+    .option('--expires <time>', 'when it ends, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
+    .action(async (options: Flags & { user: string; name: string; scope: string[]; expires?: Date }) => {
+      const { createKey } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => createKey(context, options, pieces));
+    });
+  addDatabaseOptions(keys.command('list'))
+    .description('list the keys of a user that are not revoked')
+    .option('--user <name>', 'whose keys', 'admin')
+    .action(async (options: Flags & { user: string }) => {
+      const { listUserKeys } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => listUserKeys(context, options, pieces));
+    });
+  addDatabaseOptions(keys.command('revoke'))
+    .description('revoke a key for good')
+    .argument('<id>', "the key's id, as listed")
+    .option('--user <name>', 'whose key it is', 'admin')
+    .action(async (id: string, options: Flags & { user: string }) => {
+      const { revokeKey } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => revokeKey(context, { ...options, id }, pieces));
+    });
+}
+
+function addUsers(program: Command, pieces: CliPieces): void {
+  const users = program.command('users').description('make, list and limit users, directly in the database');
+  addDatabaseOptions(users.command('create'))
+    .description('make a user; give them a key with `podyard keys create --user <name>`')
+    .argument('<name>', 'what to call the user')
+    .option('--email <address>', 'how to reach them')
+    .action(async (name: string, options: Flags & { email?: string }) => {
+      const { createOneUser } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => createOneUser(context, { ...options, name }, pieces));
+    });
+  addDatabaseOptions(users.command('limit'))
+    .description('set or show how many REST requests a user may make')
+    .argument('<name>', 'the user')
+    .argument('[limit]', 'e.g. minute=600,hour=30000; exempt; default; absent: show it')
+    .action(async (name: string, limit: string | undefined, options: Flags) => {
+      const { limitUser } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => limitUser(context, { name, limit }, pieces));
+    });
+  addDatabaseOptions(users.command('list'))
+    .description('list all users')
+    .action(async (options: Flags) => {
+      const { listAllUsers } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => listAllUsers(context, pieces));
+    });
+}
+
+function addDatabaseOptions(command: Command): Command {
+  return command
+    .option('--data-dir <path>', 'where the embedded database and everything else is kept (default: ./.podyard)')
+    .option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one');
+}
+
+function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be a time like 2030-01-31T12:00:00Z.');
+  return time;
+}
+
+function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { readConfig } from './config.ts';
+
+test('without flags and variables there is a default for everything', () => {
+  const config = readConfig({}, {});
+  expect(config).toMatchObject({ port: 8080, host: '127.0.0.1', dataDir: resolve('.podyard'), databaseUrl: null });
+  expect(config).toMatchObject({ runtime: 'auto', logLevel: 'info', adminKey: null, stopWorkersOnExit: false });
+  expect([...config.roles]).toEqual(['api', 'data', 'control']);
+  expect(config.limits).toMatchObject({ leaseMs: 40_000, takeHoldMs: 30_000, resultRetentionMs: 1_800_000 });
+});
+
+test('a flag wins over its variable, and an empty variable counts as none', () => {
+  expect(readConfig({ port: '1' }, { PODYARD_PORT: '2' }).port).toBe(1);
+  expect(readConfig({}, { PODYARD_PORT: '2' }).port).toBe(2);
+  expect(readConfig({}, { PODYARD_PORT: '' }).port).toBe(8080);
+});
+
+test('the database is named by its own variable before the general one', () => {
+  const env = { PODYARD_DATABASE_URL: 'postgresql://own', DATABASE_URL: 'postgresql://general' };
+  expect(readConfig({}, env).databaseUrl).toBe('postgresql://own');
+  expect(readConfig({}, { DATABASE_URL: env.DATABASE_URL }).databaseUrl).toBe('postgresql://general');
+});
+
+test('quotas replace the defaults where they are given, and can be off', () => {
+  expect(readConfig({}, {}).rateLimit).toEqual({ minute: 600, hour: 30_000, day: 500_000 });
+  expect(readConfig({ rateLimit: 'hour=5' }, {}).rateLimit).toEqual({ minute: 600, hour: 5, day: 500_000 });
+  expect(readConfig({}, { PODYARD_RATE_LIMIT: 'off' }).rateLimit).toBeNull();
+});
+
+test('simulated GPUs are pools with counts', () => {
+  const pools = readConfig({ simulateGpus: 'ADA_24:4,AMPERE_80' }, {}).simulateGpus;
+  expect([...pools!]).toEqual([
+    ['ADA_24', 4],
+    ['AMPERE_80', 1],
+  ]);
+});
+
+test('a master key is read from the environment, and a wrong one is refused without being shown', () => {
+  const key = Buffer.alloc(32, 7);
+  expect(readConfig({}, { PODYARD_MASTER_KEY: key.toString('base64') }).masterKey).toEqual(key);
+  expect(readConfig({}, {})).toMatchObject({ masterKey: null, catalogFile: null });
+  const refusal = 'PODYARD_MASTER_KEY does not hold a master key: it must be 32 bytes in base64 or hex';
+  expect(() => readConfig({}, { PODYARD_MASTER_KEY: 'hunter2' })).toThrow(new Error(refusal));
+});
+
+test('a catalogue is a file, by flag or variable', () => {
+  expect(readConfig({ catalog: 'mine.json' }, { PODYARD_CATALOG: 'other' }).catalogFile).toBe(resolve('mine.json'));
+});
+
+test.for([
+  [{ port: '70000' }, {}, "--port is '70000', but must be a whole number from 0 to 65535"],
+  [{ port: '1.5' }, {}, "--port is '1.5', but must be a whole number from 0 to 65535"],
+  [{ runtime: 'magic' }, {}, "--runtime is 'magic', but must be one of auto, docker, process, kubernetes, simulated"],
+  [{ roles: 'api,queen' }, {}, "--roles is 'queen', but must be one of api, data, control"],
+  [{ rateLimit: 'week=7' }, {}, "--rate-limit is 'week=7', but must be like minute=60,hour=3000,day=50000"],
+  [{ rateLimit: 'minute=0' }, {}, "--rate-limit is 'minute=0', but must be like minute=60,hour=3000,day=50000"],
+  [{ publicUrl: 'ftp://x' }, {}, "--public-url is 'ftp://x', but must be an http or https URL"],
+  [
+    { simulateGpus: 'ADA_24:many' },
+    {},
+    "--simulate-gpus ADA_24 is 'many', but must be a whole number from 0 to 100000",
+  ],
+  [{}, { PODYARD_LEASE_SECONDS: '-1' }, "PODYARD_LEASE_SECONDS is '-1', but must be a whole number from 0 to 604800"],
+] as const)(
+  '%j with %j is refused with a sentence that names the setting, its value and what is allowed',
+  ([flags, env, sentence]) => {
+    expect(() => readConfig(flags, env)).toThrow(sentence);
+  },
+);
+
+test('the README lists every variable that is read, and no other', async () => {
+  const variables = async (file: string) => {
+    const text = await readFile(new URL(file, import.meta.url), 'utf8');
+    return new Set(text.match(/PODYARD_[A-Z_]+/g));
+  };
+  expect(await variables('../README.md')).toEqual(await variables('config.ts'));
+});

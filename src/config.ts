@@ -1,0 +1,183 @@
+import { resolve } from 'node:path';
+import { parseMasterKey } from './core/master-key.ts';
+import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
+
+/** Everything an operator can set. This is the only file that reads the environment; a flag wins over its variable. */
+export interface Config {
+  port: number;
+  host: string;
+  dataDir: string;
+  /** Null: the embedded server in `dataDir`. */
+  databaseUrl: string | null;
+  /** Where clients reach the API; null: `http://host:port`, or what the request's own Host says on a wildcard address. */
+  publicUrl: string | null;
+  runtime: 'auto' | 'docker' | 'process' | 'kubernetes' | 'simulated';
+  /** Pool → number of GPUs that workers run without. Null: simulate only where no real GPU is found. */
+  simulateGpus: ReadonlyMap<string, number> | null;
+  logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** How many REST requests a user may make; null: as many as they like. Users may have quotas of their own. */
+  rateLimit: RateQuotas | null;
+  /** Encrypts what is secret in the database; null: the key in `dataDir`, made on the first start. Never logged. */
+  masterKey: Uint8Array | null;
+  /** A file that replaces or extends the catalogue; null: the built-in one. */
+  catalogFile: string | null;
+  /** The first user's key; null: one is made and shown once. Never logged. */
+  adminKey: string | null;
+  /** Allows webhooks to private, loopback and link-local addresses. */
+  allowPrivateWebhooks: boolean;
+  stopWorkersOnExit: boolean;
+  /** What this process does: any number may serve `api` and `data`; of those with `control` one leads. */
+  roles: ReadonlySet<Role>;
+  /** Port of the worker API; null: one that is chosen on the first start and kept. */
+  workerApiPort: number | null;
+  /** What of the environment processes that run as workers get: PATH, HOME, LANG, TMPDIR. */
+  hostEnv: Readonly<Record<string, string>>;
+  /** More files that map image names to commands, for the process runtime. */
+  imagesFiles: readonly string[];
+  limits: JobLimits;
+}
+
+export const ROLES = ['api', 'data', 'control'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface JobLimits {
+  runBodyBytes: number;
+  runsyncBodyBytes: number;
+  resultBytes: number;
+  resultRetentionMs: number;
+  syncResultRetentionMs: number;
+  logRetentionMs: number;
+  /** A worker that is silent for so long loses its jobs (data-plane.md, "Durability"). */
+  leaseMs: number;
+  /** How long a take is held open when there is no job. */
+  takeHoldMs: number;
+  /** How long a stopped worker may go on with what it runs. */
+  graceMs: number;
+}
+
+export interface Flags {
+  port?: string;
+  host?: string;
+  dataDir?: string;
+  databaseUrl?: string;
+  publicUrl?: string;
+  runtime?: string;
+  simulateGpus?: string;
+  rateLimit?: string;
+  catalog?: string;
+  logLevel?: string;
+  stopWorkers?: boolean;
+  roles?: string;
+}
+
+/** Ten times what the public interface allows: here a user waits for their own machine only. */
+const DEFAULT_QUOTAS: RateQuotas = { minute: 600, hour: 30_000, day: 500_000 };
+
+/** Reads flags and environment. Throws a sentence that names the setting, its value and what is allowed. */
+export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
+  const text = (flag: string | undefined, ...names: string[]): string | undefined =>
+    flag ?? names.map((name) => env[name]).find((value) => value !== undefined && value !== '');
+  const seconds = (name: string, fallback: number) => integer(name, env[name], 0, 7 * 86_400, fallback) * 1000;
+  return {
+    port: integer('--port', text(flags.port, 'PODYARD_PORT'), 0, 65_535, 8080),
+    host: text(flags.host, 'PODYARD_HOST') ?? '127.0.0.1',
+    dataDir: resolve(text(flags.dataDir, 'PODYARD_DATA_DIR') ?? '.podyard'),
+    databaseUrl: text(flags.databaseUrl, 'PODYARD_DATABASE_URL', 'DATABASE_URL') ?? null,
+    publicUrl: url('--public-url', text(flags.publicUrl, 'PODYARD_PUBLIC_URL')),
+    runtime: oneOf('--runtime', text(flags.runtime, 'PODYARD_RUNTIME') ?? 'auto', [
+      'auto',
+      'docker',
+      'process',
+      'kubernetes',
+      'simulated',
+    ]),
+    simulateGpus: gpus(text(flags.simulateGpus, 'PODYARD_SIMULATE_GPUS')),
+    logLevel: oneOf('--log-level', text(flags.logLevel, 'PODYARD_LOG_LEVEL') ?? 'info', [
+      'debug',
+      'info',
+      'warn',
+      'error',
+    ]),
+    rateLimit: rateLimit(text(flags.rateLimit, 'PODYARD_RATE_LIMIT')),
+    masterKey: env.PODYARD_MASTER_KEY ? parseMasterKey(env.PODYARD_MASTER_KEY, 'PODYARD_MASTER_KEY') : null,
+    catalogFile: file(text(flags.catalog, 'PODYARD_CATALOG')),
+    adminKey: env.PODYARD_ADMIN_KEY || null,
+    allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
+    stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
+    roles: new Set(
+      (text(flags.roles, 'PODYARD_ROLES') ?? ROLES.join(','))
+        .split(',')
+        .map((role) => oneOf('--roles', role.trim(), ROLES)),
+    ),
+    workerApiPort:
+      env.PODYARD_WORKER_API_PORT === undefined
+        ? null
+        : integer('PODYARD_WORKER_API_PORT', env.PODYARD_WORKER_API_PORT, 0, 65_535, 0),
+    hostEnv: Object.fromEntries(
+      ['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
+    ),
+    imagesFiles: (env.PODYARD_IMAGES_FILES ?? '')
+      .split(':')
+      .filter(Boolean)
+      .map((file) => resolve(file)),
+    limits: {
+      runBodyBytes: integer('PODYARD_RUN_BODY_BYTES', env.PODYARD_RUN_BODY_BYTES, 1024, 2 ** 30, 10 * 2 ** 20),
+      runsyncBodyBytes: integer(
+        'PODYARD_RUNSYNC_BODY_BYTES',
+        env.PODYARD_RUNSYNC_BODY_BYTES,
+        1024,
+        2 ** 30,
+        20 * 2 ** 20,
+      ),
+      resultBytes: integer('PODYARD_RESULT_BYTES', env.PODYARD_RESULT_BYTES, 1024, 2 ** 30, 20 * 2 ** 20),
+      resultRetentionMs: seconds('PODYARD_RESULT_RETENTION_SECONDS', 1800),
+      syncResultRetentionMs: seconds('PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
+      logRetentionMs: seconds('PODYARD_LOG_RETENTION_SECONDS', 86_400),
+      leaseMs: seconds('PODYARD_LEASE_SECONDS', 40),
+      takeHoldMs: seconds('PODYARD_TAKE_HOLD_SECONDS', 30),
+      graceMs: seconds('PODYARD_GRACE_SECONDS', 30),
+    },
+  };
+}
+
+function integer(name: string, value: string | undefined, min: number, max: number, fallback: number): number {
+  if (value === undefined || value === '') return fallback;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < min || number > max) {
+    throw new Error(`${name} is '${value}', but must be a whole number from ${min} to ${max}`);
+  }
+  return number;
+}
+
+function rateLimit(value: string | undefined): RateQuotas | null {
+  if (value === 'off') return null;
+  return { ...DEFAULT_QUOTAS, ...(value === undefined ? {} : parseRateQuotas('--rate-limit', value)) };
+}
+
+function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const match = allowed.find((candidate) => candidate === value);
+  if (match === undefined) throw new Error(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
+  return match;
+}
+
+function url(name: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
+    throw new Error(`${name} is '${value}', but must be an http or https URL`);
+  }
+  return value.replace(/\/+$/, '');
+}
+
+function file(value: string | undefined): string | null {
+  return value === undefined ? null : resolve(value);
+}
+
+function gpus(value: string | undefined): ReadonlyMap<string, number> | null {
+  if (value === undefined) return null;
+  const pools = new Map<string, number>();
+  for (const item of value.split(',').filter(Boolean)) {
+    const [pool, count] = item.split(':');
+    pools.set(pool!, integer(`--simulate-gpus ${pool}`, count, 0, 100_000, 1));
+  }
+  return pools;
+}

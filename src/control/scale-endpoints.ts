@@ -1,0 +1,192 @@
+import type { Clock } from '../core/clock.ts';
+import { type EndpointId, newId, type WorkerId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { Loop, type NextRun } from '../core/loop.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import { type EndpointDemand, listActiveEndpoints, listEndpointDemand } from '../domain/endpoints/endpoint-demand.ts';
+import {
+  type ControlledWorker,
+  drainWorker,
+  insertWorker,
+  listControlledWorkers,
+} from '../domain/workers/worker-lifecycle.ts';
+import { nextStartAt } from '../scaling/crash-loop.ts';
+import { decideWorkers, type ScalingDecision, type ScalingWorker } from '../scaling/decide-workers.ts';
+
+const TICK_MS = 5_000;
+/** An endpoint under steady load is looked at four times a second at most; one that was quiet, at once. */
+const MIN_INTERVAL_MS = 250;
+/**
+ * Activity is written with a delay of half a second: only a worker that was seen idle, with the same last work, for
+ * longer than that is certainly idle. It also keeps a control process that has just started from stopping anything.
+ */
+const CERTAIN_AFTER_MS = 1_500;
+
+/** Decides for each endpoint how many workers it shall have, and writes that down. Others start and stop them. */
+export class EndpointScaler {
+  readonly #pool: Pool;
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #loop: Loop;
+  /** Endpoints to look at, with the time from which on. */
+  readonly #due = new Map<EndpointId, number>();
+  readonly #lastLookAt = new Map<EndpointId, number>();
+  readonly #idle = new Map<WorkerId, { lastWorkAt: number; firstSeenAt: number }>();
+  #unsubscribes: (() => void)[] = [];
+  #fullLookAt = 0;
+
+  constructor(options: { pool: Pool; bus: Bus; clock: Clock; logger: Logger }) {
+    this.#pool = options.pool;
+    this.#bus = options.bus;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#loop = new Loop({
+      name: 'scale-endpoints',
+      tickMs: TICK_MS,
+      logger: options.logger,
+      runOnce: () => this.#run(),
+    });
+  }
+
+  start(): void {
+    this.#unsubscribes = [
+      this.#bus.subscribe('endpoint', (id) => this.#lookAtOnce(id as EndpointId)),
+      this.#bus.subscribe('demand', (id) => this.wake(id as EndpointId)),
+    ];
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
+    await this.#loop.stop();
+  }
+
+  /** Something changed that may change the answer for this endpoint. */
+  wake(endpointId: EndpointId): void {
+    const at = (this.#lastLookAt.get(endpointId) ?? 0) + MIN_INTERVAL_MS;
+    if (!this.#setDue(endpointId, at)) return;
+    const waitMs = at - this.#clock.now();
+    if (waitMs <= 0) this.#loop.wake();
+    else setTimeout(() => this.#loop.wake(), waitMs);
+  }
+
+  /** Its settings changed: whoever changed them waits for the effect, so the interval does not count. */
+  #lookAtOnce(endpointId: EndpointId): void {
+    this.#due.set(endpointId, 0);
+    this.#loop.wake();
+  }
+
+  /** One look at everything that is due; tests use it. */
+  runOnce(): Promise<void> {
+    return this.#loop.runOnce();
+  }
+
+  async #run(): Promise<NextRun> {
+    const now = this.#clock.now();
+    if (now - this.#fullLookAt >= TICK_MS) {
+      for (const id of await listActiveEndpoints(this.#pool)) this.#due.set(id, 0);
+      this.#fullLookAt = now;
+    }
+    const ids = [...this.#due].filter(([, at]) => at <= now).map(([id]) => id);
+    for (const id of ids) {
+      this.#due.delete(id);
+      this.#lastLookAt.set(id, now);
+    }
+    if (ids.length > 0) await this.#scale(ids, now);
+    if (this.#lastLookAt.size > 10_000) this.#lastLookAt.clear();
+    const next = Math.min(...this.#due.values(), this.#fullLookAt + TICK_MS);
+    return { atMs: next };
+  }
+
+  async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
+    const [demands, workers] = await Promise.all([
+      listEndpointDemand(this.#pool, ids),
+      listControlledWorkers(this.#pool, ids),
+    ]);
+    for (const demand of demands) {
+      const own = workers.filter((worker) => worker.endpointId === demand.id);
+      const decision = decideWorkers(
+        toScalingEndpoint(demand),
+        { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
+        own.map((worker) => this.#toScalingWorker(worker, now)),
+        now,
+      );
+      await this.#apply(demand, decision, now);
+      if (own.length === 0 && decision.start === 0) this.#lastLookAt.delete(demand.id); // from zero at once
+      if (decision.nextAt !== null) this.#setDue(demand.id, Math.max(decision.nextAt, now + MIN_INTERVAL_MS));
+    }
+  }
+
+  /** The earliest time counts: a wake must not wait for a look that was planned for later, nor the other way round. */
+  #setDue(endpointId: EndpointId, at: number): boolean {
+    const known = this.#due.get(endpointId);
+    if (known !== undefined && known <= at) return false;
+    this.#due.set(endpointId, at);
+    return true;
+  }
+
+  async #apply(demand: EndpointDemand, decision: ScalingDecision, now: number): Promise<void> {
+    for (const { id, reason } of decision.leave) {
+      if (!(await drainWorker(this.#pool, id as WorkerId, reason))) continue;
+      this.#logger.info({ endpointId: demand.id, workerId: id, reason }, 'worker leaves');
+      this.#bus.publish('worker', id);
+    }
+    const pause = pauseOf(demand, now);
+    for (let i = 0; i < (pause ? Math.min(1, decision.start) : decision.start); i++) {
+      const id = newId<WorkerId>();
+      if (!(await insertWorker(this.#pool, { id, endpointId: demand.id, reason: decision.reason, pause }))) continue;
+      this.#logger.info({ endpointId: demand.id, workerId: id, reason: decision.reason }, 'worker wanted');
+      this.#bus.publish('worker', id);
+    }
+  }
+
+  #toScalingWorker(worker: ControlledWorker, now: number): ScalingWorker {
+    const isReady = worker.phase === 'RUNNING' && worker.readyAt !== null;
+    const isIdle = isReady && worker.leased === 0;
+    const lastWorkAt = Math.max(worker.readyAt?.getTime() ?? 0, worker.lastWorkAt?.getTime() ?? 0);
+    const state =
+      worker.wanted !== 'RUN' ? 'leaving' : isReady ? 'ready' : worker.phase === 'PENDING' ? 'pending' : 'starting';
+    return {
+      id: worker.id,
+      version: worker.version,
+      state,
+      leased: worker.leased,
+      createdAt: worker.createdAt.getTime(),
+      idleSince: isIdle ? lastWorkAt : null,
+      certainlyIdleAt: isIdle ? this.#certainlyIdleAt(worker.id, lastWorkAt, now) : this.#forgetIdle(worker.id),
+    };
+  }
+
+  #certainlyIdleAt(id: WorkerId, lastWorkAt: number, now: number): number {
+    const seen = this.#idle.get(id);
+    if (seen?.lastWorkAt === lastWorkAt) return seen.firstSeenAt + CERTAIN_AFTER_MS;
+    this.#idle.set(id, { lastWorkAt, firstSeenAt: now });
+    return now + CERTAIN_AFTER_MS;
+  }
+
+  #forgetIdle(id: WorkerId): null {
+    this.#idle.delete(id);
+    return null;
+  }
+}
+
+function toScalingEndpoint(demand: EndpointDemand) {
+  return {
+    min: demand.min,
+    max: demand.max,
+    scaler: { type: demand.scalerType, value: demand.scalerValue },
+    idleTimeoutMs: demand.idleTimeoutSeconds * 1000,
+    version: demand.version,
+  };
+}
+
+/** A crash loop's brake: the next worker waits, and says why. */
+function pauseOf(demand: EndpointDemand, now: number): { until: Date; reason: string } | null {
+  if (demand.lastFailedAt === null) return null;
+  const until = nextStartAt(demand.failedStarts, demand.lastFailedAt.getTime());
+  if (until <= now) return null;
+  const reason = `${demand.failedStarts} starts ended before the worker was ready; the last one: ${demand.lastFailure ?? 'no reason known'}. Next try at ${new Date(until).toISOString()}`;
+  return { until: new Date(until), reason };
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Batcher } from './batcher.ts';
+
+/** A batcher that doubles numbers; its batches end when `release` is called for them. */
+function gatedBatcher(options: { lanes: number; maxSize: number }) {
+  const batches: { calls: readonly number[]; lane: number; release: (error?: Error) => void }[] = [];
+  const batcher = new Batcher<number, number>({
+    ...options,
+    isCallFault: (error) => (error as Error).message === 'call fault',
+    flush: (calls, lane) =>
+      new Promise((resolve, reject) => {
+        const release = (error?: Error) => (error ? reject(error) : resolve(calls.map((call) => call * 2)));
+        batches.push({ calls, lane, release });
+      }),
+  });
+  return { batcher, batches };
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+test('calls of one turn of the event loop leave together, and each gets its own answer', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
+  const answers = Promise.all([batcher.run(1), batcher.run(2), batcher.run(3)]);
+  await turn();
+  expect(batches.map((batch) => batch.calls)).toEqual([[1, 2, 3]]);
+  batches[0]!.release();
+  expect(await answers).toEqual([2, 4, 6]);
+});
+
+test('a lone call does not wait for company', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
+  const answer = batcher.run(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(batches).toHaveLength(1);
+  batches[0]!.release();
+  expect(await answer).toBe(2);
+});
+
+test('while all lanes are busy calls gather, and leave together when a lane comes back', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
+  const first = batcher.run(1);
+  await turn();
+  const later = Promise.all([batcher.run(2), batcher.run(3)]);
+  await turn();
+  expect(batches).toHaveLength(1);
+  batches[0]!.release();
+  await first;
+  await turn();
+  expect(batches[1]!.calls).toEqual([2, 3]);
+  batches[1]!.release();
+  expect(await later).toEqual([4, 6]);
+});
+
+test('a batch holds no more than maxSize calls, and lanes work at the same time under different numbers', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 2, maxSize: 2 });
+  const answers = Promise.all([1, 2, 3, 4, 5].map((call) => batcher.run(call)));
+  await turn();
+  expect(batches.map((batch) => batch.calls)).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect(new Set(batches.map((batch) => batch.lane))).toEqual(new Set([0, 1]));
+  batches[1]!.release();
+  await turn();
+  expect(batches[2]).toMatchObject({ calls: [5], lane: batches[1]!.lane });
+  batches[0]!.release();
+  batches[2]!.release();
+  expect(await answers).toEqual([2, 4, 6, 8, 10]);
+});
+
+test('a failure that is nobody’s fault is everybody’s, and the lane is free again', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
+  const answers = Promise.allSettled([batcher.run(1), batcher.run(2)]);
+  await turn();
+  batches[0]!.release(new Error('connection lost'));
+  expect((await answers).map((answer) => answer.status)).toEqual(['rejected', 'rejected']);
+  const next = batcher.run(3);
+  await turn();
+  batches[1]!.release();
+  expect(await next).toBe(6);
+});
+
+test('a poisoned call fails alone, whatever batch it is in, and no call is answered with another’s result', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 1000 }), { maxLength: 60 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (calls, lanes, maxSize) => {
+        const isPoisoned = (call: number) => call % 7 === 0;
+        const batcher = new Batcher<number, number>({
+          lanes,
+          maxSize,
+          isCallFault: () => true,
+          flush: async (batch) => {
+            expect(batch.length).toBeLessThanOrEqual(maxSize);
+            if (batch.some(isPoisoned)) throw new Error('call fault');
+            return batch.map((call) => call * 2);
+          },
+        });
+        const answers = await Promise.allSettled(calls.map((call) => batcher.run(call)));
+        answers.forEach((answer, i) => {
+          if (isPoisoned(calls[i]!)) expect(answer.status).toBe('rejected');
+          else expect(answer).toEqual({ status: 'fulfilled', value: calls[i]! * 2 });
+        });
+      },
+    ),
+  );
+});

@@ -1,0 +1,26 @@
+/** Undoes what was built, last first; every step runs even if another fails. The second call waits for the first. */
+export class CleanUpStack {
+  readonly #steps: (() => Promise<unknown> | unknown)[] = [];
+  #running: Promise<void> | undefined;
+
+  add(step: () => Promise<unknown> | unknown): void {
+    this.#steps.push(step);
+  }
+
+  run(): Promise<void> {
+    this.#running ??= this.#runAll();
+    return this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of this.#steps.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be cleaned up');
+  }
+}

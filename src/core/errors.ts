@@ -1,0 +1,62 @@
+/**
+ * The one vocabulary of refusals. Domain code throws a `Failure`; each plane turns it into its own wire form.
+ * `detail` is public text; an internal cause goes into `cause`, which never leaves the process except into the log.
+ */
+export type FailureKind =
+  | 'badRequest'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'notFound'
+  | 'methodNotAllowed'
+  | 'conflict'
+  | 'contentTooLarge'
+  | 'unsupportedMediaType'
+  | 'unprocessable'
+  | 'tooManyRequests'
+  | 'internal'
+  | 'unavailable';
+
+/** Status and title of every kind of failure (contract.md, "Errors"; rest.md section 1). The compiler keeps it complete. */
+export const FAILURES: Record<FailureKind, { status: number; title: string }> = {
+  badRequest: { status: 400, title: 'Bad Request' },
+  unauthorized: { status: 401, title: 'Unauthorized' },
+  forbidden: { status: 403, title: 'Forbidden' },
+  notFound: { status: 404, title: 'Not Found' },
+  methodNotAllowed: { status: 405, title: 'Method Not Allowed' },
+  conflict: { status: 409, title: 'Conflict' },
+  contentTooLarge: { status: 413, title: 'Content Too Large' },
+  unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
+  unprocessable: { status: 422, title: 'Unprocessable Entity' },
+  tooManyRequests: { status: 429, title: 'Too Many Requests' },
+  internal: { status: 500, title: 'Internal Server Error' },
+  unavailable: { status: 503, title: 'Service Unavailable' },
+};
+
+/** A refusal with public text. `errors` lists single validation failures, each `location: what is wrong`. */
+export class Failure extends Error {
+  readonly kind: FailureKind;
+  readonly errors: readonly string[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    kind: FailureKind,
+    detail: string,
+    options: { errors?: readonly string[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Failure';
+    this.kind = kind;
+    this.errors = options.errors;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+/** A record that is missing or belongs to somebody else: always the same text, so that neither can be told apart. */
+export function notFound(thing: string): Failure {
+  return new Failure('notFound', `${thing} not found`);
+}
+
+/** The text of anything thrown, for logs and for reasons shown to operators. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+
+declare const brand: unique symbol;
+/** A string that the compiler will not confuse with another kind of id. */
+export type Id<Name extends string> = string & { readonly [brand]: Name };
+
+export type UserId = Id<'user'>;
+export type KeyId = Id<'key'>;
+export type EndpointId = Id<'endpoint'>;
+export type ReleaseId = Id<'release'>;
+export type WorkerId = Id<'worker'>;
+export type JobId = Id<'job'>;
+export type TemplateId = Id<'template'>;
+export type VolumeId = Id<'volume'>;
+export type RegistryId = Id<'registry'>;
+export type DelegationId = Id<'delegation'>;
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** A random id of `length` lowercase letters and digits (5.17 bits each; 14 give 72 bits), starting with a letter. */
+export function newId<T extends string>(length = 14): T {
+  let id = '';
+  while (id.length < length) {
+    for (const byte of randomBytes(length * 2)) {
+      if (byte >= 252 || id.length === length) continue; // 252 = 7 × 36: no character is likelier than another
+      const character = ALPHABET[byte % 36]!;
+      if (id.length === 0 && character >= '0' && character <= '9') continue; // a host label and a container name start with a letter
+      id += character;
+    }
+  }
+  return id as T;
+}
+
+let sequence = 0;
+let lastMs = 0;
+
+const POOL_BYTES = 4096;
+let pool = Buffer.alloc(0);
+let poolAt = 0;
+
+/** Eight random bytes as hex, the first two bits being the UUID's variant: drawn from a pool, one system call for many. */
+function nextRandom8(): string {
+  if (poolAt + 8 > pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    poolAt = 0;
+  }
+  pool[poolAt] = (pool[poolAt]! & 0x3f) | 0x80;
+  const hex = pool.toString('hex', poolAt, poolAt + 8);
+  poolAt += 8;
+  return hex;
+}
+
+/**
+ * A job id: a version-7 UUID (time first, so that the index of a long queue grows at its end) and a region suffix,
+ * as clients of the public interface expect it. Ids made by one process ascend.
+ */
+export function newJobId(prefix: '' | 'sync-', now: number): JobId {
+  if (now > lastMs) {
+    lastMs = now;
+    sequence = randomBytes(2).readUInt16BE() & 0x3ff;
+  } else {
+    sequence += 1;
+    if (sequence > 0xfff) {
+      lastMs += 1;
+      sequence = 0;
+    }
+  }
+  const time = lastMs.toString(16).padStart(12, '0');
+  const tail = nextRandom8();
+  const counter = (0x7000 | sequence).toString(16);
+  return `${prefix}${time.slice(0, 8)}-${time.slice(8)}-${counter}-${tail.slice(0, 4)}-${tail.slice(4)}-u1` as JobId;
+}
+
+/** A secret of 192 bits with a prefix that tells people and scanners what it is. */
+export function newSecret(prefix: string): string {
+  return `${prefix}_${randomBytes(24).toString('base64url')}`;
+}

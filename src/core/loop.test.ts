@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { silentLogger } from './logger.ts';
+import { Loop, type NextRun } from './loop.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A loop whose runs are counted and end when told to. */
+function gatedLoop(tickMs = 1000) {
+  const gates: (() => void)[] = [];
+  let atOnce = 0;
+  let most = 0;
+  const loop = new Loop({
+    name: 'gated',
+    tickMs,
+    logger: silentLogger,
+    runOnce: async () => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await new Promise<void>((resolve) => gates.push(resolve));
+      atOnce -= 1;
+      return undefined;
+    },
+  });
+  const finishRun = async () => {
+    gates.at(-1)!();
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { loop, finishRun, runs: () => gates.length, mostAtOnce: () => most };
+}
+
+function countingLoop(body: () => NextRun | undefined | Promise<NextRun | undefined>, tickMs = 1000) {
+  let runs = 0;
+  const loop = new Loop({
+    name: 'counting',
+    tickMs,
+    logger: silentLogger,
+    runOnce: async () => {
+      runs += 1;
+      return body();
+    },
+  });
+  return { loop, runs: () => runs };
+}
+
+test('it runs at the start and then at every tick', async () => {
+  const { loop, runs } = countingLoop(() => undefined);
+  loop.start();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs()).toBe(1);
+  await vi.advanceTimersByTimeAsync(999);
+  expect(runs()).toBe(1);
+  await vi.advanceTimersByTimeAsync(2001);
+  expect(runs()).toBe(4);
+  await loop.stop();
+});
+
+test('a run that names an earlier time is followed at that time, and a later one never delays the tick', async () => {
+  const answers: NextRun[] = [{ atMs: Date.now() + 50 }, { atMs: Date.now() + 3_600_000 }];
+  const { loop, runs } = countingLoop(() => answers.shift());
+  loop.start();
+  await vi.advanceTimersByTimeAsync(50);
+  expect(runs()).toBe(2);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(runs()).toBe(3);
+  await loop.stop();
+});
+
+test('wakes during a run lead to exactly one more run, right after it', async () => {
+  const { loop, finishRun, runs, mostAtOnce } = gatedLoop();
+  loop.start();
+  for (let i = 0; i < 5; i++) loop.wake();
+  expect(runs()).toBe(1);
+  await finishRun();
+  expect(runs()).toBe(2);
+  await finishRun();
+  expect(runs()).toBe(2);
+  expect(mostAtOnce()).toBe(1);
+  await loop.stop();
+});
+
+test('a wake between runs brings the next one forward', async () => {
+  const { loop, runs } = countingLoop(() => undefined, 60_000);
+  loop.start();
+  await vi.advanceTimersByTimeAsync(10);
+  loop.wake();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs()).toBe(2);
+  await loop.stop();
+});
+
+test('an error is logged and delays the next run by a growing pause that a wake does not shorten', async () => {
+  const failures: number[] = [];
+  const logger = {
+    ...silentLogger,
+    error: (fields: object) => failures.push((fields as { failures: number }).failures),
+  };
+  let isBroken = true;
+  let runs = 0;
+  const loop = new Loop({
+    name: 'failing',
+    tickMs: 60_000,
+    logger,
+    runOnce: async () => {
+      runs += 1;
+      if (isBroken) throw new Error('broken');
+      return undefined;
+    },
+  });
+  loop.start();
+  await vi.advanceTimersByTimeAsync(0);
+  for (const pauseMs of [100, 200, 400, 800]) {
+    const before = runs;
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(pauseMs - 1);
+    loop.wake();
+    expect(runs).toBe(before);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(runs).toBe(before + 1);
+  }
+  expect(failures).toEqual([1, 2, 3, 4, 5]);
+
+  isBroken = false;
+  await vi.advanceTimersByTimeAsync(10_000);
+  const before = runs;
+  loop.wake();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toBe(before + 1);
+  await loop.stop();
+});
+
+test('the pause never exceeds ten seconds', async () => {
+  const { loop, runs } = countingLoop(() => Promise.reject(new Error('broken')), 60_000);
+  loop.start();
+  await vi.advanceTimersByTimeAsync(120_000);
+  const before = runs();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(runs()).toBe(before + 1);
+  await loop.stop();
+});
+
+test('stop waits for the run in progress, and nothing runs afterwards', async () => {
+  const { loop, finishRun, runs } = gatedLoop();
+  loop.start();
+  loop.wake();
+  let isStopped = false;
+  const stopped = loop.stop().then(() => {
+    isStopped = true;
+  });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(isStopped).toBe(false);
+  await finishRun();
+  await stopped;
+  loop.wake();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(runs()).toBe(1);
+});
+
+test('a loop that was never started can be run by hand, once a call', async () => {
+  const { loop, runs } = countingLoop(() => ({ atMs: 0 }));
+  loop.wake();
+  await loop.runOnce();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(runs()).toBe(1);
+});

@@ -1,0 +1,134 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { JobLimits } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { EndpointId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import type { KeyRing } from '../domain/access/key-ring.ts';
+import { JobQueue } from '../domain/jobs/job-queue.ts';
+import { JobStream } from '../domain/jobs/job-stream.ts';
+import { newRequestId } from '../http/request-id.ts';
+import { EndpointDirectory } from './endpoint-directory.ts';
+import { setCommonHeaders, writeHead } from './exchange.ts';
+import { JobDispatch } from './job-dispatch.ts';
+import { handleQueueRequest } from './queue-api/queue-api.ts';
+import type { QueuePlane } from './queue-api/queue-call.ts';
+import { WorkerActivity } from './worker-activity.ts';
+import { LostHandOvers } from './worker-api/lost-hand-overs.ts';
+import { StopPolls } from './worker-api/stop-polls.ts';
+import { createWorkerServer } from './worker-api/worker-api.ts';
+import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
+
+/** Second path segments under /v2 that belong to the REST interface and are never endpoint ids (data-plane.md part A). */
+const REST_AREAS = new Set([
+  'pods',
+  'serverless',
+  'templates',
+  'network-volumes',
+  'registries',
+  'catalog',
+  'billing',
+  'account',
+  'clusters',
+  'sandboxes',
+  'openapi.json',
+  '',
+]);
+
+const COMMON_HEADERS = [
+  ...['access-control-allow-origin', '*'],
+  ...['access-control-expose-headers', 'x-request-id, retry-after'],
+  ...['cache-control', 'no-store'],
+];
+
+/** True for `/v2/{endpointId}/…`: the path of a job request. */
+export function isQueuePath(url: string): boolean {
+  if (!url.startsWith('/v2/')) return false;
+  const end = url.indexOf('/', 4);
+  return end > 0 && !REST_AREAS.has(url.slice(4, end));
+}
+
+/** The queue plane and the worker API of one process, joined by the hand-over of jobs. */
+export class DataPlane {
+  readonly queue: JobQueue;
+  readonly dispatch: JobDispatch;
+  readonly workerServer: Server;
+  readonly activity: WorkerActivity;
+  readonly #queuePlane: QueuePlane;
+  readonly #stopPolls: StopPolls;
+
+  constructor(options: {
+    pool: Pool;
+    /** For the statements of the queue: made with QUEUE_SETTINGS. */
+    queuePool: Pool;
+    bus: Bus;
+    keyRing: KeyRing;
+    clock: Clock;
+    limits: JobLimits;
+    logger: Logger;
+  }) {
+    const { pool, queuePool, bus, keyRing, clock, limits, logger } = options;
+    this.queue = new JobQueue({ pool: queuePool, processId: bus.processId, limits });
+    this.dispatch = new JobDispatch({ queue: this.queue, bus, logger });
+    this.activity = new WorkerActivity({ pool, clock, logger, leaseMs: limits.leaseMs });
+    this.#stopPolls = new StopPolls(bus);
+    const { dispatch, activity } = this;
+    const stream = new JobStream(queuePool);
+    const workers = new WorkerDirectory({ pool, bus, clock, onLeaving: (worker) => this.#dismiss(worker) });
+    const lostHandOvers = new LostHandOvers({ pool, dispatch, logger });
+    const endpoints = new EndpointDirectory({ pool, bus, clock });
+    bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
+    this.#queuePlane = { dispatch, stream, endpoints, keyRing, pool, clock, limits, processId: bus.processId, logger };
+    this.workerServer = createWorkerServer({
+      dispatch,
+      stream,
+      workers,
+      activity,
+      lostHandOvers,
+      stopPolls: this.#stopPolls,
+      pool,
+      bus,
+      clock,
+      limits,
+      logger,
+    });
+  }
+
+  start(): void {
+    this.dispatch.start();
+    this.activity.start();
+  }
+
+  /** Answers what is held and writes what is noted. Close the listeners afterwards. */
+  async stop(): Promise<void> {
+    await this.dispatch.stop();
+    this.#stopPolls.dismissAll();
+    await this.activity.stop();
+  }
+
+  /** A request whose path `isQueuePath`. Browsers may call it from any page: the key in the header is what permits. */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    const requestId = newRequestId();
+    setCommonHeaders(res, ['x-request-id', requestId, ...COMMON_HEADERS]);
+    if (req.method === 'OPTIONS') answerPreflight(res);
+    else void handleQueueRequest(this.#queuePlane, req, res, requestId);
+  }
+
+  #dismiss(worker: WorkerEntry): void {
+    this.dispatch.handOver.dismiss(worker.endpointId, worker.id);
+    this.#stopPolls.dismiss(worker.id);
+  }
+}
+
+function answerPreflight(res: ServerResponse): void {
+  writeHead(res, 204, [
+    'access-control-allow-methods',
+    'GET, POST, OPTIONS',
+    'access-control-allow-headers',
+    'authorization, content-type, user-agent, idempotency-key, last-event-id, x-request-id',
+    'access-control-max-age',
+    '86400',
+  ]);
+  res.end();
+}

@@ -1,0 +1,14 @@
+import { sendJson } from '../exchange.ts';
+import type { QueueCall } from './queue-call.ts';
+
+/** Cancels what is queued at this moment; running jobs go on. */
+export async function purgeQueue(call: QueueCall): Promise<void> {
+  const { dispatch, endpoints } = call.plane;
+  let removed = 0;
+  for await (const slice of dispatch.queue.purge(call.endpoint.id)) {
+    dispatch.tellEnded(slice);
+    removed += slice.length;
+  }
+  endpoints.noteQueued(call.endpoint, -removed);
+  sendJson(call.res, 200, `{"removed":${removed},"status":"completed"}`);
+}

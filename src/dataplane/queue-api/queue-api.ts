@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Failure, notFound } from '../../core/errors.ts';
+import type { JobId } from '../../core/ids.ts';
+import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { readKey } from '../../http/bearer.ts';
+import { hashOnConnection } from '../../http/connection-hash.ts';
+import type { EndpointEntry } from '../endpoint-directory.ts';
+import { sendProblem } from '../exchange.ts';
+import { openai } from './openai.ts';
+import { purgeQueue } from './purge-queue.ts';
+import type { QueueCall, QueuePlane } from './queue-call.ts';
+import { health, listRequests, metrics } from './reports.ts';
+import { cancel, retry, status, statusSync } from './status.ts';
+import { stream } from './stream.ts';
+import { run, runSync } from './submit.ts';
+
+interface Operation {
+  methods: readonly string[];
+  access: 'read' | 'write';
+  hasJobId: boolean;
+  /** Any path may follow the name. */
+  hasSubPath?: true;
+  /** The operations of the queue itself are refused on load-balancing endpoints. */
+  isForAnyType: boolean;
+  handle: (call: QueueCall) => Promise<void> | void;
+}
+
+const GET_OR_POST = ['GET', 'POST'];
+
+/** Every operation of data-plane.md 1.2. Clients GET and POST the reading ones (Go POSTs). */
+const OPERATIONS: Record<string, Operation> = {
+  run: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: run },
+  runsync: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: runSync },
+  status: { methods: GET_OR_POST, access: 'read', hasJobId: true, isForAnyType: false, handle: status },
+  'status-sync': { methods: GET_OR_POST, access: 'read', hasJobId: true, isForAnyType: false, handle: statusSync },
+  stream: { methods: GET_OR_POST, access: 'read', hasJobId: true, isForAnyType: false, handle: stream },
+  cancel: { methods: ['POST'], access: 'write', hasJobId: true, isForAnyType: false, handle: cancel },
+  retry: { methods: ['POST'], access: 'write', hasJobId: true, isForAnyType: false, handle: retry },
+  'purge-queue': { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: purgeQueue },
+  health: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: true, handle: health },
+  metrics: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: true, handle: metrics },
+  openai: {
+    methods: GET_OR_POST,
+    access: 'write',
+    hasJobId: false,
+    hasSubPath: true,
+    isForAnyType: false,
+    handle: openai,
+  },
+  requests: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: false, handle: listRequests },
+};
+
+const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;
+const NO_QUERY = new URLSearchParams();
+
+/** `/v2/{endpointId}/{operation}[/{jobId}]`. Never throws and never leaves a request without an answer. */
+export async function handleQueueRequest(
+  plane: QueuePlane,
+  req: IncomingMessage,
+  res: ServerResponse,
+  requestId: string,
+): Promise<void> {
+  try {
+    await route(plane, req, res);
+  } catch (error) {
+    if (!(error instanceof Failure)) {
+      plane.logger.error({ err: error, path: req.url?.split('?')[0], requestId }, 'request failed');
+    }
+    sendProblem(res, error);
+  }
+}
+
+async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const url = req.url!;
+  const queryAt = url.indexOf('?');
+  const [, , endpointId, name, jobId, ...rest] = (queryAt < 0 ? url : url.slice(0, queryAt)).split('/');
+  const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
+  const known = authenticate(plane, req);
+  const actor = known instanceof Promise ? await known : known;
+  const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
+  if (!operation || !isPath) {
+    throw new Failure('notFound', 'No such path on an endpoint.');
+  }
+  if (!operation.methods.includes(req.method!)) {
+    const failure = new Failure('methodNotAllowed', `${name} takes ${operation.methods.join(' or ')}`);
+    return sendProblem(res, failure, ['allow', operation.methods.join(', ')]);
+  }
+  const invoke = { invoke: endpointId as EndpointEntry['id'], access: operation.access };
+  if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
+  const found = plane.endpoints.find(endpointId!);
+  const endpoint = found instanceof Promise ? await found : found;
+  if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+  if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
+    throw new Failure('badRequest', 'not allowed for QB API');
+  if (operation.hasJobId && !JOB_ID.test(jobId!)) throw notFound('job');
+  await operation.handle({
+    req,
+    res,
+    plane,
+    actor,
+    endpoint,
+    jobId: jobId as JobId | undefined,
+    subPath: jobId === undefined ? '' : `/${[jobId, ...rest].join('/')}`,
+    query: queryAt < 0 ? NO_QUERY : new URLSearchParams(url.slice(queryAt + 1)),
+  });
+}
+
+/** Bearer, or the raw key as older clients send it (data-plane.md 1.1). */
+function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<Actor> {
+  if (!req.headers.authorization) throw new Failure('unauthorized', 'no token provided');
+  const key = readKey(req.headers.authorization);
+  return (
+    plane.keyRing.peek(key, hashOnConnection(req.socket, key)) ??
+    plane.keyRing.authenticate(key).then((actor) => {
+      if (!actor) throw new Failure('unauthorized', 'invalid api key');
+      return actor;
+    })
+  );
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JobLimits } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { JobId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Actor } from '../../domain/access/actor.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
+import type { JobDispatch } from '../job-dispatch.ts';
+
+/** What the operations of the queue plane work with. */
+export interface QueuePlane {
+  dispatch: JobDispatch;
+  stream: JobStream;
+  endpoints: EndpointDirectory;
+  keyRing: KeyRing;
+  pool: Pool;
+  clock: Clock;
+  limits: JobLimits;
+  processId: string;
+  logger: Logger;
+}
+
+/** One request, past authentication: who asks, which endpoint, which job. */
+export interface QueueCall {
+  req: IncomingMessage;
+  res: ServerResponse;
+  plane: QueuePlane;
+  actor: Actor;
+  endpoint: EndpointEntry;
+  jobId: JobId | undefined;
+  /** What follows the operation's name, `/` included. */
+  subPath: string;
+  query: URLSearchParams;
+}

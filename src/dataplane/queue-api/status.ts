@@ -1,0 +1,41 @@
+import { Failure } from '../../core/errors.ts';
+import { renderJob } from '../../domain/jobs/job.ts';
+import { readWaitMs, sendJson } from '../exchange.ts';
+import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
+import type { QueueCall } from './queue-call.ts';
+
+const DEFAULT_STATUS_WAIT_MS = 90_000;
+
+export async function status(call: QueueCall): Promise<void> {
+  sendJson(call.res, 200, renderJob(await getJob(call, call.jobId!)));
+}
+
+/** Like status, but held until the job ended or `wait` is over. */
+export async function statusSync(call: QueueCall): Promise<void> {
+  await answerWhenEnded(call, call.jobId!, readWaitMs(call.query, DEFAULT_STATUS_WAIT_MS, MAX_WAIT_MS));
+}
+
+/** Queued: cancelled at once. Running: cancelled, and its worker is told through job-stop. A job that ended stays as it is. */
+export async function cancel(call: QueueCall): Promise<void> {
+  const { dispatch } = call.plane;
+  const job = await dispatch.queue.cancel(call.jobId!, call.endpoint.id);
+  if (!job) {
+    sendJson(call.res, 200, renderJob(await getJob(call, call.jobId!)));
+    return;
+  }
+  dispatch.tellEnded([job]);
+  if (job.workerId !== null) dispatch.tellJobStop(job.workerId);
+  sendJson(call.res, 200, renderJob(job));
+}
+
+/** A FAILED or TIMED_OUT job starts again with the same id and input, its output cleared. */
+export async function retry(call: QueueCall): Promise<void> {
+  const { dispatch } = call.plane;
+  if (!(await dispatch.queue.retry(call.jobId!, call.endpoint.id))) {
+    const job = await getJob(call, call.jobId!);
+    throw new Failure('badRequest', `only FAILED and TIMED_OUT jobs can be retried; this one is ${job.status}`);
+  }
+  dispatch.tellQueued(call.endpoint.id);
+  dispatch.tellDemand(call.endpoint.id);
+  sendJson(call.res, 200, `{"id":"${call.jobId!}","status":"IN_QUEUE"}`);
+}

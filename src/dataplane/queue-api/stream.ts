@@ -1,0 +1,80 @@
+import { isTerminal, renderJob } from '../../domain/jobs/job.ts';
+import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
+import { getJob, MAX_WAIT_MS } from './await-job.ts';
+import type { QueueCall } from './queue-call.ts';
+
+const DEFAULT_STREAM_WAIT_MS = 10_000;
+const CHUNKS_AT_ONCE = 500;
+const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * The chunks that were not fetched yet, each delivered once; held until there is one, the job ended, or `wait` is over.
+ * With `Accept: text/event-stream` the chunks follow each other as server-sent events instead, and stay.
+ */
+export async function stream(call: QueueCall): Promise<void> {
+  if (call.req.headers.accept?.includes('text/event-stream')) return streamEvents(call);
+  const { dispatch, clock } = call.plane;
+  const jobId = call.jobId!;
+  const deadline = clock.now() + readWaitMs(call.query, DEFAULT_STREAM_WAIT_MS, MAX_WAIT_MS);
+  for (let isNoted = false; ; isNoted = true) {
+    const wait = dispatch.waiters.wait(jobId, Math.max(0, deadline - clock.now()));
+    try {
+      if (!isNoted && dispatch.hasPeers) await dispatch.queue.noteWaiter(jobId, call.endpoint.id, call.plane.processId);
+      const job = await getJob(call, jobId); // before the chunks: whatever ended has streamed everything by now
+      const chunks = await call.plane.stream.drain(jobId, CHUNKS_AT_ONCE);
+      const isDone = isTerminal(job.status) && chunks.length < CHUNKS_AT_ONCE;
+      const isOver = clock.now() >= deadline || call.res.destroyed || dispatch.isStopping;
+      if (chunks.length > 0 || isDone || isOver) {
+        const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks wait
+        const items = chunks.map(({ chunk }) => `{"output":${chunk}}`).join(',');
+        return sendJson(call.res, 200, `{"status":"${status}","stream":[${items}]}`);
+      }
+      call.res.once('close', wait.cancel);
+      await wait.news;
+      call.res.off('close', wait.cancel);
+    } finally {
+      wait.cancel();
+    }
+  }
+}
+
+/** Podyard's own: `id` is the chunk's number, resumed exactly with Last-Event-ID; a last event `done` carries the job. */
+async function streamEvents(call: QueueCall): Promise<void> {
+  const { dispatch } = call.plane;
+  const jobId = call.jobId!;
+  let job = await getJob(call, jobId);
+  let after = Number(call.req.headers['last-event-id'] ?? 0) || 0;
+  if (dispatch.hasPeers) await dispatch.queue.noteWaiter(jobId, call.endpoint.id, call.plane.processId);
+  writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
+  while (!call.res.destroyed && !dispatch.isStopping) {
+    const wait = dispatch.waiters.wait(jobId, KEEP_ALIVE_MS);
+    try {
+      job = await getJob(call, jobId);
+      const chunks = await call.plane.stream.list(jobId, after, CHUNKS_AT_ONCE);
+      for (const { seq, chunk } of chunks) {
+        if (!call.res.write(`id: ${seq}\ndata: ${chunk}\n\n`)) await drained(call);
+        after = seq;
+      }
+      if (chunks.length === CHUNKS_AT_ONCE) continue;
+      if (isTerminal(job.status)) break;
+      call.res.once('close', wait.cancel);
+      const news = await wait.news;
+      call.res.off('close', wait.cancel);
+      if (news === 'timeout') call.res.write(': still running\n\n');
+    } finally {
+      wait.cancel();
+    }
+  }
+  if (isTerminal(job.status)) call.res.write(`event: done\ndata: ${renderJob(job)}\n\n`);
+  call.res.end();
+}
+
+function drained(call: QueueCall): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      call.res.off('drain', done).off('close', done);
+      resolve();
+    };
+    call.res.once('drain', done).once('close', done);
+  });
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { Failure } from '../../core/errors.ts';
+import { type JobId, newJobId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import { renderJob } from '../../domain/jobs/job.ts';
+import { parseJobBody } from '../../domain/jobs/job-body.ts';
+import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
+import { readBody, readWaitMs, sendJson } from '../exchange.ts';
+import { answerWhenEnded, MAX_WAIT_MS } from './await-job.ts';
+import type { QueueCall } from './queue-call.ts';
+
+const DEFAULT_SYNC_WAIT_MS = 90_000;
+
+/** Queues a job and answers its id once it is committed. */
+export async function run(call: QueueCall): Promise<void> {
+  const body = await readJob(call, call.plane.limits.runBodyBytes);
+  const job = newJob(call, body, false);
+  const { id, isNew } = await submit(call, job, body);
+  const status = isNew ? 'IN_QUEUE' : ((await call.plane.dispatch.queue.find(id))?.status ?? 'IN_QUEUE');
+  sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
+}
+
+/** Queues a job and holds the request until it ended or `wait` is over; then answers the job as it is. */
+export async function runSync(call: QueueCall): Promise<void> {
+  const waitMs = readWaitMs(call.query, DEFAULT_SYNC_WAIT_MS, MAX_WAIT_MS);
+  const body = await readJob(call, call.plane.limits.runsyncBodyBytes);
+  const job = newJob(call, body, true);
+  const wait = call.plane.dispatch.waiters.wait(job.id, waitMs); // before the commit: the result may follow it at once
+  call.res.once('close', wait.cancel);
+  try {
+    const { id, isNew } = await submit(call, job, body);
+    if (!isNew) return await answerWhenEnded(call, id, waitMs);
+    const news = await wait.news;
+    if (news && news !== 'timeout') sendJson(call.res, 200, renderJob(news));
+    else if (news === 'timeout') await answerWhenEnded(call, id, 0);
+    else await answerWhenEnded(call, id, waitMs);
+  } finally {
+    wait.cancel();
+  }
+}
+
+async function readJob(call: QueueCall, limitBytes: number): Promise<Buffer> {
+  return readBody(call.req, limitBytes, tooLargeBody);
+}
+
+export function tooLargeBody(limit: number): Failure {
+  return new Failure('badRequest', `the request body is larger than the limit of ${limit} bytes`);
+}
+
+function newJob(call: QueueCall, bytes: Buffer, isSync: boolean): NewJob {
+  return {
+    ...parseJobBody(bytes),
+    id: newJobId(isSync ? 'sync-' : '', call.plane.clock.now()),
+    endpointId: call.endpoint.id,
+    isSync,
+    workerId: null,
+    waiter: isSync ? call.plane.processId : null,
+  };
+}
+
+async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id: JobId; isNew: boolean }> {
+  await refuseOverfullQueue(call);
+  const key = call.req.headers['idempotency-key'];
+  if (typeof key === 'string' && key !== '') return submitOnce(call, job, key, body);
+  if (!(await call.plane.dispatch.submit(job))) throw endpointGone();
+  call.plane.endpoints.noteQueued(call.endpoint, 1);
+  return { id: job.id, isNew: true };
+}
+
+/** data-plane.md part A, "Queue limit". */
+async function refuseOverfullQueue({ endpoint, plane }: QueueCall): Promise<void> {
+  const limit = Math.max(50, endpoint.workersMax * 500);
+  if (endpoint.queuedEstimate <= limit || (await plane.endpoints.countQueued(endpoint)) <= limit) return;
+  throw new Failure(
+    'tooManyRequests',
+    `the queue of this endpoint is full: ${endpoint.queuedEstimate} jobs wait, and with at most ${endpoint.workersMax} workers up to ${limit} may`,
+    { retryAfterSeconds: 5 },
+  );
+}
+
+/**
+ * Idempotent submit: the same key and body within 24 hours give the same job, another body is refused. The key and the
+ * job are committed together, so a kill in between leaves neither.
+ */
+async function submitOnce(
+  call: QueueCall,
+  job: NewJob,
+  key: string,
+  body: Buffer,
+): Promise<{ id: JobId; isNew: boolean }> {
+  if (key.length > 255) throw new Failure('badRequest', 'Idempotency-Key is longer than 255 characters');
+  const hash = createHash('sha256')
+    .update(job.isSync ? 'runsync' : 'run')
+    .update(body)
+    .digest();
+  const { plane, endpoint } = call;
+  const first = await transaction(plane.pool, async (db) => {
+    const claimed = await db.query<{ job_id: JobId; is_same: boolean; is_new: boolean }>(
+      `insert into idempotency_keys as k (endpoint_id, key, body_hash, job_id) values ($1, $2, $3, $4)
+       on conflict (endpoint_id, key) do update set
+         body_hash = case when k.created_at < now() - interval '24 hours' then excluded.body_hash else k.body_hash end,
+         job_id = case when k.created_at < now() - interval '24 hours' then excluded.job_id else k.job_id end,
+         created_at = case when k.created_at < now() - interval '24 hours' then now() else k.created_at end
+       returning job_id, body_hash = $3 as is_same, job_id = $4 as is_new`,
+      [endpoint.id, key, hash, job.id],
+    );
+    const row = claimed.rows[0]!;
+    if (row.is_new && !(await plane.dispatch.queue.submitIn(db, job))) throw endpointGone();
+    return row;
+  });
+  if (!first.is_same) {
+    throw new Failure('unprocessable', 'this Idempotency-Key was used before with another request body');
+  }
+  if (first.is_new) {
+    plane.dispatch.tellQueued(endpoint.id);
+    plane.dispatch.tellDemand(endpoint.id);
+  }
+  return { id: first.job_id, isNew: first.is_new };
+}

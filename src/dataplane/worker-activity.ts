@@ -1,0 +1,142 @@
+import type { Clock } from '../core/clock.ts';
+import type { WorkerId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { Loop } from '../core/loop.ts';
+import { doubleArray, textArray } from '../db/arrays.ts';
+import type { Pool } from '../db/pool.ts';
+
+interface Activity {
+  seenAt: number;
+  lastWorkAt: number | null;
+  /** When it last asked for a job. */
+  askedAt: number | null;
+  unhealthyReason: string | null;
+  writtenAt: number;
+  /** Something other than the time of contact changed: it is written at the next turn. */
+  isUrgent: boolean;
+}
+
+const TURN_MS = 500;
+/** Contact alone is written this often, or four times a lease: so seldom that it costs nothing, so often that nobody seems silent. */
+const CONTACT_WRITE_MS = 5_000;
+const FORGET_AFTER_MS = 300_000;
+
+/** When workers were last heard of and last worked: noted in memory with every contact, written in batches. */
+export class WorkerActivity {
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #contactWriteMs: number;
+  readonly #activities = new Map<WorkerId, Activity>();
+  readonly #loop: Loop;
+
+  constructor(options: { pool: Pool; clock: Clock; logger: Logger; leaseMs: number }) {
+    this.#pool = options.pool;
+    this.#contactWriteMs = Math.min(CONTACT_WRITE_MS, options.leaseMs / 4);
+    this.#clock = options.clock;
+    this.#loop = new Loop({
+      name: 'worker-activity',
+      tickMs: TURN_MS,
+      logger: options.logger,
+      runOnce: () => this.#write(),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#write().catch(() => {});
+  }
+
+  noteContact(workerId: WorkerId): void {
+    this.#get(workerId).seenAt = this.#clock.now();
+  }
+
+  noteWork(workerId: WorkerId): void {
+    const activity = this.#get(workerId);
+    activity.seenAt = this.#clock.now();
+    activity.lastWorkAt = activity.seenAt;
+    activity.isUrgent = true;
+  }
+
+  noteAsked(workerId: WorkerId): void {
+    const activity = this.#get(workerId);
+    activity.seenAt = this.#clock.now();
+    activity.askedAt = activity.seenAt;
+  }
+
+  noteUnhealthy(workerId: WorkerId, reason: string): void {
+    const activity = this.#get(workerId);
+    activity.seenAt = this.#clock.now();
+    activity.unhealthyReason = reason;
+    activity.isUrgent = true;
+    this.#loop.wake();
+  }
+
+  /** Writes what is noted now; tests and the end of the process use it. */
+  async flush(): Promise<void> {
+    await this.#write();
+  }
+
+  #get(workerId: WorkerId): Activity {
+    let activity = this.#activities.get(workerId);
+    if (!activity) {
+      activity = {
+        seenAt: this.#clock.now(),
+        lastWorkAt: null,
+        askedAt: null,
+        unhealthyReason: null,
+        writtenAt: 0,
+        isUrgent: true,
+      };
+      this.#activities.set(workerId, activity);
+    }
+    return activity;
+  }
+
+  async #write(): Promise<undefined> {
+    const now = this.#clock.now();
+    const due: [WorkerId, Activity][] = [];
+    for (const [workerId, activity] of this.#activities) {
+      if (now - activity.seenAt > FORGET_AFTER_MS) this.#activities.delete(workerId);
+      else if (
+        activity.isUrgent ||
+        (activity.seenAt > activity.writtenAt && now - activity.writtenAt > this.#contactWriteMs)
+      ) {
+        due.push([workerId, activity]);
+      }
+    }
+    if (due.length === 0) return;
+    for (const [, activity] of due) activity.isUrgent = false;
+    try {
+      await this.#upsert(due);
+    } catch (error) {
+      for (const [, activity] of due) activity.isUrgent = true;
+      throw error;
+    }
+    for (const [, activity] of due) activity.writtenAt = now;
+  }
+
+  async #upsert(due: readonly [WorkerId, Activity][]): Promise<void> {
+    await this.#pool.query({
+      name: 'worker-activity',
+      text: `insert into worker_activity as a (worker_id, seen_at, last_work_at, asked_at, unhealthy_reason)
+             select id, to_timestamp(seen / 1000), to_timestamp(work / 1000), to_timestamp(asked / 1000), unhealthy
+             from unnest($1::text[], $2::float8[], $3::float8[], $4::float8[], $5::text[])
+               as n(id, seen, work, asked, unhealthy)
+             on conflict (worker_id) do update set seen_at = greatest(a.seen_at, excluded.seen_at),
+               last_work_at = greatest(a.last_work_at, excluded.last_work_at),
+               asked_at = greatest(a.asked_at, excluded.asked_at),
+               unhealthy_reason = coalesce(excluded.unhealthy_reason, a.unhealthy_reason)`,
+      values: [
+        textArray(due.map(([id]) => id)),
+        doubleArray(due.map(([, activity]) => activity.seenAt)),
+        doubleArray(due.map(([, activity]) => activity.lastWorkAt)),
+        doubleArray(due.map(([, activity]) => activity.askedAt)),
+        textArray(due.map(([, activity]) => activity.unhealthyReason)),
+      ],
+    });
+  }
+}

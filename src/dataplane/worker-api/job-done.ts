@@ -1,0 +1,100 @@
+import { Failure } from '../../core/errors.ts';
+import { sliceMembers } from '../../domain/jobs/job-body.ts';
+import type { JobResult } from '../../domain/jobs/job-queue.ts';
+import { readBody, sendJson } from '../exchange.ts';
+import type { WorkerCall } from './worker-call.ts';
+
+/**
+ * The result of a job, or a progress update. The body is JSON whatever its content type says (SDKs send a form type).
+ * 200 for a result that counts, for its repetition and for one that comes too late; 404 for a job that is not known;
+ * 400 when it cannot be kept, in which case the job is FAILED with the same sentence.
+ */
+export async function jobDone(call: WorkerCall): Promise<void> {
+  const { plane, worker, jobId, res } = call;
+  const report = await readReport(call);
+  plane.activity.noteWork(worker.id);
+  if (report.progress !== undefined) {
+    if (await plane.dispatch.queue.saveProgress(jobId, worker.id, report.progress))
+      plane.dispatch.tellNews(jobId, null);
+    return sendJson(res, 200, '{}');
+  }
+  const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...report.result });
+  if (report.wantsRecycling) await recycle(call);
+  const isForeign = outcome.kind === 'stale' && outcome.job.endpointId !== worker.endpointId;
+  if (outcome.kind === 'unknown' || isForeign) throw new Failure('notFound', 'job not found');
+  if (report.refusal) throw new Failure('badRequest', report.refusal);
+  if (outcome.kind === 'stale') {
+    plane.logger.info(
+      { workerId: worker.id, jobId },
+      'a result came for a job that this worker does not hold; it was dropped',
+    );
+  }
+  sendJson(res, 200, '{}');
+}
+
+interface Report {
+  progress?: string;
+  result: Pick<JobResult, 'status' | 'output' | 'error'>;
+  wantsRecycling: boolean;
+  /** Why the result cannot be kept as it is. */
+  refusal?: string;
+}
+
+async function readReport(call: WorkerCall): Promise<Report> {
+  const limit = call.plane.limits.resultBytes;
+  const tooLarge = (max: number) =>
+    new Failure('contentTooLarge', `the result is larger than the limit of ${max} bytes`);
+  try {
+    return parseReport((await readBody(call.req, limit, tooLarge)).toString());
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
+    const size = call.req.headers['content-length'];
+    const refusal = `the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`;
+    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
+  }
+}
+
+/** The bodies of data-plane.md 2.5. A result that is no JSON fails the job: it must not hang until its timeout. */
+function parseReport(text: string): Report {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    const refusal = 'the worker sent a result that is not valid JSON';
+    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return { result: { status: 'COMPLETED', output: text, error: null }, wantsRecycling: false }; // a bare output
+  }
+  const report = body as { output?: unknown; error?: unknown; status?: unknown; stopPod?: unknown };
+  const members = sliceMembers(text, ['output', 'error']);
+  const output = members.get('output') ?? null;
+  if (report.status === 'IN_PROGRESS') return { progress: output ?? 'null', result: NOTHING, wantsRecycling: false };
+  const hasError = report.error !== undefined && report.error !== null;
+  return {
+    result: {
+      status: hasError ? 'FAILED' : 'COMPLETED',
+      output,
+      error: hasError ? errorText(report.error, members.get('error')!) : null,
+    },
+    wantsRecycling: report.stopPod === true,
+  };
+}
+
+const NOTHING = { status: 'COMPLETED', output: null, error: null } as const;
+
+/** A string as it is, anything else as its JSON. */
+function errorText(error: unknown, source: string): string {
+  const text = typeof error === 'string' ? error : source;
+  return text.replaceAll('\0', '\uFFFD'); // PostgreSQL's text holds no NUL
+}
+
+/** The worker wants to be replaced after this job (refresh_worker). */
+async function recycle({ plane, worker }: WorkerCall): Promise<void> {
+  await plane.pool.query(
+    "update workers set wanted = 'DRAIN', wanted_reason = 'it asked to be replaced', drain_at = now() where id = $1 and wanted = 'RUN'",
+    [worker.id],
+  );
+  plane.bus.publish('worker', worker.id);
+  plane.bus.publish('demand', worker.endpointId);
+}

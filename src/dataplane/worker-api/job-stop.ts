@@ -1,0 +1,67 @@
+import { sendJson, sendNoContent } from '../exchange.ts';
+import type { WorkerCall } from './worker-call.ts';
+
+/** A worker that is to leave must not wait for this poll for long, nor spin. */
+const LEAVING_HOLD_MS = 1_000;
+
+/** Held until jobs of this worker have to stop: 200 with their ids, or 204 when the hold is over. */
+export async function jobStop(call: WorkerCall): Promise<void> {
+  const { plane, worker, res } = call;
+  let timer: NodeJS.Timeout | undefined;
+  let isDone = false;
+  const finish = (jobIds: readonly string[]) => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    unlist();
+    if (jobIds.length > 0) return sendJson(res, 200, JSON.stringify({ jobsToStop: jobIds }));
+    sendNoContent(res);
+  };
+  const look = async () => {
+    const jobIds = await takeOrders(call);
+    if (jobIds.length === 0) return;
+    if (isDone || res.destroyed) await putBackOrders(call, jobIds);
+    else finish(jobIds);
+  };
+  const dismiss = () => finish([]);
+  const unlist = plane.stopPolls.add(worker.id, { look: () => void look().catch(dismiss), dismiss });
+  res.once('close', dismiss);
+  timer = setTimeout(
+    dismiss,
+    worker.isWanted && !plane.dispatch.isStopping ? plane.limits.takeHoldMs : LEAVING_HOLD_MS,
+  );
+  await look();
+}
+
+async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
+  const result = await plane.pool.query<{ job_id: string }>({
+    name: 'job-stop-orders',
+    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null returning job_id',
+    values: [worker.id],
+  });
+  return result.rows.map((row) => row.job_id);
+}
+
+/** The poll was over before they could be told: the next one gets them. */
+async function putBackOrders({ plane, worker }: WorkerCall, jobIds: readonly string[]): Promise<void> {
+  await plane.pool.query('update job_stops set told_at = null where worker_id = $1 and job_id = any($2::text[])', [
+    worker.id,
+    jobIds,
+  ]);
+}
+
+/**
+ * The worker's pings still name jobs that it was told to stop: the order overtook the job on its way to the worker, or was
+ * lost with the process that told it. It is told again. A job that is leased to this worker once more is meant to run.
+ */
+export async function repeatOrders({ plane, worker }: WorkerCall, namedJobIds: readonly string[]): Promise<void> {
+  if (namedJobIds.length === 0) return;
+  const result = await plane.pool.query({
+    name: 'job-stop-repeat',
+    text: `update job_stops s set told_at = null
+           where worker_id = $1 and job_id = any($2::text[]) and told_at < now() - interval '1 second'
+             and not exists (select from jobs j where j.id = s.job_id and j.worker_id = s.worker_id)`,
+    values: [worker.id, namedJobIds],
+  });
+  if (result.rowCount !== 0) plane.bus.publish('jobStop', worker.id);
+}

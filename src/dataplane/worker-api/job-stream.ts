@@ -1,0 +1,29 @@
+import { Failure } from '../../core/errors.ts';
+import { sliceMembers } from '../../domain/jobs/job-body.ts';
+import { readBody, sendJson } from '../exchange.ts';
+import type { WorkerCall } from './worker-call.ts';
+
+/** One chunk of a job's stream. A late one, of a job the worker does not hold any more, is dropped with 200. */
+export async function jobStream(call: WorkerCall): Promise<void> {
+  const { plane, worker, jobId, res } = call;
+  const bytes = await readBody(
+    call.req,
+    plane.limits.resultBytes,
+    (limit) => new Failure('badRequest', `the chunk is larger than the limit of ${limit} bytes`),
+  );
+  plane.activity.noteWork(worker.id);
+  const waiter = await plane.stream.append(jobId, worker.id, chunkOf(bytes.toString()));
+  if (waiter !== undefined) plane.dispatch.tellNews(jobId, waiter);
+  sendJson(res, 200, '{}');
+}
+
+function chunkOf(text: string): string {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Failure('badRequest', 'the chunk is not valid JSON');
+  }
+  const isWrapped = typeof body === 'object' && body !== null && Object.hasOwn(body, 'output');
+  return isWrapped ? sliceMembers(text, ['output']).get('output')! : text;
+}

@@ -1,0 +1,96 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Failure } from '../../core/errors.ts';
+import type { JobId } from '../../core/ids.ts';
+import { hashOnConnection } from '../../http/connection-hash.ts';
+import { sendProblem } from '../exchange.ts';
+import type { WorkerEntry } from '../worker-directory.ts';
+import { jobDone } from './job-done.ts';
+import { jobStop } from './job-stop.ts';
+import { jobStream } from './job-stream.ts';
+import { jobTake, jobTakeBatch } from './job-take.ts';
+import { ping } from './ping.ts';
+import type { WorkerCall, WorkerPlane } from './worker-call.ts';
+
+interface Operation {
+  method: 'GET' | 'POST';
+  hasJobId: boolean;
+  handle: (call: WorkerCall) => Promise<void> | void;
+}
+
+const OPERATIONS: Record<string, Operation> = {
+  'job-take': { method: 'GET', hasJobId: false, handle: jobTake },
+  'job-take-batch': { method: 'GET', hasJobId: false, handle: jobTakeBatch },
+  'job-stop': { method: 'GET', hasJobId: false, handle: jobStop },
+  ping: { method: 'GET', hasJobId: false, handle: ping },
+  'job-done': { method: 'POST', hasJobId: true, handle: jobDone },
+  'job-stream': { method: 'POST', hasJobId: true, handle: jobStream },
+};
+
+/** Workers ask again at once after an error: each refusal is held back for so long (data-plane.md part A). */
+const ERROR_DELAY_MS = 1_000;
+
+/** The listener of the worker API. Bind it where workloads reach it and nothing else does. */
+export function createWorkerServer(plane: WorkerPlane): Server {
+  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
+    void handle(plane, req, res);
+  });
+  server.on('clientError', (_error, socket) => socket.destroy());
+  return server;
+}
+
+async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  try {
+    await route(plane, req, res);
+  } catch (error) {
+    if (!(error instanceof Failure))
+      plane.logger.error({ err: error, url: req.url?.split('?')[0] }, 'worker request failed');
+    req.resume();
+    const timer = setTimeout(
+      () => sendProblem(res, error instanceof Failure ? error : databaseDown(error)),
+      ERROR_DELAY_MS,
+    );
+    res.once('close', () => clearTimeout(timer));
+  }
+}
+
+/** A worker repeats what was answered with 5xx, so nothing it did is lost while the database is away. */
+function databaseDown(cause: unknown): Failure {
+  return new Failure('unavailable', 'the server cannot do this at the moment; try again', { cause });
+}
+
+async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const url = req.url!;
+  const queryAt = url.indexOf('?');
+  const path = queryAt < 0 ? url : url.slice(0, queryAt);
+  const [, version, endpointId, name, workerId, jobId] = path.split('/');
+  const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
+  if (version !== 'v2' || !operation || !workerId || operation.hasJobId !== Boolean(jobId)) {
+    throw new Failure('notFound', 'no such path on the worker API');
+  }
+  const found = plane.workers.find(workerId);
+  const worker = authenticate(req, endpointId!, found instanceof Promise ? await found : found);
+  if (req.method !== operation.method) throw new Failure('methodNotAllowed', `${name} takes ${operation.method}`);
+  plane.activity.noteContact(worker.id);
+  const call: WorkerCall = {
+    req,
+    res,
+    plane,
+    worker,
+    jobId: (jobId ?? '') as JobId,
+    search: queryAt < 0 ? '' : url.slice(queryAt + 1),
+  };
+  await operation.handle(call);
+}
+
+/** The token is valid for this worker and its endpoint only; anything else looks the same. */
+function authenticate(req: IncomingMessage, endpointId: string, worker: WorkerEntry | undefined): WorkerEntry {
+  const token = req.headers.authorization?.replace(/^bearer /i, '') ?? '';
+  const isValid =
+    worker?.tokenHash != null &&
+    worker.endpointId === endpointId &&
+    token !== '' &&
+    timingSafeEqual(hashOnConnection(req.socket, token), worker.tokenHash);
+  if (!isValid) throw new Failure('unauthorized', 'invalid worker token');
+  return worker;
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JobLimits } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { JobId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { JobDispatch } from '../job-dispatch.ts';
+import type { WorkerActivity } from '../worker-activity.ts';
+import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
+import type { LostHandOvers } from './lost-hand-overs.ts';
+import type { StopPolls } from './stop-polls.ts';
+
+/** What the operations of the worker API work with. */
+export interface WorkerPlane {
+  dispatch: JobDispatch;
+  stream: JobStream;
+  workers: WorkerDirectory;
+  activity: WorkerActivity;
+  lostHandOvers: LostHandOvers;
+  stopPolls: StopPolls;
+  pool: Pool;
+  bus: Bus;
+  clock: Clock;
+  limits: JobLimits;
+  logger: Logger;
+}
+
+/** One request of a worker that showed its token. */
+export interface WorkerCall {
+  req: IncomingMessage;
+  res: ServerResponse;
+  plane: WorkerPlane;
+  worker: WorkerEntry;
+  jobId: JobId;
+  /** What follows the `?`, unparsed: most operations look at one parameter or none. */
+  search: string;
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../core/clock.ts';
+import type { EndpointId, WorkerId } from '../core/ids.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import { EntryCache } from './entry-cache.ts';
+
+/** What the worker API has to know of a worker, kept in memory. */
+export interface WorkerEntry {
+  readonly id: WorkerId;
+  readonly endpointId: EndpointId;
+  readonly version: number;
+  readonly tokenHash: Buffer | null;
+  /** False once it is to leave: it gets no more jobs. */
+  readonly isWanted: boolean;
+  isReady: boolean;
+  /** When it was first refused work because it is to leave. */
+  leavingSince?: number;
+}
+
+/** The workers that talk to this process. A token dies with its worker: the entry is gone at the next look. */
+export class WorkerDirectory {
+  readonly #pool: Pool;
+  readonly #cache: EntryCache<WorkerEntry>;
+
+  constructor(options: { pool: Pool; bus: Bus; clock: Clock; onLeaving: (worker: WorkerEntry) => void }) {
+    this.#pool = options.pool;
+    this.#cache = new EntryCache({ clock: options.clock, load: (id) => this.#load(id) });
+    options.bus.subscribe('worker', (id) => {
+      if (this.#cache.isKnown(id)) void this.#look(id, options.onLeaving).catch(() => {});
+    });
+  }
+
+  /** What is in memory, however old. */
+  peek(id: string): WorkerEntry | undefined {
+    return this.#cache.peek(id);
+  }
+
+  /** The worker, if it lives; synchronous when known. */
+  find(id: string): WorkerEntry | undefined | Promise<WorkerEntry | undefined> {
+    return this.#cache.find(id);
+  }
+
+  /** The worker's row changed: perhaps it is to leave. */
+  async #look(id: string, onLeaving: (worker: WorkerEntry) => void): Promise<void> {
+    const before = this.#cache.peek(id);
+    this.#cache.drop(id);
+    const now = await this.#cache.find(id);
+    const worker = now ?? before;
+    if (worker && !now?.isWanted) onLeaving(worker);
+  }
+
+  async #load(id: string): Promise<WorkerEntry | undefined> {
+    const result = await this.#pool.query<{
+      endpoint_id: EndpointId;
+      version: number;
+      token_hash: Buffer | null;
+      is_wanted: boolean;
+      is_ready: boolean;
+    }>({
+      name: 'worker-entry',
+      text: `select endpoint_id, version, token_hash, wanted = 'RUN' as is_wanted, ready_at is not null as is_ready
+             from workers where id = $1 and phase <> 'EXITED'`,
+      values: [id],
+    });
+    const row = result.rows[0];
+    if (!row) return undefined;
+    return {
+      id: id as WorkerId,
+      endpointId: row.endpoint_id,
+      version: row.version,
+      tokenHash: row.token_hash,
+      isWanted: row.is_wanted,
+      isReady: row.is_ready,
+    };
+  }
+}

@@ -1,0 +1,293 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { silentLogger } from '../core/logger.ts';
+import { type EmbeddedServer, startEmbeddedServer } from './embedded-server.ts';
+import { findPostmaster } from './postmaster.ts';
+
+const PARENT = new URL('../../test/fixtures/embedded-parent.ts', import.meta.url).pathname;
+let root: string;
+let count = 0;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), `podyard-test-${process.pid}-`)); // a name that the next run's set-up cleans away
+  const server = await startEmbeddedServer({ dataDir: join(root, 'made'), logger: silentLogger, isThrowaway: true });
+  await server.stop();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** A data directory whose server, if any, ends with the test. */
+function newDataDir(): string {
+  count += 1;
+  const dataDir = join(root, `data-${count}`);
+  onTestFinished(() => endServer(dataDir));
+  return dataDir;
+}
+
+/** The same with a database in it: a copy of one that was made once. */
+async function madeDataDir(): Promise<string> {
+  const dataDir = newDataDir();
+  await promisify(execFile)('cp', ['-a', join(root, 'made'), dataDir]);
+  return dataDir;
+}
+
+async function endServer(dataDir: string): Promise<void> {
+  const found = await findPostmaster(join(dataDir, 'postgres'));
+  if (found.state !== 'running') return;
+  process.kill(found.pid, 'SIGQUIT');
+  await expect.poll(() => findPostmaster(join(dataDir, 'postgres')), { timeout: 10_000 }).toEqual({ state: 'none' });
+}
+
+async function start(dataDir: string, isThrowaway = true): Promise<EmbeddedServer> {
+  const server = await startEmbeddedServer({ dataDir, logger: silentLogger, isThrowaway });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  const found = await findPostmaster(join(dataDir, 'postgres'));
+  if (found.state !== 'running') throw new Error(`no server runs in ${dataDir}`);
+  return found.pid;
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  return client.query(sql).then(
+    (result) => client.end().then(() => result.rows),
+    (error) => client.end().then(() => Promise.reject(error)),
+  );
+}
+
+/** Another Podyard process; resolves when its server answers. */
+async function startParent(
+  dataDir: string,
+  command: string[] = [process.execPath],
+): Promise<{ process: ChildProcess; url: string; adopted: boolean }> {
+  const child = spawn(command[0]!, [...command.slice(1), PARENT, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await Promise.race([
+    once(createInterface(child.stdout!), 'line'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the process ended with ${code}`))),
+  ]);
+  return { process: child, ...JSON.parse(line as string) };
+}
+
+test('a fresh directory becomes a database that keeps its data over stop and start', async () => {
+  const dataDir = newDataDir();
+  const first = await start(dataDir);
+  expect(first.adopted).toBe(false);
+  await query(first.databaseUrl, 'create table kept as select 42 as answer');
+  await first.stop();
+  expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
+
+  const second = await start(dataDir);
+  expect(second.adopted).toBe(false);
+  expect(await query(second.databaseUrl, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  await second.stop();
+});
+
+test('without isThrowaway every commit is on the disk before it is answered', async () => {
+  const dataDir = await madeDataDir();
+  const server = await start(dataDir, false);
+  const settings = await query(
+    server.databaseUrl,
+    `select name, setting from pg_settings where name in
+       ('fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'wal_level', 'jit') order by name`,
+  );
+  expect(settings).toEqual([
+    { name: 'fsync', setting: 'on' },
+    { name: 'full_page_writes', setting: 'on' },
+    { name: 'jit', setting: 'off' },
+    { name: 'listen_addresses', setting: '' },
+    { name: 'synchronous_commit', setting: 'on' },
+    { name: 'wal_level', setting: 'minimal' },
+  ]);
+  await server.stop();
+});
+
+test("an operator's settings beside the data directory win over ours", async () => {
+  const dataDir = await madeDataDir();
+  await writeFile(join(dataDir, 'postgres.conf'), "work_mem = '7MB'\nmax_connections = 17\n");
+  const server = await start(dataDir);
+  expect(await query(server.databaseUrl, 'show work_mem')).toEqual([{ work_mem: '7MB' }]);
+  expect(await query(server.databaseUrl, 'show max_connections')).toEqual([{ max_connections: '17' }]);
+  await server.stop();
+});
+
+test('the server of a process that was killed with -9 lives on and is adopted', async () => {
+  const dataDir = await madeDataDir();
+  const parent = await startParent(dataDir);
+  await query(parent.url, 'create table kept as select 1 as n');
+  const pid = await postmasterPid(dataDir);
+  parent.process.kill('SIGKILL');
+  await once(parent.process, 'exit');
+
+  const server = await start(dataDir);
+  expect(server.adopted).toBe(true);
+  expect(await postmasterPid(dataDir)).toBe(pid);
+  expect(await query(server.databaseUrl, 'select n from kept')).toEqual([{ n: 1 }]);
+  await server.stop();
+  expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
+});
+
+test('a server that is killed with -9 is started again by the living process, with all that was committed', async () => {
+  const dataDir = await madeDataDir();
+  const server = await start(dataDir, false);
+  await query(server.databaseUrl, 'create table kept as select 1 as n');
+  const busy = query(server.databaseUrl, 'select count(*) from generate_series(1, 3e6)').catch(() => {}); // its memory outlives the server's for a while
+  const pid = await postmasterPid(dataDir);
+  process.kill(pid, 'SIGKILL');
+  await expect
+    .poll(() => query(server.databaseUrl, 'select n from kept').catch(() => 'not yet'), { timeout: 10_000 })
+    .toEqual([{ n: 1 }]);
+  expect(await postmasterPid(dataDir)).not.toBe(pid);
+  await busy;
+  await server.stop();
+});
+
+test('after a kill of everything the next start recovers the committed rows', async () => {
+  const dataDir = await madeDataDir();
+  const parent = await startParent(dataDir);
+  await query(parent.url, 'create table kept as select 1 as n');
+  const pid = await postmasterPid(dataDir);
+  parent.process.kill('SIGKILL');
+  process.kill(pid, 'SIGKILL');
+  const server = await start(dataDir);
+  expect(server.adopted).toBe(false);
+  expect(await query(server.databaseUrl, 'select n from kept')).toEqual([{ n: 1 }]);
+  await server.stop();
+});
+
+test('a pid file that names a program of somebody else does not matter, and the program is left alone', async () => {
+  const dataDir = await madeDataDir();
+  await (await start(dataDir)).stop();
+  const stranger = spawn('sleep', ['60'], { cwd: join(dataDir, 'postgres') });
+  onTestFinished(() => void stranger.kill('SIGKILL'));
+  const lock = `${stranger.pid}\n${dataDir}/postgres\n1\n5432\n\n\n\nready\n`;
+  await writeFile(join(dataDir, 'postgres/postmaster.pid'), lock);
+  await writeFile(join(dataDir, 'run/.s.PGSQL.5432.lock'), lock);
+  const server = await start(dataDir);
+  expect(server.adopted).toBe(false);
+  await server.stop();
+  expect(stranger.exitCode).toBe(null);
+  expect(stranger.signalCode).toBe(null);
+});
+
+test.for([
+  ['99', /made by PostgreSQL 99, but this Podyard brings PostgreSQL \d+\. Start the version of Podyard that made it/],
+  ['9.6', /made by PostgreSQL 9, but this Podyard brings PostgreSQL \d+\. Make a backup/],
+] as const)('data of PostgreSQL %s is refused with a sentence and left as it is', async ([version, sentence]) => {
+  const dataDir = newDataDir();
+  await mkdir(join(dataDir, 'postgres'), { recursive: true });
+  await writeFile(join(dataDir, 'postgres/PG_VERSION'), `${version}\n`);
+  await expect(start(dataDir)).rejects.toThrow(sentence);
+  expect(await readdir(join(dataDir, 'postgres'))).toEqual(['PG_VERSION']);
+});
+
+test('a directory with files that are not PostgreSQL’s is refused and left as it is', async () => {
+  const dataDir = newDataDir();
+  await mkdir(join(dataDir, 'postgres'), { recursive: true });
+  await writeFile(join(dataDir, 'postgres/letter.txt'), 'dear');
+  await expect(start(dataDir)).rejects.toThrow(/is not empty, and not a data directory/);
+  expect(await readdir(join(dataDir, 'postgres'))).toEqual(['letter.txt']);
+});
+
+test('what a killed initialisation left is removed, and what a living one is making is not', async () => {
+  const dataDir = newDataDir();
+  const dead = spawnSync('true').pid;
+  await mkdir(join(dataDir, `postgres.new-${dead}-a/base`), { recursive: true });
+  await mkdir(join(dataDir, `postgres.new-${process.ppid}-b`));
+  await (await start(dataDir)).stop();
+  const names = (await readdir(dataDir)).filter((name) => name.startsWith('postgres.new'));
+  expect(names).toEqual([`postgres.new-${process.ppid}-b`]);
+});
+
+test('two processes that start on one fresh directory share one server, which ends with the second', async () => {
+  const dataDir = newDataDir();
+  const [one, two] = await Promise.all([startParent(dataDir), startParent(dataDir)]);
+  expect([one.adopted, two.adopted].sort()).toEqual([false, true]);
+  expect(one.url).toBe(two.url);
+
+  one.process.kill('SIGTERM');
+  await once(one.process, 'exit');
+  expect(await query(two.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  two.process.kill('SIGTERM');
+  await once(two.process, 'exit');
+  expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
+});
+
+test('two processes that stop at the same moment do not leave the server to each other', async () => {
+  const dataDir = await madeDataDir();
+  const [one, two] = await Promise.all([start(dataDir), start(dataDir)]);
+  await Promise.all([one.stop(), two.stop(), one.stop()]);
+  expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
+});
+
+test('a process that starts while another one stops gets a server that stays, however close the two are', async () => {
+  const dataDir = await madeDataDir();
+  let server = await start(dataDir);
+  for (const pauseMs of [0, 1, 2, 3, 5, 8, 12, 20]) {
+    const stopping = server.stop();
+    await sleep(pauseMs);
+    server = await start(dataDir);
+    const url = server.databaseUrl;
+    await stopping;
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  }
+  await server.stop();
+  expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
+});
+
+test('a path too long for a socket works through a private directory for temporary files', async () => {
+  const dataDir = join(newDataDir(), 'd'.repeat(120));
+  onTestFinished(() => endServer(dataDir));
+  const server = await start(dataDir);
+  const socketDir = new URL(server.databaseUrl).searchParams.get('host')!;
+  onTestFinished(() => rm(socketDir, { recursive: true, force: true }));
+  expect(socketDir.startsWith(tmpdir())).toBe(true);
+  expect(await query(server.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await server.stop();
+
+  await chmod(socketDir, 0o755);
+  await expect(start(dataDir)).rejects.toThrow(/not a directory that only this user can enter/);
+});
+
+test('a server that cannot start says why', async () => {
+  const dataDir = await madeDataDir();
+  await writeFile(join(dataDir, 'postgres.conf'), 'shared_buffers = plenty\n');
+  await expect(start(dataDir)).rejects.toThrow(/could not be started: .*shared_buffers/);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a directory of somebody else that root's PostgreSQL may not enter is refused with advice",
+  async () => {
+    const home = join(newDataDir(), 'home');
+    spawnSync('install', ['-d', '-o', '65534', '-g', '65534', '-m', '0700', home]);
+    await expect(start(join(home, 'data'))).rejects.toThrow(/Permission denied.*run Podyard as the user who owns them/);
+  },
+);
+
+const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
+const canBeNobody =
+  process.getuid?.() === 0 && spawnSync(asNobody[0]!, [...asNobody.slice(1), '--check', PARENT]).status === 0;
+
+test.skipIf(!canBeNobody)('an ordinary user runs it too', async () => {
+  const home = join(tmpdir(), `podyard-nobody-${process.pid}`);
+  const dataDir = join(home, 'data');
+  onTestFinished(() => endServer(dataDir).then(() => rm(home, { recursive: true, force: true })));
+  spawnSync('install', ['-d', '-o', '65534', '-g', '65534', '-m', '0700', home]);
+  const parent = await startParent(dataDir, asNobody);
+  const status = await readFile(`/proc/${await postmasterPid(dataDir)}/status`, 'utf8');
+  expect(/^Uid:\t(\d+)/m.exec(status)?.[1]).toBe('65534');
+  parent.process.kill('SIGTERM');
+  await once(parent.process, 'exit');
+});

@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { Context } from '../context.ts';
+import { createApiKey } from './create-api-key.ts';
+import { ensureFirstUser } from './ensure-first-user.ts';
+import { findKeyBySecretHash, listKeys } from './key-store.ts';
+import { hashSecret } from './secret-hash.ts';
+import { createUser, listUsers } from './users.ts';
+
+let database: TestDatabase;
+let context: Context;
+beforeEach(async () => {
+  database = await createTestDatabase({ maxConnections: 10 });
+  context = { pool: database.pool, bus: { publish: () => {} } };
+});
+afterEach(() => database.drop());
+
+const keyOf = (secret: string) => findKeyBySecretHash(database.pool, hashSecret(secret));
+
+test('an empty database gets the user admin and a new key, which is answered once and kept nowhere', async () => {
+  const first = await ensureFirstUser(context, null);
+  expect(first.newSecret).toMatch(/^pyk_/);
+  expect(await keyOf(first.newSecret!)).toMatchObject({ userId: first.userId, scopes: [{ kind: 'all' }] });
+  expect((await listUsers(database.pool)).map((user) => user.name)).toEqual(['admin']);
+  expect(await ensureFirstUser(context, null)).toEqual({ userId: first.userId, newSecret: null });
+  const stored = await database.pool.query('select row_to_json(k)::text as text from api_keys k');
+  expect(stored.rows).toHaveLength(1);
+  expect(stored.rows[0].text).not.toContain(first.newSecret);
+});
+
+test('the first key may be given, and is then not shown', async () => {
+  expect((await ensureFirstUser(context, 'my-own-key')).newSecret).toBeNull();
+  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }], expiresAt: null });
+});
+
+test('a key given later is made valid, once, also when it was revoked', async () => {
+  const { userId } = await ensureFirstUser(context, null);
+  await ensureFirstUser(context, 'later');
+  await database.pool.query('update api_keys set revoked_at = now()');
+  await ensureFirstUser(context, 'later');
+  await ensureFirstUser(context, 'later');
+  expect(await keyOf('later')).toMatchObject({ userId });
+  expect(await listKeys(database.pool, userId)).toHaveLength(1);
+});
+
+test('processes that start together on an empty database make one user and one key', async () => {
+  const all = await Promise.all(Array.from({ length: 8 }, () => ensureFirstUser(context, null)));
+  expect(all.filter((one) => one.newSecret !== null)).toHaveLength(1);
+  expect(new Set(all.map((one) => one.userId)).size).toBe(1);
+});
+
+test.each(['with blank', 'ünicode', '', 'x'.repeat(257)])(
+  'key %j could not be sent in a header and is refused',
+  async (key) => {
+    await expect(ensureFirstUser(context, key)).rejects.toThrow('PODYARD_ADMIN_KEY');
+  },
+);
+
+test('a user name is taken once', async () => {
+  await createUser(database.pool, { name: 'ann', email: 'ann@example.test' });
+  await expect(createUser(database.pool, { name: 'ann', email: null })).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(createUser(database.pool, { name: ' ', email: null })).rejects.toMatchObject({ kind: 'badRequest' });
+});
+
+test('a key without scopes or with an expiry in the past is refused', async () => {
+  const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
+  const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
+  await expect(createApiKey(context, { ...input, scopes: [] })).rejects.toMatchObject({ kind: 'badRequest' });
+  await expect(createApiKey(context, { ...input, expiresAt: new Date(0) })).rejects.toMatchObject({
+    kind: 'badRequest',
+  });
+});

@@ -1,0 +1,50 @@
+import { Failure } from '../../core/errors.ts';
+import { type KeyId, newId, newSecret, type UserId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Context } from '../context.ts';
+import type { Actor } from './actor.ts';
+import { type ApiKey, findKeyForShare, insertKey } from './key-store.ts';
+import { type Scope, scopesCover } from './scopes.ts';
+import { hashSecret } from './secret-hash.ts';
+
+export const KEY_PREFIX = 'pyk';
+
+export interface NewApiKey {
+  userId: UserId;
+  name: string;
+  scopes: readonly Scope[];
+  expiresAt: Date | null;
+}
+
+/**
+ * Makes a key and answers its secret, which is kept nowhere. With `maker`, the new key may neither permit more nor live
+ * longer than the key that makes it (`forbidden`); the operator's own tools pass none.
+ */
+export async function createApiKey(
+  context: Context,
+  input: NewApiKey,
+  maker?: Actor,
+): Promise<{ key: ApiKey; secret: string }> {
+  if (input.scopes.length === 0) throw new Failure('badRequest', 'scopes: a key without any scope could do nothing');
+  if (input.expiresAt !== null && input.expiresAt.getTime() <= Date.now()) {
+    throw new Failure('badRequest', 'expiresAt is in the past');
+  }
+  const secret = newSecret(KEY_PREFIX);
+  const key = await transaction(context.pool, async (db) => {
+    if (maker) await checkMaker(db, maker, input);
+    return insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret) });
+  });
+  context.bus.publish('key', key.id);
+  return { key, secret };
+}
+
+async function checkMaker(db: Db, maker: Actor, input: NewApiKey): Promise<void> {
+  const makersKey = await findKeyForShare(db, maker.userId, maker.keyId);
+  if (!makersKey) throw new Failure('unauthorized', 'invalid bearer token');
+  if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
+    throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that makes it');
+  }
+  if (makersKey.expiresAt !== null && (input.expiresAt === null || input.expiresAt > makersKey.expiresAt)) {
+    throw new Failure('forbidden', 'access denied: a key cannot live longer than the key that makes it');
+  }
+}

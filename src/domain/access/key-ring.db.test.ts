@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newId, type UserId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { Bus } from '../../db/bus.ts';
+import { createApiKey } from './create-api-key.ts';
+import { KeyRing } from './key-ring.ts';
+import { revokeApiKey } from './revoke-api-key.ts';
+import { parseScope } from './scopes.ts';
+import { createUser } from './users.ts';
+
+let database: TestDatabase;
+let bus: Bus;
+let userId: UserId;
+let nowMs: number;
+let keyRing: KeyRing;
+let queries: ReturnType<typeof vi.spyOn>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: newId(8), logger: silentLogger });
+  userId = (await createUser(database.pool, { name: 'u', email: null })).id;
+});
+beforeEach(() => {
+  nowMs = Date.now();
+  keyRing = new KeyRing({ pool: database.pool, bus, clock: { now: () => nowMs } });
+  queries = vi.spyOn(database.pool, 'query');
+});
+afterEach(() => {
+  keyRing.close();
+  queries.mockRestore();
+});
+afterAll(async () => {
+  await bus.stop();
+  await database.drop();
+});
+
+async function newKey(expiresAt: Date | null = null) {
+  const input = { userId, name: 'k', scopes: [parseScope('invoke')], expiresAt };
+  const made = await createApiKey({ pool: database.pool, bus: { publish: () => {} } }, input);
+  queries.mockClear();
+  return made;
+}
+
+test('a key becomes an actor with the key’s user and scopes', async () => {
+  const { key, secret } = await newKey();
+  expect(await keyRing.authenticate(secret)).toEqual({
+    userId,
+    keyId: key.id,
+    scopes: [{ kind: 'invoke', endpointId: null }],
+  });
+});
+
+test('a known key is answered from memory, at once, for ten seconds', async () => {
+  const { secret } = await newKey();
+  expect(keyRing.peek(secret)).toBeUndefined();
+  const actor = await keyRing.authenticate(secret);
+  expect(keyRing.peek(secret)).toBe(actor);
+  nowMs += 9_999;
+  expect(await keyRing.authenticate(secret)).toBe(actor);
+  expect(queries).toHaveBeenCalledTimes(1);
+  nowMs += 1;
+  expect(keyRing.peek(secret)).toBeUndefined();
+  expect(await keyRing.authenticate(secret)).toEqual(actor);
+  expect(queries).toHaveBeenCalledTimes(2);
+});
+
+test('an unknown secret is asked for once in ten seconds', async () => {
+  expect(await keyRing.authenticate('pyk_unknown')).toBeUndefined();
+  expect(await keyRing.authenticate('pyk_unknown')).toBeUndefined();
+  expect(queries).toHaveBeenCalledTimes(1);
+  nowMs += 10_000;
+  await keyRing.authenticate('pyk_unknown');
+  expect(queries).toHaveBeenCalledTimes(2);
+});
+
+test('what cannot be a key is refused without a query', async () => {
+  expect(await keyRing.authenticate('')).toBeUndefined();
+  expect(await keyRing.authenticate('x'.repeat(257))).toBeUndefined();
+  expect(queries).not.toHaveBeenCalled();
+});
+
+test('calls for the same secret at the same time share one query', async () => {
+  const { secret } = await newKey();
+  const actors = await Promise.all(Array.from({ length: 50 }, () => keyRing.authenticate(secret)));
+  expect(new Set(actors).size).toBe(1);
+  expect(queries).toHaveBeenCalledTimes(1);
+});
+
+test('a revoked key is refused as soon as the hint is out, however fresh it is in memory', async () => {
+  const { key, secret } = await newKey();
+  await keyRing.authenticate(secret);
+  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
+  expect(keyRing.peek(secret)).toBeUndefined();
+  expect(await keyRing.authenticate(secret)).toBeUndefined();
+});
+
+test('a revocation whose hint is lost counts after ten seconds', async () => {
+  const { key, secret } = await newKey();
+  await keyRing.authenticate(secret);
+  await revokeApiKey({ pool: database.pool, bus: { publish: () => {} } }, { userId, keyId: key.id });
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+  nowMs += 10_000;
+  expect(await keyRing.authenticate(secret)).toBeUndefined();
+});
+
+test('a look-up that a hint overtakes is not remembered', async () => {
+  const { secret } = await newKey();
+  const lookUp = keyRing.authenticate(secret);
+  bus.publish('key', 'any');
+  await lookUp;
+  expect(keyRing.peek(secret)).toBeUndefined();
+});
+
+test('a new key is known at once, although its secret was refused before', async () => {
+  const { secret } = await newKey();
+  await database.pool.query('update api_keys set revoked_at = now()');
+  expect(await keyRing.authenticate(secret)).toBeUndefined();
+  await database.pool.query('update api_keys set revoked_at = null');
+  bus.publish('key', 'any');
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+});
+
+test('an expiry counts to the millisecond, even in memory', async () => {
+  const { secret } = await newKey(new Date(nowMs + 5_000));
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+  nowMs += 4_999;
+  expect(keyRing.peek(secret)).toBeDefined();
+  nowMs += 1;
+  expect(keyRing.peek(secret)).toBeUndefined();
+  expect(await keyRing.authenticate(secret)).toBeUndefined();
+});
+
+test('a flood of wrong secrets does not push a valid key out of memory', async () => {
+  const { secret } = await newKey();
+  await keyRing.authenticate(secret);
+  queries.mockImplementation((async () => ({ rows: [] })) as never);
+  for (let i = 0; i < 11_000; i++) await keyRing.authenticate(`wrong${i}`);
+  expect(keyRing.peek(secret)).toBeDefined();
+});
+
+test('a failed look-up is not remembered: the next call asks again', async () => {
+  const { secret } = await newKey();
+  queries.mockRejectedValueOnce(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }) as never);
+  await expect(keyRing.authenticate(secret)).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(await keyRing.authenticate(secret)).toBeDefined();
+});

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { EndpointId } from '../../core/ids.ts';
+import { AREAS, formatScope, type Permission, parseScope, type Scope, scopesCover, scopesPermit } from './scopes.ts';
+
+const permits = (scope: string, permission: Permission) => scopesPermit([parseScope(scope)], permission);
+const invoke = (id: string, access: 'read' | 'write'): Permission => ({ invoke: id as EndpointId, access });
+
+describe('the grammar', () => {
+  test.each([
+    'all',
+    'read-only',
+    'invoke',
+    'invoke/abc123',
+    'serverless:read',
+    'network-volumes:write',
+    'serverless/abc123:write',
+  ])('%s is a scope that is written as it was read', (text) => {
+    expect(formatScope(parseScope(text))).toBe(text);
+  });
+
+  test.each([
+    '',
+    'ALL',
+    'everything',
+    'serverless',
+    'serverless:delete',
+    'servers:read',
+    'serverless/:read',
+    'serverless/a b:read',
+    'invoke:write',
+    'invoke/',
+    ' all',
+    'all ',
+    'read-only:read',
+    'serverless:read:write',
+  ])('%j is none, and the text says what is', (text) => {
+    expect(() => parseScope(text)).toThrow(`'${text}' is not a scope: use all, read-only`);
+  });
+});
+
+test('all permits everything, read-only every read and nothing else', () => {
+  for (const area of AREAS) {
+    expect(permits('all', { area, access: 'write' })).toBe(true);
+    expect(permits('read-only', { area, access: 'read' })).toBe(true);
+    expect(permits('read-only', { area, access: 'write' })).toBe(false);
+  }
+  expect(permits('read-only', invoke('a', 'read'))).toBe(true);
+  expect(permits('read-only', invoke('a', 'write'))).toBe(false);
+});
+
+test('write to an area implies read of it, and no other area', () => {
+  expect(permits('pods:write', { area: 'pods', access: 'read' })).toBe(true);
+  expect(permits('pods:read', { area: 'pods', access: 'write' })).toBe(false);
+  expect(permits('pods:write', { area: 'templates', access: 'read' })).toBe(false);
+});
+
+test('a scope of one record permits nothing of others, and nothing of the area as a whole', () => {
+  expect(permits('serverless/a:write', { area: 'serverless', access: 'write', resourceId: 'a' })).toBe(true);
+  expect(permits('serverless/a:write', { area: 'serverless', access: 'read', resourceId: 'b' })).toBe(false);
+  expect(permits('serverless/a:write', { area: 'serverless', access: 'read' })).toBe(false);
+});
+
+test('sending work to an endpoint needs all or invoke; looking at it is also permitted to whoever may read it', () => {
+  for (const scope of ['all', 'invoke', 'invoke/a'])
+    expect([scope, permits(scope, invoke('a', 'write'))]).toEqual([scope, true]);
+  for (const scope of ['read-only', 'serverless:write', 'serverless/a:write', 'invoke/b']) {
+    expect([scope, permits(scope, invoke('a', 'write'))]).toEqual([scope, false]);
+  }
+  for (const scope of ['all', 'invoke', 'invoke/a', 'read-only', 'serverless:read', 'serverless/a:read']) {
+    expect([scope, permits(scope, invoke('a', 'read'))]).toEqual([scope, true]);
+  }
+  for (const scope of ['invoke/b', 'serverless/b:write', 'pods:write']) {
+    expect([scope, permits(scope, invoke('a', 'read'))]).toEqual([scope, false]);
+  }
+});
+
+test('invoke does not permit reading or changing the endpoint itself', () => {
+  expect(permits('invoke', { area: 'serverless', access: 'read', resourceId: 'a' })).toBe(false);
+});
+
+test('no scope permits nothing', () => {
+  expect(scopesPermit([], { area: 'catalog', access: 'read' })).toBe(false);
+});
+
+const id = fc.constantFrom('a', 'b');
+const access = fc.constantFrom('read' as const, 'write' as const);
+const area = fc.constantFrom(...AREAS);
+const anyScope: fc.Arbitrary<Scope> = fc.oneof(
+  fc.constant<Scope>({ kind: 'all' }),
+  fc.constant<Scope>({ kind: 'read-only' }),
+  fc.record({ kind: fc.constant('invoke' as const), endpointId: fc.option(id) }),
+  fc.record({ kind: fc.constant('area' as const), area, resourceId: fc.option(id), access }),
+);
+const anyPermission: fc.Arbitrary<Permission> = fc.oneof(
+  fc.record({ area, access }),
+  fc.record({ area, access, resourceId: id }),
+  fc.record({ invoke: id as fc.Arbitrary<EndpointId>, access }),
+);
+
+test('whoever may hand a scope out is permitted all that it permits', () => {
+  fc.assert(
+    fc.property(fc.array(anyScope), anyScope, anyPermission, (own, wanted, permission) => {
+      fc.pre(scopesCover(own, wanted) && scopesPermit([wanted], permission));
+      expect(scopesPermit(own, permission)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('every scope may hand itself out', () => {
+  fc.assert(
+    fc.property(anyScope, (scope) => {
+      expect(scopesCover([scope], scope)).toBe(true);
+    }),
+  );
+});

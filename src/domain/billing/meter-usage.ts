@@ -1,0 +1,95 @@
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import type { Price } from './price-list.ts';
+
+/**
+ * Turns what ran into usage rows, a row for each minute, resource, component, item and number of units. A minute is
+ * metered once, whatever is restarted and whoever leads: the mark up to which usage is written is locked first and moves
+ * in the transaction that writes. What was missed while nobody led is caught up with, at the prices of today.
+ */
+
+/** Starts and ends are written a moment after they happen: a minute is closed when they have settled. */
+export const SETTLE_MS = 5_000;
+/** So much is metered in one transaction. */
+const MAX_SPAN = '1 day';
+/** Minutes older than this are folded into hours. */
+const KEEP_MINUTES = '2 days';
+
+/**
+ * All that may cost something between $1 and $2: whose it is, what of it, and from when until when (null: still).
+ * Another kind of resource is another select.
+ */
+const SOURCES = [
+  // A worker costs from the start of its container until that is gone.
+  `select w.user_id, 'SERVERLESS' as kind, w.endpoint_id as resource_id, c.component, coalesce(c.item, '') as item,
+          c.units, w.started_at as starts_at, w.exited_at as ends_at
+   from workers w cross join lateral (values
+     ('GPU', w.gpu_type_id, w.gpu_count),
+     ('CPU', w.spec -> 'cpu' ->> 'id', (w.spec -> 'cpu' ->> 'vcpuCount')::int),
+     ('DISK', '', (w.spec ->> 'diskGb')::int)
+   ) as c (component, item, units)
+   where w.started_at < $2 and (w.exited_at is null or w.exited_at > $1) and c.units > 0`,
+  // A volume costs as long as its row is there, at the size that it has when the minute is closed.
+  `select user_id, 'NETWORK_VOLUME', id, type, '', size_gb, created_at, null
+   from network_volumes where created_at < $2`,
+];
+
+const METER = `
+  insert into usage (starts_at, span, user_id, kind, resource_id, component, item, units, seconds, amount)
+  select m.minute, 'minute', s.user_id, s.kind, s.resource_id, s.component, s.item, s.units, sum(t.seconds),
+         round(sum(t.seconds * s.units * coalesce(p.usd_per_hour, 0) / 3600), 12)
+  from (${SOURCES.join(' union all ')}) as s
+  cross join lateral generate_series(
+    date_trunc('minute', greatest(s.starts_at, $1), 'UTC'),
+    least(s.ends_at, $2) - interval '1 microsecond',
+    interval '1 minute'
+  ) as m (minute)
+  cross join lateral (
+    select extract(epoch from least(s.ends_at, m.minute + interval '1 minute') - greatest(s.starts_at, m.minute)) as seconds
+  ) as t
+  left join unnest($3::text[], $4::text[], $5::numeric[]) as p (component, item, usd_per_hour)
+    on p.component = s.component and p.item = s.item
+  where t.seconds > 0
+  group by m.minute, s.user_id, s.kind, s.resource_id, s.component, s.item, s.units
+  on conflict do nothing`;
+
+/** Answers whether everything up to `now` is metered; if not, more is left for another call. `now` null: the database's. */
+export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date | null): Promise<boolean> {
+  return transaction(pool, async (db) => {
+    const marks = await db.query<{ from: Date; until: Date; end: Date }>(
+      `select metered_until as "from", least(c.closed, metered_until + interval '${MAX_SPAN}') as until, c.closed as "end"
+       from usage_meter cross join lateral (
+         select date_trunc('minute', coalesce($1::timestamptz, now()) - interval '${SETTLE_MS} milliseconds', 'UTC') as closed
+       ) as c for update of usage_meter`,
+      [now],
+    );
+    const { from, until, end } = marks.rows[0]!;
+    if (until <= from) return true;
+    await db.query(METER, [
+      from,
+      until,
+      prices.map((price) => price.component),
+      prices.map((price) => price.item),
+      prices.map((price) => price.usdPerHour),
+    ]);
+    await db.query('update usage_meter set metered_until = $1', [until]);
+    return until >= end;
+  });
+}
+
+/** Puts old minutes together into hours: as exact for every bucket there is, and a sixtieth of the rows. */
+export async function foldUsage(db: Db, now: Date): Promise<void> {
+  await db.query(
+    `with old as (
+       delete from usage
+       where span = 'minute' and starts_at < date_trunc('hour', $1::timestamptz - interval '${KEEP_MINUTES}', 'UTC')
+       returning *
+     )
+     insert into usage as u (starts_at, span, user_id, kind, resource_id, component, item, units, seconds, amount)
+     select date_trunc('hour', starts_at, 'UTC'), 'hour', user_id, kind, resource_id, component, item, units,
+            sum(seconds), sum(amount)
+     from old group by 1, 3, 4, 5, 6, 7, 8
+     on conflict (user_id, starts_at, kind, resource_id, component, item, units, span)
+     do update set seconds = u.seconds + excluded.seconds, amount = u.amount + excluded.amount`,
+    [now],
+  );
+}

@@ -1,0 +1,99 @@
+import type { GpuStock, Stock } from './capacity-source.ts';
+import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
+
+/** How much more of something can be had (rest.md section 7). */
+export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
+export type Availability = (typeof AVAILABILITIES)[number];
+
+export interface Available {
+  id: string;
+  name: string;
+  availability: Availability;
+}
+
+/** What the GPUs are wanted for: `count` of them together on one machine. Null: any. */
+export interface GpuWish {
+  count: number;
+  cloud: 'SECURE' | 'COMMUNITY' | null;
+  minCudaVersion: string | null;
+}
+
+export const ANY_GPU: GpuWish = { count: 1, cloud: null, minCudaVersion: null };
+
+const GIB = 2 ** 30;
+
+/** By how many workloads of the wished size would still fit: none, one, up to three, more. */
+function levelOf(fits: number): Availability {
+  if (fits <= 0) return 'NONE';
+  if (fits === 1) return 'LOW';
+  return fits <= 3 ? 'MEDIUM' : 'HIGH';
+}
+
+/** In all, and in each data centre that has the type at all. */
+export function gpuAvailability(
+  gpu: GpuType,
+  stock: Stock,
+  wish: GpuWish,
+): { availability: Availability; dataCenters: Available[] } {
+  const fits = new Map<string, number>();
+  for (const entry of stock.gpus) {
+    if (entry.gpuTypeId !== gpu.id || entry.total === 0) continue;
+    fits.set(entry.dataCenterId, (fits.get(entry.dataCenterId) ?? 0) + countFits(gpu, entry, wish));
+  }
+  const dataCenters = [...fits].map(([id, count]) => ({ ...nameDataCenter(id), availability: levelOf(count) }));
+  return { availability: levelOf([...fits.values()].reduce((sum, count) => sum + count, 0)), dataCenters };
+}
+
+function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuWish): number {
+  if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
+  if (minCudaVersion !== null && entry.cudaVersion && isOlder(entry.cudaVersion, minCudaVersion)) return 0;
+  return Math.floor(entry.free / count);
+}
+
+function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {
+  if (cloud === 'SECURE') return gpu.secure ? gpu.maxCount.secure : 0;
+  return gpu.community ? gpu.maxCount.community : 0;
+}
+
+/** By number, part by part: 12.10 is newer than 12.9. */
+function isOlder(version: string, wanted: string): boolean {
+  return version.localeCompare(wanted, 'en', { numeric: true }) < 0;
+}
+
+/** CPUs are those of the machine itself. `vcpuCount` null: the smallest that the flavour has. */
+export function cpuAvailability(
+  flavor: CpuFlavor,
+  stock: Stock,
+  vcpuCount: number | null,
+): { availability: Availability; dataCenters: Available[] } {
+  const vcpus = vcpuCount ?? flavor.vcpu.min;
+  const isOffered = vcpus >= flavor.vcpu.min && vcpus <= flavor.vcpu.max && Number.isInteger(Math.log2(vcpus));
+  const byMemory = stock.memoryBytes / (vcpus * flavor.ramGbPerVcpu * GIB);
+  const availability = levelOf(isOffered ? Math.floor(Math.min(stock.cpus / vcpus, byMemory)) : 0);
+  return { availability, dataCenters: [{ ...nameDataCenter(LOCAL_DATA_CENTER), availability }] };
+}
+
+/** The GPU types that a data centre has at all. */
+export function listGpusIn(dataCenterId: string, stock: Stock): Available[] {
+  const local = {
+    ...stock,
+    gpus: stock.gpus.filter((entry) => entry.dataCenterId === dataCenterId && entry.total > 0),
+  };
+  const present = new Set(local.gpus.map((entry) => entry.gpuTypeId));
+  return gpuTypes()
+    .filter(({ id }) => present.has(id))
+    .map((gpu) => ({ id: gpu.id, name: gpu.name, availability: gpuAvailability(gpu, local, ANY_GPU).availability }));
+}
+
+/** The CPU flavours that a data centre has at all. */
+export function listCpusIn(dataCenterId: string, stock: Stock): Available[] {
+  if (dataCenterId !== LOCAL_DATA_CENTER) return [];
+  return cpuFlavors().map((flavor) => {
+    const { availability } = cpuAvailability(flavor, stock, null);
+    return { id: flavor.id, name: flavor.name, availability };
+  });
+}
+
+function nameDataCenter(id: string): { id: string; name: string } {
+  return { id, name: findDataCenter(id)?.name ?? id };
+}

@@ -1,0 +1,126 @@
+import type { VolumeType } from '../volumes/volume.ts';
+import data from './catalog.json' with { type: 'json' };
+
+/**
+ * What can be asked for: GPU types and their serverless pools, CPU flavours, data centres. The names are those that
+ * clients of the public interface send; what of it can be had here and now is the runtime's to say. Prices are in USD.
+ */
+
+export interface GpuType {
+  id: string;
+  name: string;
+  /** The serverless pool it belongs to; null when it is offered to pods only. */
+  pool: string | null;
+  manufacturer: 'NVIDIA' | 'AMD' | 'UNKNOWN';
+  memory: number;
+  secure: boolean;
+  community: boolean;
+  /** Per GPU and hour; null where it is not offered. */
+  price: { secure: number | null; community: number | null };
+  maxCount: { secure: number; community: number };
+}
+
+export interface CpuFlavor {
+  id: string;
+  name: string;
+  group: string;
+  vcpu: { min: number; max: number };
+  ramGbPerVcpu: number;
+  price: { securePerVcpu: number; serverlessPerVcpu: number };
+}
+
+export const REGIONS = [
+  'NORTH_AMERICA',
+  'SOUTH_AMERICA',
+  'EUROPE',
+  'ASIA',
+  'MIDDLE_EAST',
+  'AFRICA',
+  'OCEANIA',
+  'ANTARCTICA',
+  'UNKNOWN',
+] as const;
+export type Region = (typeof REGIONS)[number];
+
+export const COMPLIANCE = [
+  'GDPR',
+  'ISO_IEC_27001',
+  'ISO_14001',
+  'PCI_DSS',
+  'HITRUST',
+  'SOC_1_TYPE_2',
+  'SOC_2_TYPE_2',
+  'SOC_3_TYPE_2',
+  'ITAR',
+  'FISMA_HIGH',
+  'HIPAA',
+  'RENEWABLE',
+] as const;
+export type Compliance = (typeof COMPLIANCE)[number];
+
+export const VOLUME_TYPES = ['STANDARD', 'HIGH_PERFORMANCE'] as const satisfies readonly VolumeType[];
+
+export interface DataCenter {
+  id: string;
+  name: string;
+  region: Region;
+  globalNetwork: boolean;
+  /** The first one is what a volume gets that names none. */
+  networkVolumeTypes: VolumeType[];
+  compliance: Compliance[];
+}
+
+export interface Catalog {
+  gpuPools: string[];
+  gpus: GpuType[];
+  cpus: CpuFlavor[];
+  dataCenters: DataCenter[];
+}
+
+export const OWN_CATALOG = data as Catalog;
+
+let catalog = OWN_CATALOG;
+
+/**
+ * Puts an operator's catalogue in the place of our own, for the whole process and for good: call it at the start, before
+ * anything reads. It is a table of names like that of the time zones, which is why nobody hands it around.
+ */
+export function useCatalog(other: Catalog): void {
+  catalog = other;
+}
+
+/** Where workers run when nothing else is known: one's own machine. */
+export const LOCAL_DATA_CENTER = 'LOCAL-1';
+
+export function gpuPools(): readonly string[] {
+  return catalog.gpuPools;
+}
+
+export function gpuTypes(): readonly GpuType[] {
+  return catalog.gpus;
+}
+
+export function cpuFlavors(): readonly CpuFlavor[] {
+  return catalog.cpus;
+}
+
+export function dataCenters(): readonly DataCenter[] {
+  return catalog.dataCenters;
+}
+
+export function findGpuType(id: string): GpuType | undefined {
+  return catalog.gpus.find((gpu) => gpu.id === id);
+}
+
+/** The types that workers of a pool may run on; empty for an unknown pool. */
+export function gpuTypesOfPool(pool: string): readonly GpuType[] {
+  return catalog.gpus.filter((gpu) => gpu.pool === pool);
+}
+
+export function findCpuFlavor(id: string): CpuFlavor | undefined {
+  return catalog.cpus.find((flavor) => flavor.id === id);
+}
+
+export function findDataCenter(id: string): DataCenter | undefined {
+  return catalog.dataCenters.find((dataCenter) => dataCenter.id === id);
+}

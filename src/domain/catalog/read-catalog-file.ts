@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv, type ErrorObject } from 'ajv';
+import { messageOf } from '../../core/errors.ts';
+import { type Catalog, COMPLIANCE, OWN_CATALOG, REGIONS, VOLUME_TYPES } from './catalog.ts';
+
+/**
+ * An operator's catalogue: the lists of catalog.json, each of them optional. An entry takes the place of our own with
+ * the same id, or is added; with `"replace": true` a list that is there stands alone.
+ */
+interface CatalogFile extends Partial<Catalog> {
+  replace?: boolean;
+}
+
+const text = { type: 'string', minLength: 1 };
+const price = { type: ['number', 'null'], minimum: 0 };
+const count = { type: 'integer', minimum: 0 };
+
+/** Every property must be there, and no other. */
+function record(properties: Record<string, object>): object {
+  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+function list(items: object): object {
+  return { type: 'array', items, uniqueItems: true };
+}
+
+const gpu = record({
+  id: text,
+  name: text,
+  pool: { type: ['string', 'null'], minLength: 1 },
+  manufacturer: { enum: ['NVIDIA', 'AMD', 'UNKNOWN'] },
+  memory: { type: 'number', exclusiveMinimum: 0 },
+  secure: { type: 'boolean' },
+  community: { type: 'boolean' },
+  price: record({ secure: price, community: price }),
+  maxCount: record({ secure: count, community: count }),
+});
+
+const cpu = record({
+  id: text,
+  name: text,
+  group: text,
+  vcpu: record({ min: { type: 'integer', minimum: 1 }, max: { type: 'integer', minimum: 1 } }),
+  ramGbPerVcpu: { type: 'number', exclusiveMinimum: 0 },
+  price: record({
+    securePerVcpu: { type: 'number', minimum: 0 },
+    serverlessPerVcpu: { type: 'number', minimum: 0 },
+  }),
+});
+
+const dataCenter = record({
+  id: text,
+  name: text,
+  region: { enum: REGIONS },
+  globalNetwork: { type: 'boolean' },
+  networkVolumeTypes: list({ enum: VOLUME_TYPES }),
+  compliance: list({ enum: COMPLIANCE }),
+});
+
+const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<CatalogFile>({
+  type: 'object',
+  properties: {
+    replace: { type: 'boolean' },
+    gpuPools: list(text),
+    gpus: list(gpu),
+    cpus: list(cpu),
+    dataCenters: list(dataCenter),
+  },
+  additionalProperties: false,
+});
+
+/** Throws one sentence a problem, each with the file and the place in it. */
+export async function readCatalogFile(file: string): Promise<Catalog> {
+  const content = await readFile(file, 'utf8').catch((cause: Error) => {
+    throw new Error(`the catalogue ${file} cannot be read: ${cause.message}`, { cause });
+  });
+  const given = parseJson(content, file);
+  if (!validate(given)) throw new Error((validate.errors ?? []).map((error) => problemText(error, file)).join('\n'));
+  const problems = findContradictions(given, merge(given));
+  if (problems.length > 0) throw new Error(problems.map((problem) => `the catalogue ${file}: ${problem}`).join('\n'));
+  return merge(given);
+}
+
+function parseJson(content: string, file: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch (cause) {
+    throw new Error(`the catalogue ${file} is not valid JSON: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function problemText({ instancePath, message, params }: ErrorObject, file: string): string {
+  const detail = params.additionalProperty ?? params.allowedValues?.join(', ');
+  return `the catalogue ${file}: ${instancePath || '$'}: ${message}${detail === undefined ? '' : `: ${detail}`}`;
+}
+
+function merge(given: CatalogFile): Catalog {
+  const own = given.replace ? ({} as Partial<Catalog>) : OWN_CATALOG;
+  const mergeById = <T extends { id: string }>(ours: readonly T[], theirs: readonly T[] | undefined, all: T[]): T[] => {
+    if (theirs === undefined) return all;
+    return [...ours.filter(({ id }) => !theirs.some((entry) => entry.id === id)), ...theirs];
+  };
+  return {
+    gpuPools: given.gpuPools ? [...new Set([...(own.gpuPools ?? []), ...given.gpuPools])] : OWN_CATALOG.gpuPools,
+    gpus: mergeById(own.gpus ?? [], given.gpus, OWN_CATALOG.gpus),
+    cpus: mergeById(own.cpus ?? [], given.cpus, OWN_CATALOG.cpus),
+    dataCenters: mergeById(own.dataCenters ?? [], given.dataCenters, OWN_CATALOG.dataCenters),
+  };
+}
+
+/** What a schema cannot see: ids that are there twice, and pools that nobody declared. */
+function findContradictions(given: CatalogFile, merged: Catalog): string[] {
+  const problems: string[] = [];
+  for (const name of ['gpus', 'cpus', 'dataCenters'] as const) {
+    const ids = (given[name] ?? []).map((entry) => entry.id);
+    ids.forEach((id, i) => {
+      if (ids.indexOf(id) !== i) problems.push(`/${name}/${i}/id: '${id}' is there twice`);
+    });
+  }
+  (given.gpus ?? []).forEach(({ pool }, i) => {
+    if (pool !== null && !merged.gpuPools.includes(pool)) {
+      problems.push(`/gpus/${i}/pool: there is no pool '${pool}' in gpuPools`);
+    }
+  });
+  (given.cpus ?? []).forEach(({ vcpu }, i) => {
+    if (vcpu.min > vcpu.max) problems.push(`/cpus/${i}/vcpu: min must not be greater than max`);
+  });
+  return problems;
+}

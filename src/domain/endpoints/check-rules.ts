@@ -1,0 +1,41 @@
+import { Failure } from '../../core/errors.ts';
+import { findDataCenter, gpuPools } from '../catalog/catalog.ts';
+import { checkRepeatedPort } from './check-ports.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** The fields of an endpoint that rules between fields, or about the catalogue, are about. */
+export type Checked = Partial<Pick<Endpoint, 'workers' | 'gpu' | 'ports' | 'dataCenterIds' | 'networkVolumeIds'>>;
+
+/**
+ * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Checks only what is present:
+ * an update does not judge anew what it leaves alone.
+ */
+export function checkRules(given: Checked): void {
+  const problem =
+    workersProblem(given) ??
+    unknownItem('gpu.pools', 'GPU pool', given.gpu?.pools, (pool) => gpuPools().includes(pool)) ??
+    unknownItem('dataCenterIds', 'data center', given.dataCenterIds, (id) => findDataCenter(id) !== undefined) ??
+    repeatedVolume(given.networkVolumeIds);
+  if (problem !== undefined) throw new Failure('badRequest', problem);
+  if (given.ports) checkRepeatedPort(given.ports);
+}
+
+function workersProblem({ workers }: Checked): string | undefined {
+  if (workers === undefined || workers.min <= workers.max) return undefined;
+  return `workers.min (${workers.min}) must not be greater than workers.max (${workers.max})`;
+}
+
+function unknownItem(
+  field: string,
+  thing: string,
+  items: readonly string[] | undefined,
+  isKnown: (item: string) => boolean,
+): string | undefined {
+  const unknown = items?.find((item) => !isKnown(item));
+  return unknown === undefined ? undefined : `${field}: there is no ${thing} '${unknown}'`;
+}
+
+function repeatedVolume(ids: readonly string[] | undefined): string | undefined {
+  const repeated = ids?.find((id, i) => ids.indexOf(id) !== i);
+  return repeated === undefined ? undefined : `networkVolumes: '${repeated}' is listed more than once`;
+}

@@ -1,0 +1,24 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
+import { noteTemplateUse } from '../templates/template-store.ts';
+import { stopWorkersOfEndpoint } from '../workers/stop-workers.ts';
+import { deleteEndpointRow, getEndpointRow } from './endpoint-store.ts';
+import { publishEndpoint } from './publish-endpoint.ts';
+
+/**
+ * Cancels its jobs, asks for its workers to be stopped and removes it, in one transaction. The template it was made from
+ * stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
+ */
+export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
+  await transaction(context.pool, async (db) => {
+    const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
+    await cancelJobsOfEndpoint(db, id);
+    await stopWorkersOfEndpoint(db, actor.userId, id, 'the endpoint was deleted');
+    await deleteEndpointRow(db, actor.userId, id);
+    if (templateId !== null) await noteTemplateUse(db, templateId);
+  });
+  publishEndpoint(context, id);
+}

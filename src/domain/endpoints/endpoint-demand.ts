@@ -1,0 +1,68 @@
+import type { EndpointId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { ScalerType } from './endpoint.ts';
+
+/** What the scaler has to know of an endpoint, besides its workers. */
+export interface EndpointDemand {
+  id: EndpointId;
+  version: number;
+  min: number;
+  max: number;
+  scalerType: ScalerType;
+  scalerValue: number;
+  idleTimeoutSeconds: number;
+  dataCenterIds: string[];
+  queued: number;
+  queuedLowPriority: number;
+  inProgress: number;
+  /** Of normal jobs. */
+  oldestQueuedAt: Date | null;
+  /** Starts of the newest release that ended before the worker was ready, since one of it became ready. */
+  failedStarts: number;
+  lastFailedAt: Date | null;
+  lastFailure: string | null;
+}
+
+const MAX_FAILURES_COUNTED = 32;
+
+/** Counters and index heads only: the cost does not grow with the length of a queue. */
+export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Promise<EndpointDemand[]> {
+  const result = await db.query<EndpointDemand>({
+    name: 'endpoint-demand',
+    text: `
+      select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
+             e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
+             e.data_center_ids as "dataCenterIds", c.queued, c."queuedLowPriority", c."inProgress",
+             oldest.created_at as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
+             f.reason as "lastFailure"
+      from endpoints e
+      cross join lateral (
+        select coalesce(sum(queued), 0)::int8 as queued, coalesce(sum(queued_low), 0)::int8 as "queuedLowPriority",
+               coalesce(sum(in_progress), 0)::int8 as "inProgress"
+        from endpoint_counters k where k.endpoint_id = e.id) c
+      left join lateral (
+        select created_at from jobs j where j.endpoint_id = e.id and j.status = 'IN_QUEUE' and not j.low_priority
+        order by seq limit 1) oldest on true
+      cross join lateral (
+        select count(*) as count, max(x.exited_at) as at, (array_agg(x.phase_reason))[1] as reason
+        from (select exited_at, phase_reason from workers w
+              where w.endpoint_id = e.id and w.phase = 'EXITED' and w.version = e.version and w.is_lost and w.ready_at is null
+                and w.exited_at > coalesce((select max(r.ready_at) from workers r
+                                            where r.endpoint_id = e.id and r.version = e.version), '-infinity')
+              order by exited_at desc limit ${MAX_FAILURES_COUNTED}) x) f
+      where e.id = any($1::text[])`,
+    values: [ids],
+  });
+  return result.rows;
+}
+
+/** Endpoints that have, or should have, workers or work: the others cannot need the scaler. */
+export async function listActiveEndpoints(db: Db): Promise<EndpointId[]> {
+  const result = await db.query<{ id: EndpointId }>({
+    name: 'endpoints-active',
+    text: `select id from endpoints where workers_min > 0
+           union select endpoint_id from workers where phase <> 'EXITED'
+           union select endpoint_id from endpoint_counters group by endpoint_id having sum(queued + in_progress) <> 0`,
+  });
+  return result.rows.map((row) => row.id);
+}

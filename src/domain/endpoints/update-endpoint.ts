@@ -1,0 +1,63 @@
+import { Failure } from '../../core/errors.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { diffReleases } from '../releases/diff-releases.ts';
+import { insertRelease } from '../releases/release-store.ts';
+import { checkReferences } from './check-references.ts';
+import { type Checked, checkRules } from './check-rules.ts';
+import type { Endpoint } from './endpoint.ts';
+import { getEndpointRow, updateEndpointRow } from './endpoint-store.ts';
+import { publishEndpoint } from './publish-endpoint.ts';
+
+/** What may change. An absent field stays; members of `workers` and `scaling` are merged, everything else replaced. */
+export interface EndpointChange
+  extends Partial<
+    Omit<Endpoint, 'id' | 'userId' | 'type' | 'cpu' | 'workers' | 'scaling' | 'templateId' | 'version' | 'createdAt'>
+  > {
+  workers?: Partial<Endpoint['workers']>;
+  scaling?: Partial<Endpoint['scaling']>;
+}
+
+/**
+ * Applies a partial update. A change of what a release fixes makes version n + 1 in the same transaction; a change to
+ * the values that are already there makes nothing. Throws `notFound`, and `badRequest` for a broken rule.
+ */
+export async function updateEndpoint(
+  context: Context,
+  actor: Actor,
+  id: EndpointId,
+  change: EndpointChange,
+): Promise<Endpoint> {
+  const endpoint = await transaction(context.pool, async (db) => {
+    const before = await getEndpointRow(db, actor.userId, id, 'for update');
+    if (Object.keys(change).length === 0) return before;
+    const after = mergeChange(before, change);
+    checkChange(after, change);
+    await checkReferences(db, actor.userId, change);
+    const diff = diffReleases(before, after);
+    if (diff.length > 0) after.version = before.version + 1;
+    await updateEndpointRow(db, after);
+    if (diff.length > 0) await insertRelease(db, after, actor.userId, diff);
+    return after;
+  });
+  publishEndpoint(context, id);
+  return endpoint;
+}
+
+function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {
+  return {
+    ...before,
+    ...change,
+    workers: { ...before.workers, ...change.workers },
+    scaling: { ...before.scaling, ...change.scaling },
+  };
+}
+
+function checkChange(after: Endpoint, change: EndpointChange): void {
+  if (after.cpu !== null) throw new Failure('badRequest', 'cpu: updating a CPU endpoint is not supported');
+  const { workers: _, scaling: __, ...whole } = change;
+  const given: Checked = change.workers === undefined ? whole : { ...whole, workers: after.workers };
+  checkRules(given);
+}

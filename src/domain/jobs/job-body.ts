@@ -1,0 +1,140 @@
+import { isUtf8 } from 'node:buffer';
+import { Failure } from '../../core/errors.ts';
+
+/** What a client may say of a job (data-plane.md 1.3). `input` and `extras` are JSON texts, cut out of the body as they came. */
+export interface JobBody {
+  input: string;
+  /** `"s3Config":…`, to be appended to what the worker gets; never shown to anybody else. */
+  extras: string | null;
+  webhook: string | null;
+  executionTimeoutMs: number | null;
+  ttlMs: number;
+  hasOwnTtl: boolean;
+  isLowPriority: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const DEFAULT_TTL_MS = DAY_MS;
+
+/** Reads a job body. Throws a 400 that lists every failure with its place. Unknown members are dropped. */
+export function parseJobBody(bytes: Buffer): JobBody {
+  const { text, value: body } = parseJson(bytes);
+  if (!isObject(body)) throw invalid('the request body must be a JSON object with the member input');
+  const errors: string[] = [];
+  const policy = isObject(body.policy) ? body.policy : {};
+  if (!Object.hasOwn(body, 'input')) errors.push('/input: is required');
+  if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
+  if (body.webhook != null && !isHttpUrl(body.webhook)) errors.push('/webhook: must be an http or https URL');
+  if (body.s3Config != null && !isObject(body.s3Config)) errors.push('/s3Config: must be object');
+  if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
+    errors.push('/policy/lowPriority: must be boolean');
+  }
+  checkMs(errors, '/policy/executionTimeout', policy.executionTimeout, 5_000);
+  checkMs(errors, '/policy/ttl', policy.ttl, 10_000);
+  if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
+  const members = sliceMembers(text, ['input', 's3Config']);
+  return {
+    input: members.get('input')!,
+    extras: body.s3Config == null ? null : `"s3Config":${members.get('s3Config')}`,
+    webhook: (body.webhook as string | null | undefined) ?? null,
+    executionTimeoutMs: (policy.executionTimeout as number | undefined) ?? null,
+    ttlMs: (policy.ttl as number | undefined) ?? DEFAULT_TTL_MS,
+    hasOwnTtl: policy.ttl !== undefined,
+    isLowPriority: policy.lowPriority === true,
+  };
+}
+
+/** The text of a body and what it says. Throws a 400 when it is not UTF-8 or not JSON. */
+export function parseJson(bytes: Buffer): { text: string; value: unknown } {
+  if (!isUtf8(bytes)) throw invalid('the request body is not valid UTF-8');
+  const text = bytes.toString();
+  try {
+    return { text, value: JSON.parse(text) };
+  } catch (error) {
+    throw invalid(`the request body is not valid JSON: ${(error as Error).message}`);
+  }
+}
+
+function invalid(detail: string): Failure {
+  return new Failure('badRequest', detail);
+}
+
+function checkMs(errors: string[], place: string, value: unknown, minMs: number): void {
+  if (value === undefined) return;
+  if (!Number.isInteger(value) || (value as number) < minMs || (value as number) > 7 * DAY_MS) {
+    errors.push(`${place}: must be a whole number of milliseconds from ${minMs} to ${7 * DAY_MS}`);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Without NUL, which PostgreSQL's text cannot hold. */
+function isHttpUrl(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:\/\//i.test(value) && !value.includes('\0');
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const COMMA = 44;
+
+/**
+ * The source text of top-level members of an object. `text` must be valid JSON. Numbers too large for a double and the
+ * order of keys thus reach the other side as they were written, which parsing and rendering again would not guarantee.
+ * Of a repeated key the last one counts, as in JSON.parse.
+ */
+export function sliceMembers(text: string, names: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  let at = skipBlanks(text, 0) + 1;
+  for (;;) {
+    at = skipBlanks(text, at);
+    if (text.charCodeAt(at) === CLOSE_BRACE) return found;
+    const keyEnd = endOfString(text, at);
+    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    const start = skipBlanks(text, skipBlanks(text, keyEnd) + 1); // past the colon
+    const end = endOfValue(text, start);
+    if (names.includes(key)) found.set(key, text.slice(start, end).trimEnd());
+    at = skipBlanks(text, end);
+    if (text.charCodeAt(at) === COMMA) at += 1;
+  }
+}
+
+function skipBlanks(text: string, at: number): number {
+  while (text.charCodeAt(at) <= 32) at += 1;
+  return at;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+/** Position behind the value at `start`: its closing bracket or quote, or the comma or brace that follows a literal. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at) - 1;
+      if (depth === 0) return at + 1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth += 1;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      if (depth === 0) return at;
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    } else if (code === COMMA && depth === 0) {
+      return at;
+    }
+  }
+}

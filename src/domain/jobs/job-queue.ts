@@ -1,0 +1,332 @@
+import { Batcher } from '../../core/batcher.ts';
+import { Failure } from '../../core/errors.ts';
+import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
+import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
+import type { EndedJob, JobStatus, JobView, TakenJob } from './job.ts';
+import * as sql from './job-sql.ts';
+
+/** A job as it is submitted. Payloads are JSON texts. */
+export interface NewJob {
+  id: JobId;
+  endpointId: EndpointId;
+  isLowPriority: boolean;
+  isSync: boolean;
+  input: string | Buffer;
+  extras: string | null;
+  webhook: string | null;
+  executionTimeoutMs: number | null;
+  ttlMs: number;
+  hasOwnTtl: boolean;
+  /** A worker that waits for it at this moment: the job is committed as leased by it. */
+  workerId: WorkerId | null;
+  waiter: string | null;
+}
+
+export interface JobResult {
+  jobId: JobId;
+  workerId: WorkerId;
+  status: 'COMPLETED' | 'FAILED';
+  output: string | Buffer | null;
+  error: string | null;
+}
+
+/** How the end of a job counts: `ended` now; `stale`: it had ended before or the lease is somebody else's; `unknown`. */
+export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; job: JobView } | { kind: 'unknown' };
+
+interface ViewRow {
+  id: JobId;
+  endpoint_id: EndpointId;
+  status: JobStatus;
+  delay_ms: number | null;
+  execution_ms: number | null;
+  worker_id: WorkerId | null;
+  output: string | null;
+  error: string | null;
+  attempt: number;
+}
+interface EndedRow extends ViewRow {
+  waiter: string | null;
+  has_webhook: boolean;
+}
+
+/**
+ * For the connections of the queue. Its statements are planned once and for all, when the tables may be empty: they must
+ * never scan a table that may hold a million jobs later, whatever it looked like then.
+ */
+export const QUEUE_SETTINGS = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off', // both read one side as a whole
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
+
+const MAX_BATCH = 256;
+const PURGE_SLICE = 2000;
+
+/**
+ * The durable queue. Every method resolves after the commit. Calls that wait at the same moment share a statement and a
+ * commit (core/batcher.ts); what each statement guarantees is written above it in job-sql.ts.
+ */
+export class JobQueue {
+  readonly #pool: Pool;
+  readonly #processId: string;
+  readonly #retention: readonly [runMs: number, syncMs: number];
+  readonly #submits: Batcher<NewJob, boolean>;
+  readonly #takes: Batcher<TakeCall, TakenJob[]>;
+  readonly #finishes: Batcher<JobResult, FinishOutcome>;
+  readonly #lookups: Batcher<JobId, JobView | undefined>;
+
+  constructor(options: {
+    pool: Pool;
+    processId: string;
+    limits: { resultRetentionMs: number; syncResultRetentionMs: number };
+  }) {
+    this.#pool = options.pool;
+    this.#processId = options.processId;
+    this.#retention = [options.limits.resultRetentionMs, options.limits.syncResultRetentionMs];
+    const shared = { lanes: 2, maxSize: MAX_BATCH, isCallFault: isValueFault };
+    this.#submits = new Batcher({
+      ...shared,
+      flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane('submit', lane)),
+    });
+    this.#takes = new Batcher({ ...shared, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
+    this.#finishes = new Batcher({
+      ...shared,
+      flush: (calls, lane) => this.#finishBatch(calls, this.#lane('finish', lane)),
+    });
+    this.#lookups = new Batcher({ ...shared, flush: (ids) => this.#lookUpBatch(ids) });
+  }
+
+  /** False when the endpoint is gone. */
+  submit(job: NewJob): Promise<boolean> {
+    return this.#submits.run(job);
+  }
+
+  /** Like `submit`, as a part of the caller's transaction. */
+  async submitIn(db: Db, job: NewJob): Promise<boolean> {
+    const [isInserted] = await this.#submitBatch([job], this.#lane('submit', 'alone'), db);
+    return isInserted!;
+  }
+
+  /** Leases up to `slots` jobs to the worker; an empty list means that the queue was empty. */
+  take(endpointId: EndpointId, workerId: WorkerId, slots: number): Promise<TakenJob[]> {
+    return this.#takes.run({ endpointId, workerId, slots });
+  }
+
+  finish(result: JobResult): Promise<FinishOutcome> {
+    return this.#finishes.run(result);
+  }
+
+  find(id: JobId): Promise<JobView | undefined> {
+    return this.#lookups.run(id);
+  }
+
+  /** Ends a queued or running job; undefined when it is not there (any more). */
+  async cancel(id: JobId, endpointId: EndpointId): Promise<EndedJob | undefined> {
+    const [job] = await this.#end(sql.CANCEL, 'cancel', [id, endpointId]);
+    return job;
+  }
+
+  /** Cancels what is queued at this moment, in slices, and says how many. */
+  async *purge(endpointId: EndpointId): AsyncGenerator<EndedJob[]> {
+    const newest = await this.#pool.query<{ seq: number | null }>(
+      'select max(seq) as seq from jobs where endpoint_id = $1 and status = $2',
+      [endpointId, 'IN_QUEUE'],
+    );
+    for (;;) {
+      const slice = await this.#end(sql.PURGE, 'cancel', [endpointId, newest.rows[0]!.seq ?? 0, PURGE_SLICE]);
+      yield slice;
+      if (slice.length < PURGE_SLICE) return;
+    }
+  }
+
+  /** Starts a FAILED or TIMED_OUT job again; false when it is neither, or not kept any more. */
+  async retry(id: JobId, endpointId: EndpointId): Promise<boolean> {
+    const result = await this.#pool.query({
+      name: 'job-retry',
+      text: sql.RETRY,
+      values: [id, endpointId, this.#lane('retry', 0)],
+    });
+    return result.rows.length > 0;
+  }
+
+  /** Jobs that were leased but never reached the worker go back to their place, not counted as a retry. */
+  releaseUndelivered(workerId: WorkerId, jobIds: readonly JobId[]): Promise<EndpointId[]> {
+    return this.#release([workerId], jobIds, false);
+  }
+
+  /**
+   * Ends the leases of workers that are lost: jobs within `maxRetries` are queued again, the others FAILED.
+   * Answers the endpoints with new queued jobs, and the jobs that ended.
+   */
+  async rescue(
+    workerIds: readonly WorkerId[],
+    maxRetries: number,
+  ): Promise<{ requeued: EndpointId[]; ended: EndedJob[] }> {
+    const ended = await this.#end(sql.FAIL_LOST, 'rescue', [workerIds, maxRetries]);
+    return { requeued: await this.#release(workerIds, null, true), ended };
+  }
+
+  expireRunning(): Promise<EndedJob[]> {
+    return this.#end(sql.EXPIRE_RUNNING, 'expire', []);
+  }
+
+  expireQueued(atMost: number): Promise<EndedJob[]> {
+    return this.#end(sql.EXPIRE_QUEUED, 'expire', [atMost]);
+  }
+
+  /** The last progress update; only the lease's holder may set it, else nothing happens and the answer is false. */
+  async saveProgress(jobId: JobId, workerId: WorkerId, progress: string): Promise<boolean> {
+    const result = await this.#pool.query({
+      name: 'job-progress',
+      text: "update jobs set progress = $3 where id = $1 and worker_id = $2 and status = 'IN_PROGRESS'",
+      values: [jobId, workerId, progress],
+    });
+    return result.rowCount === 1;
+  }
+
+  /** Notes that this process too holds a request for the job, so that its end is told there. */
+  async noteWaiter(jobId: JobId, endpointId: EndpointId, processId: string): Promise<void> {
+    await this.#pool.query({
+      name: 'job-waiter',
+      text: `update jobs set waiter = concat_ws(' ', waiter, $3::text)
+             where id = $1 and endpoint_id = $2 and (waiter is null or $3 <> all(string_to_array(waiter, ' ')))`,
+      values: [jobId, endpointId, processId],
+    });
+  }
+
+  #lane(kind: string, lane: number | string): string {
+    return `${this.#processId}/${kind}${lane}`;
+  }
+
+  async #submitBatch(jobs: readonly NewJob[], lane: string, db: Db = this.#pool): Promise<boolean[]> {
+    const result = await db.query<{ id: JobId }>({
+      name: 'job-submit',
+      text: sql.SUBMIT,
+      values: [
+        textArray(jobs.map((job) => job.id)),
+        textArray(jobs.map((job) => job.endpointId)),
+        booleanArray(jobs.map((job) => job.isLowPriority)),
+        booleanArray(jobs.map((job) => job.isSync)),
+        textArray(jobs.map((job) => job.input)),
+        textArray(jobs.map((job) => job.extras)),
+        textArray(jobs.map((job) => job.webhook)),
+        bigintArray(jobs.map((job) => job.executionTimeoutMs)),
+        bigintArray(jobs.map((job) => job.ttlMs)),
+        booleanArray(jobs.map((job) => job.hasOwnTtl)),
+        textArray(jobs.map((job) => job.workerId)),
+        textArray(jobs.map((job) => job.waiter)),
+        lane,
+      ],
+    });
+    if (result.rows.length === jobs.length) return jobs.map(() => true);
+    const inserted = new Set(result.rows.map((row) => row.id));
+    return jobs.map((job) => inserted.has(job.id));
+  }
+
+  async #takeBatch(calls: readonly TakeCall[], lane: string): Promise<TakenJob[][]> {
+    const slots = calls.flatMap((call) => Array.from({ length: call.slots }, () => call));
+    const result = await this.#pool.query<{ id: JobId; worker_id: WorkerId; input: string; extras: string | null }>({
+      name: 'job-take',
+      text: sql.TAKE,
+      values: [textArray(slots.map((call) => call.endpointId)), textArray(slots.map((call) => call.workerId)), lane],
+    });
+    const taken = new Map<WorkerId, TakenJob[]>();
+    for (const { id, worker_id, input, extras } of result.rows) {
+      const jobs = taken.get(worker_id);
+      if (jobs) jobs.push({ id, input, extras });
+      else taken.set(worker_id, [{ id, input, extras }]);
+    }
+    return calls.map((call) => taken.get(call.workerId)?.splice(0, call.slots) ?? []);
+  }
+
+  async #finishBatch(calls: readonly JobResult[], lane: string): Promise<FinishOutcome[]> {
+    const results = withoutRepetitions(calls);
+    const result = await this.#pool.query<EndedRow>({
+      name: 'job-finish',
+      text: sql.FINISH,
+      values: [
+        ...this.#retention,
+        lane,
+        textArray(results.map((entry) => entry.jobId)),
+        textArray(results.map((entry) => entry.workerId)),
+        textArray(results.map((entry) => entry.status)),
+        textArray(results.map((entry) => entry.output)),
+        textArray(results.map((entry) => entry.error)),
+      ],
+    });
+    const ended = new Map(result.rows.map((row) => [row.id, toEnded(row)]));
+    const known = await this.#knownAmong(calls.map((call) => call.jobId).filter((id) => !ended.has(id)));
+    return calls.map((call) => {
+      const job = ended.get(call.jobId);
+      const stale = known.get(call.jobId) ?? job;
+      if (job?.workerId === call.workerId && !known.has(job.id)) {
+        const whole = { ...job, output: call.output === null ? null : String(call.output) };
+        known.set(job.id, whole);
+        return { kind: 'ended', job: whole };
+      }
+      return stale ? { kind: 'stale', job: stale } : { kind: 'unknown' };
+    });
+  }
+
+  async #knownAmong(ids: readonly JobId[]): Promise<Map<JobId, JobView>> {
+    if (ids.length === 0) return new Map();
+    return new Map((await this.#lookUpBatch(ids)).flatMap((job) => (job ? [[job.id, job]] : [])));
+  }
+
+  async #lookUpBatch(ids: readonly JobId[]): Promise<(JobView | undefined)[]> {
+    const result = await this.#pool.query<ViewRow>({ name: 'job-status', text: sql.STATUS, values: [textArray(ids)] });
+    const jobs = new Map(result.rows.map((row) => [row.id, toView(row)]));
+    return ids.map((id) => jobs.get(id));
+  }
+
+  async #end(text: string, kind: string, values: readonly unknown[]): Promise<EndedJob[]> {
+    const result = await this.#pool.query<EndedRow>(text, [...this.#retention, this.#lane(kind, 0), ...values]);
+    return result.rows.map(toEnded);
+  }
+
+  async #release(workers: readonly WorkerId[], jobs: readonly JobId[] | null, isRetry: boolean): Promise<EndpointId[]> {
+    const result = await this.#pool.query<{ endpoint_id: EndpointId }>(sql.RELEASE, [
+      jobs,
+      workers,
+      isRetry,
+      this.#lane('release', 0),
+    ]);
+    return [...new Set(result.rows.map((row) => row.endpoint_id))];
+  }
+}
+
+/** A worker that reports a job twice at the same moment means its first report. */
+function withoutRepetitions(results: readonly JobResult[]): readonly JobResult[] {
+  const seen = new Set<string>();
+  return results.filter(({ jobId, workerId }) => seen.size < seen.add(`${jobId}/${workerId}`).size);
+}
+
+interface TakeCall {
+  endpointId: EndpointId;
+  workerId: WorkerId;
+  slots: number;
+}
+
+function toView(row: ViewRow): JobView {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    status: row.status,
+    delayTimeMs: row.delay_ms,
+    executionTimeMs: row.execution_ms,
+    workerId: row.worker_id,
+    output: row.output,
+    error: row.error,
+    retries: Math.max(0, row.attempt - 1),
+  };
+}
+
+function toEnded(row: EndedRow): EndedJob {
+  return { ...toView(row), waiter: row.waiter, hasWebhook: row.has_webhook };
+}
+
+/** What a client is told when its job cannot be queued because the endpoint went away meanwhile. */
+export const endpointGone = () => new Failure('notFound', 'Endpoint not found');

@@ -1,0 +1,235 @@
+/**
+ * The statements of the queue, as text. Three rules hold for all of them:
+ * - a job is in `jobs` while it is queued or leased and in `finished_jobs` afterwards; one statement moves it, so no
+ *   reader ever sees it twice or not at all;
+ * - the counters of the endpoint change in the same statement, in a row that only this lane of this process writes, so
+ *   they are exact after any crash and nobody waits for a lock on them;
+ * - only a lease's holder (`worker_id` while IN_PROGRESS) may change a leased job: this is the fence against late results.
+ */
+
+/** The columns of a JobView. `now()` stands for the end while a job still runs. */
+const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
+
+/**
+ * Adds a job a row. With a worker it is committed as IN_PROGRESS: handed over without ever standing in the queue.
+ * A job of an endpoint that is gone is not inserted and not returned.
+ */
+export const SUBMIT = `
+  with new as (
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+                      expires_at, has_own_ttl, worker_id, attempt, started_at, waiter)
+    select c.id, c.endpoint_id, case when c.worker_id is null then 'IN_QUEUE' else 'IN_PROGRESS' end, c.low_priority,
+           c.is_sync, c.input, c.extras, c.webhook, c.execution_timeout_ms,
+           now() + c.ttl_ms * interval '1 millisecond', c.has_own_ttl, c.worker_id,
+           case when c.worker_id is null then 0 else 1 end, case when c.worker_id is null then null else now() end, c.waiter
+    from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+                $9::bigint[], $10::boolean[], $11::text[], $12::text[])
+      as c(id, endpoint_id, low_priority, is_sync, input, extras, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
+           worker_id, waiter)
+    where exists (select 1 from endpoints e where e.id = c.endpoint_id)
+    returning id, endpoint_id, status, low_priority
+  ), counted as (
+    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress)
+    select endpoint_id, $13, count(*) filter (where status = 'IN_QUEUE' and not low_priority),
+           count(*) filter (where status = 'IN_QUEUE' and low_priority), count(*) filter (where status = 'IN_PROGRESS')
+    from new group by endpoint_id
+    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
+      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress
+  )
+  select id from new`;
+
+/**
+ * Leases the oldest queued jobs, normal ones before low-priority ones, to the slots that ask.
+ * Served by jobs_queue: the lateral scan walks the index in order and stops after as many rows as there are slots;
+ * SKIP LOCKED steps over what another process takes at this moment.
+ */
+export const TAKE = `
+  with picked as (
+    select q.id, need.workers,
+           row_number() over (partition by need.endpoint_id order by q.low_priority, q.seq) as n
+    from (select w.endpoint_id, array_agg(w.worker_id order by w.ordinality) as workers, count(*) as slots
+          from unnest($1::text[], $2::text[]) with ordinality as w(endpoint_id, worker_id, ordinality)
+          group by w.endpoint_id) need
+    cross join lateral (
+      select j.id, j.low_priority, j.seq from jobs j
+      where j.endpoint_id = need.endpoint_id and j.status = 'IN_QUEUE' and j.expires_at > now()
+      order by j.low_priority, j.seq limit need.slots for update skip locked
+    ) q
+  ), taken as (
+    update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
+    from picked p where j.id = p.id
+    returning j.id, j.endpoint_id, j.worker_id, j.input, j.extras, j.low_priority, p.n
+  ), counted as (
+    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress)
+    select endpoint_id, $3, -count(*) filter (where not low_priority), -count(*) filter (where low_priority), count(*)
+    from taken group by endpoint_id
+    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
+      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress
+  )
+  select id, worker_id, input, extras from taken order by n`;
+
+/**
+ * The tail of every statement that ends jobs. `ended` is a CTE that deletes rows from `jobs` and returns them with the
+ * columns `end_status`, `end_output` and `end_error`. $1: retention of /run results in ms, $2: of /runsync results,
+ * $3: the counter lane.
+ */
+function endJobs(ended: string): string {
+  return `
+  with ended as (${ended}), kept as (
+    insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, input, extras, webhook,
+                               execution_timeout_ms, ttl_ms, worker_id, attempt, created_at, started_at, finished_at,
+                               output, error)
+    select id, now() + (case when is_sync then $2::float8 else $1::float8 end) * interval '1 millisecond', endpoint_id,
+           end_status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+           round(extract(epoch from expires_at - created_at) * 1000), worker_id, attempt, created_at, started_at, now(),
+           end_output, end_error
+    from ended
+  ), hooked as (
+    insert into webhook_deliveries (job_id, endpoint_id, url)
+    select id, endpoint_id, webhook from ended where webhook is not null
+  ), counted as (
+    insert into endpoint_counters as k
+      (endpoint_id, lane, queued, queued_low, in_progress, completed, failed, cancelled, timed_out)
+    select endpoint_id, $3, -count(*) filter (where status = 'IN_QUEUE' and not low_priority),
+           -count(*) filter (where status = 'IN_QUEUE' and low_priority), -count(*) filter (where status = 'IN_PROGRESS'),
+           count(*) filter (where end_status = 'COMPLETED'), count(*) filter (where end_status = 'FAILED'),
+           count(*) filter (where end_status = 'CANCELLED'), count(*) filter (where end_status = 'TIMED_OUT')
+    from ended group by endpoint_id
+    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
+      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress,
+      completed = k.completed + excluded.completed, failed = k.failed + excluded.failed,
+      cancelled = k.cancelled + excluded.cancelled, timed_out = k.timed_out + excluded.timed_out
+  )`;
+}
+
+const endedView = (output: string) => `
+  select id, endpoint_id, end_status as status, ${MS('created_at', 'coalesce(started_at, now())')} as delay_ms,
+         ${MS('started_at', 'now()')} as execution_ms, worker_id, ${output} as output, end_error as error, attempt,
+         waiter, webhook is not null as has_webhook
+  from ended`;
+const ENDED_VIEW = endedView('end_output');
+
+/**
+ * The result of a lease's holder. `is not distinct from` is `=` here, but no index serves it: by the worker's index, which
+ * a plan made on empty tables may choose as well, each look-up would step over all that the worker did lately.
+ * Rows that come back are those whose result counted, without the output that the caller has.
+ */
+export const FINISH = `${endJobs(`
+    delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+      as r(id, worker_id, status, output, error)
+    where j.id = r.id and j.worker_id is not distinct from r.worker_id and j.status = 'IN_PROGRESS'
+    returning j.*, r.status as end_status, r.output as end_output, r.error as end_error`)}
+  ${endedView('null::text')}`;
+
+/** A leased job that ends against its worker's will leaves an order for the worker to stop it. */
+const STOP_ORDERS = `, told as (
+    insert into job_stops (worker_id, job_id) select worker_id, id from ended where status = 'IN_PROGRESS'
+    on conflict (worker_id, job_id) do update set created_at = now(), told_at = null
+  )`;
+
+/** $4 job, $5 endpoint. */
+export const CANCEL = `${endJobs(`
+    delete from jobs where id = $4 and endpoint_id = $5
+    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
+  ${ENDED_VIEW}`;
+
+/** $4 endpoint: everything it has, because it is being deleted. */
+export const CANCEL_ALL = `${endJobs(`
+    delete from jobs where endpoint_id = $4
+    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
+  ${ENDED_VIEW}`;
+
+/** $4 endpoint, $5 the highest seq to purge, $6 how many at most: a slice of the queue, in the order of its index. */
+export const PURGE = `${endJobs(`
+    delete from jobs where id in (
+      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and seq <= $5
+      order by low_priority, seq limit $6 for update skip locked)
+    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
+  ${ENDED_VIEW}`;
+
+/** $4 how many at most: queued jobs that outlived their policy.ttl. The default ttl expires in queue order, an own one by its index. */
+export const EXPIRE_QUEUED = `${endJobs(`
+    delete from jobs where id in (
+      select id from jobs where status = 'IN_QUEUE' and has_own_ttl and expires_at <= now()
+      union
+      select head.id from (select distinct endpoint_id from endpoint_counters) c
+      cross join (values (false), (true)) as priority(is_low) cross join lateral (
+        select id, expires_at from jobs j where j.endpoint_id = c.endpoint_id and j.status = 'IN_QUEUE'
+          and j.low_priority = priority.is_low and not j.has_own_ttl order by seq limit 100) head
+      where head.expires_at <= now()
+      limit $4) and status = 'IN_QUEUE'
+    returning *, 'TIMED_OUT' as end_status, null::text as end_output,
+      'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
+  ${ENDED_VIEW}`;
+
+/** Leased jobs over their execution timeout: their own, else the endpoint's as it is now (0: none). */
+export const EXPIRE_RUNNING = `${endJobs(`
+    delete from jobs where id in (
+      select j.id from jobs j join endpoints e on e.id = j.endpoint_id
+      where j.status = 'IN_PROGRESS' and coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) is not null
+        and j.started_at + coalesce(j.execution_timeout_ms, e.timeout_ms) * interval '1 millisecond' <= now()
+      for update of j skip locked)
+    returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
+  ${ENDED_VIEW}`;
+
+/** Leased jobs whose worker is lost ($4) and that were redelivered already as often as allowed ($5). */
+export const FAIL_LOST = `${endJobs(`
+    delete from jobs where status = 'IN_PROGRESS' and worker_id = any($4::text[]) and attempt > $5
+    returning *, 'FAILED' as end_status, null::text as end_output,
+      'job timed out after ' || (attempt - 1) || ' retries' as end_error`)}
+  ${ENDED_VIEW}`;
+
+/**
+ * Back into the queue, at the old place: $1 job ids or null for all of $2 workers; $3 true when this counts as a retry
+ * (the worker had it and was lost), false when the hand-over itself did not reach the worker. $4 the counter lane.
+ */
+export const RELEASE = `
+  with back as (
+    update jobs set status = 'IN_QUEUE', worker_id = null, started_at = null, progress = null,
+      attempt = attempt - case when $3 then 0 else 1 end
+    where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
+    returning id, endpoint_id, low_priority
+  ), forgotten as (delete from job_chunks where job_id in (select id from back)
+  ), counted as (
+    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress, retried)
+    select endpoint_id, $4, count(*) filter (where not low_priority), count(*) filter (where low_priority), -count(*),
+           case when $3 then count(*) else 0 end
+    from back group by endpoint_id
+    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
+      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress,
+      retried = k.retried + excluded.retried
+  )
+  select id, endpoint_id from back`;
+
+/** A finished job starts again: same id and input, no output. $1 job, $2 endpoint, $3 the counter lane. */
+export const RETRY = `
+  with again as (
+    delete from finished_jobs where id = $1 and endpoint_id = $2 and status in ('FAILED', 'TIMED_OUT') and keep_until > now()
+    returning *
+  ), back as (
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+                      expires_at, has_own_ttl)
+    select id, endpoint_id, 'IN_QUEUE', low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+           now() + ttl_ms * interval '1 millisecond', true
+    from again
+    returning id, endpoint_id, low_priority
+  ), forgotten as (delete from job_chunks where job_id in (select id from back)
+  ), settled as (delete from job_stops where job_id in (select id from back)
+  ), counted as (
+    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, retried)
+    select endpoint_id, $3, count(*) filter (where not low_priority), count(*) filter (where low_priority), count(*)
+    from back group by endpoint_id
+    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
+      queued_low = k.queued_low + excluded.queued_low, retried = k.retried + excluded.retried
+  )
+  select id from back`;
+
+/** $1 job ids. One snapshot over both tables: a job that ends meanwhile is found in exactly one of them. */
+export const STATUS = `
+  select id, endpoint_id, status, ${MS('created_at', 'started_at')} as delay_ms,
+         ${MS('started_at', 'now()')} as execution_ms, worker_id, progress as output, null as error, attempt
+  from jobs where id = any($1::text[])
+  union all
+  select id, endpoint_id, status, ${MS('created_at', 'coalesce(started_at, finished_at)')},
+         ${MS('started_at', 'finished_at')}, worker_id, output, error, attempt
+  from finished_jobs where id = any($1::text[]) and keep_until > now()`;

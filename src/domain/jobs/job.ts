@@ -1,0 +1,47 @@
+import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+
+/** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
+export type JobStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+
+/** A job as it is handed to a worker. Payloads are JSON texts, passed on as the bytes that came. */
+export interface TakenJob {
+  id: JobId;
+  input: string;
+  extras: string | null;
+}
+
+/** A job as its owner may see it. `output` is JSON text; while IN_PROGRESS it is the last progress update. */
+export interface JobView {
+  id: JobId;
+  endpointId: EndpointId;
+  status: JobStatus;
+  delayTimeMs: number | null;
+  executionTimeMs: number | null;
+  workerId: WorkerId | null;
+  output: string | null;
+  error: string | null;
+  retries: number;
+}
+
+/** What the end of a job tells those who wait for it. */
+export interface EndedJob extends JobView {
+  /** The process that holds a runsync or status-sync for it. */
+  waiter: string | null;
+  hasWebhook: boolean;
+}
+
+export function isTerminal(status: JobStatus): boolean {
+  return status !== 'IN_QUEUE' && status !== 'IN_PROGRESS';
+}
+
+/** The job as JSON text, in the shape of data-plane.md 1.5: members that are not known are absent. `more` adds members. */
+export function renderJob(job: JobView, more = ''): string {
+  let text = `{"id":"${job.id}","status":"${job.status}"`;
+  if (job.delayTimeMs !== null) text += `,"delayTime":${Math.round(job.delayTimeMs)}`;
+  if (job.executionTimeMs !== null) text += `,"executionTime":${Math.round(job.executionTimeMs)}`;
+  if (job.workerId !== null) text += `,"workerId":"${job.workerId}"`;
+  if (job.output !== null) text += `,"output":${job.output}`;
+  if (job.error !== null) text += `,"error":${JSON.stringify(job.error)}`;
+  if (job.retries > 0) text += `,"retries":${job.retries}`;
+  return `${text}${more}}`;
+}

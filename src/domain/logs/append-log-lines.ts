@@ -1,0 +1,29 @@
+import { bigintArray, textArray } from '../../db/arrays.ts';
+import type { Db } from '../../db/pool.ts';
+import type { LogSource } from './log-line.ts';
+
+export interface NewLogLine {
+  workloadId: string;
+  ts: Date;
+  source: LogSource;
+  line: string;
+}
+
+/** Stores lines in the order given, all or none. The caller publishes `log` hints for the workloads afterwards. */
+export async function appendLogLines(db: Db, lines: readonly NewLogLine[]): Promise<void> {
+  if (lines.length === 0) return;
+  // In the columns' order; `with ordinality` keeps sequence numbers in the lines' order.
+  await db.query(
+    `insert into log_lines (workload_id, ts, source, line)
+     select workload_id, to_timestamp(ts / 1000.0), source, line
+     from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) with ordinality
+       as given (workload_id, ts, source, line, position)
+     order by position`,
+    [
+      textArray(lines.map((line) => line.workloadId)),
+      bigintArray(lines.map((line) => line.ts.getTime())),
+      textArray(lines.map((line) => line.source)),
+      textArray(lines.map((line) => line.line.replaceAll('\0', '\ufffd'))), // PostgreSQL's text cannot hold NUL
+    ],
+  );
+}

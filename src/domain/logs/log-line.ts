@@ -1,0 +1,26 @@
+export type LogSource = 'container' | 'system';
+
+/** A line as it is stored; `seq` ascends in the order in which lines were stored. */
+export interface StoredLogLine {
+  seq: number;
+  ts: Date;
+  source: LogSource;
+  line: string;
+}
+
+/** Where to go on in a log: after a stored line, or after (not at) a time when only that is known. */
+export type LogPosition = { afterSeq: number } | { afterTs: Date };
+
+const EVENT_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))(?:\/(\d{12,16}))?$/i;
+
+/** `<RFC 3339 timestamp>/<12-digit sequence>`: what a client sends back to go on after this line (rest.md section 8). */
+export function formatEventId(line: StoredLogLine): string {
+  return `${line.ts.toISOString()}/${String(line.seq).padStart(12, '0')}`;
+}
+
+/** Reads what `formatEventId` wrote, or a bare timestamp; undefined for anything else. */
+export function parseEventId(text: string): LogPosition | undefined {
+  const [, timestamp, sequence] = EVENT_ID.exec(text) ?? [];
+  if (timestamp === undefined || Number.isNaN(Date.parse(timestamp))) return undefined;
+  return sequence === undefined ? { afterTs: new Date(timestamp) } : { afterSeq: Number(sequence) };
+}

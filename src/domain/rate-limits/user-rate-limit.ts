@@ -1,0 +1,28 @@
+import type { UserId } from '../../core/ids.ts';
+import type { RateQuotas } from '../../core/rate-quotas.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** A user's own limit: none at all, or quotas that replace the configuration's where they are given. */
+export type UserRateLimit = 'exempt' | Partial<RateQuotas>;
+
+/** Counts from the next request on; a process that just refused or exempted the user notices within a second. */
+export async function updateUserRateLimit(db: Db, userId: UserId, limit: UserRateLimit): Promise<void> {
+  const { minute = null, hour = null, day = null } = limit === 'exempt' ? {} : limit;
+  await db.query(
+    `update users set is_rate_exempt = $2, rate_limit_minute = $3, rate_limit_hour = $4, rate_limit_day = $5
+     where id = $1`,
+    [userId, limit === 'exempt', minute, hour, day],
+  );
+}
+
+/** An empty object: the configuration's quotas. */
+export async function findUserRateLimit(db: Db, userId: UserId): Promise<UserRateLimit | undefined> {
+  const result = await db.query<{ isExempt: boolean; quotas: Partial<RateQuotas> }>(
+    `select is_rate_exempt as "isExempt", jsonb_strip_nulls(jsonb_build_object(
+       'minute', rate_limit_minute, 'hour', rate_limit_hour, 'day', rate_limit_day)) as quotas
+     from users where id = $1`,
+    [userId],
+  );
+  const [row] = result.rows;
+  return row && (row.isExempt ? 'exempt' : row.quotas);
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { RegistryId } from '../../core/ids.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
+import type { Actor } from '../access/actor.ts';
+import { createUser } from '../access/users.ts';
+import { checkMasterKey } from './check-master-key.ts';
+import { createRegistry } from './create-registry.ts';
+import { openCredentials } from './open-credentials.ts';
+
+let database: TestDatabase;
+let actor: Actor;
+const secretBox = createSecretBox(randomBytes(32));
+const otherBox = createSecretBox(randomBytes(32));
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
+  actor = { userId, keyId: 'k' as never, scopes: [] };
+});
+afterAll(() => database.drop());
+
+const create = () => {
+  const context = { pool: database.pool, bus: { publish: () => {} }, secretBox };
+  return createRegistry(context, actor, { name: 'hub', username: 'anna', password: 'hunter2' });
+};
+
+test('any key is right for a database without secrets', async () => {
+  await checkMasterKey(database.pool, secretBox);
+  await checkMasterKey(database.pool, otherBox);
+});
+
+test('another master key is refused with a sentence that says what to do, and nothing is changed', async () => {
+  await create();
+  const snapshot = async () => (await database.pool.query('select * from registries order by id')).rows;
+  const before = await snapshot();
+  await expect(checkMasterKey(database.pool, otherBox)).rejects.toThrow(
+    /^the master key is not the one .* or set PODYARD_MASTER_KEY\. Nothing was changed\.$/,
+  );
+  await checkMasterKey(database.pool, secretBox);
+  expect(await snapshot()).toEqual(before);
+});
+
+test('credentials open for their owner alone', async () => {
+  const { id } = await create();
+  const context = { pool: database.pool, secretBox };
+  expect(await openCredentials(context, actor.userId, id)).toEqual({ username: 'anna', password: 'hunter2' });
+  await expect(openCredentials(context, 'other' as never, id)).rejects.toThrow(`the registry '${id}' is gone`);
+  await expect(openCredentials(context, actor.userId, 'x' as RegistryId)).rejects.toThrow("the registry 'x' is gone");
+  await expect(openCredentials({ ...context, secretBox: otherBox }, actor.userId, id)).rejects.toThrow('master key');
+});
+
+test('a sealed password that is put into another record does not open there', async () => {
+  const [mine, other] = [await create(), await create()];
+  await database.pool.query(
+    'update registries set password = (select password from registries where id = $1) where id = $2',
+    [mine.id, other.id],
+  );
+  const context = { pool: database.pool, secretBox };
+  await expect(openCredentials(context, actor.userId, other.id)).rejects.toThrow('cannot be decrypted');
+});

@@ -1,0 +1,73 @@
+import { notFound } from '../../core/errors.ts';
+import type { RegistryId, UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** Credentials of a registry, as their owner sees them: what they are is write-only. */
+export interface Registry {
+  id: RegistryId;
+  name: string;
+}
+
+/** Oldest first. */
+export async function listRegistryRows(db: Db, userId: UserId): Promise<Registry[]> {
+  const result = await db.query<Registry>(
+    'select id, name from registries where user_id = $1 order by created_at, id',
+    [userId],
+  );
+  return result.rows;
+}
+
+/** Throws `notFound` when it is missing or somebody else's. */
+export async function getRegistryRow(
+  db: Db,
+  userId: UserId,
+  id: RegistryId,
+  lock: '' | 'for update' = '',
+): Promise<Registry> {
+  const result = await db.query<Registry>(`select id, name from registries where id = $1 and user_id = $2 ${lock}`, [
+    id,
+    userId,
+  ]);
+  if (!result.rows[0]) throw notFound('Registry');
+  return result.rows[0];
+}
+
+/** `password` is sealed. */
+export async function insertRegistryRow(
+  db: Db,
+  registry: Registry & { userId: UserId; username: string; password: Buffer },
+): Promise<void> {
+  await db.query('insert into registries (id, user_id, name, username, password) values ($1, $2, $3, $4, $5)', [
+    registry.id,
+    registry.userId,
+    registry.name,
+    registry.username,
+    registry.password,
+  ]);
+}
+
+/** Templates that name it fall back to null with it (the foreign key sees to that). */
+export async function deleteRegistryRow(db: Db, userId: UserId, id: RegistryId): Promise<void> {
+  await db.query('delete from registries where id = $1 and user_id = $2', [id, userId]);
+}
+
+export async function findCredentials(
+  db: Db,
+  userId: UserId,
+  id: RegistryId,
+): Promise<{ username: string; password: Buffer } | undefined> {
+  const result = await db.query<{ username: string; password: Buffer }>(
+    'select username, password from registries where id = $1 and user_id = $2',
+    [id, userId],
+  );
+  return result.rows[0];
+}
+
+/** What uses it, as words for people (`endpoint 'hello'`). Pods join here when there are any. */
+export async function findRegistryUse(db: Db, userId: UserId, id: RegistryId): Promise<string | undefined> {
+  const result = await db.query<{ name: string }>(
+    'select name from endpoints where user_id = $1 and registry_id = $2 order by created_at, id limit 1',
+    [userId, id],
+  );
+  return result.rows[0] && `endpoint '${result.rows[0].name}'`;
+}

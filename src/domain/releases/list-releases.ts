@@ -1,0 +1,38 @@
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
+import { countLiveWorkers } from '../workers/worker-store.ts';
+import type { Release } from './release.ts';
+import { listReleaseRows } from './release-store.ts';
+
+export interface Rollout {
+  inProgress: boolean;
+  workersOnLatest: number;
+  workersTotal: number;
+  /** 0 to 100, rounded down, so that 100 means all; 0 without workers. */
+  percentOnLatest: number;
+}
+
+export interface ReleaseList {
+  endpointVersion: number;
+  rollout: Rollout;
+  releases: Release[];
+}
+
+/** The releases of an endpoint, newest first, and how far the newest has come. Throws `notFound`. */
+export async function listReleases(db: Db, userId: UserId, endpointId: EndpointId): Promise<ReleaseList> {
+  const endpoint = await getEndpointRow(db, userId, endpointId);
+  const releases = await listReleaseRows(db, userId, endpointId);
+  const workersTotal = await countLiveWorkers(db, userId, endpointId);
+  const workersOnLatest = releases.find((release) => release.version === endpoint.version)?.workerCount ?? 0;
+  return {
+    endpointVersion: endpoint.version,
+    rollout: {
+      inProgress: workersOnLatest < workersTotal,
+      workersOnLatest,
+      workersTotal,
+      percentOnLatest: workersTotal === 0 ? 0 : Math.floor((100 * workersOnLatest) / workersTotal),
+    },
+    releases,
+  };
+}

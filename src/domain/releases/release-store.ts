@@ -1,0 +1,45 @@
+import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
+import type { Release, ReleaseChange } from './release.ts';
+
+/** The part of an endpoint that a release fixes and a worker is started with. */
+export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
+  const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds } = endpoint;
+  return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds };
+}
+
+/** Stores the endpoint's current version as a release. */
+export async function insertRelease(
+  db: Db,
+  endpoint: Endpoint,
+  createdBy: UserId,
+  diff: readonly ReleaseChange[],
+): Promise<void> {
+  await db.query({
+    name: 'release-insert',
+    text: 'insert into releases (id, endpoint_id, version, created_by, spec, diff) values ($1, $2, $3, $4, $5, $6)',
+    values: [
+      newId<ReleaseId>(),
+      endpoint.id,
+      endpoint.version,
+      createdBy,
+      JSON.stringify(releaseSpecOf(endpoint)),
+      JSON.stringify(diff),
+    ],
+  });
+}
+
+/** Newest first. Names the user through the endpoint, which alone knows its owner. */
+export async function listReleaseRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<Release[]> {
+  const result = await db.query<Release>(
+    `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff,
+            (select count(*) from workers w
+             where w.endpoint_id = r.endpoint_id and w.version = r.version and w.phase <> 'EXITED') as "workerCount"
+     from releases r join endpoints e on e.id = r.endpoint_id
+     where e.id = $1 and e.user_id = $2
+     order by r.version desc`,
+    [endpointId, userId],
+  );
+  return result.rows;
+}

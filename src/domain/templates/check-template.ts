@@ -1,0 +1,21 @@
+import { Failure } from '../../core/errors.ts';
+import type { Db } from '../../db/pool.ts';
+import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
+import { checkReferences } from '../endpoints/check-references.ts';
+import type { Template } from './template.ts';
+
+/**
+ * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Only `changed` fields are
+ * judged: an update leaves the others alone.
+ */
+export async function checkTemplate(db: Db, template: Template, changed: Partial<Template>): Promise<void> {
+  if (changed.ports) {
+    checkRepeatedPort(changed.ports);
+    checkHttpPortCount(changed.ports);
+  }
+  const isMountAbout = changed.isServerless !== undefined || changed.persistentMount !== undefined;
+  if (isMountAbout && template.isServerless && template.persistentMount !== null) {
+    throw new Failure('badRequest', 'mounts.persistent: a serverless template cannot have one (serverless is true)');
+  }
+  if (changed.registryId) await checkReferences(db, template.userId, { registryId: changed.registryId });
+}

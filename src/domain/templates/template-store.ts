@@ -1,0 +1,145 @@
+import { Failure, notFound } from '../../core/errors.ts';
+import type { TemplateId, UserId } from '../../core/ids.ts';
+import { type Db, sqlState } from '../../db/pool.ts';
+import type { Template, TemplateCategory } from './template.ts';
+
+interface TemplateRow {
+  id: TemplateId;
+  user_id: UserId;
+  name: string;
+  image: string;
+  args: string;
+  disk_gb: number;
+  ports: string[];
+  env: Record<string, string>;
+  registry_id: string | null;
+  persistent_size_gb: number | null;
+  persistent_path: string | null;
+  is_serverless: boolean;
+  is_public: boolean;
+  category: TemplateCategory;
+}
+
+const UNIQUE_VIOLATION = '23505';
+/** contract.md, "Limits": how long after its last use a template cannot be deleted. */
+const REST_MINUTES = 2;
+
+function toTemplate(row: TemplateRow): Template {
+  const mount = { sizeGb: row.persistent_size_gb!, path: row.persistent_path! };
+  return {
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    image: row.image,
+    args: row.args,
+    diskGb: row.disk_gb,
+    ports: row.ports,
+    env: row.env,
+    registryId: row.registry_id,
+    persistentMount: row.persistent_path === null ? null : mount,
+    isServerless: row.is_serverless,
+    isPublic: row.is_public,
+    category: row.category,
+  };
+}
+
+function toColumns(template: Template): Record<string, unknown> {
+  return {
+    name: template.name,
+    image: template.image,
+    args: template.args,
+    disk_gb: template.diskGb,
+    ports: template.ports,
+    env: JSON.stringify(template.env),
+    registry_id: template.registryId,
+    persistent_size_gb: template.persistentMount?.sizeGb ?? null,
+    persistent_path: template.persistentMount?.path ?? null,
+    is_serverless: template.isServerless,
+    is_public: template.isPublic,
+    category: template.category,
+  };
+}
+
+/** The user's own, oldest first. */
+export async function listTemplateRows(db: Db, userId: UserId): Promise<Template[]> {
+  const result = await db.query<TemplateRow>('select * from templates where user_id = $1 order by created_at, id', [
+    userId,
+  ]);
+  return result.rows.map(toTemplate);
+}
+
+/** Throws `notFound` when it is missing or somebody else's, public or not. */
+export async function getTemplateRow(
+  db: Db,
+  userId: UserId,
+  id: TemplateId,
+  lock: '' | 'for update' = '',
+): Promise<Template> {
+  const result = await db.query<TemplateRow>(`select * from templates where id = $1 and user_id = $2 ${lock}`, [
+    id,
+    userId,
+  ]);
+  if (!result.rows[0]) throw notFound('Template');
+  return toTemplate(result.rows[0]);
+}
+
+/** A template that something may be made from: one's own or a public one. It cannot be deleted before the transaction ends. */
+export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template | undefined> {
+  const result = await db.query<TemplateRow>(
+    'select * from templates where id = $1 and (user_id = $2 or is_public) for key share',
+    [id, userId],
+  );
+  return result.rows[0] && toTemplate(result.rows[0]);
+}
+
+/** Throws `badRequest` when the user has a template of that name. */
+export async function insertTemplateRow(db: Db, template: Template): Promise<void> {
+  const values = { id: template.id, user_id: template.userId, ...toColumns(template) };
+  const names = Object.keys(values);
+  const places = names.map((_, i) => `$${i + 1}`).join(', ');
+  await db
+    .query(`insert into templates (${names.join(', ')}) values (${places})`, Object.values(values))
+    .catch((error) => refuseTakenName(error, template.name));
+}
+
+/** Throws `badRequest` when another template of the user has that name. */
+export async function updateTemplateRow(db: Db, template: Template): Promise<void> {
+  const values = toColumns(template);
+  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
+  await db
+    .query(`update templates set ${assignments.join(', ')} where id = $1 and user_id = $2`, [
+      template.id,
+      template.userId,
+      ...Object.values(values),
+    ])
+    .catch((error) => refuseTakenName(error, template.name));
+}
+
+export async function deleteTemplateRow(db: Db, userId: UserId, id: TemplateId): Promise<void> {
+  await db.query('delete from templates where id = $1 and user_id = $2', [id, userId]);
+}
+
+/** Something made from it goes in this transaction. Names no user: a public template is used by strangers too. */
+export async function noteTemplateUse(db: Db, id: string): Promise<void> {
+  await db.query('update templates set last_used_at = now() where id = $1', [id]);
+}
+
+/**
+ * Whether something made from it exists, whoever made it, and until when it must rest after the last one went (null: no
+ * longer). Pods join here when there are any.
+ */
+export async function readTemplateUse(db: Db, id: TemplateId): Promise<{ isUsed: boolean; restsUntil: Date | null }> {
+  const result = await db.query<{ isUsed: boolean; restsUntil: Date | null }>(
+    `select exists (select from endpoints e where e.template_id = t.id) as "isUsed",
+            case when t.last_used_at + interval '${REST_MINUTES} minutes' > clock_timestamp()
+                 then t.last_used_at + interval '${REST_MINUTES} minutes' end as "restsUntil"
+     from templates t where t.id = $1`,
+    [id],
+  );
+  return result.rows[0]!;
+}
+
+function refuseTakenName(error: unknown, name: string): never {
+  if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+  throw new Failure('badRequest', `name: there is already a template named '${name}'`, { cause: error });
+}

@@ -1,0 +1,25 @@
+import type { TemplateId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { checkTemplate } from './check-template.ts';
+import type { NewTemplate } from './create-template.ts';
+import type { Template } from './template.ts';
+import { getTemplateRow, updateTemplateRow } from './template-store.ts';
+
+/** Applies a partial update; nothing that was made from the template changes. Throws `notFound` and `badRequest`. */
+export async function updateTemplate(
+  context: Context,
+  actor: Actor,
+  id: TemplateId,
+  change: Partial<NewTemplate>,
+): Promise<Template> {
+  return transaction(context.pool, async (db) => {
+    const before = await getTemplateRow(db, actor.userId, id, 'for update');
+    if (Object.keys(change).length === 0) return before;
+    const after = { ...before, ...change };
+    await checkTemplate(db, after, change);
+    await updateTemplateRow(db, after);
+    return after;
+  });
+}

@@ -1,0 +1,16 @@
+import { Failure } from '../../core/errors.ts';
+import type { VolumeId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { deleteVolumeRow, findVolumeUse, getVolumeRow } from './volume-store.ts';
+
+/** Throws `notFound`, and `badRequest` while something mounts it. */
+export async function deleteVolume(context: Context, actor: Actor, id: VolumeId): Promise<void> {
+  await transaction(context.pool, async (db) => {
+    await getVolumeRow(db, actor.userId, id, 'for update');
+    const use = await findVolumeUse(db, actor.userId, id);
+    if (use !== undefined) throw new Failure('badRequest', `The network volume is mounted by ${use}.`);
+    await deleteVolumeRow(db, actor.userId, id);
+  });
+}

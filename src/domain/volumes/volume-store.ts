@@ -1,0 +1,67 @@
+import { notFound } from '../../core/errors.ts';
+import type { UserId, VolumeId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { Volume } from './volume.ts';
+
+const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type`;
+
+/** Oldest first. */
+export async function listVolumeRows(db: Db, userId: UserId): Promise<Volume[]> {
+  const result = await db.query<Volume>(
+    `select ${COLUMNS} from network_volumes where user_id = $1 order by created_at, id`,
+    [userId],
+  );
+  return result.rows;
+}
+
+/** Throws `notFound` when it is missing or somebody else's. */
+export async function getVolumeRow(
+  db: Db,
+  userId: UserId,
+  id: VolumeId,
+  lock: '' | 'for no key update' | 'for update' = '',
+): Promise<Volume> {
+  const result = await db.query<Volume>(
+    `select ${COLUMNS} from network_volumes where id = $1 and user_id = $2 ${lock}`,
+    [id, userId],
+  );
+  if (!result.rows[0]) throw notFound('Network volume');
+  return result.rows[0];
+}
+
+export async function insertVolumeRow(db: Db, volume: Volume): Promise<void> {
+  await db.query(
+    'insert into network_volumes (id, user_id, name, size_gb, data_center_id, type) values ($1, $2, $3, $4, $5, $6)',
+    [volume.id, volume.userId, volume.name, volume.sizeGb, volume.dataCenterId, volume.type],
+  );
+}
+
+export async function updateVolumeRow(db: Db, volume: Volume): Promise<void> {
+  await db.query('update network_volumes set name = $3, size_gb = $4 where id = $1 and user_id = $2', [
+    volume.id,
+    volume.userId,
+    volume.name,
+    volume.sizeGb,
+  ]);
+}
+
+export async function deleteVolumeRow(db: Db, userId: UserId, id: VolumeId): Promise<void> {
+  await db.query('delete from network_volumes where id = $1 and user_id = $2', [id, userId]);
+}
+
+/**
+ * What mounts it, as words for people (`endpoint 'hello'`): an endpoint that lists it, or a live worker of a release that
+ * did. Pods join here when there are any.
+ */
+export async function findVolumeUse(db: Db, userId: UserId, id: VolumeId): Promise<string | undefined> {
+  const result = await db.query<{ use: string }>(
+    `select format('endpoint ''%s''', name) as use from endpoints
+     where user_id = $1 and network_volume_ids @> array[$2::text]
+     union all
+     select format('worker ''%s''', id) from workers
+     where user_id = $1 and phase <> 'EXITED' and spec -> 'networkVolumeIds' ? $2
+     limit 1`,
+    [userId, id],
+  );
+  return result.rows[0]?.use;
+}

@@ -1,0 +1,49 @@
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
+import { summarizeWorkers, type WorkerStatus, type WorkerSummary, workerStatus } from './worker-status.ts';
+import { listLiveWorkerRows } from './worker-store.ts';
+
+export interface Worker {
+  id: WorkerId;
+  status: WorkerStatus;
+  /** Its version is not the endpoint's newest. */
+  isStale: boolean;
+  version: number;
+  image: string;
+  gpuCount: number;
+  gpuTypeId: string | null;
+  dataCenterId: string | null;
+  /** Since its container runs; null before. */
+  uptimeSeconds: number | null;
+  startedAt: Date | null;
+}
+
+export interface WorkerList {
+  workers: Worker[];
+  summary: WorkerSummary;
+  endpointVersion: number;
+}
+
+/** The live workers of an endpoint, oldest first, and their roll-up. Throws `notFound`. */
+export async function listWorkers(db: Db, userId: UserId, endpointId: EndpointId, now: number): Promise<WorkerList> {
+  const endpoint = await getEndpointRow(db, userId, endpointId);
+  const rows = await listLiveWorkerRows(db, userId, endpointId);
+  const workers = rows.map((row) => ({
+    id: row.id,
+    status: workerStatus(row),
+    isStale: row.version !== endpoint.version,
+    version: row.version,
+    image: row.image,
+    gpuCount: row.gpuCount,
+    gpuTypeId: row.gpuTypeId,
+    dataCenterId: row.dataCenterId,
+    uptimeSeconds: row.startedAt && Math.max(0, Math.floor((now - row.startedAt.getTime()) / 1000)),
+    startedAt: row.startedAt,
+  }));
+  return {
+    workers,
+    summary: summarizeWorkers(workers.map((worker) => worker.status)),
+    endpointVersion: endpoint.version,
+  };
+}

@@ -1,0 +1,16 @@
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** Wants every live worker of an endpoint stopped. The rows stay: they are what removes the containers. */
+export async function stopWorkersOfEndpoint(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  reason: string,
+): Promise<void> {
+  await db.query(
+    `update workers set wanted = 'STOP', wanted_reason = $3
+     where endpoint_id = $1 and user_id = $2 and phase <> 'EXITED'`,
+    [endpointId, userId, reason],
+  );
+}

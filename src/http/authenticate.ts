@@ -1,0 +1,19 @@
+import { Failure } from '../core/errors.ts';
+import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
+import type { KeyRing } from '../domain/access/key-ring.ts';
+
+/** Throws `unauthorized` for a key that is unknown, revoked or expired. Synchronous when the key is in memory. */
+export function authenticate(keyRing: KeyRing, secret: string): Actor | Promise<Actor> {
+  return (
+    keyRing.peek(secret) ??
+    keyRing.authenticate(secret).then((actor) => {
+      if (!actor) throw new Failure('unauthorized', 'invalid bearer token');
+      return actor;
+    })
+  );
+}
+
+/** Throws `forbidden`. The text is the same whatever is missing, so that nothing can be told from it. */
+export function checkPermission(actor: Actor, permission: Permission): void {
+  if (!isPermitted(actor, permission)) throw new Failure('forbidden', 'access denied');
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+/**
+ * The page for people that shows the description of the interface: Swagger UI, served from here alone. Nothing of it is
+ * read before somebody asks for it. Its addresses are relative, so that it works under any public URL, behind a path too.
+ */
+export interface ApiReference {
+  html: string;
+  assets: ReadonlyMap<string, ReferenceAsset>;
+}
+
+export interface ReferenceAsset {
+  contentType: string;
+  body: Buffer;
+  gzipped: Buffer;
+  /** Of the content: an address that carries it may be kept for ever. */
+  hash: string;
+}
+
+/**
+ * No other host is asked for anything, and nothing of the page can be framed, sent elsewhere or replaced by markup in a
+ * description. Swagger UI draws its arrows from `data:` images.
+ */
+export const REFERENCE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * Requests that are tried out go where the page came from, whatever name the client knows the server by: to another
+ * origin the browser would not send them. The key stays in the page's memory.
+ */
+const START = `
+const description = await (await fetch(new URL('v2/openapi.json', document.baseURI))).json();
+description.servers = [{ url: new URL('.', document.baseURI).href.replace(/[/]$/, '') }];
+SwaggerUIBundle({
+  spec: description,
+  dom_id: '#reference',
+  deepLinking: true,
+  filter: true,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  persistAuthorization: false,
+  validatorUrl: null,
+});
+`;
+
+const LIBRARY = createRequire(import.meta.url);
+const ownFile = (text: string) => async () => Buffer.from(text);
+const libraryFile = (name: string) => () => readFile(LIBRARY.resolve(`swagger-ui-dist/${name}`));
+
+const SOURCES: Record<string, { contentType: string; read: () => Promise<Buffer> }> = {
+  'swagger-ui.css': { contentType: 'text/css; charset=utf-8', read: libraryFile('swagger-ui.css') },
+  'swagger-ui-bundle.js': { contentType: 'text/javascript; charset=utf-8', read: libraryFile('swagger-ui-bundle.js') },
+  'start.js': { contentType: 'text/javascript; charset=utf-8', read: ownFile(START) },
+};
+
+let loading: Promise<ApiReference> | undefined;
+
+/** Reads and packs it at the first call; about half a megabyte stays in memory for each form of the library. */
+export function loadApiReference(): Promise<ApiReference> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function load(): Promise<ApiReference> {
+  const assets = new Map(
+    await Promise.all(
+      Object.entries(SOURCES).map(async ([name, { contentType, read }]) => {
+        const body = await read();
+        const hash = createHash('sha256').update(body).digest('base64url').slice(0, 16);
+        return [name, { contentType, body, gzipped: await promisify(gzip)(body), hash }] as const;
+      }),
+    ),
+  );
+  const address = (name: string) => `docs/assets/${name}?v=${assets.get(name)!.hash}`;
+  const html = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Podyard API reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${address('swagger-ui.css')}">
+</head>
+<body>
+<div id="reference"></div>
+<noscript>This page needs JavaScript. The description itself is at <a href="v2/openapi.json">v2/openapi.json</a>.</noscript>
+<script src="${address('swagger-ui-bundle.js')}"></script>
+<script type="module" src="${address('start.js')}"></script>
+</body>
+</html>
+`;
+  return { html, assets };
+}

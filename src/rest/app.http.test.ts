@@ -1,0 +1,273 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
+
+let rest: RestFixture;
+let server: Server;
+let base: string;
+let id: string;
+beforeAll(async () => {
+  rest = await startRestApp({
+    rateLimiter: {
+      check: (userId) =>
+        userId === rest.bob.userId
+          ? { headers: { ratelimit: '"minute";r=0;t=12' }, exceeded: { window: 'minute', retryAfterSeconds: 12 } }
+          : { headers: { ratelimit: '"minute";r=59;t=12' }, exceeded: null },
+    },
+  });
+  server = createServer((request, response) => rest.app.routing(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const body = { name: 'x', image: 'i', gpu: { pools: ['ADA_24'] } };
+  id = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rest.close();
+});
+
+test('every answer has a request id of its own and is not to be stored', async () => {
+  const responses = await Promise.all([
+    rest.call('GET', '/v2/serverless', { key: rest.alice.key }),
+    rest.call('GET', '/v2/serverless'),
+    rest.call('GET', '/nowhere'),
+    rest.call('PUT', '/v2/serverless'),
+    rest.call('GET', '/v2/serverless/%zz', { key: rest.alice.key }),
+    rest.call('GET', '/v2/openapi.json'),
+    rest.call('GET', '/healthz'),
+  ]);
+  expect(new Set(responses.map((response) => response.headers['x-request-id'])).size).toBe(7);
+  for (const response of responses) expect(response.headers['cache-control']).toBe('no-store');
+});
+
+test.each([
+  ['missing', undefined, 'missing bearer token'],
+  ['of another scheme', 'Basic YTpi', 'invalid bearer token'],
+  ['raw, which only the data plane takes', 'pyk_raw', 'invalid bearer token'],
+  ['without a token', 'Bearer ', 'invalid bearer token'],
+  ['unknown', 'Bearer pyk_unknown', 'invalid bearer token'],
+])('a key that is %s is a 401 problem record that asks for a bearer token', async (_, authorization, detail) => {
+  const headers = authorization === undefined ? {} : { authorization };
+  const response = await rest.call('GET', '/v2/serverless', { headers });
+  expect(response.statusCode).toBe(401);
+  expect(response.headers['www-authenticate']).toBe('Bearer');
+  expect(response.headers['content-type']).toBe('application/problem+json');
+  expect(response.json()).toEqual({ title: 'Unauthorized', status: 401, detail });
+});
+
+test('the scheme of the authorization is not case-sensitive', async () => {
+  const headers = { authorization: `bearer  ${rest.alice.key}` };
+  expect((await rest.call('GET', '/v2/serverless', { headers })).statusCode).toBe(200);
+});
+
+test('rate-limit headers are on every answer to a valid key, success or refusal', async () => {
+  const reader = await rest.keyFor(rest.alice, 'read-only');
+  const answers = await Promise.all([
+    rest.call('GET', '/v2/serverless', { key: rest.alice.key }),
+    rest.call('DELETE', '/v2/serverless/x', { key: reader }),
+    rest.call('GET', '/v2/serverless/nosuchendpoint', { key: rest.alice.key }),
+  ]);
+  expect(answers.map((answer) => answer.statusCode)).toEqual([200, 403, 404]);
+  for (const answer of answers) expect(answer.headers.ratelimit).toBe('"minute";r=59;t=12');
+});
+
+test('a used-up window is a 429 with Retry-After, before permission and body are looked at', async () => {
+  const key = await rest.keyFor(rest.bob, 'invoke');
+  const response = await rest.call('POST', '/v2/serverless', { key, body: '{' });
+  expect(response.statusCode).toBe(429);
+  expect(response.headers['retry-after']).toBe('12');
+  expect(response.headers.ratelimit).toBe('"minute";r=0;t=12');
+  expect(response.json()).toEqual({
+    title: 'Too Many Requests',
+    status: 429,
+    detail: 'rate limit exceeded for the minute window',
+  });
+});
+
+test('an unknown path is a 404, a known one with another method a 405 that lists what is allowed', async () => {
+  const unknown = await rest.call('GET', '/v2/serverles', { key: rest.alice.key });
+  expect(unknown.statusCode).toBe(404);
+  expect(unknown.json()).toEqual({ title: 'Not Found', status: 404, detail: 'Path not found' });
+  for (const [method, url, allow] of [
+    ['PUT', '/v2/serverless', 'GET, HEAD, POST'],
+    ['POST', `/v2/serverless/${id}`, 'DELETE, GET, HEAD, PATCH'],
+    ['PATCH', '/v2/serverless/a/workers/b/logs', 'GET'],
+    ['OPTIONS', '/v2/serverless', 'GET, HEAD, POST'],
+    ['DELETE', '/healthz', 'GET, HEAD'],
+  ] as const) {
+    const response = await rest.call(method, url, { headers: { 'content-type': 'text/plain' }, body: 'x' });
+    expect([url, response.statusCode, response.headers.allow]).toEqual([url, 405, allow]);
+    expect(response.json().title).toBe('Method Not Allowed');
+  }
+  const odd = await fetch(`${base}/v2/serverless`, { method: 'PROPFIND' });
+  expect(odd.status).toBe(405);
+});
+
+test('a path that cannot be decoded is a 400 problem record', async () => {
+  const response = await rest.call('GET', '/v2/serverless/%zz', { key: rest.alice.key });
+  expect(response.statusCode).toBe(400);
+  expect(response.json().title).toBe('Bad Request');
+});
+
+const patch = (body: unknown, headers: Record<string, string> = {}, url = `/v2/serverless/${id}`) =>
+  rest.call('PATCH', url, { key: rest.alice.key, body, headers });
+
+test.each([
+  ['not JSON', '{"name":'],
+  ['two values', '{}{}'],
+  ['empty', ''],
+  ['a prototype in disguise', '{"__proto__":{"name":"x"}}'],
+  ['a prototype in env', '{"env":{"__proto__":{"a":"b"}}}'],
+  ['a constructor in disguise', '{"constructor":{"prototype":{"x":1}}}'],
+])('a body that is %s is a 400', async (_, body) => {
+  const response = await patch(body);
+  expect(response.statusCode).toBe(400);
+  expect(response.json().detail).toMatch(/^The request could not be processed: /);
+});
+
+test('no body at all is a 400', async () => {
+  const response = await rest.call('PATCH', `/v2/serverless/${id}`, { key: rest.alice.key });
+  expect(response.statusCode).toBe(400);
+});
+
+test.each([[[]], [null], ['"text"'], ['3']])('a body that is JSON but no object (%j) is a 422', async (body) => {
+  const response = await patch(body);
+  expect(response.statusCode).toBe(422);
+  expect(response.json().errors).toEqual(['$: must be object']);
+});
+
+test('of a member that is there twice the last one counts', async () => {
+  expect((await patch('{"name":"first","name":"last"}')).json().name).toBe('last');
+});
+
+test('another media type is a 415, a charset beside the right one is not', async () => {
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/merge-patch+json', 'nonsense']) {
+    const response = await patch('{}', { 'content-type': type });
+    expect([type, response.statusCode]).toEqual([type, 415]);
+    expect(response.json().title).toBe('Unsupported Media Type');
+  }
+  expect((await patch('{}', { 'content-type': 'application/json; charset=utf-8' })).statusCode).toBe(200);
+});
+
+test('a body over 100 KiB is a 413 before the record is looked at; one of exactly 100 KiB is read', async () => {
+  const limit = 100 * 1024;
+  const exact = JSON.stringify({ name: 'n'.repeat(limit - '{"name":""}'.length) });
+  expect(exact).toHaveLength(limit);
+  expect((await patch(exact)).statusCode).toBe(200);
+  const response = await patch(`${exact} `, {}, '/v2/serverless/nosuchendpoint');
+  expect(response.statusCode).toBe(413);
+  expect(response.json().title).toBe('Content Too Large');
+});
+
+test('at most a hundred failures of a body are listed', async () => {
+  const body = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, 1]));
+  expect((await patch(body)).json().errors).toHaveLength(100);
+});
+
+test('the description is OpenAPI 3.1, needs no key, names every operation and where it was read', async () => {
+  const response = await rest.call('GET', '/v2/openapi.json');
+  expect(response.statusCode).toBe(200);
+  const document = response.json();
+  expect(document).toMatchObject({
+    openapi: '3.1.0',
+    info: { version: '2.0.0' },
+    servers: [{ url: 'http://podyard.test:8080' }],
+  });
+  const operations = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>)
+    .flatMap((path) => Object.values(path))
+    .map((operation) => operation.operationId);
+  expect(operations.toSorted()).toEqual(
+    [
+      'createApiKey',
+      'createEndpoint',
+      'createNetworkVolume',
+      'createRegistry',
+      'createRegistryDelegation',
+      'createTemplate',
+      'deleteApiKey',
+      'deleteNetworkVolume',
+      'deleteRegistry',
+      'deleteRegistryDelegation',
+      'deleteTemplate',
+      'deleteEndpoint',
+      'getBilling',
+      'getClusterBilling',
+      'getEndpointBilling',
+      'getNetworkVolumeBilling',
+      'getNetworkVolumeBillingAlias',
+      'getPodBilling',
+      'getServerlessBilling',
+      'getAccount',
+      'getCpuFlavor',
+      'getDataCenter',
+      'getGpuType',
+      'getNetworkVolume',
+      'getRegistry',
+      'getTemplate',
+      'listCpuFlavors',
+      'listDataCenters',
+      'listGpuTypes',
+      'listNetworkVolumes',
+      'listRegistries',
+      'listRegistryDelegations',
+      'listTemplates',
+      'updateNetworkVolume',
+      'updateTemplate',
+      'getEndpoint',
+      'getHealth',
+      'getReadiness',
+      'getWorkerLogs',
+      'listApiKeys',
+      'listEndpointReleases',
+      'listEndpointWorkers',
+      'listEndpoints',
+      'updateEndpoint',
+    ].toSorted(),
+  );
+  const update = document.paths['/v2/serverless/{id}'].patch;
+  expect(Object.keys(update.responses)).toEqual(
+    expect.arrayContaining(['200', '400', '401', '403', '404', '422', '429']),
+  );
+  expect(document.components.schemas.UpdateEndpointRequest.additionalProperties).toBe(false);
+});
+
+test('alive and ready need no key; without the database it is alive but not ready', async () => {
+  expect((await rest.call('GET', '/healthz')).json()).toEqual({ status: 'ok' });
+  expect((await rest.call('GET', '/readyz')).json()).toEqual({ status: 'ready' });
+  const other = await startRestApp();
+  await other.database.pool.end();
+  try {
+    expect((await other.call('GET', '/healthz')).statusCode).toBe(200);
+    const response = await other.call('GET', '/readyz');
+    expect(response.statusCode).toBe(503);
+    expect(response.json()).toEqual({
+      title: 'Service Unavailable',
+      status: 503,
+      detail: 'The database is not reachable.',
+    });
+  } finally {
+    await other.app.close();
+    await other.bus.stop();
+  }
+});
+
+test('an unforeseen error is a 500 that shows nothing of its text', async () => {
+  await rest.database.pool.query('alter table releases rename to hidden_releases');
+  const response = await rest.call('GET', `/v2/serverless/${id}/releases`, { key: rest.alice.key });
+  await rest.database.pool.query('alter table hidden_releases rename to releases');
+  expect(response.statusCode).toBe(500);
+  expect(response.json()).toEqual({
+    title: 'Internal Server Error',
+    status: 500,
+    detail: 'An unexpected error occurred.',
+  });
+});
+
+test('the app works under an outer server', async () => {
+  const headers = { authorization: `Bearer ${rest.alice.key}` };
+  const response = await fetch(`${base}/v2/serverless/${id}`, { headers });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ id });
+});

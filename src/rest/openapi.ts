@@ -1,0 +1,106 @@
+import type { SwaggerOptions } from '@fastify/swagger';
+import type { RouteOptions } from 'fastify';
+import { FAILURES, type FailureKind } from '../core/errors.ts';
+import { PROBLEM_JSON } from '../http/problem.ts';
+import { EXAMPLES, problemExample } from './examples.ts';
+import { ErrorResponse } from './schemas/error-response.ts';
+import { ref } from './schemas/schema.ts';
+
+const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
+const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];
+/** A body that nobody asked for is read all the same, and then ignored. */
+const WITH_IGNORED_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType'];
+
+const header = (type: 'string' | 'integer', description: string) => ({ description, schema: { type } });
+const always = (type: 'string' | 'integer', description: string) => ({ ...header(type, description), required: true });
+/** Users without a limit get no `RateLimit` headers; the others are never missing where they are named. */
+const HEADERS = {
+  'x-request-id': always('string', 'Names this answer; the log has it too.'),
+  RateLimit: header('string', 'Structured-field list: of each window `r` requests remain, and it ends in `t` seconds.'),
+  'RateLimit-Policy': header(
+    'string',
+    'Structured-field list: the quota `q` and the length in seconds `w` of each window.',
+  ),
+  'Retry-After': always('integer', 'Seconds until the used-up window ends, of several the last.'),
+  'WWW-Authenticate': always('string', 'Always `Bearer`.'),
+};
+
+/**
+ * What the description says beyond the routes' own schemas. Refusals are added here rather than in each route: there they
+ * would be the same everywhere, and the framework would compile a serializer for every one.
+ */
+export const OPENAPI: SwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'Podyard',
+      version: '2.0.0',
+      description: 'A serverless compute cloud of one’s own. Operations tagged `podyard` are Podyard’s own additions.',
+    },
+    servers: [{ url: 'http://127.0.0.1:8080' }],
+    tags: [
+      { name: 'serverless', description: 'Endpoints: autoscaled workers behind a queue or a load balancer.' },
+      { name: 'templates', description: 'Reusable settings of pods and endpoints.' },
+      { name: 'network-volumes', description: 'Persistent storage.' },
+      { name: 'registries', description: 'Credentials for pulling private images.' },
+      { name: 'catalog', description: 'GPUs, CPUs and data centers, and what of them is free.' },
+      { name: 'billing', description: 'What was used and what it cost, metered by the minute.' },
+      { name: 'podyard', description: 'Podyard’s own: not part of the public interface.' },
+    ],
+    components: { headers: HEADERS, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    security: [{ bearer: [] }],
+  },
+  refResolver: {
+    buildLocalReference: (json, _baseUri, _fragment, i) => String(json.$id ?? `schema-${i}`),
+  },
+  transform: ({ schema, url, route }) => {
+    if (!schema || schema.hide) return { schema, url };
+    return { schema: { ...schema, response: { ...(schema.response as object), ...problemsOf(route) } }, url };
+  },
+  transformObject: (document) => {
+    if (!('openapiObject' in document)) return {};
+    for (const path of Object.values(document.openapiObject.paths ?? {})) {
+      for (const operation of Object.values(path ?? {})) {
+        if (typeof operation === 'object' && 'responses' in operation) nameHeaders(operation.responses ?? {});
+      }
+    }
+    const schemas = document.openapiObject.components?.schemas ?? {};
+    for (const [name, schema] of Object.entries(schemas)) {
+      if (name in EXAMPLES) Object.assign(schema, { examples: [EXAMPLES[name]] });
+    }
+    return document.openapiObject;
+  },
+};
+
+/** Every response says which headers it has. What needs no key has no 401, and is not counted. */
+function nameHeaders(responses: Record<string, object>): void {
+  for (const [status, response] of Object.entries(responses)) {
+    const isCounted = '401' in responses && status !== '401';
+    const names: (keyof typeof HEADERS)[] = [
+      'x-request-id',
+      ...(isCounted ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
+      ...(status === '401' ? (['WWW-Authenticate'] as const) : []),
+      ...(status === '429' ? (['Retry-After'] as const) : []),
+    ];
+    const headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+    Object.assign(response, { headers });
+  }
+}
+
+function problemsOf({ method, config, schema }: RouteOptions): Record<string, object> {
+  const kinds = [
+    ...(config?.permission === 'public' ? [] : WITH_KEY),
+    ...(schema?.body === undefined ? [] : WITH_BODY),
+    ...(method === 'DELETE' ? WITH_IGNORED_BODY : []),
+    ...(config?.failures ?? []),
+  ];
+  const problem = (description: string, more: object = {}) => ({
+    description,
+    content: { [PROBLEM_JSON]: { schema: ref(ErrorResponse), ...more } },
+  });
+  const declared = kinds.map((kind) => {
+    const { status, title } = FAILURES[kind];
+    return [status, problem(title, { example: problemExample(kind, status, title) })] as const;
+  });
+  return { ...Object.fromEntries(declared), default: problem('Any other error.') };
+}

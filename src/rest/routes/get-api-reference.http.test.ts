@@ -1,0 +1,43 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+test('the reference needs no key, may be framed nowhere and runs nothing but its own scripts', async () => {
+  const page = await rest.call('GET', '/docs');
+  expect(page.statusCode).toBe(200);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  const policy = page.headers['content-security-policy'];
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+});
+
+test('the page names no other host, and all that it names is there, packed or not, and may be kept', async () => {
+  const { body } = await rest.call('GET', '/docs');
+  expect(body).not.toMatch(/(https?:)?\/\/[\w.]+/);
+  const addresses = [...body.matchAll(/(?:src|href)="(docs[^"]+)"/g)].map((match) => `/${match[1]}`);
+  expect(addresses).toHaveLength(3);
+  for (const address of addresses) {
+    const plain = await rest.call('GET', address);
+    expect(plain.statusCode).toBe(200);
+    expect(plain.headers['content-type']).toMatch(/^text\/(css|javascript); charset=utf-8$/);
+    expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    expect(plain.headers['x-content-type-options']).toBe('nosniff');
+    const packed = await rest.call('GET', address, { headers: { 'accept-encoding': 'br, gzip' } });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.rawPayload).equals(plain.rawPayload)).toBe(true);
+  }
+});
+
+test('an asset is kept only under the address with its hash, and no other file is served', async () => {
+  expect((await rest.call('GET', '/docs/assets/start.js?v=old')).headers['cache-control']).toBe('no-cache');
+  for (const name of ['nosuch.js', 'index.html', '..%2Fpackage.json', '__proto__', 'start.js%00']) {
+    expect((await rest.call('GET', `/docs/assets/${name}`)).statusCode).toBe(404);
+  }
+});

@@ -1,0 +1,17 @@
+import { loadApiReference, REFERENCE_POLICY } from '../api-reference.ts';
+import type { RestRoute } from '../rest-app.ts';
+
+/** The reference for people. Like the description that it shows, it needs no key and is not part of it. */
+export const getApiReferenceRoute: RestRoute = (app) => {
+  app.get('/docs', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
+    const { html } = await loadApiReference();
+    return reply
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': REFERENCE_POLICY,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(html);
+  });
+};

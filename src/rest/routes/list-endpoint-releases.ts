@@ -1,0 +1,33 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { listReleases } from '../../domain/releases/list-releases.ts';
+import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
+import { EndpointParams } from '../schemas/endpoint-schemas.ts';
+import { ReleaseListResponse } from '../schemas/release-schemas.ts';
+import { ref } from '../schemas/schema.ts';
+
+export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/releases',
+    {
+      schema: {
+        operationId: 'listEndpointReleases',
+        summary: 'List the releases of an endpoint',
+        tags: ['serverless'],
+        params: EndpointParams,
+        response: { 200: ref(ReleaseListResponse) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    },
+    async (request) => {
+      const list = await listReleases(deps.pool, request.actor.userId, request.params.id as EndpointId);
+      const releases = list.releases.map(({ createdBy, createdAt, ...release }) => ({
+        ...release,
+        source: 'MANUAL' as const,
+        buildId: null,
+        createdByUserId: createdBy,
+        createdAt: createdAt.toISOString(),
+      }));
+      return { ...list, releases };
+    },
+  );
+};

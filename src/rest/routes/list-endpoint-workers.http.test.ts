@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+let rest: RestFixture;
+let id: string;
+beforeAll(async () => {
+  rest = await startRestApp();
+  const body = { name: 'busy', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
+  id = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
+});
+afterAll(() => rest.close());
+
+async function insertWorker(workerId: string, columns: Record<string, unknown> = {}): Promise<void> {
+  const values = {
+    id: workerId,
+    endpoint_id: id,
+    user_id: rest.alice.userId,
+    version: 1,
+    wanted_reason: 'demand',
+    phase: 'RUNNING',
+    spec: { image: 'podyard/echo:1' },
+    ...columns,
+  };
+  const names = Object.keys(values);
+  await rest.database.pool.query(
+    `insert into workers (${names.join()}) values (${names.map((_, i) => `$${i + 1}`).join()})`,
+    Object.values(values),
+  );
+}
+
+const list = async (path: string, key = rest.alice.key) => rest.call('GET', `/v2/serverless/${id}/${path}`, { key });
+
+test('an endpoint without workers has an empty list, a summary of zeros and no roll-out', async () => {
+  expect((await list('workers')).json()).toEqual({
+    workers: [],
+    summary: { running: 0, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 0 },
+    endpointVersion: 1,
+  });
+  expect((await list('releases')).json().rollout).toEqual({
+    inProgress: false,
+    workersOnLatest: 0,
+    workersTotal: 0,
+    percentOnLatest: 0,
+  });
+});
+
+test('live workers are listed with their status, and the summary is the roll-up of the list', async () => {
+  const startedAt = new Date(Date.now() - 90_500);
+  await insertWorker('w1busy', { ready_at: startedAt, started_at: startedAt, gpu_count: 2, gpu_type_id: 'NVIDIA L4' });
+  await insertWorker('w2idle', { ready_at: startedAt, started_at: startedAt, data_center_id: 'EU-RO-1' });
+  await insertWorker('w3starting', { phase: 'STARTING' });
+  await insertWorker('w4waiting', { phase: 'PENDING', phase_reason: 'no capacity: ADA_24 has 0 of 4 GPUs free' });
+  await insertWorker('w5ill', { ready_at: startedAt });
+  await insertWorker('w6gone', { phase: 'EXITED' });
+  const { pool } = rest.database;
+  await pool.query(
+    `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl, worker_id)
+     values ('j1', $1, 'IN_PROGRESS', false, false, '{}', now(), false, 'w1busy')`,
+    [id],
+  );
+  await pool.query(
+    `insert into worker_activity (worker_id, seen_at, unhealthy_reason) values ('w5ill', now(), 'disk')`,
+  );
+  const { workers, summary } = (await list('workers')).json();
+  expect(workers.map((worker: { id: string; status: string }) => [worker.id, worker.status])).toEqual([
+    ['w1busy', 'RUNNING'],
+    ['w2idle', 'IDLE'],
+    ['w3starting', 'INITIALIZING'],
+    ['w4waiting', 'THROTTLED'],
+    ['w5ill', 'UNHEALTHY'],
+  ]);
+  expect(summary).toEqual({ running: 1, idle: 1, initializing: 1, throttled: 1, unhealthy: 1, total: 5 });
+  expect(workers[0]).toEqual({
+    id: 'w1busy',
+    status: 'RUNNING',
+    isStale: false,
+    version: 1,
+    image: 'podyard/echo:1',
+    gpuCount: 2,
+    gpuTypeId: 'NVIDIA L4',
+    dataCenterId: null,
+    uptimeSeconds: 90,
+    startedAt: startedAt.toISOString(),
+  });
+  expect(workers[2]).toMatchObject({ uptimeSeconds: null, startedAt: null });
+});
+
+test('after an update the old workers are stale and the roll-out is in progress until all run the newest', async () => {
+  const body = { image: 'podyard/echo:2' };
+  await rest.call('PATCH', `/v2/serverless/${id}`, { key: rest.alice.key, body });
+  await insertWorker('w7new', { version: 2 });
+  const workers = (await list('workers')).json();
+  expect(workers.endpointVersion).toBe(2);
+  expect(workers.workers.filter((worker: { isStale: boolean }) => worker.isStale)).toHaveLength(5);
+  const { rollout, releases } = (await list('releases')).json();
+  expect(rollout).toEqual({ inProgress: true, workersOnLatest: 1, workersTotal: 6, percentOnLatest: 16 });
+  expect(releases.map((release: { workerCount: number }) => release.workerCount)).toEqual([1, 5]);
+  await rest.database.pool.query(`update workers set phase = 'EXITED' where version = 1`);
+  expect((await list('releases')).json().rollout).toMatchObject({ inProgress: false, percentOnLatest: 100 });
+});
+
+test('workers and releases need read access, and a stranger finds the same 404 as for a missing endpoint', async () => {
+  for (const path of ['workers', 'releases']) {
+    expect((await list(path, await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
+    expect((await list(path, await rest.keyFor(rest.alice, `serverless/${id}:read`))).statusCode).toBe(200);
+    const foreign = await list(path, rest.bob.key);
+    const missing = await rest.call('GET', `/v2/serverless/nosuchendpoint/${path}`, { key: rest.bob.key });
+    expect(foreign.statusCode).toBe(404);
+    expect(foreign.body).toBe(missing.body);
+  }
+});

@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+const PATH = '/v2/templates';
+let number = 0;
+const minimal = () => ({ name: `template ${number++}`, image: 'podyard/echo:1' });
+const create = (body: unknown, key = rest.alice.key) => rest.call('POST', PATH, { key, body });
+const createId = async (more: object = {}, key = rest.alice.key): Promise<string> =>
+  (await create({ ...minimal(), ...more }, key)).json().id;
+const read = async (id: string) => (await rest.call('GET', `${PATH}/${id}`, { key: rest.alice.key })).json();
+const update = (id: string, body: unknown, key = rest.alice.key) => rest.call('PATCH', `${PATH}/${id}`, { key, body });
+const remove = (id: string, key = rest.alice.key) => rest.call('DELETE', `${PATH}/${id}`, { key });
+const createRegistry = async (key = rest.alice.key): Promise<string> =>
+  (await rest.call('POST', '/v2/registries', { key, body: { name: 'r', username: 'u', password: 'p' } })).json().id;
+const createEndpoint = (templateId: string, key = rest.alice.key) => {
+  const body = { name: 'made', gpu: { pools: ['ADA_24'] }, templateId };
+  return rest.call('POST', '/v2/serverless', { key, body });
+};
+
+describe('a create', () => {
+  test('with the least there must be answers 201 with the whole record and every default', async () => {
+    const response = await create({ name: 'least', image: 'podyard/echo:1' });
+    expect(response.statusCode).toBe(201);
+    const { id, ...others } = response.json();
+    expect(id).toMatch(/^[a-z][a-z0-9]+$/);
+    expect(others).toEqual({
+      name: 'least',
+      image: 'podyard/echo:1',
+      args: '',
+      disk: 20,
+      ports: [],
+      env: {},
+      registry: null,
+      mounts: {},
+      serverless: false,
+      public: false,
+      category: 'NVIDIA',
+    });
+  });
+
+  test('keeps every field that is given', async () => {
+    const given = {
+      name: 'full',
+      image: 'a/b:1',
+      args: 'serve',
+      disk: 7,
+      ports: ['80/http', '22/tcp'],
+      env: { A: '1', constructor: '2' },
+      registry: await createRegistry(),
+      mounts: { persistent: { size: 10, path: '/workspace' } },
+      serverless: false,
+      public: true,
+      category: 'CPU',
+    };
+    const response = await create(given);
+    expect(response.statusCode).toBe(201);
+    expect(response.json()).toMatchObject(given);
+    expect(await read(response.json().id)).toEqual(response.json());
+  });
+
+  test.each([
+    ['name', { name: '' }, '/name: must NOT have fewer than 1 characters'],
+    ['a missing image', { image: undefined }, "$: must have required property 'image'"],
+    ['category', { category: 'TPU' }, '/category: must be one of CPU, NVIDIA, AMD'],
+    ['public', { public: 'yes' }, '/public: must be boolean'],
+    [
+      'a network mount',
+      { mounts: { network: [{ volumeId: 'v', path: '/v' }] } },
+      "/mounts: additional property 'network' is not allowed",
+    ],
+    [
+      'a mount of too little',
+      { mounts: { persistent: { size: 9, path: '/w' } } },
+      '/mounts/persistent/size: must be >= 10',
+    ],
+    [
+      'half a mount',
+      { mounts: { persistent: { size: 10 } } },
+      "/mounts/persistent: must have required property 'path'",
+    ],
+    ['an unknown property', { readme: 'x' }, "$: additional property 'readme' is not allowed"],
+    ['NUL', { args: 'a\0' }, '/args: must not contain the character NUL'],
+  ])('with a schema failure in %s is a 422 that names its place', async (_, change, error) => {
+    const response = await create({ ...minimal(), ...change });
+    expect(response.statusCode).toBe(422);
+    expect(response.json().errors).toEqual([error]);
+  });
+
+  test('takes ten HTTP ports and any number of others, but not eleven', async () => {
+    const http = (count: number) => Array.from({ length: count }, (_, i) => `${8000 + i}/http`);
+    expect((await create({ ...minimal(), ports: [...http(10), '22/tcp', '23/tcp'] })).statusCode).toBe(201);
+    const response = await create({ ...minimal(), ports: http(11) });
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toBe('ports: 11 HTTP ports are listed, but at most 10 are allowed');
+  });
+
+  test.each([
+    ['a port listed twice', { ports: ['1/tcp', '1/tcp'] }, "ports: '1/tcp' is listed more than once"],
+    ['an unknown registry', { registry: 'r1' }, "registry: there is no registry 'r1'"],
+    [
+      'a mount of a serverless template',
+      { serverless: true, mounts: { persistent: { size: 10, path: '/w' } } },
+      'mounts.persistent: a serverless template cannot have one (serverless is true)',
+    ],
+  ])('with %s is a 400', async (_, change, detail) => {
+    const response = await create({ ...minimal(), ...change });
+    expect(response.statusCode).toBe(400);
+    expect(response.json()).toEqual({ title: 'Bad Request', status: 400, detail });
+  });
+
+  test("with a stranger's registry is the same 400 as with none", async () => {
+    const registry = await createRegistry(rest.bob.key);
+    const response = await create({ ...minimal(), registry });
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toBe(`registry: there is no registry '${registry}'`);
+  });
+});
+
+describe('a name', () => {
+  test('is unique among one’s own templates, and only there', async () => {
+    const body = { name: 'taken', image: 'i' };
+    expect((await create(body)).statusCode).toBe(201);
+    const response = await create(body);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toBe("name: there is already a template named 'taken'");
+    expect((await create(body, rest.bob.key)).statusCode).toBe(201);
+  });
+
+  test('that many want at once is given once', async () => {
+    const body = { name: 'wanted', image: 'i' };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create(body)));
+    expect(answers.map((answer) => answer.statusCode).toSorted()).toEqual([201, ...Array(7).fill(400)]);
+  });
+
+  test('cannot be taken by an update either; one’s own name is no clash', async () => {
+    await create({ name: 'first', image: 'i' });
+    const id = await createId({ name: 'second' });
+    expect((await update(id, { name: 'first' })).statusCode).toBe(400);
+    expect((await update(id, { name: 'second' })).statusCode).toBe(200);
+    expect((await read(id)).name).toBe('second');
+  });
+
+  test('may be as long as the body', async () => {
+    expect((await create({ name: 'ü'.repeat(40_000), image: 'i' })).statusCode).toBe(201);
+  });
+});
+
+describe('an update', () => {
+  test('changes what is present and nothing else', async () => {
+    const id = await createId({ env: { A: '1' }, ports: ['80/http'] });
+    const before = await read(id);
+    expect((await update(id, {})).json()).toEqual(before);
+    const response = await update(id, { image: 'b', category: 'AMD', public: true });
+    expect(response.statusCode).toBe(200);
+    expect(response.json()).toEqual({ ...before, image: 'b', category: 'AMD', public: true });
+    expect(await read(id)).toEqual(response.json());
+  });
+
+  test('clears with [], {}, "" and null; env and mounts are replaced as a whole', async () => {
+    const mounts = { persistent: { size: 10, path: '/w' } };
+    const registry = await createRegistry();
+    const id = await createId({ env: { A: '1', B: '2' }, ports: ['80/http'], args: 'x', mounts, registry });
+    expect((await update(id, { env: { B: '3' } })).json().env).toEqual({ B: '3' });
+    const cleared = { env: {}, ports: [], args: '', mounts: {}, registry: null };
+    expect((await update(id, cleared)).json()).toMatchObject(cleared);
+  });
+
+  test.each(['name', 'image', 'env', 'ports', 'mounts', 'serverless', 'public', 'category', 'disk'])(
+    'of %s to null is a 422',
+    async (field) => {
+      const response = await update('any', { [field]: null });
+      expect(response.statusCode).toBe(422);
+      expect(response.json().errors[0]).toMatch(new RegExp(`^/${field}: must be `));
+    },
+  );
+
+  test('cannot bring mounts and serverless together, from either side', async () => {
+    const mounts = { persistent: { size: 10, path: '/w' } };
+    const mounted = await createId({ mounts });
+    const serverless = await createId({ serverless: true });
+    expect((await update(mounted, { serverless: true })).statusCode).toBe(400);
+    expect((await update(serverless, { mounts })).statusCode).toBe(400);
+    expect((await update(mounted, { serverless: true, mounts: {} })).statusCode).toBe(200);
+  });
+
+  test('does not touch what was made from the template', async () => {
+    const id = await createId({ serverless: true, env: { A: '1' } });
+    const endpoint = (await createEndpoint(id)).json();
+    await update(id, { image: 'other', env: { A: '2' } });
+    const now = await rest.call('GET', `/v2/serverless/${endpoint.id}`, { key: rest.alice.key });
+    expect(now.json()).toEqual(endpoint);
+  });
+});
+
+describe('a delete', () => {
+  test('answers exactly 204 without a body, and the template is gone', async () => {
+    const id = await createId();
+    const response = await remove(id);
+    expect([response.statusCode, response.body]).toEqual([204, '']);
+    expect((await remove(id)).statusCode).toBe(404);
+  });
+
+  test('is refused while an endpoint made from it exists, and until two minutes after; the detail says until when', async () => {
+    const id = await createId({ serverless: true });
+    const endpoint = (await createEndpoint(id)).json();
+    expect((await remove(id)).json()).toEqual({
+      title: 'Bad Request',
+      status: 400,
+      detail: 'The template is in use by an endpoint.',
+    });
+    const goneAt = Date.now();
+    await rest.call('DELETE', `/v2/serverless/${endpoint.id}`, { key: rest.alice.key });
+    const response = await remove(id);
+    expect(response.statusCode).toBe(400);
+    const until = new Date(/can be deleted from (\S+) on/.exec(response.json().detail)![1]!).getTime();
+    expect(Math.abs(until - goneAt - 120_000)).toBeLessThan(5_000);
+    const { pool } = rest.database;
+    await pool.query(`update templates set last_used_at = now() - interval '119 seconds' where id = $1`, [id]);
+    expect((await remove(id)).statusCode).toBe(400);
+    await pool.query(`update templates set last_used_at = now() - interval '120 seconds' where id = $1`, [id]);
+    expect((await remove(id)).statusCode).toBe(204);
+  });
+
+  test('is refused while a stranger uses the public template', async () => {
+    const id = await createId({ serverless: true, public: true });
+    expect((await createEndpoint(id, rest.bob.key)).statusCode).toBe(201);
+    expect((await remove(id)).statusCode).toBe(400);
+  });
+
+  test('and a use that come together never leave an endpoint whose template was deleted under it', async () => {
+    for (let i = 0; i < 10; i++) {
+      const id = await createId({ serverless: true });
+      const [deleted, created] = await Promise.all([remove(id), createEndpoint(id)]);
+      expect([
+        [204, 400],
+        [400, 201],
+      ]).toContainEqual([deleted.statusCode, created.statusCode]);
+    }
+  });
+});
+
+test('a list holds one’s own templates, oldest first; of others not even the public ones', async () => {
+  expect((await rest.call('GET', PATH, { key: await strangerKey() })).json()).toEqual({ templates: [] });
+  const mine = await createId({ name: 'mine' });
+  const { templates } = (await rest.call('GET', PATH, { key: rest.alice.key })).json();
+  expect(templates.at(-1)).toEqual(await read(mine));
+});
+
+async function strangerKey(): Promise<string> {
+  await createId({ public: true });
+  const { rows } = await rest.database.pool.query<{ id: never }>(
+    `insert into users (id, name) values ('stranger', 'stranger') returning id`,
+  );
+  return rest.keyFor({ userId: rows[0]!.id, key: '' }, 'all');
+}
+
+test("a stranger's template, a public one too, and a missing one are the same 404", async () => {
+  for (const id of [await createId(), await createId({ public: true })]) {
+    for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
+      const foreign = await rest.call(method, `${PATH}/${id}`, { key: rest.bob.key, body });
+      const missing = await rest.call(method, `${PATH}/nosuchtemplate`, { key: rest.bob.key, body });
+      expect([method, foreign.statusCode]).toEqual([method, 404]);
+      expect(foreign.rawPayload.equals(missing.rawPayload)).toBe(true);
+      expect(foreign.json().detail).toBe('Template not found');
+    }
+    expect((await read(id)).id).toBe(id);
+  }
+});
+
+test('every operation needs a key, and the permission for it', async () => {
+  const id = await createId();
+  const reader = await rest.keyFor(rest.alice, 'templates:read');
+  const other = await rest.keyFor(rest.alice, 'serverless:write');
+  const one = await rest.keyFor(rest.alice, `templates/${id}:write`);
+  const status = async (method: string, url: string, key?: string) =>
+    (await rest.call(method, url, { ...(key ? { key } : {}), ...(method === 'GET' ? {} : { body: minimal() }) }))
+      .statusCode;
+  for (const url of [PATH, `${PATH}/${id}`]) {
+    expect(await status('GET', url)).toBe(401);
+    expect(await status('GET', url, other)).toBe(403);
+    expect(await status('GET', url, reader)).toBe(200);
+  }
+  for (const [method, url] of [
+    ['POST', PATH],
+    ['PATCH', `${PATH}/${id}`],
+    ['DELETE', `${PATH}/${id}`],
+  ] as const) {
+    expect(await status(method, url)).toBe(401);
+    expect(await status(method, url, reader)).toBe(403);
+  }
+  expect(await status('POST', PATH, one)).toBe(403);
+  expect(await status('PATCH', `${PATH}/${id}`, one)).toBe(200);
+});

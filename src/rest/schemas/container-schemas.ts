@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
+import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
+
+/** Ports 1 to 65535, spelled out so that the description carries the rule. */
+const PORT_PATTERN =
+  '^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])/(http|tcp)$';
+
+/** The container block that templates, pods and endpoints share (rest.md section 2). In answers all of it is present. */
+export const CONTAINER = {
+  image: Type.String({ minLength: 1, description: 'Container image reference.' }),
+  args: Type.String({
+    description: 'Arguments of the container: shell-like, or JSON text with `entrypoint` and `cmd`.',
+  }),
+  disk: Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: 'Container disk in GB, wiped on restart.' }),
+  ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), { description: 'Items `<port>/<protocol>`.' }),
+  env: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    propertyNames: { pattern: '^[^=]+$' },
+    additionalProperties: { type: 'string' },
+    description: 'Environment variables. Replaced as a whole.',
+  }),
+  registry: nullableString({ description: 'Saved registry credential for a private image.' }),
+};
+
+/** Of an update: everything but the image, which each request treats in its own way. */
+export const OPTIONAL_CONTAINER = {
+  args: Type.Optional(CONTAINER.args),
+  disk: Type.Optional(CONTAINER.disk),
+  ports: Type.Optional(CONTAINER.ports),
+  env: Type.Optional(CONTAINER.env),
+  registry: Type.Optional(CONTAINER.registry),
+};
+
+/** Of a create. */
+export const OPTIONAL_CONTAINER_WITH_DEFAULTS = {
+  args: Type.Optional(byDefault(CONTAINER.args, CONTAINER_DEFAULTS.args)),
+  disk: Type.Optional(byDefault(CONTAINER.disk, CONTAINER_DEFAULTS.diskGb)),
+  ports: Type.Optional(byDefault(CONTAINER.ports, CONTAINER_DEFAULTS.ports)),
+  env: Type.Optional(byDefault(CONTAINER.env, CONTAINER_DEFAULTS.env)),
+  registry: Type.Optional(byDefault(CONTAINER.registry, CONTAINER_DEFAULTS.registryId)),
+};

@@ -1,0 +1,86 @@
+import {
+  AccountResponse,
+  ApiKeyList,
+  ApiKeyResponse,
+  CreateApiKeyRequest,
+  CreatedApiKeyResponse,
+} from './account-schemas.ts';
+import {
+  BillingResponse,
+  ClusterBillingResponse,
+  EndpointBillingResponse,
+  NetworkVolumeBillingResponse,
+  PodBillingResponse,
+  ServerlessBillingResponse,
+} from './billing-schemas.ts';
+import {
+  CpuFlavorList,
+  CpuFlavorResponse,
+  DataCenterList,
+  DataCenterResponse,
+  GpuTypeList,
+  GpuTypeResponse,
+} from './catalog-schemas.ts';
+import { CreateEndpointRequest, EndpointList, EndpointResponse, UpdateEndpointRequest } from './endpoint-schemas.ts';
+import { ErrorResponse } from './error-response.ts';
+import {
+  CreateDelegationRequest,
+  CreateRegistryRequest,
+  DelegationList,
+  DelegationResponse,
+  RegistryList,
+  RegistryResponse,
+} from './registry-schemas.ts';
+import { ReleaseListResponse, ReleaseResponse } from './release-schemas.ts';
+import { CreateTemplateRequest, TemplateList, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
+import {
+  CreateNetworkVolumeRequest,
+  NetworkVolumeList,
+  NetworkVolumeResponse,
+  UpdateNetworkVolumeRequest,
+} from './volume-schemas.ts';
+import { WorkerListResponse, WorkerResponse } from './worker-schemas.ts';
+
+/** Every schema with a name of its own in the description. */
+export const SHARED_SCHEMAS = [
+  ErrorResponse,
+  EndpointResponse,
+  EndpointList,
+  CreateEndpointRequest,
+  UpdateEndpointRequest,
+  WorkerResponse,
+  WorkerListResponse,
+  ReleaseResponse,
+  ReleaseListResponse,
+  TemplateResponse,
+  TemplateList,
+  CreateTemplateRequest,
+  UpdateTemplateRequest,
+  NetworkVolumeResponse,
+  NetworkVolumeList,
+  CreateNetworkVolumeRequest,
+  UpdateNetworkVolumeRequest,
+  RegistryResponse,
+  RegistryList,
+  CreateRegistryRequest,
+  DelegationResponse,
+  DelegationList,
+  CreateDelegationRequest,
+  GpuTypeResponse,
+  GpuTypeList,
+  CpuFlavorResponse,
+  CpuFlavorList,
+  DataCenterResponse,
+  DataCenterList,
+  BillingResponse,
+  PodBillingResponse,
+  ServerlessBillingResponse,
+  EndpointBillingResponse,
+  NetworkVolumeBillingResponse,
+  ClusterBillingResponse,
+  AccountResponse,
+  ApiKeyResponse,
+  ApiKeyList,
+  CreateApiKeyRequest,
+  CreatedApiKeyResponse,
+] as const;

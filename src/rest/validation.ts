@@ -1,0 +1,84 @@
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import type { FastifySchemaCompiler } from 'fastify';
+import { Failure } from '../core/errors.ts';
+
+/**
+ * Two validators, because bodies and URLs differ: a body's types are as they are, a URL holds only text. Neither removes
+ * what it does not know nor fills in defaults; a body's failures are all reported, in the contract's form.
+ */
+const MAX_ERRORS = 100;
+/** Keywords whose failure says only that another one, which is listed too, failed below. */
+const LISTED_BESIDE = ['propertyNames', 'if'];
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+const SHARED: Options = {
+  removeAdditional: false,
+  useDefaults: false,
+  allErrors: true,
+  allowUnionTypes: true,
+  formats: {
+    'date-time': (text: string) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
+    float: true,
+    uri: true,
+  },
+};
+
+/** `schemas` are those with an `$id` that others refer to. */
+export function createValidatorCompiler(schemas: readonly object[]): FastifySchemaCompiler<object> {
+  const bodies = new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
+  const urls = new Ajv({ ...SHARED, coerceTypes: true });
+  return ({ schema, httpPart }) => {
+    const isBody = httpPart === 'body';
+    let validate: ValidateFunction | undefined;
+    const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
+    return (data: unknown) => {
+      validate ??= (isBody ? bodies : urls).compile(schema); // by the first request: a start need not wait for it
+      const isValid = validate(data);
+      const errors = isValid ? badTexts(data, root) : describe(validate.errors ?? [], root);
+      return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
+    };
+  };
+}
+
+export function validationFailure(errors: readonly string[]): Failure {
+  return new Failure('unprocessable', 'Request validation failed.', { errors: errors.slice(0, MAX_ERRORS) });
+}
+
+function describe(errors: readonly ErrorObject[], root: string): string[] {
+  return errors
+    .filter((error) => !LISTED_BESIDE.includes(error.keyword))
+    .map((error) => `${location(root, error.instancePath)}: ${failureText(error)}`);
+}
+
+function location(root: string, path: string): string {
+  return `${root}${path}` || '$';
+}
+
+function failureText(error: ErrorObject): string {
+  if (error.propertyName !== undefined) return `name '${error.propertyName}' ${error.message}`;
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return `additional property '${error.params.additionalProperty}' is not allowed`;
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`;
+    case 'type':
+      return `must be ${[error.params.type].flat().join(' or ')}`;
+    case 'format':
+      return `must be a ${error.params.format}`;
+    default:
+      return error.message ?? error.keyword;
+  }
+}
+
+/** The database stores neither NUL nor half of a surrogate pair; a JSON text can carry both, in values and in names. */
+function badTexts(data: unknown, path: string): string[] {
+  if (typeof data === 'string') {
+    if (data.includes('\0')) return [`${path || '$'}: must not contain the character NUL`];
+    return data.isWellFormed() ? [] : [`${path || '$'}: must be well-formed Unicode`];
+  }
+  if (typeof data !== 'object' || data === null) return [];
+  return Object.entries(data).flatMap(([name, value]) => {
+    const own = Array.isArray(data) ? [] : badTexts(name, path);
+    return own.length > 0 ? own : badTexts(value, `${path}/${name}`);
+  });
+}

@@ -1,0 +1,333 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../core/ids.ts';
+import type { LogLine, Observed, Runtime, WorkloadSpec } from './runtime.ts';
+
+/**
+ * What workloads of the suite do:
+ * - idle: prints `ready`, runs until SIGTERM, then exits with 0
+ * - deaf: the same, but SIGTERM does nothing
+ * - env: prints `GREETING=<value>` and `LEAK=<value or none>` of the variables GREETING and PODYARD_TEST_LEAK, then idles
+ * - exit7: prints `going` and exits with 7
+ * - tick: prints `tick 1`, `tick 2`, … every 20 ms
+ * - burst: prints `line 1` … `line 2000`, `last` without a line end, and exits with 0
+ * - missing: a command that does not exist
+ */
+export type Program = 'idle' | 'deaf' | 'env' | 'exit7' | 'tick' | 'burst' | 'missing';
+
+/** The programs as `args` for an image that holds node. */
+export const NODE_PROGRAMS: Record<Program, string> = {
+  ...Object.fromEntries(
+    Object.entries({
+      idle: "process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); console.log('ready');",
+      deaf: "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready');",
+      env: "const { GREETING, PODYARD_TEST_LEAK } = process.env; console.log('GREETING=' + GREETING); console.error('LEAK=' + (PODYARD_TEST_LEAK ?? 'none')); setInterval(() => {}, 1000);",
+      exit7: "console.log('going'); process.exitCode = 7;",
+      tick: "let n = 0; setInterval(() => console.log('tick ' + ++n), 20);",
+      burst: "for (let n = 1; n <= 2000; n++) console.log('line ' + n); process.stdout.write('last');",
+    }).map(([name, code]) => [name, JSON.stringify({ entrypoint: ['node', '-e', code] })]),
+  ),
+  missing: JSON.stringify({ entrypoint: ['/no/such/program'] }),
+} as Record<Program, string>;
+
+export interface RuntimeUnderTest {
+  /** Opens a runtime; the same installation again is what a restarted Podyard does. The suite closes each. */
+  open(installation: string): Promise<Runtime>;
+  image: string;
+  programs: Record<Program, string>;
+  /** A pool that has exactly 2 GPUs. */
+  gpuPool: string;
+  close?(): Promise<void>;
+}
+
+const PATIENCE_MS = 15_000;
+
+/** The guarantees of runtime.ts, as tests. Each runtime calls this in a test file of its own. */
+export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
+  describe(`${name}: the contract of a runtime`, { timeout: 60_000 }, () => {
+    let under: RuntimeUnderTest;
+    let runtime: Runtime;
+    const installation = newId<string>();
+    const opened: Runtime[] = [];
+
+    const open = async (of: string) => {
+      const one = await under.open(of);
+      opened.push(one);
+      return one;
+    };
+    const spec = (program: Program, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
+      id: newId(),
+      kind: 'worker',
+      image: under.image,
+      args: under.programs[program],
+      env: {},
+      diskGb: 1,
+      ports: [],
+      gpu: null,
+      memoryBytes: null,
+      cpus: null,
+      mounts: [],
+      ...more,
+    });
+    const started = async (program: Program, more: Partial<WorkloadSpec> = {}) => {
+      const wanted = spec(program, more);
+      await runtime.start(wanted);
+      return wanted.id;
+    };
+    const ready = async (program: 'idle' | 'deaf') => {
+      const id = await started(program);
+      await lineOf(runtime, id, (line) => line === 'ready');
+      return id;
+    };
+
+    beforeAll(async () => {
+      process.env.PODYARD_TEST_LEAK = 'the server’s own';
+      under = await makeRuntime();
+      runtime = await open(installation);
+      await runtime.prepare(under.image);
+    }, 120_000);
+    afterEach(async () => {
+      await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+    }, 60_000);
+    afterAll(async () => {
+      delete process.env.PODYARD_TEST_LEAK;
+      for (const one of opened) await one.close();
+      await under?.close?.();
+    }, 60_000);
+
+    test('a start is idempotent by id', async () => {
+      const wanted = spec('idle');
+      await runtime.start(wanted);
+      const before = await observe(runtime, wanted.id);
+      await Promise.all([runtime.start(wanted), runtime.start(wanted)]);
+      expect(await runtime.list()).toHaveLength(1);
+      const after = await observe(runtime, wanted.id);
+      expect(after).toMatchObject({ kind: 'worker', state: 'running', exitCode: null, reason: null, finishedAt: null });
+      expect(after.startedAt).toEqual(before.startedAt);
+      expect(after.address).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
+    });
+
+    test('the environment of the spec reaches the workload, and that of the server does not', async () => {
+      const id = await started('env', { env: { GREETING: 'hello "you" $HOME\nand you' } });
+      await lineOf(runtime, id, (line) => line === 'GREETING=hello "you" $HOME');
+      await lineOf(runtime, id, (line) => line === 'LEAK=none');
+    });
+
+    test('a workload that ended stays listed with its exit code, and watch tells of it', async () => {
+      const told = new Set<string>();
+      const unwatch = runtime.watch((id) => told.add(id));
+      const id = await started('exit7', { kind: 'pod' });
+      const ended = await until(runtime, id, (seen) => seen?.state === 'exited');
+      expect(ended).toMatchObject({ kind: 'pod', exitCode: 7, address: null });
+      expect(ended!.finishedAt!.getTime()).toBeGreaterThanOrEqual(ended!.startedAt!.getTime());
+      expect(told).toContain(id);
+      unwatch();
+    });
+
+    test('a workload that ended is started afresh by a start', async () => {
+      const wanted = spec('exit7');
+      await runtime.start(wanted);
+      await until(runtime, wanted.id, (seen) => seen?.state === 'exited');
+      await runtime.start({ ...wanted, args: under.programs.idle });
+      expect(await observe(runtime, wanted.id)).toMatchObject({ state: 'running', exitCode: null });
+    });
+
+    test('a freeze stops all execution and a thaw goes on where it stopped', async () => {
+      const id = await started('tick');
+      await lineOf(runtime, id, (line) => line === 'tick 3');
+      await runtime.freeze(id);
+      await runtime.freeze(id);
+      expect(await observe(runtime, id)).toMatchObject({ state: 'frozen' });
+      const frozenMs = 400;
+      await sleep(frozenMs); // the time in which nothing may happen
+      await runtime.thaw(id);
+      await runtime.thaw(id);
+      expect(await observe(runtime, id)).toMatchObject({ state: 'running' });
+
+      const lines: LogLine[] = [];
+      await lineOf(runtime, id, (line, ts) => {
+        lines.push({ line, ts });
+        return lines.length >= 30;
+      });
+      expect(lines.map(({ line }) => line)).toEqual(lines.map((_, i) => `tick ${i + 1}`));
+      const gaps = lines.slice(1).map(({ ts }, i) => ts.getTime() - lines[i]!.ts.getTime());
+      expect(Math.max(...gaps)).toBeGreaterThan(frozenMs * 0.9);
+    });
+
+    test('a freeze or thaw of what is not there, or has ended, is refused', async () => {
+      await expect(runtime.freeze('nosuchworkload')).rejects.toMatchObject({ kind: 'notFound' });
+      const id = await started('exit7');
+      await until(runtime, id, (seen) => seen?.state === 'exited');
+      await expect(runtime.freeze(id)).rejects.toMatchObject({ kind: 'conflict' });
+      await expect(runtime.thaw(id)).rejects.toMatchObject({ kind: 'conflict' });
+    });
+
+    test('a stop gives the workload time to end by itself, and not more than it needs', async () => {
+      const id = await ready('idle');
+      const begin = performance.now();
+      await runtime.stop(id, 30_000);
+      expect(performance.now() - begin).toBeLessThan(PATIENCE_MS);
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('a stop kills what does not end within the grace time', async () => {
+      const id = await ready('deaf');
+      const begin = performance.now();
+      await Promise.all([runtime.stop(id, 1000), runtime.stop(id, 1000)]);
+      expect(performance.now() - begin).toBeGreaterThan(900);
+      expect(await runtime.list()).toEqual([]);
+      await runtime.stop(id, 1000);
+      await runtime.stop('nosuchworkload', 1000);
+    });
+
+    test('a frozen workload is stopped as well', async () => {
+      const id = await ready('idle');
+      await runtime.freeze(id);
+      const begin = performance.now();
+      await runtime.stop(id, 30_000);
+      expect(performance.now() - begin).toBeLessThan(PATIENCE_MS);
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('logs hold every line in order, also after the end, and a resume neither loses nor repeats one', async () => {
+      const id = await started('burst');
+      const all = await collect(runtime.logs(id, { follow: true, signal: never() }));
+      const expected = [...Array.from({ length: 2000 }, (_, i) => `line ${i + 1}`), 'last'];
+      expect(all.map(({ line }) => line)).toEqual(expected);
+      await until(runtime, id, (seen) => seen?.state === 'exited');
+      for (const at of [0, 1, 777, 1500, 1999, 2000]) {
+        const { ts } = all[at]!;
+        const seen = all.slice(0, at + 1).filter((line) => line.ts.getTime() === ts.getTime()).length;
+        const rest = await collect(runtime.logs(id, { since: ts, seen, follow: false, signal: never() }));
+        expect(rest).toEqual(all.slice(at + 1));
+        const later = await collect(runtime.logs(id, { since: ts, follow: false, signal: never() }));
+        expect(later).toEqual(all.filter((line) => line.ts > ts));
+      }
+    });
+
+    test('logs can be followed while the workload runs, left, and followed again', async () => {
+      const id = await started('tick');
+      const first: LogLine[] = [];
+      await lineOf(runtime, id, (line, ts) => first.push({ line, ts }) === 5);
+      const { ts } = first.at(-1)!;
+      const seen = first.filter((line) => line.ts.getTime() === ts.getTime()).length;
+      const next: string[] = [];
+      await lineOf(runtime, id, (line) => next.push(line) === 5, { since: ts, seen });
+      expect(next).toEqual(['tick 6', 'tick 7', 'tick 8', 'tick 9', 'tick 10']);
+    });
+
+    test('a follower ends when the workload is stopped, or when it aborts', async () => {
+      const id = await ready('idle');
+      const abort = new AbortController();
+      const aborted = runtime.logs(id, { follow: true, signal: abort.signal })[Symbol.asyncIterator]();
+      const followed = runtime.logs(id, { follow: true, signal: never() })[Symbol.asyncIterator]();
+      for (const one of [aborted, followed]) expect((await one.next()).value).toMatchObject({ line: 'ready' });
+      const ends = [aborted.next(), followed.next()];
+      abort.abort();
+      expect(await ends[0]).toMatchObject({ done: true });
+      await runtime.stop(id, 0);
+      expect(await ends[1]).toMatchObject({ done: true });
+    });
+
+    test('an unknown image is refused with a sentence that names it', async () => {
+      const image = 'podyard.invalid/no-such-image:v1';
+      await expect(runtime.prepare(image)).rejects.toThrow(image);
+      await expect(runtime.start(spec('idle', { image }))).rejects.toThrow(image);
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('a start that fails leaves nothing behind', async () => {
+      const wanted = spec('missing');
+      await expect(runtime.start(wanted)).rejects.toThrow('/no/such/program');
+      expect(await runtime.list()).toEqual([]);
+      await runtime.start({ ...wanted, args: under.programs.idle });
+      expect(await observe(runtime, wanted.id)).toMatchObject({ state: 'running' });
+    });
+
+    test('after a restart the workloads are still there, and another installation never sees them', async () => {
+      const id = await started('tick');
+      await lineOf(runtime, id, (line) => line === 'tick 1');
+      const stranger = await open(`${installation}x`);
+      const heir = await open(installation);
+      expect(await stranger.list()).toEqual([]);
+      await stranger.stop(id, 0);
+      expect((await heir.list()).map((seen) => seen.id)).toEqual([id]);
+      await lineOf(heir, id, (line) => line === 'tick 5');
+      await heir.freeze(id);
+      expect(await observe(runtime, id)).toMatchObject({ state: 'frozen' });
+      await heir.stop(id, 0);
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('many starts at once all succeed', async () => {
+      const ids = await Promise.all(Array.from({ length: 20 }, () => started('idle')));
+      const seen = await runtime.list();
+      expect(seen.map(({ id }) => id).sort()).toEqual([...ids].sort());
+      expect(seen.every(({ state }) => state === 'running')).toBe(true);
+    });
+
+    test('a GPU is taken while a workload holds it, and free again afterwards', async () => {
+      const free = async () => (await runtime.capacity()).gpus.find(({ pool }) => pool === under.gpuPool)?.free;
+      expect(await free()).toBe(2);
+      const id = await started('idle', { gpu: { pool: under.gpuPool, count: 2 } });
+      expect(await free()).toBe(0);
+      await runtime.stop(id, 0);
+      expect(await free()).toBe(2);
+    });
+  });
+}
+
+function never(): AbortSignal {
+  return AbortSignal.timeout(PATIENCE_MS);
+}
+
+async function observe(runtime: Runtime, id: string): Promise<Observed> {
+  const seen = (await runtime.list()).find((one) => one.id === id);
+  if (!seen) throw new Error(`workload ${id} is not listed`);
+  return seen;
+}
+
+/** Waits, told by `watch`, until the workload looks as wanted. Fails when it never does. */
+async function until(
+  runtime: Runtime,
+  id: string,
+  isWanted: (seen: Observed | undefined) => boolean,
+): Promise<Observed | undefined> {
+  let wake = () => {};
+  const unwatch = runtime.watch(() => wake());
+  const deadline = Date.now() + PATIENCE_MS;
+  try {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const seen = (await runtime.list()).find((one) => one.id === id);
+      if (isWanted(seen)) return seen;
+      if (Date.now() > deadline) throw new Error(`workload ${id} never got there: ${JSON.stringify(seen)}`);
+      await Promise.race([changed, sleep(1000)]); // an event is a hint; the list is the truth
+    }
+  } finally {
+    unwatch();
+  }
+}
+
+/** Follows the logs until a line is the one wanted. */
+async function lineOf(
+  runtime: Runtime,
+  id: string,
+  isWanted: (line: string, ts: Date) => boolean,
+  from: { since?: Date; seen?: number } = {},
+): Promise<void> {
+  const lines: string[] = [];
+  for await (const { line, ts } of runtime.logs(id, { ...from, follow: true, signal: never() })) {
+    lines.push(line);
+    if (isWanted(line, ts)) return;
+  }
+  throw new Error(`the line never came; there were ${JSON.stringify(lines.slice(-20))}`);
+}
+
+async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
+  const all: LogLine[] = [];
+  for await (const line of lines) all.push(line);
+  return all;
+}

@@ -1,0 +1,30 @@
+import Docker from 'dockerode';
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../core/logger.ts';
+import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
+import { createDockerRuntime } from './docker-runtime.ts';
+import { buildImage } from './example-images.ts';
+
+const answers = await new Docker().ping().then(
+  () => true,
+  () => false,
+);
+
+if (!answers && process.env.CI === 'true') {
+  test('a container engine answers', () =>
+    expect.fail('with CI=true the Docker tests need an engine, and none answers'));
+}
+
+describe.skipIf(!answers)('with a container engine', () => {
+  runtimeContract('docker', async () => {
+    const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+    if (status === 'skipped') throw new Error(note);
+    return {
+      open: async (installation) =>
+        createDockerRuntime({ installation, gpus: new Map([['ADA_24', 2]]), logger: silentLogger }),
+      image,
+      programs: NODE_PROGRAMS,
+      gpuPool: 'ADA_24',
+    };
+  });
+});

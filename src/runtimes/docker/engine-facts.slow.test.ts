@@ -1,0 +1,111 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Docker from 'dockerode';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import type { Runtime, WorkloadSpec } from '../runtime.ts';
+import { createDockerRuntime } from './docker-runtime.ts';
+import { buildImage } from './example-images.ts';
+
+const docker = new Docker();
+const answers = await docker.ping().then(
+  () => true,
+  () => false,
+);
+
+/** What only a real engine can show. Without one, docker-runtime.slow.test.ts says so. */
+describe.skipIf(!answers)('containers of a real engine', () => {
+  const installation = newId<string>();
+  let runtime: Runtime;
+
+  beforeAll(async () => {
+    await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+    runtime = createDockerRuntime({ installation, gpus: new Map(), logger: silentLogger });
+  });
+  afterAll(async () => {
+    await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+    await runtime.close();
+  });
+
+  const program = (code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
+    id: newId(),
+    kind: 'worker',
+    image: 'podyard/echo-js:dev',
+    args: JSON.stringify({ entrypoint: ['node', '-e', code] }),
+    env: {},
+    diskGb: 1,
+    ports: [],
+    gpu: null,
+    memoryBytes: null,
+    cpus: null,
+    mounts: [],
+    ...more,
+  });
+  /** Runs to the end and gives what was printed. */
+  const run = async (code: string, more: Partial<WorkloadSpec> = {}) => {
+    const spec = program(code, more);
+    await runtime.start(spec);
+    const lines: string[] = [];
+    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(30_000) }))
+      lines.push(line);
+    return { id: spec.id, lines };
+  };
+
+  test('a workload that needs more than its memory ends with a sentence that says so', async () => {
+    const { id } = await run('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1));', { memoryBytes: 96 * 2 ** 20 });
+    await expect
+      .poll(async () => (await runtime.list()).find((one) => one.id === id))
+      .toMatchObject({
+        state: 'exited',
+        exitCode: 137,
+        reason: 'It ran out of memory: it needed more than its limit of 96 MiB',
+      });
+  });
+
+  test('a workload reaches this machine at the address of the worker API, and no other workload', async () => {
+    const { bind, host } = await runtime.workerApiAddress();
+    const server = createServer((_, answer) => void answer.end('here'));
+    await new Promise<void>((resolve) => server.listen(0, bind, resolve));
+    const neighbour = program(
+      "require('http').createServer((q, a) => a.end('there')).listen(80, () => console.log('up'))",
+    );
+    await runtime.start(neighbour);
+    for await (const { line } of runtime.logs(neighbour.id, { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      if (line === 'up') break;
+    }
+    const { address } = (await runtime.list()).find(({ id }) => id === neighbour.id)!;
+    expect(await (await fetch(`http://${address}/`)).text()).toBe('there');
+    const urls = [`http://${host}:${(server.address() as AddressInfo).port}/`, `http://${address}/`];
+    const { lines } = await run(
+      `Promise.all(${JSON.stringify(urls)}.map((url) => fetch(url, { signal: AbortSignal.timeout(1500) }).then((a) => a.text(), () => 'nothing'))).then((all) => { console.log(all.join()); process.exit(); })`,
+    );
+    server.close();
+    server.closeAllConnections();
+    expect(lines).toEqual(['here,nothing']);
+  });
+
+  test('a workload cannot gain rights', async () => {
+    const { lines } = await run(
+      "console.log(require('fs').readFileSync('/proc/self/status', 'utf8').match(/(NoNewPrivs|CapBnd):.*/g).join())",
+    );
+    const [, capabilities, isBarred] = /CapBnd:\s+(\w+),NoNewPrivs:\s+(\d)|$/.exec(lines[0]!.split(',').sort().join())!;
+    expect(isBarred).toBe('1');
+    const [setpcap, netRaw, mknod, chown] = [8n, 13n, 27n, 0n].map((bit) => (BigInt(`0x${capabilities}`) >> bit) & 1n);
+    expect({ setpcap, netRaw, mknod, chown }).toEqual({ setpcap: 0n, netRaw: 0n, mknod: 0n, chown: 1n });
+  });
+
+  test('a container that was made and never started, as after a kill at that moment, is started', async () => {
+    const spec = program('setInterval(() => {}, 1000)');
+    await docker.createContainer({
+      name: `podyard-${installation}-${spec.id}`,
+      Image: spec.image,
+      Labels: { 'podyard.installation': installation, 'podyard.id': spec.id, 'podyard.kind': 'worker' },
+    });
+    expect(await runtime.list()).toContainEqual(
+      expect.objectContaining({ id: spec.id, state: 'created', startedAt: null }),
+    );
+    await runtime.start(spec);
+    expect(await runtime.list()).toContainEqual(expect.objectContaining({ id: spec.id, state: 'running' }));
+  });
+});

@@ -1,0 +1,125 @@
+import { Agent } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Failure, messageOf } from '../../core/errors.ts';
+import type { RegistryAuth } from '../runtime.ts';
+
+/** An answer of the engine that is no success. `message` is in the engine's words. */
+export class EngineError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'EngineError';
+    this.status = status;
+  }
+}
+
+export interface EngineRequest {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Begins with a slash, holds no query. */
+  path: string;
+  query?: Record<string, unknown>;
+  body?: object;
+  auth?: RegistryAuth & { serverAddress: string };
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** What is used of docker-modem, which carries dockerode's requests and knows DOCKER_HOST, TLS and ssh. */
+interface Modem {
+  socketPath?: unknown;
+  agent?: Agent;
+  dial(options: object, callback: (error: ModemError | null, answer: unknown) => void): void;
+}
+
+interface ModemError extends Error {
+  statusCode?: number;
+  json?: { message?: string } | null;
+  code?: string;
+}
+
+const TIMEOUT_MS = 30_000;
+const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
+
+/**
+ * Requests to a Docker Engine (or Podman) over its API. Each has a time limit up to its answer; a stream goes on after
+ * it. Rejects with an EngineError for what the engine refused, with a Failure `unavailable` when it cannot be reached.
+ */
+export class Engine {
+  readonly #socketPath: string | undefined;
+  #modem: Promise<Modem> | undefined;
+
+  constructor(socketPath: string | undefined) {
+    this.#socketPath = socketPath;
+  }
+
+  /** The parsed JSON of the answer. */
+  async json<T>(request: EngineRequest): Promise<T> {
+    return (await this.#send(request, false)) as T;
+  }
+
+  /** The body as it comes. The caller reads or destroys it; aborting `signal` destroys it too. */
+  async stream(request: EngineRequest): Promise<Readable> {
+    return (await this.#send(request, true)) as Readable;
+  }
+
+  async close(): Promise<void> {
+    (await this.#modem)?.agent?.destroy();
+  }
+
+  async #send(request: EngineRequest, isStream: boolean): Promise<unknown> {
+    this.#modem ??= this.#load();
+    const modem = await this.#modem;
+    const limit = new AbortController();
+    const timeoutMs = request.timeoutMs ?? TIMEOUT_MS;
+    const timer = setTimeout(() => limit.abort(), timeoutMs);
+    try {
+      return await dial(modem, request, isStream, limit.signal);
+    } catch (error) {
+      if (!limit.signal.aborted) throw translate(error as ModemError);
+      const text = `The container engine did not answer within ${timeoutMs / 1000} s (${request.method} ${request.path})`;
+      throw new Failure('unavailable', text, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** dockerode takes 100 ms to load, so it is loaded when the first request wants it. */
+  async #load(): Promise<Modem> {
+    const { default: Dockerode } = await import('dockerode');
+    const options = this.#socketPath === undefined ? undefined : { socketPath: this.#socketPath };
+    const modem = new Dockerode(options).modem as Modem;
+    if (modem.socketPath !== undefined) modem.agent = new Agent({ keepAlive: true });
+    return modem;
+  }
+}
+
+function dial(modem: Modem, request: EngineRequest, isStream: boolean, limit: AbortSignal): Promise<unknown> {
+  const { auth } = request;
+  const signals = request.signal ? [request.signal, limit] : [limit];
+  const options = {
+    path: `${request.path}?`,
+    method: request.method,
+    options: { _query: request.query ?? {}, _body: request.body ?? {} },
+    statusCodes: SUCCESS,
+    isStream,
+    abortSignal: AbortSignal.any(signals),
+    authconfig: auth && { username: auth.username, password: auth.password, serveraddress: auth.serverAddress },
+  };
+  return new Promise((resolve, reject) => {
+    modem.dial(options, (error, answer) => (error ? reject(error) : resolve(answer)));
+  });
+}
+
+function translate(error: ModemError): Error {
+  if (error.statusCode !== undefined) {
+    return new EngineError(error.statusCode, error.json?.message ?? error.message);
+  }
+  if (error.name === 'AbortError') return error;
+  return new Failure('unavailable', `The container engine cannot be reached: ${messageOf(error)}`, { cause: error });
+}
+
+/** Whether the engine refused with this status, and, where one status means several things, with such words. */
+export function isRefusal(error: unknown, status: number, words?: RegExp): error is EngineError {
+  return error instanceof EngineError && error.status === status && (words?.test(error.message) ?? true);
+}

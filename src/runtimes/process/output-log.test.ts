@@ -1,0 +1,85 @@
+import { appendFileSync, mkdtempSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { LogLine } from '../runtime.ts';
+import { OutputLog } from './output-log.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'podyard-log-'));
+  path = join(folder, 'output.log');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Appends text as if it had been written at that time. */
+function write(text: string, ms: number): void {
+  appendFileSync(path, text);
+  utimesSync(path, ms / 1000, ms / 1000);
+}
+
+async function read(
+  log: OutputLog,
+  from: { since?: Date; seen?: number } = {},
+  isOver = true,
+): Promise<[number, string][]> {
+  const lines: LogLine[] = [];
+  for await (const line of log.read({ ...from, follow: false, signal: new AbortController().signal }, () => isOver))
+    lines.push(line);
+  return lines.map(({ ts, line }) => [ts.getTime(), line]);
+}
+
+test('lines keep the time when they were first seen, also for a reader after a restart', async () => {
+  const log = new OutputLog(path, 1e6);
+  write('a\nb\nhalf', 1000);
+  log.note();
+  write(' and half\nc\n', 2000);
+  log.note();
+  const all = [
+    [1000, 'a'],
+    [1000, 'b'],
+    [1000, 'half and half'],
+    [2000, 'c'],
+  ];
+  expect(await read(log)).toEqual(all);
+  const heir = new OutputLog(path, 1e6);
+  write('d\n', 3000);
+  expect(await read(heir)).toEqual([...all, [3000, 'd']]);
+  expect(await read(heir, { since: new Date(1000), seen: 2 })).toEqual([...all.slice(2), [3000, 'd']]);
+  expect(await read(heir, { since: new Date(1000) })).toEqual([...all.slice(3), [3000, 'd']]);
+  expect(await read(heir, { since: new Date(2000), seen: 0 })).toEqual([...all.slice(3), [3000, 'd']]);
+  expect(await read(log)).toEqual([...all, [3000, 'd']]);
+});
+
+test('a last line without its end is kept back until the end', async () => {
+  const log = new OutputLog(path, 1e6);
+  write('a\nopen', 1000);
+  expect(await read(log, {}, false)).toEqual([[1000, 'a']]);
+  expect(await read(log, {}, true)).toEqual([
+    [1000, 'a'],
+    [1000, 'open'],
+  ]);
+});
+
+test('a log that grows too large is emptied, says so, and is read on by whoever followed it', async () => {
+  const log = new OutputLog(path, 1000);
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const following = (async () => {
+    for await (const { line } of log.read({ follow: true, signal: stop.signal }, () => false)) {
+      lines.push(line);
+      if (line === 'after') stop.abort();
+    }
+  })();
+  for (let i = 0; i < 30; i++) {
+    appendFileSync(path, `${String(i).padStart(99, '0')}\n`);
+    log.note();
+  }
+  appendFileSync(path, 'after\n');
+  log.note();
+  await following;
+  expect(statSync(path).size).toBeLessThan(1300);
+  expect(lines).toContain('[podyard] older lines were dropped here: a log holds 1000 bytes');
+  expect(lines.at(-1)).toBe('after');
+});

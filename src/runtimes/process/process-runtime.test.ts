@@ -1,0 +1,177 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLogger } from '../../core/logger.ts';
+import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
+import type { Runtime, WorkloadSpec } from '../runtime.ts';
+import { createProcessRuntime } from './process-runtime.ts';
+
+const imagesFile = resolve(import.meta.dirname, '../../../workers/images.json');
+
+function open(stateDir: string, installation: string): Runtime {
+  const gpus = new Map([['ADA_24', 2]]);
+  return createProcessRuntime({
+    stateDir,
+    imagesFiles: [imagesFile],
+    installation,
+    gpus,
+    logger: silentLogger,
+    hostEnv: { PATH: process.env.PATH ?? '' },
+  });
+}
+
+runtimeContract('process', async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'podyard-process-'));
+  return {
+    open: async (installation) => open(stateDir, installation),
+    image: 'podyard/echo-js:dev',
+    programs: NODE_PROGRAMS,
+    gpuPool: 'ADA_24',
+    close: async () => rmSync(stateDir, { recursive: true }),
+  };
+});
+
+describe('the process runtime', () => {
+  let stateDir: string;
+  let runtime: Runtime;
+  beforeEach(() => {
+    stateDir = mkdtempSync(join(tmpdir(), 'podyard-process-'));
+    runtime = open(stateDir, 'i');
+  });
+  afterEach(async () => {
+    for (const { id } of await runtime.list()) await runtime.stop(id, 0);
+    await runtime.close();
+    rmSync(stateDir, { recursive: true });
+  });
+
+  const spec = (id: string, code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
+    id,
+    kind: 'worker',
+    image: 'podyard/echo-js:dev',
+    args: JSON.stringify({ entrypoint: ['node', '-e', code] }),
+    env: {},
+    diskGb: 1,
+    ports: [],
+    gpu: null,
+    memoryBytes: null,
+    cpus: null,
+    mounts: [],
+    ...more,
+  });
+  const observed = async (id: string) => (await runtime.list()).find((one) => one.id === id);
+  const linesOf = async (id: string) => {
+    const lines: string[] = [];
+    for await (const { line } of runtime.logs(id, { follow: true, signal: AbortSignal.timeout(10_000) }))
+      lines.push(line);
+    return lines;
+  };
+
+  test('exit code and output survive a kill of Podyard while the workload runs', async () => {
+    const wanted = spec(
+      'w1',
+      "console.log('before'); setTimeout(() => { console.log('after'); process.exit(9); }, 700);",
+    );
+    const podyard = spawnSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `const { createProcessRuntime } = await import(${JSON.stringify(join(import.meta.dirname, 'process-runtime.ts'))});
+         const gpus = new Map();
+         const runtime = createProcessRuntime({ stateDir: ${JSON.stringify(stateDir)}, imagesFiles: [${JSON.stringify(imagesFile)}], installation: 'i', gpus, logger: console, hostEnv: { PATH: process.env.PATH } });
+         await runtime.start(${JSON.stringify(wanted)});
+         process.kill(process.pid, 'SIGKILL');`,
+      ],
+      { encoding: 'utf8' },
+    );
+    expect([podyard.signal, podyard.stderr]).toEqual(['SIGKILL', '']);
+    expect(await observed('w1')).toMatchObject({ state: 'running' });
+    expect(await linesOf('w1')).toEqual(['before', 'after']);
+    expect(await observed('w1')).toMatchObject({ state: 'exited', exitCode: 9, reason: null });
+  });
+
+  test('a process that merely has the pid of a former workload is never touched', async () => {
+    const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true });
+    await once(stranger, 'spawn');
+    await runtime.start(spec('w1', ''));
+    await linesOf('w1');
+    const folder = join(stateDir, 'i', 'w1');
+    rmSync(join(folder, 'exit'));
+    writeFileSync(join(folder, 'process'), `${stranger.pid} 12345\n`);
+    expect(await observed('w1')).toMatchObject({
+      state: 'exited',
+      exitCode: null,
+      reason: expect.stringMatching(/killed from outside/),
+    });
+    await expect(runtime.freeze('w1')).rejects.toThrow('has ended');
+    await runtime.stop('w1', 0);
+    expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+    process.kill(stranger.pid!, 0);
+    const ended = once(stranger, 'exit');
+    stranger.kill('SIGKILL');
+    await ended;
+  });
+
+  test('a workload whose shell was killed is stopped all the same', async () => {
+    await runtime.start(spec('w1', 'console.log(process.pid); setInterval(() => {}, 1000)'));
+    let pid = 0;
+    for await (const { line } of runtime.logs('w1', { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      pid = Number(line);
+      break;
+    }
+    const shell = Number(readFileSync(join(stateDir, 'i', 'w1', 'process'), 'utf8').split(' ')[0]);
+    process.kill(shell, 'SIGKILL');
+    await expect.poll(() => observed('w1')).toMatchObject({ state: 'exited' });
+    process.kill(pid, 0);
+    await runtime.stop('w1', 0);
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+
+  test('what a workload leaves behind in the background ends with it', async () => {
+    const code =
+      "const child = require('child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); console.log(child.pid); process.exit();";
+    await runtime.start(spec('w1', code));
+    const [pid] = (await linesOf('w1')).map(Number);
+    await expect.poll(() => isAlive(pid!)).toBe(false);
+  });
+
+  test('only PATH, HOME, LANG and TMPDIR of the host and its own environment reach a workload', async () => {
+    await runtime.start(spec('w1', 'console.log(Object.keys(process.env).sort().join())', { env: { MINE: '1' } }));
+    const [names] = await linesOf('w1');
+    const allowed = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'MINE', 'PODYARD_WORKLOAD', 'PWD', 'OLDPWD', 'SHLVL', '_'];
+    expect(names!.split(',').filter((name) => !allowed.includes(name))).toEqual([]);
+    expect(readFileSync(join(stateDir, 'i', 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
+  });
+
+  test('each workload writes into a folder of its own, where the files of the image are as well', async () => {
+    const code = "require('fs').writeFileSync('mine', ''); console.log(require('fs').readdirSync('.').sort().join())";
+    await runtime.start(spec('w1', code));
+    expect(await linesOf('w1')).toEqual(['Dockerfile,echo.js,mine,package.json,podyard-worker.js']);
+    await runtime.stop('w1', 0);
+    expect(await runtime.list()).toEqual([]);
+  });
+
+  test('the sentence about an unknown image names those that exist and the file to edit', async () => {
+    const refused = runtime.prepare('nginx:latest');
+    await expect(refused).rejects.toThrow("knows no image 'nginx:latest': known are podyard/echo-js:dev, ");
+    await expect(refused).rejects.toThrow(imagesFile);
+  });
+
+  test('ids that are no names of folders are refused', async () => {
+    mkdirSync(join(stateDir, 'precious'));
+    for (const id of ['../precious', '', '.', 'a/b', '-rf'])
+      await expect(runtime.stop(id, 0)).rejects.toThrow('cannot be the id');
+  });
+});
+
+/** A process that has ended and waits for its parent to notice counts as ended. */
+function isAlive(pid: number): boolean {
+  try {
+    return !/^\S+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

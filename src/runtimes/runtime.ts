@@ -1,0 +1,107 @@
+/**
+ * What Podyard needs of a place that runs containers. A runtime knows workloads, not endpoints or pods: one interface
+ * runs both. Every runtime passes the suite in contract.ts.
+ */
+
+/** A GPU pool on one node: how many GPUs there are, and how many hold no workload of ours. */
+export interface GpuCapacity {
+  pool: string;
+  gpuTypeId: string;
+  dataCenterId: string;
+  total: number;
+  free: number;
+}
+
+export interface Capacity {
+  gpus: GpuCapacity[];
+  memoryBytes: number;
+  cpus: number;
+}
+
+export interface RegistryAuth {
+  username: string;
+  password: string;
+}
+
+/** A line about the life of a workload, told while it happens; it becomes a `system` log line. */
+export type OnProgress = (line: string) => void;
+
+export interface WorkloadSpec {
+  /** Unique over all kinds; a container name and a host label may be made of it. */
+  id: string;
+  kind: 'worker' | 'pod';
+  image: string;
+  /** `""` for the image's own command; see rest.md section 2 for the two forms. */
+  args: string;
+  env: Readonly<Record<string, string>>;
+  diskGb: number;
+  /** `<port>/<protocol>` items. */
+  ports: readonly string[];
+  gpu: { pool: string; count: number } | null;
+  memoryBytes: number | null;
+  cpus: number | null;
+  mounts: readonly { source: string; target: string }[];
+}
+
+export type ObservedState = 'created' | 'running' | 'frozen' | 'exited';
+
+export interface Observed {
+  id: string;
+  kind: 'worker' | 'pod';
+  state: ObservedState;
+  /** Where its ports can be reached from this machine, when it runs. */
+  address: string | null;
+  exitCode: number | null;
+  /** One sentence when it ended badly, e.g. that it ran out of memory. */
+  reason: string | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+export interface LogLine {
+  ts: Date;
+  line: string;
+}
+
+export interface LogsOptions {
+  since?: Date;
+  seen?: number;
+  follow: boolean;
+  signal: AbortSignal;
+}
+
+/** A workload came, ended or changed. A hint: `list()` is the truth. */
+export type OnEvent = (workloadId: string) => void;
+
+export interface Runtime {
+  readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
+  readonly capabilities: { gpu: boolean; freeze: boolean; volumes: boolean; logs: boolean; isolation: boolean };
+  /**
+   * Where workloads reach this machine: the address to bind the worker API to, and the host that workloads put in URLs.
+   * Makes what is needed for it (a bridge network, say).
+   */
+  workerApiAddress(): Promise<{ bind: string; host: string }>;
+  capacity(): Promise<Capacity>;
+  /** Makes the image present. Rejects with a sentence fit for users when it cannot be had. */
+  prepare(image: string, options?: { auth?: RegistryAuth; onProgress?: OnProgress }): Promise<void>;
+  /** Creates and starts. Idempotent by id: a workload that runs already is left alone. Rejects on failure, leaving nothing behind. */
+  start(spec: WorkloadSpec, options?: { onProgress?: OnProgress }): Promise<void>;
+  /** Stops all execution, keeping memory. Idempotent. */
+  freeze(id: string): Promise<void>;
+  /** Idempotent. */
+  thaw(id: string): Promise<void>;
+  /** SIGTERM, `graceMs` to end, then SIGKILL; removes what is left. Resolves when it is gone. Idempotent; a frozen one is stopped as well. */
+  stop(id: string, graceMs: number): Promise<void>;
+  /** All workloads that carry this installation's label, ended ones included until they are stopped. */
+  list(): Promise<Observed[]>;
+  /**
+   * stdout and stderr, oldest first, from `since` (exclusive); with `follow`, until the workload ends or `signal` aborts.
+   * Many lines may carry one `ts`, since a Date counts milliseconds. `seen` makes a resume exact: with `since` the
+   * latest time the caller has, it is the number of lines of exactly that time; without it, all of them count as seen.
+   */
+  logs(id: string, options: LogsOptions): AsyncIterable<LogLine>;
+  /** Calls `onEvent` while subscribed; survives an engine that goes away. Returns the function that ends it. */
+  watch(onEvent: OnEvent): () => void;
+  /** Releases connections; workloads go on. */
+  close(): Promise<void>;
+}

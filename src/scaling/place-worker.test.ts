@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { type PoolCapacity, placeWorker } from './place-worker.ts';
+
+const at = (pool: string, dataCenterId: string, free: number, total = 4): PoolCapacity => ({
+  pool,
+  gpuTypeId: `type of ${pool}`,
+  dataCenterId,
+  total,
+  free,
+});
+const wanted = (pools: string[], count = 1, dataCenterIds: string[] = []) => ({ pools, count, dataCenterIds });
+
+test('the first listed pool with room wins, even if a later one has more', () => {
+  const capacities = [at('B', 'DC-1', 4), at('A', 'DC-1', 1)];
+  expect(placeWorker(wanted(['A', 'B']), capacities)).toEqual({
+    isPlaced: true,
+    pool: 'A',
+    gpuTypeId: 'type of A',
+    dataCenterId: 'DC-1',
+  });
+  expect(placeWorker(wanted(['A', 'B'], 2), capacities)).toMatchObject({ pool: 'B' });
+});
+
+test('data centres are tried as listed; those not listed are never used', () => {
+  const capacities = [at('A', 'DC-1', 4), at('A', 'DC-2', 4), at('A', 'DC-3', 4)];
+  expect(placeWorker(wanted(['A'], 1, ['DC-3', 'DC-2']), capacities)).toMatchObject({ dataCenterId: 'DC-3' });
+  expect(placeWorker(wanted(['A'], 1, ['DC-9']), capacities)).toMatchObject({ isPlaced: false });
+});
+
+test('GPUs have to be free together in one place', () => {
+  expect(placeWorker(wanted(['A'], 2), [at('A', 'DC-1', 1), at('A', 'DC-2', 1)])).toMatchObject({ isPlaced: false });
+});
+
+test('without room it says what is missing, pool by pool', () => {
+  expect(placeWorker(wanted(['A', 'B'], 2, ['DC-1']), [at('A', 'DC-1', 1)])).toEqual({
+    isPlaced: false,
+    reason: 'no capacity: it needs 2 GPUs together in DC-1; A has 1 of 4 free, B has no GPU here',
+  });
+});

@@ -1,0 +1,407 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { Config } from './config.ts';
+import { Cleaner, makePartitions } from './control/clean-up.ts';
+import { LogCollector } from './control/collect-logs.ts';
+import { WebhookDeliverer } from './control/deliver-webhooks.ts';
+import { Leadership } from './control/leader.ts';
+import { UsageMeter } from './control/meter-usage.ts';
+import { JobRescuer } from './control/rescue-jobs.ts';
+import { WorkerRunner } from './control/run-workers.ts';
+import { EndpointScaler } from './control/scale-endpoints.ts';
+import { CleanUpStack } from './core/clean-up-stack.ts';
+import { type Clock, systemClock } from './core/clock.ts';
+import { type EndpointId, newId } from './core/ids.ts';
+import type { Logger } from './core/logger.ts';
+import { ensureMasterKey } from './core/master-key.ts';
+import { createSecretBox, type SecretBox } from './core/secret-box.ts';
+import { DataPlane, isQueuePath } from './dataplane/data-plane.ts';
+import { Bus } from './db/bus.ts';
+import { startEmbeddedServer } from './db/embedded-server.ts';
+import { migrate } from './db/migrate.ts';
+import { createPool, type Pool } from './db/pool.ts';
+import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
+import { KeyRing } from './domain/access/key-ring.ts';
+import { type CapacitySource, createCapacitySource } from './domain/catalog/capacity-source.ts';
+import { useCatalog } from './domain/catalog/catalog.ts';
+import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
+import type { Context } from './domain/context.ts';
+import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
+import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
+import { checkMasterKey } from './domain/registries/check-master-key.ts';
+import { PROBLEM_JSON } from './http/problem.ts';
+import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
+import { newRequestId } from './http/request-id.ts';
+import type { buildRestApp } from './rest/app.ts';
+import type { Runtime } from './runtimes/runtime.ts';
+
+const OWN_IMAGES_FILE = fileURLToPath(new URL('../workers/images.json', import.meta.url));
+const DEFAULT_SIMULATED_GPUS: ReadonlyMap<string, number> = new Map([['ADA_24', 4]]);
+
+/** Rescued jobs come in groups: so many waiting workers look for them. */
+const RESCUED_AT_ONCE = 64;
+
+export interface RunningServer {
+  /** Where clients reach it. */
+  url: string;
+  port: number;
+  databaseUrl: string;
+  runtime: string;
+  /** The first key, when it was made by this start: to be shown once. */
+  newKey: string | null;
+  /** Sentences an operator should read once. */
+  notices: string[];
+  /** Answers what is held, stops accepting, lets what runs finish; workers go on unless the configuration says otherwise. */
+  stop(): Promise<void>;
+}
+
+/** Builds everything from the configuration and starts it: the only place that constructs. Undoes all of it on failure. */
+export async function startServer(
+  config: Config,
+  logger: Logger,
+  onProgress: (step: string) => void,
+): Promise<RunningServer> {
+  const cleanUp = new CleanUpStack();
+  try {
+    return await start(config, logger, onProgress, cleanUp);
+  } catch (error) {
+    await cleanUp.run();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  logger: Logger,
+  onProgress: (step: string) => void,
+  cleanUp: CleanUpStack,
+): Promise<RunningServer> {
+  const clock = systemClock;
+  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
+  const secretBox = createSecretBox(config.masterKey ?? (await ensureMasterKey(join(config.dataDir, 'master-key'))));
+  const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
+  const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
+  const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 16 });
+  cleanUp.add(() => pool.end());
+  const queuePool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 10,
+    settings: QUEUE_SETTINGS,
+  });
+  cleanUp.add(() => queuePool.end());
+  await migrate(pool);
+  await makePartitions(pool, config.limits, clock.now()); // before the first result
+  if (config.roles.has('api') || config.roles.has('control')) await checkMasterKey(pool, secretBox);
+  const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
+  cleanUp.add(() => bus.stop());
+  const [installation, firstUser] = await Promise.all([
+    ensureInstallation(pool),
+    ensureFirstUser({ pool, bus }, config.adminKey),
+    bus.start(),
+  ]);
+  const keyRing = new KeyRing({ pool, bus, clock });
+  const { runtime, notices } = await createRuntime(config, installation, logger);
+  cleanUp.add(() => runtime.close());
+  const data = new DataPlane({ pool, queuePool, bus, keyRing, clock, limits: config.limits, logger });
+  const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);
+  data.start();
+  const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
+  const capacity = createCapacitySource({ pool, clock, readRuntime: () => runtime.capacity() });
+  const shared = { pool, bus, clock, logger, secretBox, data };
+  const { buildRestApp } = await loading;
+  const publicServer = createPublicServer(config, buildRestApp, { ...shared, keyRing, rateLimiter, capacity, cleanUp });
+  const control = startControl(config, { ...shared, runtime, workerApiUrl, databaseUrl });
+  cleanUp.add(async () => {
+    await control.stop();
+    await data.stop();
+  });
+  await control.started;
+  const port = await listen(publicServer, config.port, config.host).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    const what = `port ${config.port} of ${config.host} is in use by another program`;
+    throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);
+  });
+  return {
+    url: config.publicUrl ?? `http://${hostInUrl(config.host)}:${port}`,
+    port,
+    databaseUrl,
+    runtime: runtime.name,
+    newKey: firstUser.newSecret,
+    notices,
+    stop: () => cleanUp.run(),
+  };
+}
+
+/** The database alone, for commands that work on it directly; a server that uses it at the same time hears of changes. */
+export async function openDatabase<T>(
+  config: Config,
+  logger: Logger,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  const cleanUp = new CleanUpStack();
+  try {
+    const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, () => {}, cleanUp));
+    const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
+    cleanUp.add(() => pool.end());
+    await migrate(pool);
+    const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
+    cleanUp.add(() => bus.stop());
+    await bus.start();
+    return await work({ pool, bus });
+  } finally {
+    await cleanUp.run();
+  }
+}
+
+async function startDatabase(
+  config: Config,
+  logger: Logger,
+  onProgress: (step: string) => void,
+  cleanUp: CleanUpStack,
+): Promise<string> {
+  onProgress('starting the embedded PostgreSQL');
+  const server = await startEmbeddedServer({ dataDir: config.dataDir, logger });
+  cleanUp.add(() => server.stop());
+  return server.databaseUrl;
+}
+
+/** The configured runtime; with `auto` Docker when an engine answers, else processes. Libraries are loaded only when used. */
+async function createRuntime(
+  config: Config,
+  installation: Installation,
+  logger: Logger,
+): Promise<{ runtime: Runtime; notices: string[] }> {
+  const gpus = config.simulateGpus ?? DEFAULT_SIMULATED_GPUS;
+  const pools = [...gpus].map(([pool, count]) => `${pool}:${count}`).join(', ');
+  const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
+  if (config.runtime === 'kubernetes') throw new Error('--runtime kubernetes is not there yet; use docker or process');
+  if (config.runtime === 'simulated') {
+    const { createSimulatedRuntime } = await import('./runtimes/simulated/simulated-runtime.ts');
+    return {
+      runtime: createSimulatedRuntime({ gpus, installation: installation.id }),
+      notices: ['No worker really runs: the runtime is simulated'],
+    };
+  }
+  if (config.runtime !== 'process') {
+    const { createDockerRuntime } = await import('./runtimes/docker/docker-runtime.ts');
+    const { listNvidiaGpus } = await import('./runtimes/docker/nvidia-gpus.ts');
+    const isSimulated = config.simulateGpus !== null || (await listNvidiaGpus()).length === 0;
+    const docker = createDockerRuntime({ installation: installation.id, gpus: isSimulated ? gpus : null, logger });
+    const cause = await docker.workerApiAddress().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (cause === undefined) return { runtime: docker, notices: isSimulated ? [simulated] : [] };
+    if (config.runtime === 'docker') throw cause;
+  }
+  const { createProcessRuntime } = await import('./runtimes/process/process-runtime.ts');
+  const runtime = createProcessRuntime({
+    stateDir: join(config.dataDir, 'process'),
+    hostEnv: config.hostEnv,
+    imagesFiles: [...config.imagesFiles, join(config.dataDir, 'images.json'), OWN_IMAGES_FILE],
+    installation: installation.id,
+    gpus,
+    logger,
+  });
+  const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
+  return { runtime, notices: [isolation, simulated] };
+}
+
+/**
+ * The worker API listens where workloads can reach it and nowhere else. Its port stays the same over restarts, because
+ * running workers know no other; if something else took it meanwhile, a new one is used and old workers are replaced.
+ */
+async function listenForWorkers(
+  config: Config,
+  pool: Pool,
+  installation: Installation,
+  runtime: Runtime,
+  server: Server,
+  cleanUp: CleanUpStack,
+): Promise<string> {
+  const { bind, host } = await runtime.workerApiAddress();
+  const wanted = config.workerApiPort ?? installation.workerApiPort;
+  const port = await listen(server, wanted, bind).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
+    return listen(server, 0, bind);
+  });
+  cleanUp.add(() => close(server));
+  if (port !== installation.workerApiPort) await saveWorkerApiPort(pool, port);
+  return `http://${hostInUrl(host)}:${port}`;
+}
+
+/** One connection of its own: counts go through it one batch after the other, and wait neither for others nor for the disk. */
+function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUpStack): RateLimiter {
+  if (config.rateLimit === null) return unlimited;
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 1,
+    settings: { synchronous_commit: 'off' },
+  });
+  cleanUp.add(() => pool.end());
+  return new SharedRateLimiter({ pool, quotas: config.rateLimit });
+}
+
+function createPublicServer(
+  config: Config,
+  buildRest: typeof buildRestApp,
+  parts: {
+    pool: Pool;
+    bus: Bus;
+    keyRing: KeyRing;
+    rateLimiter: RateLimiter;
+    clock: Clock;
+    logger: Logger;
+    secretBox: SecretBox;
+    capacity: CapacitySource;
+    data: DataPlane;
+    cleanUp: CleanUpStack;
+  },
+): Server {
+  const { data, cleanUp, ...deps } = parts;
+  const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 });
+  const publicUrlFor = (request: IncomingMessage): string => config.publicUrl ?? localUrl(config, server, request);
+  const rest = buildRest({ ...deps, publicUrlFor, lbHost: null });
+  cleanUp.add(async () => {
+    await rest.close(); // ends the open log streams
+    await close(server);
+  });
+  // Its schemas are compiled once the listener stands: a request that comes earlier waits for them.
+  let restReady: PromiseLike<unknown> | undefined;
+  const prepareRest = () => (restReady ??= rest.ready());
+  server.once('listening', () => setImmediate(prepareRest));
+  server.on('clientError', refuseUnreadable);
+  server.on('request', (req, res) => {
+    if (isQueuePath(req.url!)) data.handle(req, res);
+    else void prepareRest().then(() => rest.routing(req, res));
+  });
+  return server;
+}
+
+/** What node's parser refuses never becomes a request: too large headers, broken framing. It gets a problem record too. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const [status, title] = isTooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request'];
+  const detail = isTooLarge ? 'The request headers are larger than 16 KiB.' : 'The request is not valid HTTP.';
+  const body = JSON.stringify({ title, status, detail });
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_JSON}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `x-request-id: ${newRequestId()}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** On a wildcard address only the client knows under which name it reached us. */
+function localUrl(config: Config, server: Server, request: IncomingMessage): string {
+  const isWildcard = config.host === '0.0.0.0' || config.host === '::';
+  const host = isWildcard ? request.headers.host : undefined;
+  if (host && /^[\w.:[\]-]+$/.test(host)) return `http://${host}`;
+  return `http://${hostInUrl(config.host)}:${(server.address() as AddressInfo).port}`;
+}
+
+function startControl(
+  config: Config,
+  parts: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    secretBox: SecretBox;
+    runtime: Runtime;
+    data: DataPlane;
+    workerApiUrl: string;
+    databaseUrl: string;
+  },
+): { started: Promise<void>; stop: () => Promise<void> } {
+  if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
+  const { pool, bus, clock, logger, secretBox, runtime, data, workerApiUrl, databaseUrl } = parts;
+  const { queue, dispatch } = data;
+  const tell = {
+    queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
+    ended: dispatch.tellEnded.bind(dispatch),
+    jobStop: dispatch.tellJobStop.bind(dispatch),
+  };
+  const { graceMs, leaseMs } = config.limits;
+  const logs = new LogCollector({ pool, bus, runtime, logger });
+  const runner = new WorkerRunner({
+    pool,
+    bus,
+    clock,
+    logger,
+    runtime,
+    logs,
+    queue,
+    tell,
+    secretBox,
+    apiUrl: workerApiUrl,
+    graceMs,
+  });
+  const loops = [
+    logs,
+    runner,
+    new EndpointScaler({ pool, bus, clock, logger }),
+    new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
+    new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),
+    new UsageMeter({ pool, logger }),
+    new Cleaner({ pool, clock, logger, limits: config.limits }),
+  ];
+  const stopLoops = async () => {
+    for (const loop of [...loops].reverse()) await loop.stop();
+  };
+  const leadership = new Leadership({
+    databaseUrl,
+    logger,
+    onLead: () => {
+      for (const loop of loops) loop.start();
+    },
+    onStepDown: stopLoops,
+  });
+  return {
+    started: leadership.start(),
+    stop: async () => {
+      await leadership.stop();
+      if (config.stopWorkersOnExit) await runner.stopAll();
+    },
+  };
+}
+
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: 4096 }, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** Stops accepting and waits a moment for what is under way; then connections are cut. */
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // A busy client keeps its connection: each answer from here on tells it to open another, which somebody else accepts.
+    server.prependListener('request', (_req, res) => {
+      res.shouldKeepAlive = false;
+    });
+    const timer = setTimeout(() => server.closeAllConnections(), 3_000);
+    const idle = setInterval(() => server.closeIdleConnections(), 20); // connections whose last answer has just left
+    server.close(() => {
+      clearTimeout(timer);
+      clearInterval(idle);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

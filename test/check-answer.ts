@@ -1,0 +1,264 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+/**
+ * Holds every answer that a test sees against the committed description, so that the description cannot lie. Stricter
+ * than JSON Schema asks for: an answer may carry no property that the description does not name.
+ */
+export interface Answer {
+  method: string;
+  /** As it was sent: path and query. */
+  url: string;
+  status: number;
+  headers: OutgoingHttpHeaders;
+  /** Undefined when it was not kept: then it is not looked at. */
+  body: string | undefined;
+}
+
+export interface Operation {
+  operationId: string;
+  parameters?: { in: 'path' | 'query' | 'header'; name: string; schema: object }[];
+  requestBody?: { content: Record<string, { schema: object }> };
+  responses: Record<string, DescribedResponse>;
+}
+
+interface DescribedResponse {
+  content?: Record<string, { schema: object }>;
+  headers: Record<string, { $ref: string }>;
+}
+
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object>; headers: Record<string, { required?: boolean; schema: object }> };
+}
+
+const FILE = new URL('../api/openapi.json', import.meta.url);
+export const description: Description = JSON.parse(readFileSync(FILE, 'utf8'));
+
+const PROBLEM_JSON = 'application/problem+json';
+/** The description itself and the pages that show it. */
+const NOT_DESCRIBED = /^\/(v2\/openapi\.json|docs(\/.*)?)$/;
+/** What any request can be answered, whether or not it reaches an operation. */
+const BEFORE_ROUTING = [429, 500, 503];
+const WITHOUT_OPERATION = [400, 404, ...BEFORE_ROUTING];
+const MAX_PARAM_LENGTH = 500;
+const MAX_SHOWN = 500;
+
+const DOCUMENT = 'description';
+const ajv = new Ajv2020({
+  strict: false,
+  allErrors: true,
+  formats: {
+    'date-time': (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text),
+    uri: (text: string) => URL.canParse(text),
+    float: true,
+  },
+});
+ajv.addSchema(closeObjects(description) as object, DOCUMENT);
+const compiled = new Map<string, ValidateFunction>();
+
+/** Of several that fit, the one with fewer parameters: the router sees it so, too. */
+const PATHS = Object.entries(description.paths)
+  .map(([path, operations]) => ({
+    path,
+    operations,
+    parameters: path.split('{').length,
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`),
+  }))
+  .toSorted((one, other) => one.parameters - other.parameters);
+
+/** Throws a sentence that says where the answer and the description differ. */
+export function checkAnswer(answer: Answer): void {
+  const problem = problemOf(answer);
+  if (problem === undefined) return;
+  const { method, url, status, body } = answer;
+  throw new Error(`${method} ${cut(url)} was answered ${status}, but ${problem}. The answer: ${cut(body ?? '')}`);
+}
+
+/** The operation that a request is for, undefined where there is none. */
+export function findOperation(method: string, url: string): { path: string; operation: Operation } | undefined {
+  const found = findPath(url);
+  const operation = found?.operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
+  return operation && { path: found!.path, operation };
+}
+
+/** What the description has against a request body; null when it fits, undefined when the operation takes none. */
+export function requestBodyProblem(method: string, url: string, body: unknown): string | null | undefined {
+  const found = findOperation(method, url);
+  if (!found?.operation.requestBody) return undefined;
+  return schemaProblem(['paths', found.path, method.toLowerCase(), 'requestBody', ...jsonSchemaPath()], body) ?? null;
+}
+
+/** Every answer of this server's request listener is checked once it is sent; `onWrong` gets what `checkAnswer` throws. */
+export function checkedListener(
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  onWrong: (error: Error) => void,
+): typeof listener {
+  return (request, response) => {
+    const chunks: Buffer[] = [];
+    const keep = (chunk: unknown) => {
+      if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk as string));
+    };
+    const headers: OutgoingHttpHeaders = {};
+    const { write, end, writeHead } = response;
+    response.writeHead = ((...parts: Parameters<typeof writeHead>) => {
+      for (const [name, value] of Object.entries(parts.at(-1) ?? {})) headers[name.toLowerCase()] = value;
+      return writeHead.apply(response, parts);
+    }) as typeof writeHead;
+    response.write = ((...parts: Parameters<typeof write>) => {
+      keep(parts[0]);
+      return write.apply(response, parts);
+    }) as typeof write;
+    response.end = ((...parts: Parameters<typeof end>) => {
+      keep(parts[0]);
+      return end.apply(response, parts);
+    }) as typeof end;
+    response.on('finish', () => {
+      try {
+        checkAnswer({
+          method: request.method!,
+          url: request.url!,
+          status: response.statusCode,
+          headers: { ...headers, ...response.getHeaders() },
+          body: Buffer.concat(chunks).toString(),
+        });
+      } catch (error) {
+        onWrong(error as Error);
+      }
+    });
+    listener(request, response);
+  };
+}
+
+function problemOf(answer: Answer): string | undefined {
+  const { method, url, status, headers } = answer;
+  if (headers['x-request-id'] === undefined) return 'it has no x-request-id';
+  const path = pathOf(url);
+  if (path !== undefined && NOT_DESCRIBED.test(path)) return status < 400 ? undefined : notAProblemRecord(answer);
+  const found = findPath(url);
+  if (!found || hasLongSegment(url)) {
+    if (!WITHOUT_OPERATION.includes(status)) return 'no path of the description fits';
+    return notAProblemRecord(answer);
+  }
+  const operation = findOperation(method, url)?.operation;
+  if (!operation) {
+    if (BEFORE_ROUTING.includes(status)) return notAProblemRecord(answer);
+    if (status !== 405) return `the description has no ${method} at ${found.path}`;
+    if (!headers.allow) return 'a refused method must be answered with Allow';
+    return notAProblemRecord(answer);
+  }
+  if (method === 'HEAD' && status === 405 && headers.allow) return notAProblemRecord(answer); // a stream has none
+  const response = operation.responses[status];
+  if (!response) return `${operation.operationId} does not declare this status`;
+  return (
+    missingHeader(response, headers) ??
+    wrongBody(answer, response, [
+      'paths',
+      found.path,
+      method === 'HEAD' ? 'get' : method.toLowerCase(),
+      'responses',
+      `${status}`,
+    ])
+  );
+}
+
+function missingHeader(response: DescribedResponse, headers: OutgoingHttpHeaders): string | undefined {
+  for (const [name, { $ref }] of Object.entries(response.headers)) {
+    const described = description.components.headers[$ref.split('/').at(-1)!]!;
+    const value = headers[name.toLowerCase()];
+    if (value === undefined && described.required) return `it lacks the header ${name}`;
+    if (value === undefined) continue;
+    const isInteger = (described.schema as { type: string }).type === 'integer';
+    if (isInteger && !/^\d+$/.test(String(value))) return `the header ${name} is ${value}, which is no integer`;
+  }
+  return undefined;
+}
+
+function wrongBody(answer: Answer, response: DescribedResponse, at: string[]): string | undefined {
+  const { method, status, headers, body } = answer;
+  const declared = Object.keys(response.content ?? {});
+  if (declared.length === 0) return body ? 'it must have no body' : undefined;
+  const type = mediaType(headers);
+  if (!declared.includes(type)) return `its content type '${type}' is not the declared ${declared.join(' or ')}`;
+  if (method === 'HEAD') return body ? 'an answer to HEAD must have no body' : undefined;
+  if (body === undefined || !type.endsWith('json')) return undefined;
+  if (type === PROBLEM_JSON) {
+    const problem = notAProblemRecord(answer);
+    if (problem !== undefined) return problem;
+  }
+  const value = parse(body);
+  if (value === undefined) return 'its body is not JSON';
+  const failure = schemaProblem([...at, 'content', type, 'schema'], value);
+  return failure && `its body does not fit the schema of ${status}: ${failure}`;
+}
+
+/** What every refusal has in common, of an operation or of none. */
+function notAProblemRecord({ method, status, headers, body }: Answer): string | undefined {
+  if (headers['content-type'] !== PROBLEM_JSON) return `its content type is '${headers['content-type']}'`;
+  if (method === 'HEAD' || body === undefined) return undefined;
+  const value = parse(body);
+  const failure = schemaProblem(['components', 'schemas', 'ErrorResponse'], value);
+  if (failure !== undefined) return `its body is no problem record: ${failure}`;
+  const inBody = (value as { status: number }).status;
+  return inBody === status ? undefined : `its body says ${inBody}`;
+}
+
+function schemaProblem(at: string[], value: unknown): string | undefined {
+  const pointer = at.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+  let validate = compiled.get(pointer);
+  if (!validate) {
+    validate = ajv.compile({ $ref: `${DOCUMENT}#${pointer}` });
+    compiled.set(pointer, validate);
+  }
+  if (validate(value)) return undefined;
+  return ajv.errorsText(validate.errors, { dataVar: '' });
+}
+
+function jsonSchemaPath(): string[] {
+  return ['content', 'application/json', 'schema'];
+}
+
+function findPath(url: string) {
+  const path = pathOf(url);
+  return path === undefined ? undefined : PATHS.find(({ pattern }) => pattern.test(path));
+}
+
+/** The path as the router sees it, undefined when it cannot be decoded; an encoded slash stays encoded. */
+function pathOf(url: string): string | undefined {
+  try {
+    const path = decodeURI(url.split(/[?#]/, 1)[0]!);
+    decodeURIComponent(path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasLongSegment(url: string): boolean {
+  return (pathOf(url) ?? '').split('/').some((segment) => segment.length > MAX_PARAM_LENGTH);
+}
+
+function mediaType(headers: OutgoingHttpHeaders): string {
+  return String(headers['content-type'] ?? '').split(';', 1)[0]!;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function cut(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+function closeObjects(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closeObjects);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, closeObjects(inner)]));
+  const isOpen = 'properties' in copy && copy.type === 'object' && copy.additionalProperties === undefined;
+  return isOpen ? { ...copy, additionalProperties: false } : copy;
+}

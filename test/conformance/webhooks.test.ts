@@ -1,0 +1,224 @@
+/** data-plane.md part A, "Webhooks", and 1.7. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { EndpointId } from '../../src/core/ids.ts';
+import { QueuePlaneFixture, until } from '../queue-plane.ts';
+
+interface Received {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** A place for webhooks that notes what it gets and answers as it is told. */
+class Receiver {
+  readonly received: Received[] = [];
+  answer: (n: number) => { status: number; location?: string } = () => ({ status: 200 });
+  readonly #server: Server = createServer(async (req, res) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    const { status, location } = this.answer(this.received.length + 1);
+    this.received.push({
+      method: req.method!,
+      path: req.url!,
+      headers: req.headers,
+      text: Buffer.concat(chunks).toString(),
+    });
+    res.writeHead(status, location ? { location } : {}).end();
+  });
+
+  async start(): Promise<void> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The n-th, as soon as it is there. */
+  async get(n: number): Promise<Received> {
+    await until(
+      () => this.received.length,
+      (length) => length >= n,
+    );
+    return this.received[n - 1]!;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+let plane: QueuePlaneFixture;
+let receiver: Receiver;
+let id: EndpointId;
+
+beforeAll(async () => {
+  receiver = new Receiver();
+  await receiver.start();
+  plane = await QueuePlaneFixture.start({ takeHoldMs: 1_000 }, true);
+  id = await plane.endpoint();
+});
+afterAll(async () => {
+  await plane.close();
+  await receiver.stop();
+});
+beforeEach(() => {
+  receiver.received.length = 0;
+  receiver.answer = () => ({ status: 200 });
+});
+
+const submit = (input: unknown = { a: 1 }, url = `${receiver.url}/hook?x=1`) => plane.run(id, input, { webhook: url });
+const cancel = (jobId: string) => plane.call('POST', `${id}/cancel/${jobId}`);
+const deliveries = (jobId: string) =>
+  plane.sql('select attempt, next_at from webhook_deliveries where job_id = $1', jobId);
+const settled = (jobId: string) =>
+  until(
+    () => deliveries(jobId),
+    (rows) => rows.length === 0,
+  );
+
+/** Lets the pause before the next try be over. */
+async function skipPause(jobId: string): Promise<void> {
+  await plane.sql('update webhook_deliveries set next_at = now() where job_id = $1', jobId);
+  await plane.hint('webhook', '');
+}
+
+test('a finished job is posted as status shows it, with its input and webhook, byte for byte', async () => {
+  const served = await plane.endpoint(1);
+  const worker = await plane.worker(served);
+  const webhook = `${receiver.url}/hook?x=1`;
+  const { body } = await plane.call('POST', `${served}/run`, { body: `{"input":{"n":1.00},"webhook":"${webhook}"}` });
+  expect(await worker.work('{"output":{"big":12345678901234567890}}')).toBe(body.id);
+  const { method, path, headers, text } = await receiver.get(1);
+  expect({ method, path }).toEqual({ method: 'POST', path: '/hook?x=1' });
+  expect(headers['content-type']).toBe('application/json');
+  const status = (await plane.call('GET', `${served}/status/${body.id}`)).text;
+  expect(text).toBe(`${status.slice(0, -1)},"input":{"n":1.00},"webhook":"${webhook}"}`);
+  await settled(body.id);
+  expect(receiver.received).toHaveLength(1);
+});
+
+test('every terminal state is told: FAILED, CANCELLED, TIMED_OUT', async () => {
+  const served = await plane.endpoint(1);
+  const worker = await plane.worker(served);
+  await plane.run(served, 1, { webhook: receiver.url });
+  await worker.work('{"error":"bad"}');
+  expect(JSON.parse((await receiver.get(1)).text)).toMatchObject({ status: 'FAILED', error: 'bad' });
+  await cancel(await submit());
+  expect(JSON.parse((await receiver.get(2)).text)).toMatchObject({ status: 'CANCELLED' });
+  const late = await submit();
+  await plane.sql('update jobs set expires_at = now(), has_own_ttl = true where id = $1', late);
+  expect(JSON.parse((await receiver.get(3)).text)).toMatchObject({ id: late, status: 'TIMED_OUT' });
+});
+
+test('jobs of a purged queue are told as well', async () => {
+  const other = await plane.endpoint();
+  for (let n = 0; n < 30; n++) await plane.run(other, n, { webhook: receiver.url });
+  await plane.call('POST', `${other}/purge-queue`);
+  await receiver.get(30);
+  expect(new Set(receiver.received.map(({ text }) => JSON.parse(text).input)).size).toBe(30);
+});
+
+describe('a webhook that fails', () => {
+  test('is tried three times in all, after pauses of 5 and 15 seconds, and then given up; the job stays as it is', async () => {
+    receiver.answer = () => ({ status: 500 });
+    const jobId = await submit();
+    await cancel(jobId);
+    for (const [attempt, pauseSeconds] of [
+      [1, 5],
+      [2, 15],
+    ] as const) {
+      const before = Date.now();
+      const [row] = await until(
+        () => deliveries(jobId),
+        ([delivery]) => delivery?.attempt === attempt,
+      );
+      expect(Math.abs((row.next_at.getTime() - before) / 1000 - pauseSeconds)).toBeLessThan(2);
+      expect(receiver.received).toHaveLength(attempt);
+      await skipPause(jobId);
+    }
+    await settled(jobId);
+    expect(receiver.received).toHaveLength(3);
+    expect((await plane.status(id, jobId)).status).toBe('CANCELLED');
+  });
+
+  test('and is accepted at the second try is not sent again', async () => {
+    receiver.answer = (n) => ({ status: n === 1 ? 503 : 204 });
+    const jobId = await submit();
+    await cancel(jobId);
+    await receiver.get(1);
+    await until(
+      () => deliveries(jobId),
+      ([delivery]) => delivery?.attempt === 1,
+    );
+    await skipPause(jobId);
+    await settled(jobId);
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test('by a redirect is not followed', async () => {
+    receiver.answer = () => ({ status: 302, location: `${receiver.url}/elsewhere` });
+    const jobId = await submit();
+    await cancel(jobId);
+    await until(
+      () => deliveries(jobId),
+      ([delivery]) => delivery?.attempt === 1,
+    );
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?x=1']);
+  });
+
+  test('because nobody listens is tried again, too', async () => {
+    const closed = new Receiver();
+    await closed.start();
+    const { url } = closed;
+    await closed.stop();
+    const jobId = await submit(1, url);
+    await cancel(jobId);
+    await until(
+      () => deliveries(jobId),
+      ([delivery]) => delivery?.attempt === 1,
+    );
+  });
+});
+
+test('what was not delivered when the server ended is delivered by the next one', async () => {
+  receiver.answer = (n) => ({ status: n === 1 ? 500 : 200 });
+  const jobId = await submit('survives');
+  await cancel(jobId);
+  await until(
+    () => deliveries(jobId),
+    ([delivery]) => delivery?.attempt === 1,
+  );
+  await plane.sql('update webhook_deliveries set next_at = now() where job_id = $1', jobId);
+  await plane.restart();
+  expect(JSON.parse((await receiver.get(2)).text)).toMatchObject({ id: jobId, input: 'survives' });
+  await settled(jobId);
+});
+
+test('private, loopback and link-local addresses are refused unless the configuration allows them', async () => {
+  const strict = await QueuePlaneFixture.start({}, false);
+  try {
+    const own = await strict.endpoint();
+    const { port } = new URL(receiver.url);
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433']) {
+      const jobId = await strict.run(own, 1, { webhook: `http://${host}:${port}/` });
+      await strict.call('POST', `${own}/cancel/${jobId}`);
+      for (const attempt of [1, 2, undefined]) {
+        await until(
+          () => strict.sql('select attempt from webhook_deliveries where job_id = $1', jobId),
+          ([row]) => row?.attempt === attempt,
+        );
+        await strict.sql('update webhook_deliveries set next_at = now() where job_id = $1', jobId);
+        await strict.hint('webhook', '');
+      }
+    }
+    expect(receiver.received).toEqual([]);
+  } finally {
+    await strict.close();
+  }
+});

@@ -1,0 +1,481 @@
+/** data-plane.md part A and section 2: what worker images made for the public interface are promised, and what liars get. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EndpointId } from '../../src/core/ids.ts';
+import type { FakeWorker } from '../fake-worker.ts';
+import { QueuePlaneFixture, until } from '../queue-plane.ts';
+
+const HOLD_MS = 400;
+const RESULT_BYTES = 2_048;
+
+let plane: QueuePlaneFixture;
+let endpoint: EndpointId;
+let worker: FakeWorker;
+
+beforeAll(async () => {
+  plane = await QueuePlaneFixture.start({ takeHoldMs: HOLD_MS, resultBytes: RESULT_BYTES });
+  endpoint = await plane.endpoint(1);
+  worker = await plane.worker(endpoint);
+});
+afterAll(() => plane.close());
+
+async function timed<T>(work: Promise<T>): Promise<{ answer: T; ms: number }> {
+  const startedAt = performance.now();
+  const answer = await work;
+  return { answer, ms: performance.now() - startedAt };
+}
+
+/** A job that `by` holds. */
+async function leased(by = worker, at = endpoint): Promise<string> {
+  const id = await plane.run(at, { n: 1 });
+  expect((await by.take()).body.id).toBe(id);
+  return id;
+}
+const job = (id: string) => plane.status(endpoint, id);
+
+describe('take', () => {
+  test('is held, and answered with 204 without a body when there is no job', async () => {
+    const { answer, ms } = await timed(worker.take());
+    expect(answer).toMatchObject({ status: 204, text: '' });
+    expect(ms).toBeGreaterThanOrEqual(HOLD_MS - 20);
+  });
+
+  test('is answered the moment a job is there: a dict with id and input', async () => {
+    const take = worker.take();
+    const id = await plane.run(endpoint, { a: 1 });
+    expect(await take).toMatchObject({ status: 200, body: { id, input: { a: 1 } } });
+    await worker.done(id, '{}');
+  });
+
+  test('job_in_progress=1 takes further jobs beside the one at work', async () => {
+    const first = await leased();
+    const second = await plane.run(endpoint);
+    expect((await worker.take('job_in_progress=1')).body.id).toBe(second);
+    await worker.done(first, '{}');
+    await worker.done(second, '{}');
+  });
+
+  test('a batch is a list of at most batch_size jobs, in order', async () => {
+    const ids = [await plane.run(endpoint), await plane.run(endpoint), await plane.run(endpoint)];
+    expect((await worker.takeBatch(2)).body.map((taken: { id: string }) => taken.id)).toEqual(ids.slice(0, 2));
+    const { status, body } = await worker.takeBatch(100);
+    expect({ status, ids: body.map((taken: { id: string }) => taken.id) }).toEqual({ status: 200, ids: [ids[2]] });
+    for (const id of ids) await worker.done(id, '{}');
+    expect((await worker.takeBatch(5)).status).toBe(204);
+  });
+
+  test.each(['0', '-3', 'many', ''])('a batch_size of %j counts as one', async (size) => {
+    const ids = [await plane.run(endpoint), await plane.run(endpoint)];
+    for (const id of ids) expect((await worker.takeBatch(size)).body).toMatchObject([{ id }]);
+    for (const id of ids) await worker.done(id, '{}');
+  });
+
+  test('a worker whose connection is gone loses no job: the next one gets it', async () => {
+    const controller = new AbortController();
+    const gone = worker.take('job_in_progress=0', controller.signal).catch(() => 'gone');
+    await worker.ping();
+    controller.abort();
+    expect(await gone).toBe('gone');
+    const id = await plane.run(endpoint);
+    expect((await worker.take()).body.id).toBe(id);
+    await worker.done(id, '{}');
+  });
+});
+
+describe('a result', () => {
+  test.each([
+    ['{"output":null}', { status: 'COMPLETED', output: null }],
+    ['{"output":[1,{"a":"é"}]}', { status: 'COMPLETED', output: [1, { a: 'é' }] }],
+    ['{}', { status: 'COMPLETED', output: undefined }],
+    ['{"error":"bad"}', { status: 'FAILED', error: 'bad', output: undefined }],
+    ['{"error":"bad","output":{"partial":1}}', { status: 'FAILED', error: 'bad', output: { partial: 1 } }],
+    ['{"error":null,"output":1}', { status: 'COMPLETED', output: 1, error: undefined }],
+    [
+      '{"error":{"type":"X", "big":12345678901234567890}}',
+      { status: 'FAILED', error: '{"type":"X", "big":12345678901234567890}' },
+    ],
+    ['{"error":["a"]}', { status: 'FAILED', error: '["a"]' }],
+    ['{"error":"nul \\u0000 inside"}', { status: 'FAILED', error: 'nul \uFFFD inside' }],
+    ['"bare text"', { status: 'COMPLETED', output: 'bare text' }],
+    ['[1,2]', { status: 'COMPLETED', output: [1, 2] }],
+    ['42', { status: 'COMPLETED', output: 42 }],
+    ['null', { status: 'COMPLETED', output: null }],
+  ])('%s, whatever its content type', async (report, expected) => {
+    const id = await leased();
+    expect((await worker.done(id, report)).status).toBe(200);
+    const seen = await job(id);
+    expect({ ...seen, output: seen.output, error: seen.error }).toMatchObject(expected);
+  });
+
+  test('an exception, as SDKs report it, is the error text as it is', async () => {
+    const id = await leased();
+    const error = JSON.stringify({
+      error_type: "<class 'ValueError'>",
+      error_message: 'bad',
+      error_traceback: 'Traceback …',
+    });
+    await worker.done(id, JSON.stringify({ error }));
+    expect((await job(id)).error).toBe(error);
+  });
+
+  test('a progress update is shown as output while the job runs, and ignored once it ended', async () => {
+    const id = await leased();
+    expect((await worker.done(id, '{"status":"IN_PROGRESS","output":{"percent":50}}')).status).toBe(200);
+    expect(await job(id)).toMatchObject({ status: 'IN_PROGRESS', output: { percent: 50 } });
+    await worker.done(id, '{"output":"final"}');
+    expect((await worker.done(id, '{"status":"IN_PROGRESS","output":{"percent":99}}')).status).toBe(200);
+    expect(await job(id)).toMatchObject({ status: 'COMPLETED', output: 'final' });
+  });
+
+  test('the same result twice is 200 and counts once', async () => {
+    const id = await leased();
+    expect((await worker.done(id, '{"output":1}')).status).toBe(200);
+    expect((await worker.done(id, '{"output":2}')).status).toBe(200);
+    expect((await job(id)).output).toBe(1);
+  });
+
+  test('over the limit the job is FAILED with a sentence that says size and limit, and the worker gets a 400', async () => {
+    const id = await leased();
+    const answer = await worker.done(id, JSON.stringify({ output: 'x'.repeat(3_000) }));
+    const sentence = 'the result of 3013 bytes is larger than the limit of 2048 bytes';
+    expect(answer).toMatchObject({ status: 400, body: { detail: sentence } });
+    expect(await job(id)).toMatchObject({ status: 'FAILED', error: sentence });
+  });
+
+  test('far over the limit the connection is cut, and the job is FAILED all the same', async () => {
+    const id = await leased();
+    const report = JSON.stringify({ output: 'x'.repeat(5_000_000) });
+    await worker.done(id, report).then(
+      ({ status }) => expect(status).toBe(400),
+      () => {},
+    );
+    const seen = await until(
+      () => job(id),
+      ({ status }) => status !== 'IN_PROGRESS',
+    );
+    expect(seen).toMatchObject({
+      status: 'FAILED',
+      error: 'the result of 5000013 bytes is larger than the limit of 2048 bytes',
+    });
+  });
+
+  test('that is not JSON fails the job, so that it does not hang', async () => {
+    const id = await leased();
+    const sentence = 'the worker sent a result that is not valid JSON';
+    expect(await worker.done(id, '{"output":')).toMatchObject({ status: 400, body: { detail: sentence } });
+    expect(await job(id)).toMatchObject({ status: 'FAILED', error: sentence });
+  });
+
+  test('with stopPod the worker is recycled: it gets no more work and another takes its place', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const jobId = await leased(own, id);
+    await own.done(jobId, '{"output":1,"stopPod":true}');
+    expect(await plane.status(id, jobId)).toMatchObject({ status: 'COMPLETED', output: 1 });
+    const next = await plane.worker(id, [own.id]);
+    expect(next.id).not.toBe(own.id);
+    const [row] = await plane.sql('select wanted_reason from workers where id = $1', own.id);
+    expect(row.wanted_reason).toBe('it asked to be replaced');
+  });
+});
+
+describe('chunks', () => {
+  test('one over the limit or not JSON is refused; of a job that the worker does not hold it is dropped', async () => {
+    const id = await leased();
+    expect((await worker.chunk(id, JSON.stringify({ output: 'x'.repeat(3_000) }))).status).toBe(400);
+    expect((await worker.chunk(id, '{"output":')).status).toBe(400);
+    await worker.done(id, '{}');
+    expect((await worker.chunk(id, '{"output":"late"}')).status).toBe(200);
+    expect((await plane.call('GET', `${endpoint}/stream/${id}`)).body).toEqual({ status: 'COMPLETED', stream: [] });
+  });
+});
+
+describe('a worker that lies', () => {
+  let other: FakeWorker;
+  let foreignEndpoint: EndpointId;
+  let foreign: FakeWorker;
+  beforeAll(async () => {
+    const two = await plane.endpoint(2);
+    other = await plane.worker(two);
+    foreignEndpoint = await plane.endpoint(1);
+    foreign = await plane.worker(foreignEndpoint);
+  });
+
+  test('cannot finish, stream to or report on a job that another one holds', async () => {
+    const id = await leased();
+    const answers = [
+      await other.done(id, '{"output":"lie"}'),
+      await other.done(id, '{"error":"lie"}'),
+      await foreign.done(id, '{"output":"lie"}'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect((await foreign.done(id, '{"status":"IN_PROGRESS","output":"lie"}')).status).toBe(200);
+    expect((await foreign.chunk(id, '{"output":"lie"}')).status).toBe(200);
+    expect(await job(id)).toMatchObject({ status: 'IN_PROGRESS', workerId: worker.id });
+    expect((await job(id)).output).toBeUndefined();
+    await worker.done(id, '{"output":"truth"}');
+    expect((await plane.call('GET', `${endpoint}/stream/${id}`)).body.stream).toEqual([]);
+    expect((await job(id)).output).toBe('truth');
+  });
+
+  test('gets the same answer for a foreign job as for one that does not exist', async () => {
+    const id = await leased();
+    const [real, unreal] = [await foreign.done(id, '{"output":1}'), await foreign.done('nope', '{"output":1}')];
+    expect({ ...real }).toEqual({ ...unreal });
+    expect(real).toMatchObject({ status: 404, body: { detail: 'job not found' } });
+    await worker.done(id, '{}');
+  });
+
+  test('cannot finish a job that still stands in the queue, nor the one of a fellow', async () => {
+    const two = await plane.endpoint(2);
+    const first = await plane.worker(two);
+    const second = await plane.worker(two, [first.id]);
+    const id = await plane.run(two);
+    expect((await first.done(id, '{"output":"lie"}')).status).toBe(200);
+    expect((await plane.status(two, id)).status).toBe('IN_QUEUE');
+    await first.take();
+    expect((await second.done(id, '{"output":"lie"}')).status).toBe(200);
+    expect((await plane.status(two, id)).status).toBe('IN_PROGRESS');
+  });
+
+  test.each(['', 'wrong', 'Bearer wrong'])('with the token %j it gets 401, a second late', async (token) => {
+    const { answer, ms } = await timed(worker.call('GET', `job-take/${worker.id}?gpu=cpu`, { token }));
+    expect(answer).toMatchObject({ status: 401, body: { detail: 'invalid worker token' } });
+    expect(ms).toBeGreaterThanOrEqual(980);
+  });
+
+  test('with another worker’s token, or at another endpoint, it gets the same 401', async () => {
+    const answers = await Promise.all([
+      worker.call('GET', `job-take/${worker.id}`, { token: `pyw_${foreign.id}` }),
+      foreign.call('GET', `job-take/${worker.id}`, { token: `pyw_${worker.id}` }),
+      worker.call('GET', 'job-take/nobody', {}),
+    ]);
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 401, body: { detail: 'invalid worker token' } });
+  });
+
+  test('unknown paths and wrong methods are refused, a second late', async () => {
+    const answers = await Promise.all([
+      timed(worker.call('GET', `nothing/${worker.id}`)),
+      timed(worker.call('POST', `job-take/${worker.id}`, { body: '{}' })),
+      timed(worker.call('GET', `job-done/${worker.id}/x`)),
+      timed(worker.call('POST', `job-done/${worker.id}`, { body: '{}' })),
+      timed(worker.call('GET', `job-take/${worker.id}/x`)),
+    ]);
+    expect(answers.map(({ answer }) => answer.status)).toEqual([404, 405, 405, 404, 404]);
+    for (const { ms } of answers) expect(ms).toBeGreaterThanOrEqual(980);
+  });
+
+  test('after its end its token opens nothing, and its job is delivered again', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const jobId = await leased(own, id);
+    await plane.sql("update workers set wanted = 'STOP', wanted_reason = 'test' where id = $1", own.id);
+    await plane.hint('worker', own.id);
+    await until(
+      () => plane.sql('select phase from workers where id = $1', own.id),
+      ([row]) => row.phase === 'EXITED',
+    );
+    expect((await own.done(jobId, '{"output":"late"}')).status).toBe(401);
+    const next = await plane.worker(id, [own.id]);
+    expect((await next.take()).body.id).toBe(jobId);
+    expect(await plane.status(id, jobId)).toMatchObject({ status: 'IN_PROGRESS', retries: 1, workerId: next.id });
+    await next.done(jobId, '{"output":"good"}');
+    expect(await plane.status(id, jobId)).toMatchObject({ status: 'COMPLETED', output: 'good', retries: 1 });
+  });
+
+  test('cannot have another process read as its path', async () => {
+    const { port, hostname } = new URL(plane.url);
+    const status = await new Promise((resolve, reject) => {
+      const req = request({
+        port,
+        hostname,
+        path: `/v2/${endpoint}/job-take/${worker.id}`,
+        headers: { authorization: `pyw_${worker.id}` },
+      });
+      req
+        .on('response', (res) => resolve(res.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(401); // the public listener knows no worker API
+  });
+});
+
+describe('job-stop', () => {
+  test('is held, and answered with 204 when nothing is to be stopped', async () => {
+    const { answer, ms } = await timed(worker.stopOrders());
+    expect(answer.status).toBe(204);
+    expect(ms).toBeGreaterThanOrEqual(HOLD_MS - 20);
+  });
+
+  test('names the jobs to stop, those from before the poll as well, each once', async () => {
+    const ids = [await leased(), await plane.run(endpoint)];
+    await worker.take('job_in_progress=1');
+    for (const id of ids) await plane.call('POST', `${endpoint}/cancel/${id}`);
+    const { status, body } = await worker.stopOrders();
+    expect({ status, ids: body.jobsToStop.sort() }).toEqual({ status: 200, ids: ids.sort() });
+    expect((await worker.stopOrders()).status).toBe(204);
+  });
+
+  test('an order whose poll was cut off is told to the next poll', async () => {
+    const id = await leased();
+    const controller = new AbortController();
+    const gone = worker.stopOrders(controller.signal).catch(() => 'gone');
+    await worker.ping();
+    controller.abort();
+    await gone;
+    await plane.call('POST', `${endpoint}/cancel/${id}`);
+    const answers = await until(
+      () => worker.stopOrders(),
+      ({ status }) => status === 200,
+    );
+    expect(answers.body).toEqual({ jobsToStop: [id] });
+  });
+
+  test('an order is told again while pings name its job, unless the job was meant to start anew there', async () => {
+    const id = await leased();
+    await plane.call('POST', `${endpoint}/cancel/${id}`);
+    expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] }); // it overtook the job: the worker knows no such
+    await plane.sql("update job_stops set told_at = told_at - interval '2 seconds' where job_id = $1", id);
+    await worker.ping('job_id=another');
+    expect((await worker.stopOrders()).status).toBe(204);
+    await worker.ping(`job_id=${id}`);
+    expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] });
+
+    const again = await leased();
+    await plane.sql(
+      "insert into job_stops (worker_id, job_id, told_at) values ($1, $2, now() - interval '2 seconds')",
+      worker.id,
+      again,
+    );
+    await worker.ping(`job_id=${again}`);
+    expect((await worker.stopOrders()).status).toBe(204);
+    await plane.call('POST', `${endpoint}/cancel/${again}`);
+  });
+});
+
+describe('drain', () => {
+  test('held takes and polls are answered with 204 at once; the job at work may finish; asking again is slowed down', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const jobId = await leased(own, id);
+    const [take, stop] = [timed(own.take('job_in_progress=1')), timed(own.stopOrders())];
+    await own.ping(`job_id=${jobId}`);
+    await plane.sql(
+      "update workers set wanted = 'DRAIN', drain_at = now(), wanted_reason = 'test' where id = $1",
+      own.id,
+    );
+    await plane.hint('worker', own.id);
+    expect((await take).answer.status).toBe(204);
+    expect((await stop).answer.status).toBe(204);
+    const waiting = await plane.run(id);
+    const first = await timed(own.take('job_in_progress=1'));
+    const second = await timed(own.take('job_in_progress=1'));
+    expect([first.answer.status, second.answer.status]).toEqual([204, 204]);
+    expect(second.ms).toBeGreaterThanOrEqual(980);
+    expect((await plane.status(id, waiting)).status).toBe('IN_QUEUE');
+    expect((await own.done(jobId, '{"output":"done"}')).status).toBe(200);
+    expect((await plane.status(id, jobId)).status).toBe('COMPLETED');
+    const next = await plane.worker(id, [own.id]);
+    expect((await next.take()).body.id).toBe(waiting);
+  });
+
+  test('at the end of the server held takes are answered with 204, and held clients with the job as it is', async () => {
+    const own = await QueuePlaneFixture.start({ takeHoldMs: 30_000 });
+    try {
+      const [id, other] = [await own.endpoint(1), await own.endpoint()];
+      const held = await own.worker(id);
+      const take = held.take();
+      const [queued, another] = [await own.run(other), await own.run(other)];
+      const clients = [
+        own.call('GET', `${other}/status-sync/${queued}`),
+        own.call('POST', `${other}/runsync`, { body: { input: 1 } }),
+        own.call('GET', `${other}/stream/${another}?wait=60000`),
+      ];
+      await until(
+        () => own.sql('select from jobs where waiter is not null'),
+        (rows) => rows.length === 2,
+      );
+      const { ms } = await timed(own.restart());
+      expect((await take).status).toBe(204);
+      for (const client of clients) expect((await client).body).toMatchObject({ status: 'IN_QUEUE' });
+      expect(ms).toBeLessThan(2_500);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+describe('readiness and health', () => {
+  test('the first ping or take makes a worker ready; before it initializes', async () => {
+    const id = await plane.endpoint(1);
+    await until(
+      () => plane.sql("select from workers where endpoint_id = $1 and phase = 'RUNNING'", id),
+      (rows) => rows.length === 1,
+    );
+    const workers = async () => (await plane.call('GET', `${id}/health`)).body.workers;
+    expect(await workers()).toMatchObject({ initializing: 1, ready: 0 });
+    await plane.worker(id);
+    expect(await workers()).toMatchObject({ initializing: 0, ready: 1, idle: 1 });
+  });
+
+  test('a worker that reports a failed check is replaced, and the reason is kept', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    await own.ping('status=unhealthy&check=gpu&reason=no+device');
+    await plane.worker(id, [own.id]);
+    const [row] = await plane.sql('select wanted_reason from workers where id = $1', own.id);
+    expect(row.wanted_reason).toBe('unhealthy: gpu: no device');
+  });
+});
+
+describe('a job that never reached its worker comes back', () => {
+  const lose = async (own: FakeWorker, id: EndpointId) => {
+    const jobId = await plane.run(id);
+    await plane.sql(
+      "update jobs set status = 'IN_PROGRESS', worker_id = $2, attempt = 1, started_at = now() - interval '20 s' where id = $1",
+      jobId,
+      own.id,
+    );
+    return jobId;
+  };
+
+  test('when a worker that this process does not know says that it has none', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const jobId = await lose(own, id);
+    const answers = await Promise.all([own.take(), own.take()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 204]);
+    expect(answers.find(({ status }) => status === 200)!.body.id).toBe(jobId);
+    expect((await plane.status(id, jobId)).retries).toBeUndefined();
+    expect((await own.done(jobId, '{"output":1}')).status).toBe(200);
+    expect((await plane.status(id, jobId)).status).toBe('COMPLETED');
+  });
+
+  test('when two pings in a row do not name it', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    expect((await own.take()).status).toBe(204);
+    const jobId = await lose(own, id);
+    const other = await plane.run(id);
+    expect((await own.take('job_in_progress=1')).body.id).toBe(other);
+    await own.ping(`job_id=${other}&runpod_version=1`);
+    expect((await plane.status(id, jobId)).status).toBe('IN_PROGRESS');
+    await own.ping(`job_id=${other}&runpod_version=1`);
+    expect((await plane.status(id, jobId)).status).toBe('IN_QUEUE');
+    expect((await plane.status(id, other)).status).toBe('IN_PROGRESS');
+  });
+
+  test('but not when a ping in between names it, nor when pings never name jobs', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    await own.take();
+    const jobId = await lose(own, id);
+    await own.ping('runpod_version=1');
+    await own.ping(`job_id=${jobId}&runpod_version=1`);
+    await own.ping('runpod_version=1');
+    for (let n = 0; n < 3; n++) await own.ping('nothing=1');
+    expect((await plane.status(id, jobId)).status).toBe('IN_PROGRESS');
+  });
+});

@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Api, type Job, type LogEvent, until } from './api.ts';
+import { ServerProcess, type TestedRuntime } from './server-process.ts';
+
+/** What a restart of the server leaves as it was, with its own embedded database, so that that is adopted too. */
+export function adoptionTests(runtime: TestedRuntime): void {
+  let server: ServerProcess;
+  let api: Api;
+  beforeAll(async () => {
+    server = await ServerProcess.start({ runtime });
+    api = new Api(server);
+  });
+  afterAll(() => server?.dispose());
+
+  const workloads = async () => {
+    const view = server.openRuntime();
+    const ids = (await view.list()).filter((one) => one.state === 'running').map(({ id }) => id);
+    await view.close();
+    return ids.sort();
+  };
+
+  for (const how of ['SIGTERM', 'kill -9'] as const) {
+    test(`${how} of the server: workers go on, are adopted, and what ran across the restart delivers its result`, async () => {
+      const id = await api.createEndpoint({
+        workers: { min: 2, max: 2 },
+        scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 600 },
+        env: { ECHO_CONCURRENCY: '2' },
+      });
+      await until(
+        'both are ready',
+        async () => (await api.workers(id)).filter((w) => w.status === 'IDLE').length === 2,
+      );
+      const before = await workloads();
+      const across = await api.run(id, { echo: 'across', delayMs: 4_000 });
+      const streaming = await api.run(id, { stream: 40, delayMs: 100, echo: 's' });
+      const chatty = await api.run(id, { logLines: 200, delayMs: 2_500, echo: 'chatty' });
+      const queued = await Promise.all(Array.from({ length: 6 }, (_, i) => api.run(id, { echo: i, logLines: 5 })));
+      const running = await until('they run', async () => {
+        const jobs = await Promise.all([across, streaming, chatty].map((job) => api.status(id, job.id)));
+        return jobs.every((job) => job.status === 'IN_PROGRESS') && jobs;
+      });
+      const logOf = (workerId: string, count: number) =>
+        api.logs(id, workerId, (events) => printed(events).length >= count);
+      const early = (await logOf(running[2]!.workerId!, 1)).length;
+
+      if (how === 'SIGTERM') expect(await server.stop()).toBe(0);
+      else await server.kill();
+      await sleep(500);
+      const downSince = Date.now();
+      await server.start();
+      const startMs = Date.now() - downSince;
+      console.log(`${runtime}, ${how}: ready again after ${startMs} ms`);
+
+      expect(await api.ended(id, across.id)).toMatchObject({
+        status: 'COMPLETED',
+        output: 'across',
+        workerId: running[0]!.workerId,
+      });
+      const streamed = await api.ended(id, streaming.id);
+      expect(streamed).toMatchObject({ status: 'COMPLETED', workerId: running[1]!.workerId });
+      expect(await drain(id, streaming.id)).toEqual(Array.from({ length: 40 }, (_, i) => ({ index: i, echo: 's' })));
+      for (const [i, job] of queued.entries())
+        expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: i });
+      expect(await api.ended(id, chatty.id)).toMatchObject({ status: 'COMPLETED', output: 'chatty' });
+      expect((await api.status(id, across.id)).retries ?? 0).toBe(0);
+
+      expect(await workloads()).toEqual(before);
+      expect((await api.workers(id)).map((worker) => worker.id).sort()).toEqual(before);
+      const known = await server.query<{ id: string }>('select id from workers where endpoint_id = $1', [id]);
+      expect(known.map((row) => row.id).sort()).toEqual(before);
+
+      expect(early).toBeGreaterThan(0);
+      const last = await Promise.all(before.map((_, i) => api.run(id, { logLines: 3, delayMs: 300, echo: i })));
+      for (const job of last) await api.ended(id, job.id);
+      const finished = await Promise.all([chatty, ...queued, ...last].map((job) => api.status(id, job.id)));
+      const linesOf = (job: number) => (job === 0 ? 200 : job <= queued.length ? 5 : 3);
+      for (const workerId of before) {
+        const counts = finished.flatMap((job, i) => (job.workerId === workerId ? [linesOf(i)] : []));
+        const total = counts.reduce((sum, count) => sum + count, 0);
+        const lines = printed(await logOf(workerId, total));
+        expect(lines.toSorted()).toEqual(counts.flatMap(numbered).toSorted()); // jobs of one worker print side by side
+      }
+      await api.delete(id);
+      await until('its workers are gone', async () => (await workloads()).length === 0);
+    });
+  }
+
+  test('SIGTERM answers what is held, ends log streams, and leaves the job to the next process', async () => {
+    const id = await api.createEndpoint({ workers: { min: 1, max: 1 }, scaling: { idleTimeout: 600 } });
+    await until('it is ready', async () => (await api.workers(id))[0]?.status === 'IDLE');
+    const [worker] = await api.workers(id);
+    const held = api.call<Job>('POST', `/v2/${id}/runsync?wait=60000`, { input: { echo: 'later', delayMs: 5_000 } });
+    const streams = await api.run(id, { stream: 2, delayMs: 100 });
+    const heldStream = api.call<Job>('GET', `/v2/${id}/stream/${streams.id}?wait=60000`);
+    const logs = api.logs(id, worker!.id, () => false);
+    await until('it runs', async () => (await api.workers(id))[0]?.status === 'RUNNING');
+    const stoppedAt = Date.now();
+    const stopped = server.stop();
+    const job = await held;
+    expect(job).toMatchObject({ status: 'IN_PROGRESS' });
+    expect(await heldStream).toMatchObject({ stream: [] });
+    await expect(logs).rejects.toThrow(/the log ended|not enough/);
+    expect(await stopped).toBe(0);
+    console.log(`${runtime}: SIGTERM with held requests took ${Date.now() - stoppedAt} ms`);
+    expect(Date.now() - stoppedAt).toBeLessThan(5_000);
+    await server.start();
+    expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'later' });
+    await api.delete(id);
+  });
+
+  test('what happens while the server is down is noticed: a worker that died, and its job', async () => {
+    const id = await api.createEndpoint({ workers: { min: 0, max: 1 }, scaling: { idleTimeout: 600 } });
+    const job = await api.run(id, { echo: 'twice', delayMs: 3_000 });
+    const first = await until('it runs', async () => {
+      const { status, workerId } = await api.status(id, job.id);
+      return status === 'IN_PROGRESS' && workerId;
+    });
+    await server.kill();
+    const view = server.openRuntime();
+    await view.stop(first, 0);
+    await view.close();
+    await server.start();
+    const done = await api.ended(id, job.id);
+    expect(done).toMatchObject({ status: 'COMPLETED', output: 'twice', retries: 1 });
+    expect(done.workerId).not.toBe(first);
+    await api.delete(id);
+  });
+
+  test('an endpoint that was deleted just before a kill leaves no workload behind', async () => {
+    const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
+    await until('both are ready', async () => (await api.workers(id)).filter((w) => w.status === 'IDLE').length === 2);
+    await api.delete(id);
+    await server.kill();
+    await server.start();
+    await until('nothing runs', async () => (await workloads()).length === 0);
+  });
+
+  const drain = async (id: string, jobId: string) => {
+    const chunks: unknown[] = [];
+    for (;;) {
+      const part = await api.call<{ status: string; stream: { output: unknown }[] }>(
+        'GET',
+        `/v2/${id}/stream/${jobId}`,
+      );
+      chunks.push(...part.stream.map(({ output }) => output));
+      if (part.status === 'COMPLETED') return chunks;
+    }
+  };
+}
+
+/** The numbered lines among what a worker printed. */
+function printed(events: readonly LogEvent[]): string[] {
+  return events.map(({ line }) => line).filter((line) => /^line \d+$/.test(line));
+}
+
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `line ${i + 1}`);
+}

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../rest-app.ts';
+
+/** Debian's, if it is there; `npm test` installs it where it may. */
+const CHROMIUM = findProgram('chromium');
+
+function findProgram(name: string): string | undefined {
+  try {
+    return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  let rest: RestFixture;
+  let server: Server;
+  let browser: Browser;
+  let base: string;
+  beforeAll(async () => {
+    rest = await startRestApp();
+    // As behind a proxy whose public URL has a path.
+    server = createServer((request, response) => {
+      request.url = request.url!.replace(/^\/cloud\//, '/');
+      rest.app.routing(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloud`;
+    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+    await rest?.close();
+  });
+
+  test('the reference shows every area, tries a request out with a key, and asks no other host for anything', async () => {
+    const page = await browser.newPage();
+    const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${base}/docs`);
+    const row = page.locator('#operations-serverless-listEndpoints');
+    await row.waitFor();
+    for (const tag of ['templates', 'network-volumes', 'registries', 'catalog', 'billing', 'podyard']) {
+      await page.locator(`#operations-tag-${tag}`).waitFor();
+    }
+    await page.locator('button.authorize').first().click();
+    await page.locator('.modal-ux input').fill(rest.alice.key);
+    await page.locator('.modal-ux button.authorize').click();
+    await page.locator('.modal-ux button.btn-done').click();
+    await row.locator('button').first().click();
+    await row.locator('button.try-out__btn').click();
+    await row.locator('button.execute').click();
+    const answer = row.locator('.live-responses-table .response');
+    await answer.waitFor();
+    expect(await answer.textContent()).toContain('200');
+    expect(asked.filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isQueuePath } from '../../src/dataplane/data-plane.ts';
+import { checkAnswer } from '../check-answer.ts';
+
+const REQUEST_TIMEOUT_MS = 120_000;
+
+export interface Job {
+  id: string;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+  delayTime?: number;
+  executionTime?: number;
+  workerId?: string;
+  output?: unknown;
+  error?: string;
+  retries?: number;
+}
+export interface Worker {
+  id: string;
+  status: 'RUNNING' | 'IDLE' | 'INITIALIZING' | 'THROTTLED' | 'UNHEALTHY';
+  isStale: boolean;
+  version: number;
+  image: string;
+}
+export interface LogEvent {
+  id: string;
+  source: 'container' | 'system';
+  line: string;
+  ts: string;
+}
+
+/** An answer other than 2xx. */
+export class ApiError extends Error {
+  readonly status: number;
+  constructor(status: number, text: string) {
+    super(text);
+    this.status = status;
+  }
+}
+
+/** The public interface as a client without a library uses it. Each request has a time limit; nothing is tried again. */
+export class Api {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(server: { url: string; key: string }) {
+    this.#url = server.url;
+    this.#key = server.key;
+  }
+
+  async call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: { headers?: Record<string, string>; timeoutMs?: number } = {},
+  ): Promise<T> {
+    const response = await fetch(this.#url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(options.timeoutMs ?? REQUEST_TIMEOUT_MS),
+    });
+    const text = await response.text();
+    const { status, headers } = response;
+    if (!isQueuePath(path))
+      checkAnswer({ method, url: path, status, headers: Object.fromEntries(headers), body: text });
+    if (!response.ok)
+      throw new ApiError(response.status, `${method} ${path} was answered with ${response.status}: ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** A queue endpoint on one simulated GPU; `more` goes into the request as it is. */
+  async createEndpoint(more: Record<string, unknown> = {}): Promise<string> {
+    const { id } = await this.call<{ id: string }>('POST', '/v2/serverless', {
+      name: 'e2e',
+      image: 'podyard/echo-js:dev',
+      gpu: { pools: ['ADA_24'] },
+      ...more,
+    });
+    return id;
+  }
+
+  patch(endpointId: string, body: object): Promise<unknown> {
+    return this.call('PATCH', `/v2/serverless/${endpointId}`, body);
+  }
+
+  async delete(endpointId: string): Promise<void> {
+    await this.call('DELETE', `/v2/serverless/${endpointId}`);
+  }
+
+  run(endpointId: string, input: unknown, policy?: object): Promise<Job> {
+    return this.call('POST', `/v2/${endpointId}/run`, { input, ...(policy ? { policy } : {}) });
+  }
+
+  status(endpointId: string, jobId: string): Promise<Job> {
+    return this.call('GET', `/v2/${endpointId}/status/${jobId}`);
+  }
+
+  /** Waits for the end of a job. */
+  async ended(endpointId: string, jobId: string, atMostMs = 60_000): Promise<Job> {
+    const deadline = Date.now() + atMostMs;
+    for (;;) {
+      const job = await this.call<Job>('GET', `/v2/${endpointId}/status-sync/${jobId}?wait=5000`);
+      if (job.status !== 'IN_QUEUE' && job.status !== 'IN_PROGRESS') return job;
+      if (Date.now() > deadline) {
+        const workers = JSON.stringify(await this.workers(endpointId));
+        throw new Error(`the job is still ${job.status} after ${atMostMs} ms; workers: ${workers}`);
+      }
+    }
+  }
+
+  async runToEnd(endpointId: string, input: unknown, policy?: object, atMostMs?: number): Promise<Job> {
+    const { id } = await this.run(endpointId, input, policy);
+    return this.ended(endpointId, id, atMostMs);
+  }
+
+  async workers(endpointId: string): Promise<Worker[]> {
+    return (await this.call<{ workers: Worker[] }>('GET', `/v2/serverless/${endpointId}/workers`)).workers;
+  }
+
+  /** Reads log events until `isEnough`, or for `atMostMs`: then it throws with what came. */
+  async logs(
+    endpointId: string,
+    workerId: string,
+    isEnough: (events: LogEvent[]) => boolean,
+    options: { after?: string; tail?: number; atMostMs?: number } = {},
+  ): Promise<LogEvent[]> {
+    const { after, tail = 5000, atMostMs = 20_000 } = options;
+    const response = await fetch(`${this.#url}/v2/serverless/${endpointId}/workers/${workerId}/logs?tail=${tail}`, {
+      headers: { authorization: `Bearer ${this.#key}`, ...(after ? { 'last-event-id': after } : {}) },
+      signal: AbortSignal.timeout(atMostMs),
+    });
+    if (!response.ok) throw new ApiError(response.status, await response.text());
+    const events: LogEvent[] = [];
+    let text = '';
+    try {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        const parts = (text + chunk).split('\n\n');
+        text = parts.pop()!;
+        for (const part of parts) {
+          const match = /^id: (.*)\ndata: (.*)$/.exec(part);
+          if (match) events.push({ id: match[1]!, ...(JSON.parse(match[2]!) as Omit<LogEvent, 'id'>) });
+        }
+        if (isEnough(events)) return events;
+      }
+    } catch (cause) {
+      throw new Error(`not enough log lines, only: ${JSON.stringify(events.map(({ line }) => line).slice(-30))}`, {
+        cause,
+      });
+    }
+    throw new Error(`the log ended, with: ${JSON.stringify(events.map(({ line }) => line).slice(-30))}`);
+  }
+}
+
+/** Asks until the answer is not undefined or false; a failed question counts as no answer until the time is over. */
+export async function until<T>(what: string, ask: () => Promise<T | undefined | false>, atMostMs = 30_000): Promise<T> {
+  const deadline = Date.now() + atMostMs;
+  let problem: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      problem = undefined;
+    } catch (error) {
+      problem = error;
+    }
+    if (Date.now() > deadline) throw new Error(`not within ${atMostMs} ms: ${what}`, { cause: problem });
+    await sleep(40);
+  }
+}

@@ -1,0 +1,50 @@
+import Docker from 'dockerode';
+import { describe, expect, test } from 'vitest';
+import { buildImages } from '../../src/runtimes/docker/example-images.ts';
+
+/** True when a container engine answers where DOCKER_HOST says or at the usual socket. */
+export const hasEngine = await new Docker({ timeout: 5000 }).ping().then(
+  () => true,
+  () => false,
+);
+
+/** Tests that need containers: skipped, visibly, where no engine answers; with CI=true that is a failure. */
+export function describeWithEngine(name: string, body: () => void): void {
+  if (!hasEngine && process.env.CI === 'true') {
+    test(`${name}: a container engine answers`, () => expect.fail('with CI=true these tests need an engine'));
+  }
+  describe.skipIf(!hasEngine)(name, body);
+}
+
+/** The images of the example workers; throws when one cannot be built here. */
+export async function needExampleImages(): Promise<void> {
+  for (const { status, note } of await buildImages()) if (status === 'skipped') throw new Error(note);
+}
+
+/** The containers of an installation, running or not, as `podyard-<installation>-<workload>` → state. */
+export async function containersOf(installation: string): Promise<Map<string, string>> {
+  const filters = { label: [`podyard.installation=${installation}`] };
+  const found = await new Docker().listContainers({ all: true, filters });
+  return new Map(found.map((one) => [one.Labels['podyard.id']!, one.State]));
+}
+
+/** When the engine was asked to create each container, as its events tell, in ms since 1970. */
+export async function creationsOf(installation: string, sinceMs: number): Promise<Map<string, number>> {
+  const stream = (await new Docker().getEvents({
+    since: Math.floor(sinceMs / 1000),
+    until: Math.ceil(Date.now() / 1000),
+    filters: { type: ['container'], event: ['create'], label: [`podyard.installation=${installation}`] },
+  } as never)) as unknown as NodeJS.ReadableStream;
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  const events = text.split('\n').filter((line) => line.trim() !== '');
+  return new Map(
+    events.map((line) => {
+      const { Actor, timeNano } = JSON.parse(line) as {
+        Actor: { Attributes: Record<string, string> };
+        timeNano: number;
+      };
+      return [Actor.Attributes['podyard.id']!, timeNano / 1e6];
+    }),
+  );
+}

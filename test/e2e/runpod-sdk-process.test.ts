@@ -1,0 +1,18 @@
+import { afterAll, beforeAll } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { CORE_SERVER, queueCore } from './queue-core.ts';
+import { ServerProcess } from './server-process.ts';
+
+/** The public client package against workers that are processes of this machine: it has to pass anywhere. */
+let database: TestDatabase;
+let server: ServerProcess;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await ServerProcess.start({ ...CORE_SERVER, runtime: 'process', databaseUrl: database.url });
+});
+afterAll(async () => {
+  await server?.dispose();
+  await database?.drop();
+});
+
+queueCore(() => server, 'podyard/echo-js:dev');

@@ -1,0 +1,223 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { silentLogger } from '../../src/core/logger.ts';
+import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
+import { findPostmaster } from '../../src/db/postmaster.ts';
+import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
+import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
+import type { Runtime } from '../../src/runtimes/runtime.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const READY = /^Podyard is ready at (http\S+)$/m;
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 40_000;
+const KEPT_OUTPUT = 200_000;
+
+export type TestedRuntime = 'docker' | 'process';
+
+export interface ServerProcessOptions {
+  runtime: TestedRuntime;
+  /** Absent: the embedded server in the data directory. */
+  databaseUrl?: string;
+  gpus?: string;
+  env?: Record<string, string>;
+}
+
+/**
+ * Podyard as its users run it: `node src/main.ts serve` in a process of its own, with a data directory of its own. It can
+ * be killed and started again on the same port and data. `dispose` ends whatever is left: server, workers, database.
+ */
+export class ServerProcess {
+  readonly key = `pyk_e2e_${crypto.randomUUID().replaceAll('-', '')}`;
+  readonly dataDir: string;
+  readonly runtime: TestedRuntime;
+  /** Where clients reach it; the same over restarts. */
+  url = '';
+  /** What the latest process printed on stdout, and on stderr. */
+  stdout = '';
+  stderr = '';
+  readonly #options: ServerProcessOptions;
+  #child: ChildProcess | undefined;
+  #installation: string | undefined;
+
+  /** With a fresh data directory, not yet started. */
+  static async create(options: ServerProcessOptions): Promise<ServerProcess> {
+    return new ServerProcess(await realpath(await mkdtemp(join(tmpdir(), 'podyard-e2e-'))), options);
+  }
+
+  /** Resolves when the server is ready. */
+  static async start(options: ServerProcessOptions): Promise<ServerProcess> {
+    const server = await ServerProcess.create(options);
+    try {
+      await server.start();
+    } catch (error) {
+      await server.dispose();
+      throw error;
+    }
+    return server;
+  }
+
+  private constructor(dataDir: string, options: ServerProcessOptions) {
+    this.dataDir = dataDir;
+    this.runtime = options.runtime;
+    this.#options = options;
+  }
+
+  get pid(): number {
+    return this.#child!.pid!;
+  }
+
+  /** Starts it again, on the port it had. Resolves when it is ready; rejects with its output when it ends before. */
+  async start(): Promise<void> {
+    const child = this.#spawn();
+    const url = await new Promise<string>((resolve, reject) => {
+      const fail = (why: string) => reject(new Error(`the server ${why}:\n${this.stderr}`));
+      const timer = setTimeout(() => fail('was not ready in time'), READY_TIMEOUT_MS);
+      child.stdout.on('data', (chunk) => {
+        this.stdout += chunk;
+        const ready = READY.exec(this.stdout);
+        if (!ready) return;
+        clearTimeout(timer);
+        resolve(ready[1]!);
+      });
+      child.once('exit', (code, signal) => {
+        clearTimeout(timer);
+        fail(`ended with ${code ?? signal}`);
+      });
+    });
+    if (this.url !== '' && url !== this.url) throw new Error(`it came back at ${url}, not at ${this.url}`);
+    this.url = url;
+    this.#installation ??= await this.#readInstallation();
+  }
+
+  /** Starts it and kills it while it starts, or soon after. */
+  async startAndKill(afterMs: number): Promise<void> {
+    this.#spawn();
+    await sleep(afterMs);
+    await this.kill();
+  }
+
+  /** `kill -9`. Resolves when the process is gone. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  /** SIGTERM. Resolves with the exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  /** The database it works on, also while it does not run. */
+  async databaseUrl(): Promise<string> {
+    if (this.#options.databaseUrl) return this.#options.databaseUrl;
+    const found = await this.postmaster();
+    return `postgresql:///podyard?host=${encodeURIComponent(found.socketDir)}&user=podyard`;
+  }
+
+  /** The embedded PostgreSQL; throws when it does not run. */
+  async postmaster(): Promise<{ pid: number; socketDir: string }> {
+    const found = await findPostmaster(join(this.dataDir, 'postgres'));
+    if (found.state === 'none') throw new Error('the embedded PostgreSQL does not run');
+    return found;
+  }
+
+  /** Asks its database directly. */
+  async query<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+    const client = new pg.Client({ connectionString: await this.databaseUrl(), application_name: 'podyard test' });
+    await client.connect();
+    try {
+      return (await client.query<T>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** The runtime as the server sees it, for looking at its workloads and for killing them. Close it. */
+  openRuntime(): Runtime {
+    const shared = { installation: this.#installation!, logger: silentLogger };
+    if (this.runtime === 'docker') return createDockerRuntime({ ...shared, gpus: new Map() });
+    return createProcessRuntime({
+      ...shared,
+      stateDir: join(this.dataDir, 'process'),
+      imagesFiles: [],
+      hostEnv: {},
+      gpus: new Map(),
+    });
+  }
+
+  get installation(): string {
+    return this.#installation!;
+  }
+
+  /** Ends everything that it started, however the test ended. */
+  async dispose(): Promise<void> {
+    await this.kill();
+    if (this.#installation !== undefined) {
+      const runtime = this.openRuntime();
+      await Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+      await runtime.close();
+    }
+    if (!this.#options.databaseUrl) await this.#stopDatabase();
+    await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+
+  #spawn(): ChildProcessByStdio<null, Readable, Readable> {
+    const port = this.url === '' ? '0' : new URL(this.url).port;
+    this.stdout = '';
+    this.stderr = '';
+    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
+      env: this.#env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    child.stderr.on('data', (chunk) => {
+      this.stderr = (this.stderr + chunk).slice(-KEPT_OUTPUT);
+    });
+    return child;
+  }
+
+  async #stopDatabase(): Promise<void> {
+    const left = await findPostmaster(join(this.dataDir, 'postgres'));
+    if (left.state === 'none') return;
+    const database = await startEmbeddedServer({ dataDir: this.dataDir, logger: silentLogger });
+    await database.stop();
+  }
+
+  async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
+    return child.exitCode;
+  }
+
+  async #readInstallation(): Promise<string> {
+    const rows = await this.query<{ id: string }>("select value->>'id' as id from settings where key = 'installation'");
+    return rows[0]!.id;
+  }
+
+  /** Nothing of the tests' own environment may decide: only what is needed to run at all, and what the test says. */
+  #env(): Record<string, string> {
+    const { PATH, HOME, TMPDIR, DOCKER_HOST } = process.env;
+    const inherited = Object.entries({ PATH, HOME, TMPDIR, DOCKER_HOST }).filter((entry) => entry[1] !== undefined);
+    return {
+      ...(Object.fromEntries(inherited) as Record<string, string>),
+      PODYARD_ADMIN_KEY: this.key,
+      PODYARD_DATA_DIR: this.dataDir,
+      PODYARD_RATE_LIMIT: 'off', // tests look often
+      PODYARD_RUNTIME: this.#options.runtime,
+      PODYARD_SIMULATE_GPUS: this.#options.gpus ?? 'ADA_24:4',
+      ...(this.#options.databaseUrl ? { DATABASE_URL: this.#options.databaseUrl } : {}),
+      ...this.#options.env,
+    };
+  }
+}

@@ -1,0 +1,59 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestProject } from 'vitest/node';
+import { silentLogger } from '../src/core/logger.ts';
+import { startEmbeddedServer } from '../src/db/embedded-server.ts';
+import { findPostmaster, isAlive } from '../src/db/postmaster.ts';
+import { makeTemplate, removeLeftovers, type TestServer } from './template-database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    testServer: TestServer;
+  }
+}
+
+const PREFIX = 'podyard-test-';
+
+/**
+ * One PostgreSQL for the whole run, with a migrated database to clone: a throwaway one, or the one that
+ * PODYARD_TEST_DATABASE_URL names. Returns what ends it; what a crashed run left behind is removed by the next.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await reapCrashedRuns();
+  const external = process.env.PODYARD_TEST_DATABASE_URL;
+  if (external) {
+    await removeLeftovers(external);
+    project.provide('testServer', { url: external, template: await makeTemplate(external) });
+    return async () => {};
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const server = await startEmbeddedServer({ dataDir, logger: silentLogger, isThrowaway: true });
+  project.provide('testServer', { url: server.databaseUrl, template: await makeTemplate(server.databaseUrl) });
+  return async () => {
+    await server.stop();
+    await reap(dataDir);
+  };
+}
+
+async function reapCrashedRuns(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : Number.NaN;
+    if (Number.isNaN(pid) || isAlive(pid)) continue;
+    const directory = join(tmpdir(), name);
+    const owner = (await stat(directory).catch(() => undefined))?.uid;
+    if (owner === process.getuid?.()) await reap(directory);
+  }
+}
+
+/** Ends the server of a directory even if somebody is still connected, and removes the directory. */
+async function reap(dataDir: string): Promise<void> {
+  for (;;) {
+    const found = await findPostmaster(join(dataDir, 'postgres'));
+    if (found.state !== 'running') break;
+    process.kill(found.pid, 'SIGINT');
+    await sleep(50);
+  }
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+}

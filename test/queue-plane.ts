@@ -1,0 +1,214 @@
+import type { JobLimits } from '../src/config.ts';
+import { readConfig } from '../src/config.ts';
+import type { EndpointId, UserId } from '../src/core/ids.ts';
+import { silentLogger } from '../src/core/logger.ts';
+import { isQueuePath } from '../src/dataplane/data-plane.ts';
+import { createApiKey } from '../src/domain/access/create-api-key.ts';
+import { parseScope } from '../src/domain/access/scopes.ts';
+import { hashSecret } from '../src/domain/access/secret-hash.ts';
+import { createUser } from '../src/domain/access/users.ts';
+import type { Context } from '../src/domain/context.ts';
+import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
+import { ensureInstallation } from '../src/domain/installation.ts';
+import { type RunningServer, startServer } from '../src/server.ts';
+import { checkAnswer } from './check-answer.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { FakeWorker } from './fake-worker.ts';
+
+const ADMIN_KEY = 'pyk_test-admin';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever the server sent
+  body: any;
+}
+
+export interface CallOptions {
+  /** The whole Authorization header; null for none. Default: the admin's key as Bearer. */
+  authorization?: string | null;
+  body?: string | Buffer | object;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/**
+ * The whole server over HTTP, with a database of its own and the simulated runtime. The simulated workloads do nothing:
+ * a test takes the place of one with `worker`, and speaks the worker API for it.
+ */
+export class QueuePlaneFixture {
+  readonly database: TestDatabase;
+  readonly userId: UserId;
+  readonly context: Context;
+  readonly #limits: Partial<JobLimits>;
+  readonly #allowPrivateWebhooks: boolean;
+  #server: RunningServer;
+  #workerApiUrl: string;
+
+  static async start(limits: Partial<JobLimits> = {}, allowPrivateWebhooks = false): Promise<QueuePlaneFixture> {
+    const database = await createTestDatabase();
+    const server = await startFor(database, limits, allowPrivateWebhooks);
+    const user = await database.pool.query<{ id: UserId }>("select id from users where name = 'admin'");
+    const { workerApiPort } = await ensureInstallation(database.pool);
+    return new QueuePlaneFixture(database, server, user.rows[0]!.id, workerApiPort, limits, allowPrivateWebhooks);
+  }
+
+  private constructor(
+    database: TestDatabase,
+    server: RunningServer,
+    userId: UserId,
+    workerApiPort: number,
+    limits: Partial<JobLimits>,
+    allowPrivateWebhooks: boolean,
+  ) {
+    this.database = database;
+    this.userId = userId;
+    this.#server = server;
+    this.#limits = limits;
+    this.#allowPrivateWebhooks = allowPrivateWebhooks;
+    this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
+    const publish: Context['bus']['publish'] = (topic, payload) => void this.hint(topic, payload);
+    this.context = { pool: database.pool, bus: { publish } };
+  }
+
+  async close(): Promise<void> {
+    await this.#server.stop();
+    await this.database.drop();
+  }
+
+  /** Ends the server and starts another one on the same database. */
+  async restart(): Promise<void> {
+    await this.#server.stop();
+    this.#server = await startFor(this.database, this.#limits, this.#allowPrivateWebhooks);
+    const { workerApiPort } = await ensureInstallation(this.database.pool);
+    this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+
+  get url(): string {
+    return this.#server.url;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  async sql(text: string, ...values: unknown[]): Promise<any[]> {
+    return (await this.database.pool.query(text, values)).rows;
+  }
+
+  /** A hint as another process would send it. */
+  async hint(topic: string, payload: string): Promise<void> {
+    await this.sql("select pg_notify('podyard', $1)", JSON.stringify(['test', topic, payload]));
+  }
+
+  /** An endpoint with that many workers, always; 0: its jobs stay in the queue. */
+  async endpoint(workers = 0, change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
+    const endpoint = await createEndpoint(
+      this.context,
+      { userId: this.userId, keyId: 'test' as never, scopes: [{ kind: 'all' }] },
+      {
+        name: 'test',
+        type: 'QUEUE_BASED',
+        image: 'any:v1',
+        args: '',
+        diskGb: 10,
+        ports: [],
+        env: {},
+        registryId: null,
+        gpu: { pools: ['ADA_24'], count: 1 },
+        workers: { min: workers, max: workers },
+        scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
+        dataCenterIds: [],
+        networkVolumeIds: [],
+        timeoutMs: 0,
+        flashboot: 'OFF',
+        templateId: null,
+        ...change,
+      },
+    );
+    return endpoint.id;
+  }
+
+  /** Takes the place of a worker that runs; `besides`: not of one of these. Its first ping makes it ready. */
+  async worker(endpointId: EndpointId, besides: readonly string[] = []): Promise<FakeWorker> {
+    const running = `select id from workers where endpoint_id = $1 and phase = 'RUNNING' and wanted = 'RUN' and id <> all($2)`;
+    const [row] = await until(
+      () => this.sql(running, endpointId, besides),
+      (rows) => rows.length > 0,
+    );
+    const token = `pyw_${row.id}`;
+    await this.sql('update workers set token_hash = $2 where id = $1', row.id, hashSecret(token));
+    await this.hint('worker', row.id);
+    const worker = new FakeWorker({ apiUrl: this.#workerApiUrl, endpointId, workerId: row.id, token });
+    await worker.ping();
+    return worker;
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { body, authorization = `Bearer ${ADMIN_KEY}` } = options;
+    const isPlain = typeof body === 'object' && !Buffer.isBuffer(body);
+    const response = await fetch(`${this.url}/v2/${path}`, {
+      method,
+      headers: {
+        ...(authorization === null ? {} : { authorization }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      body: body === undefined ? null : isPlain ? JSON.stringify(body) : (body as string),
+      signal: options.signal ?? null,
+    });
+    const text = await response.text();
+    const url = `/v2/${path}`;
+    const { status, headers } = response;
+    if (!isQueuePath(url)) checkAnswer({ method, url, status, headers: Object.fromEntries(headers), body: text });
+    const isJson = headers.get('content-type')?.includes('json');
+    return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
+  }
+
+  /** POST /run with this input; answers the job's id. */
+  async run(endpointId: EndpointId, input: unknown = {}, more: object = {}): Promise<string> {
+    const answer = await this.call('POST', `${endpointId}/run`, { body: { input, ...more } });
+    if (answer.status !== 200) throw new Error(`run was refused: ${answer.text}`);
+    return answer.body.id;
+  }
+
+  async status(endpointId: EndpointId, jobId: string) {
+    return (await this.call('GET', `${endpointId}/status/${jobId}`)).body;
+  }
+
+  async keyFor(userId: UserId, ...scopes: string[]): Promise<string> {
+    const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
+    return (await createApiKey(this.context, input)).secret;
+  }
+
+  /** Somebody else. */
+  async stranger(): Promise<UserId> {
+    return (await createUser(this.database.pool, { name: `stranger ${Math.random()}`, email: null })).id;
+  }
+}
+
+async function startFor(
+  database: TestDatabase,
+  limits: Partial<JobLimits>,
+  allowPrivateWebhooks: boolean,
+): Promise<RunningServer> {
+  const config = readConfig(
+    { port: '0', databaseUrl: database.url, runtime: 'simulated', simulateGpus: 'ADA_24:1000' },
+    { PODYARD_MASTER_KEY: 'ab'.repeat(32) }, // or one would be made in the data directory
+  );
+  const server = { ...config, adminKey: ADMIN_KEY, allowPrivateWebhooks, limits: { ...config.limits, ...limits } };
+  return startServer(server, silentLogger, () => {});
+}
+
+/** Looks until it is so: for what nobody can be told about. */
+export async function until<T>(look: () => T | Promise<T>, isSo: (seen: T) => boolean, withinMs = 8_000): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const seen = await look();
+    if (isSo(seen)) return seen;
+    if (Date.now() > deadline) throw new Error(`it did not happen; last seen: ${JSON.stringify(seen)}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}

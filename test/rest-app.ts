@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { systemClock } from '../src/core/clock.ts';
+import { messageOf } from '../src/core/errors.ts';
+import { newId, type UserId } from '../src/core/ids.ts';
+import { silentLogger } from '../src/core/logger.ts';
+import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
+import { Bus } from '../src/db/bus.ts';
+import { createApiKey } from '../src/domain/access/create-api-key.ts';
+import { KeyRing } from '../src/domain/access/key-ring.ts';
+import { parseScope } from '../src/domain/access/scopes.ts';
+import { createUser } from '../src/domain/access/users.ts';
+import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
+import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
+import { buildRestApp } from '../src/rest/app.ts';
+import type { RestApp } from '../src/rest/rest-app.ts';
+import { checkAnswer, checkedListener } from './check-answer.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+export interface Person {
+  userId: UserId;
+  /** A key that may do everything. */
+  key: string;
+}
+
+export interface RestFixture {
+  app: RestApp;
+  database: TestDatabase;
+  bus: Bus;
+  secretBox: SecretBox;
+  alice: Person;
+  bob: Person;
+  addPerson(name: string): Promise<Person>;
+  keyFor(person: Person, ...scopes: string[]): Promise<string>;
+  /** One request; `body` is sent as JSON unless it is text. */
+  call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  key?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/**
+ * The real app with a database of its own and two users who are strangers to each other. Every answer is held against
+ * the description: a wrong one to `call` throws there, one to an outer server's client in `close`.
+ */
+export async function startRestApp(
+  options: { rateLimiter?: RateLimiter; capacity?: CapacitySource } = {},
+): Promise<RestFixture> {
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const bus = new Bus({ pool, databaseUrl: database.url, processId: newId(8), logger: silentLogger });
+  await bus.start();
+  const secretBox = createSecretBox(randomBytes(32));
+  const app = buildRestApp({
+    pool,
+    bus,
+    keyRing: new KeyRing({ pool, bus, clock: systemClock }),
+    rateLimiter: options.rateLimiter ?? unlimited,
+    secretBox,
+    capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
+    logger: silentLogger,
+    clock: systemClock,
+    publicUrlFor: () => 'http://podyard.test:8080',
+    lbHost: null,
+  });
+  await app.ready();
+  const wrong: Error[] = [];
+  const routing = app.routing;
+  app.routing = checkedListener(routing, (error) => wrong.push(error)) as typeof routing;
+  const keyOf = async (userId: UserId, scopes: readonly string[]) => {
+    const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
+    return (await createApiKey({ pool, bus }, input)).secret;
+  };
+  const person = async (name: string): Promise<Person> => {
+    const { id } = await createUser(pool, { name, email: null });
+    return { userId: id, key: await keyOf(id, ['all']) };
+  };
+  return {
+    app,
+    database,
+    bus,
+    secretBox,
+    alice: await person('alice'),
+    bob: await person('bob'),
+    addPerson: person,
+    keyFor: ({ userId }, ...scopes) => keyOf(userId, scopes),
+    call: async (method, url, { key, body, headers } = {}) => {
+      const request: InjectOptions = { method: method as 'GET', url, headers: { ...headers } };
+      if (key !== undefined) request.headers = { ...request.headers, authorization: `Bearer ${key}` };
+      if (body !== undefined) {
+        request.headers = { 'content-type': 'application/json', ...request.headers };
+        request.payload = typeof body === 'string' ? body : JSON.stringify(body);
+      }
+      const response = await app.inject(request);
+      checkAnswer({ method, url, status: response.statusCode, headers: response.headers, body: response.body });
+      return response;
+    },
+    close: async () => {
+      await app.close();
+      await bus.stop();
+      await database.drop();
+      if (wrong.length > 0) throw new AggregateError(wrong, wrong.map(messageOf).join('\n'));
+    },
+  };
+}

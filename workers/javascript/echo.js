@@ -1,0 +1,67 @@
+/**
+ * The worker of the demo and of the tests: it does what the job's input says.
+ *
+ *   echo: any        the output (default: the input itself)
+ *   delayMs: n       waits so long first; a cancellation ends the wait
+ *   logLines: n      prints `line 1` … `line n`
+ *   progress: [..]   each item is sent as a progress update
+ *   stream: n        the output is a stream of n chunks `{ index, echo }`, `delayMs` apart
+ *   bytes: n         the output is `{ data }` with n characters
+ *   env: NAME        the output is `{ env }`, the value of that variable, or null
+ *   refresh: true    asks for a fresh worker after this job
+ *   throw: text      fails with that message
+ *   exit: code       the process exits at once with that code
+ *   crash: true      the process aborts
+ *   hang: true       never ends and hears no cancellation
+ *
+ * The environment variable ECHO_CONCURRENCY says how many jobs run at once (default 1).
+ */
+import { start } from './podyard-worker.js';
+
+function handler(job) {
+  const input = job.input ?? {};
+  for (let i = 1; i <= (input.logLines ?? 0); i++) console.log(`line ${i}`);
+  return input.stream === undefined ? answer(job, input) : chunks(job, input);
+}
+
+async function answer(job, input) {
+  for (const item of input.progress ?? []) await job.progress(item);
+  await wait(input.delayMs, job.signal);
+  misbehave(input);
+  if (input.hang) await new Promise((resolve) => setInterval(() => resolve, 3_600_000));
+  return input.refresh ? { echo: input.echo ?? null, refresh_worker: true } : outputOf(input);
+}
+
+async function* chunks(job, input) {
+  for (let index = 0; index < input.stream; index++) {
+    await wait(input.delayMs, job.signal);
+    yield { index, echo: input.echo ?? null };
+  }
+  misbehave(input);
+}
+
+function outputOf(input) {
+  if (input.bytes !== undefined) return { data: 'x'.repeat(input.bytes) };
+  if (input.env !== undefined) return { env: process.env[input.env] ?? null };
+  return input.echo === undefined ? input : input.echo;
+}
+
+function misbehave(input) {
+  if (input.throw !== undefined) throw new Error(String(input.throw));
+  if (input.exit !== undefined) process.exit(input.exit);
+  if (input.crash) process.abort();
+}
+
+function wait(ms = 0, signal) {
+  if (ms <= 0 || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+await start({ handler, concurrency: Number(process.env.ECHO_CONCURRENCY ?? 1) });
+process.exit(0); // a handler that hangs must not keep a drained worker alive

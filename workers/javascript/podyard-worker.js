@@ -1,0 +1,249 @@
+/**
+ * A worker kit without dependencies: takes jobs from a queue endpoint, runs a handler, sends back what it returns.
+ *
+ *   import { start } from './podyard-worker.js';
+ *   await start({ handler: async (job) => ({ echo: job.input }), concurrency: 2 });
+ *
+ * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets
+ * `{ id, input, signal, progress(value) }`; `signal` aborts when the job is cancelled. What it throws becomes the error.
+ * It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
+ *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
+ *   RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
+ * SIGTERM: takes nothing more, finishes what runs, exits with 0.
+ */
+const VERSION = 'podyard-js/1';
+const TAKE_TIMEOUT_MS = 90_000;
+/** How long a result is offered again while the server cannot be reached: a restart of the server loses no result. */
+const RESULT_DEADLINE_MS = 5 * 60_000;
+/** How much earlier than its job a cancellation may arrive: they travel on two connections. */
+const OVERTAKING_MS = 1000;
+const cancelledEarly = new Set();
+
+const { env } = process;
+const workerId = env.RUNPOD_POD_ID || crypto.randomUUID();
+
+/** Runs until SIGTERM or SIGINT; resolves when the last job has ended. */
+export async function start({ handler, concurrency = 1 }) {
+  if (!env.RUNPOD_WEBHOOK_GET_JOB) {
+    console.error('RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint, not by hand.');
+    process.exit(1);
+  }
+  const running = new Map(); // job id → its AbortController
+  const draining = new AbortController();
+  const ended = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => draining.abort());
+  log('INFO', `worker ${workerId} takes up to ${concurrency} jobs at once`);
+
+  const side = [pingLoop(running, ended.signal), stopLoop(running, ended.signal)];
+  await takeLoop(handler, concurrency, running, draining.signal);
+  log('INFO', 'worker ends');
+  ended.abort(); // pings and cancellations go on until the last job has ended
+  await Promise.all(side);
+}
+
+async function takeLoop(handler, concurrency, running, draining) {
+  const work = new Set();
+  let wake = () => {};
+  draining.addEventListener('abort', () => wake());
+  while (!draining.aborted) {
+    const free = concurrency - work.size;
+    if (free <= 0) {
+      await new Promise((resolve) => {
+        wake = resolve;
+      });
+      continue;
+    }
+    for (const job of await take(free, running.size > 0, draining)) {
+      const task = runJob(handler, job, running).finally(() => {
+        work.delete(task);
+        wake();
+      });
+      work.add(task);
+    }
+  }
+  await Promise.all(work);
+}
+
+async function take(free, isBusy, draining) {
+  let url = env.RUNPOD_WEBHOOK_GET_JOB.replaceAll('$ID', workerId);
+  if (free > 1) url = `${url.replace('/job-take/', '/job-take-batch/')}&batch_size=${free}`;
+  try {
+    const answer = await get(`${url}&job_in_progress=${isBusy ? 1 : 0}`, TAKE_TIMEOUT_MS, draining);
+    if (answer.status === 200) return [await answer.json()].flat();
+    await answer.arrayBuffer();
+    if (answer.status !== 204 && answer.status !== 400) await pause(answer.status === 429 ? 5000 : 1000, draining);
+  } catch {
+    await pause(500, draining); // not reachable: it restarts, perhaps
+  }
+  return [];
+}
+
+async function runJob(handler, job, running) {
+  if (cancelledEarly.delete(job.id)) return;
+  const controller = new AbortController();
+  running.set(job.id, controller);
+  let lastPost = Promise.resolve(); // progress arrives in order, and before the result
+  const progress = (value) => {
+    lastPost = lastPost.then(() => post('OUTPUT', job.id, { status: 'IN_PROGRESS', output: value }, false));
+    return lastPost;
+  };
+  try {
+    const { body, isStream } = await callHandler(handler, { ...job, signal: controller.signal, progress });
+    await lastPost;
+    if (!controller.signal.aborted) await post('OUTPUT', job.id, body, isStream); // a cancelled job has no result
+  } finally {
+    running.delete(job.id);
+  }
+}
+
+async function callHandler(handler, job) {
+  let isStream = false;
+  try {
+    const result = handler(job);
+    isStream = result?.[Symbol.asyncIterator] !== undefined;
+    if (!isStream) return { body: resultBody(await result), isStream };
+    for await (const chunk of result) {
+      if (job.signal.aborted) break;
+      if (chunk?.error !== undefined) return { body: { error: text(chunk.error) }, isStream };
+      await post('STREAM', job.id, { output: chunk }, false);
+    }
+    return { body: { output: [] }, isStream };
+  } catch (error) {
+    log('ERROR', text(error?.stack ?? error), job.id);
+    return { body: { error: errorText(error) }, isStream };
+  }
+}
+
+/** `error` and `refresh_worker` in what a handler returns have a meaning of their own; the rest is the output. */
+function resultBody(result) {
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return { output: result ?? null };
+  const { error, refresh_worker: isRefresh, ...output } = result;
+  const body = {};
+  if (error === undefined) body.output = output;
+  else body.error = text(error);
+  if (isRefresh) body.stopPod = true;
+  return body;
+}
+
+function errorText(error) {
+  return JSON.stringify({
+    error_type: error?.name ?? 'Error',
+    error_message: error?.message ?? String(error),
+    error_traceback: error?.stack ?? '',
+    hostname: env.RUNPOD_POD_HOSTNAME ?? 'unknown',
+    worker_id: workerId,
+    runpod_version: VERSION,
+  });
+}
+
+/** Sends a result or a chunk. Tries again while the server is away or says 5xx; anything else it says is final. */
+async function post(kind, jobId, body, isStream) {
+  const url = env[`RUNPOD_WEBHOOK_POST_${kind}`].replaceAll('$RUNPOD_POD_ID', workerId).replaceAll('$ID', jobId);
+  const deadline = Date.now() + RESULT_DEADLINE_MS;
+  for (let waitMs = 200; ; waitMs = Math.min(waitMs * 2, 5000)) {
+    const status = await postOnce(`${url}&isStream=${isStream}`, jobId, body);
+    if (status !== undefined && status < 500) return;
+    if (Date.now() + waitMs > deadline)
+      return log('ERROR', `gave up sending to the server (${status ?? 'no answer'})`, jobId);
+    await pause(waitMs);
+  }
+}
+
+async function postOnce(url, jobId, body) {
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        ...headers(),
+        'content-type': 'application/x-www-form-urlencoded', // JSON all the same: that is what the SDKs send
+        charset: 'utf-8',
+        'x-request-id': jobId,
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(30_000),
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return undefined;
+  }
+}
+
+async function pingLoop(running, ended) {
+  if (!env.RUNPOD_WEBHOOK_PING || !env.RUNPOD_AI_API_KEY || !env.RUNPOD_POD_ID) return;
+  const intervalMs = Number(env.RUNPOD_PING_INTERVAL || 10_000);
+  const base = env.RUNPOD_WEBHOOK_PING.replaceAll('$RUNPOD_POD_ID', workerId).replaceAll('$ID', workerId);
+  while (!ended.aborted) {
+    const jobs = running.size > 0 ? `&job_id=${[...running.keys()].join(',')}` : '';
+    try {
+      const answer = await get(`${base}${jobs}&runpod_version=${VERSION}`, 2 * intervalMs, ended);
+      await answer.arrayBuffer();
+    } catch {
+      // the next ping tells as much
+    }
+    await pause(intervalMs, ended);
+  }
+}
+
+async function stopLoop(running, ended) {
+  const url = env.RUNPOD_WEBHOOK_GET_JOB.replaceAll('$ID', workerId).replace('/job-take/', '/job-stop/');
+  while (!ended.aborted) {
+    let waitMs = 1000;
+    try {
+      const answer = await get(url, TAKE_TIMEOUT_MS, ended);
+      if (answer.status === 200) {
+        for (const id of (await answer.json()).jobsToStop ?? []) cancel(running, id);
+        waitMs = 0;
+      } else {
+        await answer.arrayBuffer();
+        if (answer.status === 429) waitMs = 5000;
+      }
+    } catch {
+      // asked again after the pause
+    }
+    await pause(waitMs, ended);
+  }
+}
+
+function cancel(running, jobId) {
+  const controller = running.get(jobId);
+  if (!controller) {
+    cancelledEarly.add(jobId);
+    setTimeout(() => cancelledEarly.delete(jobId), OVERTAKING_MS).unref();
+    return;
+  }
+  log('INFO', 'cancelled', jobId);
+  running.delete(jobId); // pings no longer name it
+  controller.abort();
+}
+
+function get(url, timeoutMs, signal) {
+  return fetch(url, { headers: headers(), signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+}
+
+function headers() {
+  return { authorization: env.RUNPOD_AI_API_KEY ?? '', 'user-agent': VERSION };
+}
+
+function text(value) {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+}
+
+function log(level, message, requestId = null) {
+  if (env.RUNPOD_ENDPOINT_ID) console.log(JSON.stringify({ requestId, message, level }));
+  else console.log(`${level.padEnd(5)} ${requestId ?? ''} ${message}`);
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. */
+function pause(ms, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    if (signal?.aborted) done();
+    else signal?.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,68 @@
+"""The worker of the demo and of the tests: it does what the job's input says.
+
+echo: any        the output (default: the input itself)
+delayMs: n       waits so long first; a cancellation ends the wait
+logLines: n      prints `line 1` ... `line n`
+progress: [..]   each item is sent as a progress update
+stream: n        the output is a stream of n chunks {index, echo}, delayMs apart
+bytes: n         the output is {data} with n characters
+env: NAME        the output is {env}, the value of that variable, or null
+refresh: true    asks for a fresh worker after this job
+throw: text      fails with that message
+exit: code       the process exits at once with that code
+crash: true      the process aborts
+hang: true       never ends and hears no cancellation
+
+The environment variable ECHO_CONCURRENCY says how many jobs run at once (default 1).
+"""
+
+import os
+import time
+
+from podyard_worker import start
+
+
+def handler(job):
+    given = job["input"] or {}
+    for i in range(1, given.get("logLines", 0) + 1):
+        print(f"line {i}", flush=True)
+    return chunks(job, given) if "stream" in given else answer(job, given)
+
+
+def answer(job, given):
+    for item in given.get("progress", []):
+        job.progress(item)
+    job.cancelled.wait(given.get("delayMs", 0) / 1000)
+    misbehave(given)
+    while given.get("hang"):
+        time.sleep(3600)
+    if given.get("refresh"):
+        return {"echo": given.get("echo"), "refresh_worker": True}
+    return output_of(given)
+
+
+def chunks(job, given):
+    for index in range(given["stream"]):
+        job.cancelled.wait(given.get("delayMs", 0) / 1000)
+        yield {"index": index, "echo": given.get("echo")}
+    misbehave(given)
+
+
+def output_of(given):
+    if "bytes" in given:
+        return {"data": "x" * given["bytes"]}
+    if "env" in given:
+        return {"env": os.environ.get(given["env"])}
+    return given.get("echo", given)
+
+
+def misbehave(given):
+    if "throw" in given:
+        raise RuntimeError(given["throw"])
+    if "exit" in given:
+        os._exit(given["exit"])
+    if given.get("crash"):
+        os.abort()
+
+
+start(handler, concurrency=int(os.environ.get("ECHO_CONCURRENCY", "1")))

@@ -1,0 +1,310 @@
+"""A worker kit in one file, standard library only: takes jobs from a queue endpoint, runs a handler, sends back its value.
+
+    from podyard_worker import start
+    start(lambda job: {"echo": job["input"]}, concurrency=2)
+
+The handler is a function (its value is the output) or a generator (each value is streamed); every job runs in a thread of
+its own. It gets a dict with `id` and `input`; `job.progress(value)` sends an update, `job.cancelled` is a threading.Event
+that is set when the job is cancelled. What it raises becomes the error.
+It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
+  RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
+  RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
+SIGTERM: takes nothing more, finishes what runs, exits with 0.
+"""
+
+import asyncio
+import http.client
+import inspect
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+import urllib.parse
+import uuid
+
+VERSION = "podyard-python/1"
+TAKE_TIMEOUT_S = 90
+# How long a result is offered again while the server cannot be reached: a restart of the server loses no result.
+RESULT_DEADLINE_S = 5 * 60
+# How much earlier than its job a cancellation may arrive: they travel on two connections.
+OVERTAKING_S = 1
+
+WORKER_ID = os.environ.get("RUNPOD_POD_ID") or str(uuid.uuid4())
+
+
+def start(handler, concurrency=1):
+    """Runs until SIGTERM or SIGINT and until the last job has ended; then the process exits with 0."""
+    if not os.environ.get("RUNPOD_WEBHOOK_GET_JOB"):
+        sys.exit("RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint, not by hand.")
+    worker = Worker(handler, concurrency)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.drain())
+    log("INFO", f"worker {WORKER_ID} takes up to {concurrency} jobs at once")
+    worker.run()
+    log("INFO", "worker ends")
+    sys.stdout.flush()
+    os._exit(0)  # threads that wait in a poll, or in a handler that hears nothing, must not keep the process
+
+
+class Job(dict):
+    """What the handler gets."""
+
+    def __init__(self, job):
+        super().__init__(job)
+        self.cancelled = threading.Event()
+
+    def progress(self, value):
+        post("OUTPUT", self["id"], {"status": "IN_PROGRESS", "output": value}, False)
+
+
+class Worker:
+    def __init__(self, handler, concurrency):
+        self.handler = handler
+        self.concurrency = concurrency
+        self.running = {}  # job id -> Job; what pings name
+        self.cancelled_early = {}  # job id -> when
+        self.busy = 0
+        self.changed = threading.Condition()
+        self.draining = threading.Event()
+        self.take_poll = Poll(get_job_url())
+
+    def drain(self):
+        """Called by the signal handler, in the main thread, which may hold `changed`: so it takes no lock."""
+        self.draining.set()
+        self.take_poll.abort()
+
+    def run(self):
+        for loop in (self.take_loop, self.ping_loop, self.stop_loop):
+            threading.Thread(target=loop, daemon=True).start()
+        while not (self.draining.is_set() and self.busy == 0):
+            self.draining.wait(0.5) if not self.draining.is_set() else time.sleep(0.02)
+
+    def take_loop(self):
+        while not self.draining.is_set():
+            with self.changed:
+                while self.busy >= self.concurrency:
+                    self.changed.wait()
+                free = self.concurrency - self.busy
+            for job in self.take(free):
+                if self.draining.is_set():
+                    return  # it came too late: the server gives it to another worker
+                with self.changed:
+                    if time.monotonic() - self.cancelled_early.pop(job["id"], -OVERTAKING_S) < OVERTAKING_S:
+                        continue
+                    self.busy += 1
+                    self.running[job["id"]] = job
+                threading.Thread(target=self.run_job, args=(job,), daemon=True).start()
+
+    def take(self, free):
+        path = "/job-take/"
+        query = f"&job_in_progress={1 if self.running else 0}"
+        if free > 1:
+            path, query = "/job-take-batch/", f"&batch_size={free}{query}"
+        try:
+            status, body = self.take_poll.get(path, query)
+        except (OSError, http.client.HTTPException):
+            self.draining.wait(0.5)  # not reachable: it restarts, perhaps
+            return []
+        if status == 200:
+            jobs = json.loads(body)
+            return [Job(job) for job in (jobs if isinstance(jobs, list) else [jobs])]
+        if status not in (204, 400):
+            self.draining.wait(5 if status == 429 else 1)
+        return []
+
+    def run_job(self, job):
+        try:
+            body, is_stream = call_handler(self.handler, job)
+            if not job.cancelled.is_set():  # a cancelled job has no result
+                post("OUTPUT", job["id"], body, is_stream)
+        finally:
+            with self.changed:
+                self.running.pop(job["id"], None)
+                self.busy -= 1
+                self.changed.notify_all()
+
+    def ping_loop(self):
+        url = os.environ.get("RUNPOD_WEBHOOK_PING")
+        if not url or not os.environ.get("RUNPOD_AI_API_KEY") or not os.environ.get("RUNPOD_POD_ID"):
+            return
+        interval_s = int(os.environ.get("RUNPOD_PING_INTERVAL") or 10_000) / 1000
+        poll = Poll(url.replace("$RUNPOD_POD_ID", WORKER_ID).replace("$ID", WORKER_ID), timeout_s=2 * interval_s)
+        while True:
+            jobs = ",".join(list(self.running))
+            try:
+                poll.get(None, (f"&job_id={jobs}" if jobs else "") + f"&runpod_version={VERSION}")
+            except (OSError, http.client.HTTPException):
+                pass  # the next ping tells as much
+            time.sleep(interval_s)
+
+    def stop_loop(self):
+        poll = Poll(get_job_url())
+        while True:
+            wait_s = 1
+            try:
+                status, body = poll.get("/job-stop/", "")
+                if status == 200:
+                    for job_id in json.loads(body).get("jobsToStop") or []:
+                        self.cancel(job_id)
+                    wait_s = 0
+                elif status == 429:
+                    wait_s = 5
+            except (OSError, http.client.HTTPException, ValueError):
+                pass  # asked again after the pause
+            time.sleep(wait_s)
+
+    def cancel(self, job_id):
+        with self.changed:
+            job = self.running.pop(job_id, None)  # pings no longer name it
+            if job is None:
+                self.cancelled_early = {job_id: time.monotonic()}
+        if job is not None:
+            log("INFO", "cancelled", job_id)
+            job.cancelled.set()
+
+
+class Poll:
+    """GETs one URL again and again over a kept connection; `abort` ends an open one at once, from another thread."""
+
+    def __init__(self, url, timeout_s=TAKE_TIMEOUT_S):
+        self.url = url
+        self.timeout_s = timeout_s
+        self.connection = None
+
+    def get(self, path, query):
+        if self.connection is None:
+            self.connection = connect(self.url, self.timeout_s)
+        target = target_of(self.url) + query
+        try:
+            self.connection.request("GET", target.replace("/job-take/", path, 1) if path else target, headers=headers())
+            answer = self.connection.getresponse()
+            return answer.status, answer.read()
+        except BaseException:
+            self.connection.close()
+            self.connection = None
+            raise
+
+    def abort(self):
+        sock = self.connection and self.connection.sock
+        if sock:
+            try:
+                sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def call_handler(handler, job):
+    """Answers the body of the result and whether it was a stream."""
+    is_stream = False
+    try:
+        result = handler(job)
+        if inspect.iscoroutine(result):
+            result = asyncio.run(result)
+        is_stream = inspect.isgenerator(result)
+        if not is_stream:
+            return result_body(result), is_stream
+        for chunk in result:
+            if job.cancelled.is_set():
+                break
+            if isinstance(chunk, dict) and "error" in chunk:
+                return {"error": text(chunk["error"])}, is_stream
+            post("STREAM", job["id"], {"output": chunk}, False)
+        return {"output": []}, is_stream
+    except Exception as error:  # whatever the handler raises is the job's error
+        log("ERROR", traceback.format_exc(), job["id"])
+        return {"error": error_text(error)}, is_stream
+
+
+def result_body(result):
+    """`error` and `refresh_worker` in what a handler returns have a meaning of their own; the rest is the output."""
+    if not isinstance(result, dict):
+        return {"output": result}
+    output = dict(result)
+    refresh = output.pop("refresh_worker", False)
+    body = {"error": text(output["error"])} if "error" in output else {"output": output}
+    if refresh:
+        body["stopPod"] = True
+    return body
+
+
+def error_text(error):
+    return json.dumps(
+        {
+            "error_type": type(error).__name__,
+            "error_message": str(error),
+            "error_traceback": "".join(traceback.format_exception(error)),
+            "hostname": os.environ.get("RUNPOD_POD_HOSTNAME", "unknown"),
+            "worker_id": WORKER_ID,
+            "runpod_version": VERSION,
+        }
+    )
+
+
+def post(kind, job_id, body, is_stream):
+    """Sends a result or a chunk. Tries again while the server is away or says 5xx; anything else it says is final."""
+    url = os.environ[f"RUNPOD_WEBHOOK_POST_{kind}"].replace("$RUNPOD_POD_ID", WORKER_ID).replace("$ID", job_id)
+    url += f"&isStream={'true' if is_stream else 'false'}"
+    deadline = time.monotonic() + RESULT_DEADLINE_S
+    wait_s = 0.2
+    while True:
+        status = post_once(url, job_id, json.dumps(body).encode())
+        if status is not None and status < 500:
+            return
+        if time.monotonic() + wait_s > deadline:
+            return log("ERROR", f"gave up sending to the server ({status or 'no answer'})", job_id)
+        time.sleep(wait_s)
+        wait_s = min(wait_s * 2, 5)
+
+
+_kept = threading.local()  # a connection per thread, so that the chunks of a stream share one
+
+
+def post_once(url, job_id, body):
+    # JSON all the same: this content type is what the SDKs send
+    kind = {"Content-Type": "application/x-www-form-urlencoded", "charset": "utf-8", "X-Request-ID": job_id}
+    try:
+        if getattr(_kept, "connection", None) is None:
+            _kept.connection = connect(url, 30)
+        _kept.connection.request("POST", target_of(url), body=body, headers={**headers(), **kind})
+        answer = _kept.connection.getresponse()
+        answer.read()
+        return answer.status
+    except (OSError, http.client.HTTPException):
+        if getattr(_kept, "connection", None) is not None:
+            _kept.connection.close()
+        _kept.connection = None
+        return None
+
+
+def connect(url, timeout_s):
+    parts = urllib.parse.urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(parts.hostname, parts.port, timeout=timeout_s)
+
+
+def target_of(url):
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.path}?{parts.query}"
+
+
+def get_job_url():
+    return os.environ["RUNPOD_WEBHOOK_GET_JOB"].replace("$ID", WORKER_ID)
+
+
+def headers():
+    return {"Authorization": os.environ.get("RUNPOD_AI_API_KEY", ""), "User-Agent": VERSION}
+
+
+def text(value):
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def log(level, message, request_id=None):
+    if os.environ.get("RUNPOD_ENDPOINT_ID"):
+        print(json.dumps({"requestId": request_id, "message": message, "level": level}), flush=True)
+    else:
+        print(f"{level:5} {request_id or ''} {message}", flush=True)
