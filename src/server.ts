@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
+import { CapacityLedger } from './control/capacity-ledger.ts';
 import { Cleaner, makePartitions } from './control/clean-up.ts';
 import { LogCollector } from './control/collect-logs.ts';
 import { WebhookDeliverer } from './control/deliver-webhooks.ts';
@@ -338,6 +339,7 @@ function startControl(
     logger,
     runtime,
     logs,
+    capacity: new CapacityLedger({ pool, runtime }),
     queue,
     tell,
     secretBox,

@@ -14,6 +14,7 @@ import { createRegistry } from '../domain/registries/create-registry.ts';
 import { insertWorker } from '../domain/workers/worker-lifecycle.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtimes/runtime.ts';
 import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
+import { CapacityLedger } from './capacity-ledger.ts';
 import { LogCollector } from './collect-logs.ts';
 import { WorkerRunner } from './run-workers.ts';
 
@@ -81,6 +82,7 @@ async function runWorker(
     logger: silentLogger,
     runtime,
     logs,
+    capacity: new CapacityLedger({ pool, runtime }),
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     tell: { queued: () => {}, ended: () => {} },
     secretBox: box,

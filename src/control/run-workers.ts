@@ -1,44 +1,35 @@
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
-import { type EndpointId, newSecret, type RegistryId, type WorkerId } from '../core/ids.ts';
+import type { EndpointId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
-import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
-import { hashSecret } from '../domain/access/secret-hash.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 import type { JobQueue } from '../domain/jobs/job-queue.ts';
-import { openCredentials } from '../domain/registries/open-credentials.ts';
 import {
   type ControlledWorker,
   drainWorker,
   listControlledWorkers,
-  listGpusInUse,
   noteExited,
   notePending,
   noteRunning,
-  noteStage,
-  noteStarting,
   stopWorker,
 } from '../domain/workers/worker-lifecycle.ts';
-import type { Capacity, Observed, OnProgress, Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
+import type { Observed, Runtime } from '../runtimes/runtime.ts';
 import { type PoolCapacity, placeWorker } from '../scaling/place-worker.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { rescueLeases } from './rescue-leases.ts';
-import { workerEnv } from './worker-env.ts';
+import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-const CAPACITY_TTL_MS = 10_000;
 /** A hand-over that was under way when the worker was told to leave has committed by then. */
 const SETTLE_MS = 150;
 /** Without a job the end of a worker need not be waited for long. */
 const IDLE_GRACE_MS = 5_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
-
-type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
 
 /**
  * Brings the containers in line with the workers that are wanted: starts, stops, adopts after a restart, notices the
@@ -53,8 +44,7 @@ export class WorkerRunner {
   readonly #logs: LogCollector;
   readonly #queue: JobQueue;
   readonly #tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
-  readonly #secretBox: SecretBox;
-  readonly #apiUrl: string;
+  readonly #start: WorkerStart;
   readonly #graceMs: number;
   readonly #loop: Loop;
   /** Starts and stops under way. */
@@ -64,26 +54,19 @@ export class WorkerRunner {
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
   #unsubscribe: (() => void)[] = [];
-  #capacity: Capacity | undefined;
-  #capacityAt = 0;
   #listedAt = 0;
   #hasEvents = true;
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    clock: Clock;
-    logger: Logger;
-    runtime: Runtime;
-    logs: LogCollector;
-    queue: JobQueue;
-    tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
-    /** Opens the credentials of private registries. */
-    secretBox: SecretBox;
-    /** Where workloads reach the worker API. */
-    apiUrl: string;
-    graceMs: number;
-  }) {
+  constructor(
+    options: WorkerStart & {
+      bus: Bus;
+      clock: Clock;
+      logger: Logger;
+      queue: JobQueue;
+      tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
+      graceMs: number;
+    },
+  ) {
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#clock = options.clock;
@@ -92,8 +75,7 @@ export class WorkerRunner {
     this.#logs = options.logs;
     this.#queue = options.queue;
     this.#tell = options.tell;
-    this.#secretBox = options.secretBox;
-    this.#apiUrl = options.apiUrl;
+    this.#start = options;
     this.#graceMs = options.graceMs;
     this.#loop = new Loop({
       name: 'run-workers',
@@ -255,7 +237,7 @@ export class WorkerRunner {
   async #startPending(pending: readonly ControlledWorker[], now: number): Promise<void> {
     const due = pending.filter((worker) => worker.wanted === 'RUN' && (worker.notBefore?.getTime() ?? 0) <= now);
     if (due.length === 0) return;
-    const capacities = await this.#freeCapacity(now);
+    const capacities = await this.#start.capacity.readFree(now);
     for (const worker of due) {
       const place = placeAndOccupy(worker, capacities);
       if (typeof place === 'string') {
@@ -267,73 +249,17 @@ export class WorkerRunner {
     }
   }
 
-  async #freeCapacity(now: number): Promise<PoolCapacity[]> {
-    if (!this.#capacity || now - this.#capacityAt > CAPACITY_TTL_MS) {
-      this.#capacity = await this.#runtime.capacity();
-      this.#capacityAt = now;
-    }
-    const used = await listGpusInUse(this.#pool);
-    return this.#capacity.gpus.map((gpu) => {
-      const inUse =
-        used.find((entry) => entry.pool === gpu.pool && entry.dataCenterId === gpu.dataCenterId)?.count ?? 0;
-      return { ...gpu, free: gpu.total - inUse };
-    });
-  }
-
   async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
-    const token = newSecret('pyw');
     try {
-      await noteStarting(this.#pool, worker.id, { ...place, tokenHash: hashSecret(token) });
-      const onProgress = (line: string) => this.#logs.system(worker.id, line);
-      await this.#prepare(worker, onProgress);
-      const isStage = noteStage(this.#pool, worker.id, 'pullAt'); // need not delay the start
-      await this.#runtime.start(this.#workloadSpec(worker, place, token), { onProgress });
-      await isStage;
-      await noteRunning(this.#pool, worker.id, null);
-      this.#logs.follow(worker.id);
-      this.#logger.info(
-        { endpointId: worker.endpointId, workerId: worker.id, image: worker.spec.image },
-        'worker started',
-      );
+      await startWorker(this.#start, worker, place);
+      const { endpointId, id, spec } = worker;
+      this.#logger.info({ endpointId, workerId: id, image: spec.image }, 'worker started');
     } catch (error) {
       const reason = messageOf(error);
       this.#logs.system(worker.id, `could not be started: ${reason}`);
       await this.#runtime.stop(worker.id, 0).catch(() => {});
       await this.#noteEnd(worker, { code: null, reason, isLost: true });
     }
-  }
-
-  /** Credentials of a private registry reach the pull and nothing else: neither the workload nor a log. */
-  async #prepare({ spec, userId }: ControlledWorker, onProgress: OnProgress): Promise<void> {
-    const context = { pool: this.#pool, secretBox: this.#secretBox };
-    const auth = spec.registryId && (await openCredentials(context, userId, spec.registryId as RegistryId));
-    await this.#runtime.prepare(spec.image, auth ? { auth, onProgress } : { onProgress });
-  }
-
-  #workloadSpec(worker: ControlledWorker, place: Place, token: string): WorkloadSpec {
-    const { spec } = worker;
-    const cpus = spec.cpu?.vcpuCount ?? null;
-    const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
-    return {
-      id: worker.id,
-      kind: 'worker',
-      image: spec.image,
-      args: spec.args,
-      env: workerEnv(worker, {
-        apiUrl: this.#apiUrl,
-        token,
-        gpuTypeId: place.gpuTypeId,
-        dataCenterId: place.dataCenterId,
-        cpus: cpus ?? this.#capacity?.cpus ?? 1,
-        memoryBytes: memoryBytes ?? this.#capacity?.memoryBytes ?? 0,
-      }),
-      diskGb: spec.diskGb,
-      ports: spec.ports,
-      gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
-      memoryBytes,
-      cpus,
-      mounts: [],
-    };
   }
 
   /** Drained workers are stopped, and who says that it is unhealthy leaves. Answers when the next one may be done. */

@@ -216,8 +216,9 @@ test('streams end when the app closes', async () => {
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec) values ('w', $1, $2, 1, '', '{}')`,
     [id, other.alice.userId],
   );
+  const following = vi.spyOn(other.bus, 'subscribe');
   const stream = other.call('GET', `/v2/serverless/${id}/workers/w/logs`, { key: other.alice.key });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await vi.waitFor(() => expect(following).toHaveBeenCalled(), { timeout: 5000, interval: 5 });
   await other.close();
   expect((await stream).statusCode).toBe(200);
 });

@@ -1,0 +1,68 @@
+import { newSecret, type RegistryId } from '../core/ids.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { Pool } from '../db/pool.ts';
+import { hashSecret } from '../domain/access/secret-hash.ts';
+import { openCredentials } from '../domain/registries/open-credentials.ts';
+import { type ControlledWorker, noteRunning, noteStage, noteStarting } from '../domain/workers/worker-lifecycle.ts';
+import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
+import type { LogCollector } from './collect-logs.ts';
+import { workerEnv } from './worker-env.ts';
+
+/** Where a worker may run; all null for one without a GPU. */
+export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
+
+export interface WorkerStart {
+  pool: Pool;
+  runtime: Runtime;
+  logs: LogCollector;
+  capacity: CapacityLedger;
+  /** Opens the credentials of private registries. */
+  secretBox: SecretBox;
+  /** Where workloads reach the worker API. */
+  apiUrl: string;
+}
+
+/** From a place to a running container. Each stage goes into the worker's timeline; throws a sentence fit for users. */
+export async function startWorker(deps: WorkerStart, worker: ControlledWorker, place: Place): Promise<void> {
+  const { pool, runtime, logs } = deps;
+  const token = newSecret('pyw');
+  await noteStarting(pool, worker.id, { ...place, tokenHash: hashSecret(token) });
+  const onProgress = (line: string) => logs.system(worker.id, line);
+  // Credentials of a private registry reach the pull and nothing else: neither the workload nor a log.
+  const registryId = worker.spec.registryId as RegistryId | null;
+  const auth = registryId && (await openCredentials(deps, worker.userId, registryId));
+  await runtime.prepare(worker.spec.image, auth ? { auth, onProgress } : { onProgress });
+  const isStage = noteStage(pool, worker.id, 'pullAt'); // need not delay the start
+  await runtime.start(workloadSpec(deps, worker, place, token), { onProgress });
+  await isStage;
+  await noteRunning(pool, worker.id, null);
+  logs.follow(worker.id);
+}
+
+function workloadSpec(deps: WorkerStart, worker: ControlledWorker, place: Place, token: string): WorkloadSpec {
+  const { spec } = worker;
+  const { machine } = deps.capacity;
+  const cpus = spec.cpu?.vcpuCount ?? null;
+  const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
+  return {
+    id: worker.id,
+    kind: 'worker',
+    image: spec.image,
+    args: spec.args,
+    env: workerEnv(worker, {
+      apiUrl: deps.apiUrl,
+      token,
+      gpuTypeId: place.gpuTypeId,
+      dataCenterId: place.dataCenterId,
+      cpus: cpus ?? machine.cpus,
+      memoryBytes: memoryBytes ?? machine.memoryBytes,
+    }),
+    diskGb: spec.diskGb,
+    ports: spec.ports,
+    gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
+    memoryBytes,
+    cpus,
+    mounts: [],
+  };
+}
