@@ -10,8 +10,6 @@ export default defineConfig({
     maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
     testTimeout: 10_000,
     hookTimeout: 30_000,
-    // Whole servers and containers share two cores in CI: once more is fair there, and scripts/count-tests.ts names who needed it.
-    retry: process.env.CI ? 1 : 0,
     projects: [
       // What `npm run check` runs: no containers, nothing that takes long.
       { extends: true, test: { name: 'fast', include: ['src/**/*.test.ts'], exclude: ['src/**/*.slow.test.ts'] } },

@@ -31,7 +31,9 @@ const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
 for (const file of report?.testResults ?? []) {
   for (const test of file.assertionResults) {
     if (test.status !== 'passed' || test.failureMessages.length === 0) continue;
-    console.log(`passed at the second try: ${test.fullName} (${file.name}): ${test.failureMessages[0]}`);
+    console.log(
+      `passed at the second try: ${test.fullName} (${file.name}): ${test.failureMessages[0]!.split('\n', 1)}`,
+    );
   }
 }
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
