@@ -11,8 +11,8 @@ import {
   insertWorker,
   listControlledWorkers,
 } from '../domain/workers/worker-lifecycle.ts';
-import { nextStartAt } from '../scaling/crash-loop.ts';
-import { decideWorkers, type ScalingDecision, type ScalingWorker } from '../scaling/decide-workers.ts';
+import { decideWorkers, type ScalingAction, type ScalingDecision } from '../scaling/decide-workers.ts';
+import type { ScalingEndpoint, ScalingInput, ScalingWorker } from '../scaling/situation.ts';
 
 const TICK_MS = 5_000;
 /** An endpoint under steady load is looked at four times a second at most; one that was quiet, at once. */
@@ -36,6 +36,8 @@ export class EndpointScaler {
   readonly #idle = new Map<WorkerId, { lastWorkAt: number; firstSeenAt: number }>();
   #unsubscribes: (() => void)[] = [];
   #fullLookAt = 0;
+  /** From then on a full round of reports has been seen. */
+  #observedAt = 0;
 
   constructor(options: { pool: Pool; bus: Bus; clock: Clock; logger: Logger }) {
     this.#pool = options.pool;
@@ -55,6 +57,7 @@ export class EndpointScaler {
       this.#bus.subscribe('endpoint', (id) => this.#lookAtOnce(id as EndpointId)),
       this.#bus.subscribe('demand', (id) => this.wake(id as EndpointId)),
     ];
+    this.#observedAt = this.#clock.now() + TICK_MS;
     this.#loop.start();
   }
 
@@ -107,14 +110,17 @@ export class EndpointScaler {
     ]);
     for (const demand of demands) {
       const own = workers.filter((worker) => worker.endpointId === demand.id);
-      const decision = decideWorkers(
-        toScalingEndpoint(demand),
-        { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
-        own.map((worker) => this.#toScalingWorker(worker, now)),
+      const decision = decideWorkers({
+        endpoint: toScalingEndpoint(demand),
+        demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
+        workers: own.map((worker) => this.#toScalingWorker(worker, now)),
+        failedStarts: toFailedStarts(demand),
+        frozenMemory: { budgetBytes: 0, reservedBytes: 0 },
+        hasObserved: now >= this.#observedAt,
         now,
-      );
-      await this.#apply(demand, decision, now);
-      if (own.length === 0 && decision.start === 0) this.#lastLookAt.delete(demand.id); // from zero at once
+      });
+      await this.#apply(demand, decision);
+      if (own.length === 0 && decision.actions.length === 0) this.#lastLookAt.delete(demand.id); // from zero at once
       if (decision.nextAt !== null) this.#setDue(demand.id, Math.max(decision.nextAt, now + MIN_INTERVAL_MS));
     }
   }
@@ -127,19 +133,25 @@ export class EndpointScaler {
     return true;
   }
 
-  async #apply(demand: EndpointDemand, decision: ScalingDecision, now: number): Promise<void> {
-    for (const { id, reason } of decision.leave) {
-      if (!(await drainWorker(this.#pool, id as WorkerId, reason))) continue;
-      this.#logger.info({ endpointId: demand.id, workerId: id, reason }, 'worker leaves');
-      this.#bus.publish('worker', id);
+  async #apply({ id: endpointId }: EndpointDemand, decision: ScalingDecision): Promise<void> {
+    for (const action of decision.actions) {
+      const workerId = await this.#act(endpointId, action);
+      if (workerId === null) continue;
+      this.#logger.info({ endpointId, workerId, action: action.kind, reason: action.reason }, 'scaling');
+      this.#bus.publish('worker', workerId);
     }
-    const pause = pauseOf(demand, now);
-    for (let i = 0; i < (pause ? Math.min(1, decision.start) : decision.start); i++) {
+  }
+
+  /** The worker it concerns; null when there is nothing to be done any more. */
+  async #act(endpointId: EndpointId, action: ScalingAction): Promise<WorkerId | null> {
+    if (action.kind === 'start') {
+      const { pause, reason } = action;
       const id = newId<WorkerId>();
-      if (!(await insertWorker(this.#pool, { id, endpointId: demand.id, reason: decision.reason, pause }))) continue;
-      this.#logger.info({ endpointId: demand.id, workerId: id, reason: decision.reason }, 'worker wanted');
-      this.#bus.publish('worker', id);
+      const worker = { id, endpointId, reason, pause: pause && { ...pause, until: new Date(pause.until) } };
+      return (await insertWorker(this.#pool, worker)) ? id : null;
     }
+    const id = action.workerId as WorkerId;
+    return (await drainWorker(this.#pool, id, action.reason)) ? id : null;
   }
 
   #toScalingWorker(worker: ControlledWorker, now: number): ScalingWorker {
@@ -154,6 +166,9 @@ export class EndpointScaler {
       state,
       leased: worker.leased,
       createdAt: worker.createdAt.getTime(),
+      hasWorked: worker.lastWorkAt !== null,
+      memoryBytes: 0,
+      frozenAt: null,
       idleSince: isIdle ? lastWorkAt : null,
       certainlyIdleAt: isIdle ? this.#certainlyIdleAt(worker.id, lastWorkAt, now) : this.#forgetIdle(worker.id),
     };
@@ -172,21 +187,19 @@ export class EndpointScaler {
   }
 }
 
-function toScalingEndpoint(demand: EndpointDemand) {
+function toScalingEndpoint(demand: EndpointDemand): ScalingEndpoint {
   return {
     min: demand.min,
     max: demand.max,
     scaler: { type: demand.scalerType, value: demand.scalerValue },
     idleTimeoutMs: demand.idleTimeoutSeconds * 1000,
     version: demand.version,
+    flashboot: 'OFF',
+    isRolloutPaused: false,
   };
 }
 
-/** A crash loop's brake: the next worker waits, and says why. */
-function pauseOf(demand: EndpointDemand, now: number): { until: Date; reason: string } | null {
-  if (demand.lastFailedAt === null) return null;
-  const until = nextStartAt(demand.failedStarts, demand.lastFailedAt.getTime());
-  if (until <= now) return null;
-  const reason = `${demand.failedStarts} starts ended before the worker was ready; the last one: ${demand.lastFailure ?? 'no reason known'}. Next try at ${new Date(until).toISOString()}`;
-  return { until: new Date(until), reason };
+function toFailedStarts({ failedStarts, lastFailedAt, lastFailure }: EndpointDemand): ScalingInput['failedStarts'] {
+  if (lastFailedAt === null) return null;
+  return { count: failedStarts, lastAt: lastFailedAt.getTime(), lastReason: lastFailure };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Demand, decideWorkers, type ScalingEndpoint, type ScalingWorker } from './decide-workers.ts';
+import { decideWorkers, type ScalingDecision } from './decide-workers.ts';
+import type { Demand, ScalingEndpoint, ScalingInput, ScalingWorker } from './situation.ts';
 
 const NOW = 1_000_000;
 const QUIET: Demand = { queued: 0, queuedLowPriority: 0, inProgress: 0, oldestQueuedAt: null };
@@ -11,10 +12,32 @@ const queueDelay = (change: Partial<ScalingEndpoint> = {}): ScalingEndpoint => (
   scaler: { type: 'QUEUE_DELAY', value: 4 },
   idleTimeoutMs: 5_000,
   version: 1,
+  flashboot: 'OFF',
+  isRolloutPaused: false,
   ...change,
 });
 const requestCount = (value: number, change: Partial<ScalingEndpoint> = {}): ScalingEndpoint =>
   queueDelay({ scaler: { type: 'REQUEST_COUNT', value }, max: 10, ...change });
+
+/** A decision in short: how many start, who leaves. */
+function decide(
+  endpoint: ScalingEndpoint,
+  demand: Demand,
+  workers: readonly ScalingWorker[],
+  now: number,
+  change: Partial<ScalingInput> = {},
+) {
+  const frozenMemory = { budgetBytes: 8 * 2 ** 30, reservedBytes: 0 };
+  const input = { endpoint, demand, workers, failedStarts: null, frozenMemory, hasObserved: true, now, ...change };
+  return inShort(decideWorkers(input));
+}
+function inShort(decision: ScalingDecision) {
+  const start = decision.actions.filter(({ kind }) => kind === 'start').length;
+  const leave = decision.actions.flatMap((action) =>
+    action.kind === 'drain' ? [{ id: action.workerId, reason: action.reason }] : [],
+  );
+  return { ...decision, start, leave };
+}
 
 let count = 0;
 function worker(state: ScalingWorker['state'], change: Partial<ScalingWorker> = {}): ScalingWorker {
@@ -27,6 +50,9 @@ function worker(state: ScalingWorker['state'], change: Partial<ScalingWorker> = 
     state,
     leased,
     createdAt: NOW - 60_000,
+    hasWorked: true,
+    memoryBytes: 2 ** 30,
+    frozenAt: null,
     idleSince: isIdle ? NOW - 1_000 : null,
     certainlyIdleAt: isIdle ? NOW - 1_000 : null,
     ...change,
@@ -44,7 +70,7 @@ const waiting = (queued: number, forMs: number, inProgress = 0): Demand => ({
 
 describe('QUEUE_DELAY', () => {
   test('the first job starts one worker at once, however many jobs there are', () => {
-    expect(decideWorkers(queueDelay(), waiting(100, 0), [], NOW)).toMatchObject({
+    expect(decide(queueDelay(), waiting(100, 0), [], NOW)).toMatchObject({
       start: 1,
       leave: [],
       reason: 'a job waits and there is no worker',
@@ -53,7 +79,7 @@ describe('QUEUE_DELAY', () => {
 
   test('while that worker starts, no other is added before the oldest job has waited for 4 s since then', () => {
     const first = worker('starting', { createdAt: NOW - 3_999 });
-    expect(decideWorkers(queueDelay(), waiting(5, 10_000), [first], NOW)).toMatchObject({
+    expect(decide(queueDelay(), waiting(5, 10_000), [first], NOW)).toMatchObject({
       start: 0,
       nextAt: NOW + 1,
       reason: 'the oldest job waits for less than 4 s',
@@ -62,7 +88,7 @@ describe('QUEUE_DELAY', () => {
 
   test('one is added when it has, and says why', () => {
     const first = worker('starting', { createdAt: NOW - 4_000 });
-    expect(decideWorkers(queueDelay(), waiting(5, 4_200), [first], NOW)).toMatchObject({
+    expect(decide(queueDelay(), waiting(5, 4_200), [first], NOW)).toMatchObject({
       start: 1,
       nextAt: NOW + 4_000,
       reason: 'the oldest job waits for 4.2 s, longer than 4 s',
@@ -71,9 +97,9 @@ describe('QUEUE_DELAY', () => {
 
   test('and one more each further 4 s, up to workers.max', () => {
     const workers = [busy({ createdAt: NOW - 9_000 }), busy({ createdAt: NOW - 4_001 })];
-    expect(decideWorkers(queueDelay(), waiting(5, 9_000, 2), workers, NOW).start).toBe(1);
+    expect(decide(queueDelay(), waiting(5, 9_000, 2), workers, NOW).start).toBe(1);
     const all = [...workers, busy({ createdAt: NOW - 4_001 })];
-    expect(decideWorkers(queueDelay(), waiting(5, 9_000, 3), all, NOW)).toMatchObject({
+    expect(decide(queueDelay(), waiting(5, 9_000, 3), all, NOW)).toMatchObject({
       start: 0,
       reason: expect.stringContaining('workers.max allows 3'),
     });
@@ -81,7 +107,7 @@ describe('QUEUE_DELAY', () => {
 
   test('a job that was queued later than the last worker counts from its own time', () => {
     const workers = [busy({ createdAt: NOW - 60_000 })];
-    expect(decideWorkers(queueDelay(), waiting(1, 3_000, 1), workers, NOW)).toMatchObject({
+    expect(decide(queueDelay(), waiting(1, 3_000, 1), workers, NOW)).toMatchObject({
       start: 0,
       nextAt: NOW + 1_000,
     });
@@ -89,7 +115,7 @@ describe('QUEUE_DELAY', () => {
 
   test('never more workers than there is work for', () => {
     const starting = worker('starting', { createdAt: NOW - 60_000 });
-    expect(decideWorkers(queueDelay(), waiting(1, 60_000), [starting], NOW).start).toBe(0);
+    expect(decide(queueDelay(), waiting(1, 60_000), [starting], NOW).start).toBe(0);
   });
 });
 
@@ -103,40 +129,40 @@ describe('REQUEST_COUNT', () => {
     [100, 0, 10],
   ])('%i queued and %i in progress at 4 a worker want %i workers', (queued, inProgress, wanted) => {
     const demand = { ...waiting(queued, 0, inProgress), oldestQueuedAt: queued > 0 ? NOW : null };
-    expect(decideWorkers(requestCount(4), demand, [], NOW)).toMatchObject({ wanted, start: wanted });
+    expect(decide(requestCount(4), demand, [], NOW)).toMatchObject({ wanted, start: wanted });
   });
 
   test('workers that start already are not started again', () => {
     const workers = [worker('pending'), worker('starting'), busy()];
-    expect(decideWorkers(requestCount(1), waiting(4, 0, 1), workers, NOW).start).toBe(2);
+    expect(decide(requestCount(1), waiting(4, 0, 1), workers, NOW).start).toBe(2);
   });
 
   test('a worker that leaves does no work any more, but takes up its place until its job is done', () => {
     const workers = [worker('leaving', { leased: 1 }), worker('leaving'), busy()];
-    expect(decideWorkers(requestCount(1, { max: 3 }), waiting(5, 0, 2), workers, NOW).start).toBe(1);
+    expect(decide(requestCount(1, { max: 3 }), waiting(5, 0, 2), workers, NOW).start).toBe(1);
   });
 });
 
 describe('limits', () => {
   test('workers.min runs without any work, and never leaves', () => {
-    expect(decideWorkers(queueDelay({ min: 2 }), QUIET, [], NOW)).toMatchObject({
+    expect(decide(queueDelay({ min: 2 }), QUIET, [], NOW)).toMatchObject({
       start: 2,
       reason: 'workers.min keeps 2',
     });
     const workers = [idleFor(600_000), idleFor(600_000)];
-    expect(decideWorkers(queueDelay({ min: 2 }), QUIET, workers, NOW)).toMatchObject({ start: 0, leave: [] });
+    expect(decide(queueDelay({ min: 2 }), QUIET, workers, NOW)).toMatchObject({ start: 0, leave: [] });
   });
 
   test('a worker beyond workers.min leaves after the idle timeout', () => {
     const workers = [idleFor(600_000), idleFor(6_000)];
-    expect(decideWorkers(queueDelay({ min: 1 }), QUIET, workers, NOW).leave).toEqual([
+    expect(decide(queueDelay({ min: 1 }), QUIET, workers, NOW).leave).toEqual([
       { id: workers[0]!.id, reason: 'idle for 600 s, the idle timeout is 5 s' },
     ]);
   });
 
   test('workers.max 0 stops everything: jobs queue, and even busy workers are to leave', () => {
     const workers = [busy(), idleFor(0), worker('starting')];
-    const decision = decideWorkers(queueDelay({ max: 0 }), waiting(10, 60_000, 1), workers, NOW);
+    const decision = decide(queueDelay({ max: 0 }), waiting(10, 60_000, 1), workers, NOW);
     expect(decision).toMatchObject({ start: 0, wanted: 0 });
     expect(decision.leave.map(({ reason }) => reason)).toEqual(Array(3).fill('workers.max allows 0'));
   });
@@ -144,7 +170,7 @@ describe('limits', () => {
   test('a lowered workers.max sends away what starts, then what is idle, then what is busy', () => {
     const workers = [busy(), idleFor(0), worker('starting'), worker('pending')];
     const leaving = (max: number) =>
-      decideWorkers(requestCount(1, { max }), waiting(9, 0, 1), workers, NOW).leave.map(({ id }) => id);
+      decide(requestCount(1, { max }), waiting(9, 0, 1), workers, NOW).leave.map(({ id }) => id);
     expect(leaving(2)).toEqual([workers[3]!.id, workers[2]!.id]);
     expect(leaving(1)).toEqual([workers[3]!.id, workers[2]!.id, workers[1]!.id]);
   });
@@ -152,36 +178,36 @@ describe('limits', () => {
   test('lowPriority jobs start nothing, but keep whoever is there', () => {
     const low = { ...QUIET, queuedLowPriority: 50 };
     for (const endpoint of [queueDelay(), requestCount(1)]) {
-      expect(decideWorkers(endpoint, low, [], NOW)).toMatchObject({ start: 0, wanted: 0 });
-      expect(decideWorkers(endpoint, low, [idleFor(600_000)], NOW)).toMatchObject({ start: 0, leave: [] });
+      expect(decide(endpoint, low, [], NOW)).toMatchObject({ start: 0, wanted: 0 });
+      expect(decide(endpoint, low, [idleFor(600_000)], NOW)).toMatchObject({ start: 0, leave: [] });
     }
   });
 });
 
 describe('an idle worker', () => {
   test('stays until the idle timeout is over, and the next look is planned for then', () => {
-    expect(decideWorkers(queueDelay(), QUIET, [idleFor(4_000)], NOW)).toMatchObject({ leave: [], nextAt: NOW + 1_000 });
-    expect(decideWorkers(queueDelay(), QUIET, [idleFor(5_000)], NOW).leave).toHaveLength(1);
+    expect(decide(queueDelay(), QUIET, [idleFor(4_000)], NOW)).toMatchObject({ leave: [], nextAt: NOW + 1_000 });
+    expect(decide(queueDelay(), QUIET, [idleFor(5_000)], NOW).leave).toHaveLength(1);
   });
 
   test('stays until it is certain that it is idle', () => {
     const workers = [idleFor(60_000, { certainlyIdleAt: NOW + 1_500 })];
-    expect(decideWorkers(queueDelay(), QUIET, workers, NOW)).toMatchObject({ leave: [], nextAt: NOW + 1_500 });
+    expect(decide(queueDelay(), QUIET, workers, NOW)).toMatchObject({ leave: [], nextAt: NOW + 1_500 });
   });
 
   test('stays while jobs wait', () => {
-    expect(decideWorkers(queueDelay(), waiting(1, 0), [idleFor(60_000)], NOW).leave).toEqual([]);
+    expect(decide(queueDelay(), waiting(1, 0), [idleFor(60_000)], NOW).leave).toEqual([]);
   });
 
   test('leaves while another is busy; the one that is idle longest goes first', () => {
     const workers = [busy(), idleFor(6_000), idleFor(60_000)];
-    const leave = decideWorkers(requestCount(1), { ...QUIET, inProgress: 2 }, workers, NOW).leave;
+    const leave = decide(requestCount(1), { ...QUIET, inProgress: 2 }, workers, NOW).leave;
     expect(leave.map(({ id }) => id)).toEqual([workers[2]!.id]);
   });
 
   test('that still starts is left to become ready; one that waits for its place is not needed any more', () => {
     const [starting, pending] = [worker('starting'), worker('pending')];
-    expect(decideWorkers(queueDelay(), QUIET, [starting, pending], NOW).leave).toEqual([
+    expect(decide(queueDelay(), QUIET, [starting, pending], NOW).leave).toEqual([
       { id: pending.id, reason: 'the work it was wanted for is gone' },
     ]);
   });
@@ -198,7 +224,7 @@ function rollOut(
   let now = NOW;
   for (let step = 0; step < steps; step++) {
     now += 1_000;
-    const decision = decideWorkers(endpoint, demand, workers, now);
+    const decision = decide(endpoint, demand, workers, now);
     const leaving = new Set(decision.leave.map(({ id }) => id));
     const started = Array.from({ length: decision.start }, () =>
       worker('starting', { version: endpoint.version, createdAt: now }),
@@ -221,24 +247,22 @@ describe('a new release', () => {
 
   test('idle workers of the old one leave at once when there is no work', () => {
     const old = idleFor(0);
-    expect(decideWorkers(next(), QUIET, [old], NOW).leave).toEqual([
-      { id: old.id, reason: 'release 2 replaces release 1' },
-    ]);
+    expect(decide(next(), QUIET, [old], NOW).leave).toEqual([{ id: old.id, reason: 'release 2 replaces release 1' }]);
   });
 
   test('with workers.min the old ones stay until new ones are ready', () => {
     const old = [idleFor(0), idleFor(0)];
     const endpoint = next({ min: 2 });
-    expect(decideWorkers(endpoint, QUIET, old, NOW)).toMatchObject({ start: 2, leave: [] });
+    expect(decide(endpoint, QUIET, old, NOW)).toMatchObject({ start: 2, leave: [] });
     const starting = [...old, worker('starting', { version: 2 }), worker('starting', { version: 2 })];
-    expect(decideWorkers(endpoint, QUIET, starting, NOW)).toMatchObject({ start: 0, leave: [] });
+    expect(decide(endpoint, QUIET, starting, NOW)).toMatchObject({ start: 0, leave: [] });
     const oneReady = [...old, idleFor(0, { version: 2 }), worker('starting', { version: 2 })];
-    expect(decideWorkers(endpoint, QUIET, oneReady, NOW).leave).toHaveLength(1);
+    expect(decide(endpoint, QUIET, oneReady, NOW).leave).toHaveLength(1);
   });
 
   test('workers of the old one that only start are of no use and leave at once', () => {
     const workers = [worker('starting'), worker('pending'), busy()];
-    const { leave, start } = decideWorkers(next(), waiting(3, 0, 1), workers, NOW);
+    const { leave, start } = decide(next(), waiting(3, 0, 1), workers, NOW);
     expect(leave.map(({ id }) => id).sort()).toEqual([workers[0]!.id, workers[1]!.id].sort());
     expect(start).toBe(4);
   });
@@ -246,11 +270,11 @@ describe('a new release', () => {
   test('at workers.max 1 the only worker makes room and finishes its job first', () => {
     const endpoint = next({ max: 1 });
     const old = busy();
-    const first = decideWorkers(endpoint, waiting(5, 0, 1), [old], NOW);
+    const first = decide(endpoint, waiting(5, 0, 1), [old], NOW);
     expect(first).toMatchObject({ start: 0, leave: [{ id: old.id }] });
     const draining: ScalingWorker = { ...old, state: 'leaving' };
-    expect(decideWorkers(endpoint, waiting(5, 0, 1), [draining], NOW)).toMatchObject({ start: 0, leave: [] });
-    expect(decideWorkers(endpoint, waiting(5, 0), [{ ...draining, leased: 0 }], NOW).start).toBe(1);
+    expect(decide(endpoint, waiting(5, 0, 1), [draining], NOW)).toMatchObject({ start: 0, leave: [] });
+    expect(decide(endpoint, waiting(5, 0), [{ ...draining, leased: 0 }], NOW).start).toBe(1);
   });
 
   test('at workers.max 3 under full load all three are replaced, one after the other, never two away at once', () => {
@@ -294,6 +318,9 @@ const anyWorker: fc.Arbitrary<ScalingWorker> = fc
       ...rest,
       leased: jobs,
       createdAt: NOW - age,
+      hasWorked: true,
+      memoryBytes: 2 ** 30,
+      frozenAt: null,
       idleSince: isIdle ? NOW - idleMs : null,
       certainlyIdleAt: isIdle ? NOW - certainMs : null,
     };
@@ -310,6 +337,8 @@ const anyEndpoint: fc.Arbitrary<ScalingEndpoint> = fc
   .map(({ max, minPart, type, value, ...rest }) => ({
     ...rest,
     max,
+    flashboot: 'OFF',
+    isRolloutPaused: false,
     min: Math.min(minPart, max),
     scaler: { type, value },
   }));
@@ -337,7 +366,7 @@ function property(check: (endpoint: ScalingEndpoint, demand: Demand, workers: Sc
 
 /** The workers as they are right after a decision was carried out. */
 function applied(endpoint: ScalingEndpoint, demand: Demand, workers: ScalingWorker[]): ScalingWorker[] {
-  const decision = decideWorkers(endpoint, demand, workers, NOW);
+  const decision = decide(endpoint, demand, workers, NOW);
   const leaving = new Set(decision.leave.map(({ id }) => id));
   const started = Array.from({ length: decision.start }, () =>
     worker('pending', { version: endpoint.version, createdAt: NOW }),
@@ -351,7 +380,7 @@ function applied(endpoint: ScalingEndpoint, demand: Demand, workers: ScalingWork
 describe('in any situation', () => {
   test('a start never leads above workers.max, workers that still finish a job included', () => {
     property((endpoint, demand, workers) => {
-      const { start } = decideWorkers(endpoint, demand, workers, NOW);
+      const { start } = decide(endpoint, demand, workers, NOW);
       const occupied = applied(endpoint, demand, workers).filter((each) => each.state !== 'leaving' || each.leased > 0);
       if (start > 0) expect(occupied.length).toBeLessThanOrEqual(endpoint.max);
     });
@@ -369,7 +398,7 @@ describe('in any situation', () => {
 
   test('only workers that are there and not leaving yet are told to leave, each once, with a reason', () => {
     property((endpoint, demand, workers) => {
-      const { leave } = decideWorkers(endpoint, demand, workers, NOW);
+      const { leave } = decide(endpoint, demand, workers, NOW);
       const known = workers.filter((each) => each.state !== 'leaving').map(({ id }) => id);
       expect(new Set(leave.map(({ id }) => id)).size).toBe(leave.length);
       for (const { id, reason } of leave) {
@@ -381,7 +410,7 @@ describe('in any situation', () => {
 
   test('a busy worker of the newest release leaves only when workers.max demands it, and never before an idle one', () => {
     property((endpoint, demand, workers) => {
-      const leaving = new Set(decideWorkers(endpoint, demand, workers, NOW).leave.map(({ id }) => id));
+      const leaving = new Set(decide(endpoint, demand, workers, NOW).leave.map(({ id }) => id));
       const live = workers.filter((each) => each.state !== 'leaving');
       const newest = live.filter((each) => each.version === endpoint.version);
       const busyLeaves = newest.filter((each) => each.leased > 0 && leaving.has(each.id));
@@ -395,7 +424,7 @@ describe('in any situation', () => {
     property((endpoint, demand, workers) => {
       if (endpoint.scaler.type === 'QUEUE_DELAY' && workers.some((each) => each.version !== endpoint.version)) return;
       const after = applied(endpoint, demand, workers);
-      expect(decideWorkers(endpoint, demand, after, NOW)).toMatchObject({ start: 0, leave: [] });
+      expect(decide(endpoint, demand, after, NOW)).toMatchObject({ start: 0, leave: [] });
     });
   });
 
@@ -403,7 +432,7 @@ describe('in any situation', () => {
     property((endpoint, demand, workers) => {
       let after = workers;
       for (let round = 0; round <= workers.length; round++) after = applied(endpoint, demand, after);
-      expect(decideWorkers(endpoint, demand, after, NOW)).toMatchObject({ start: 0, leave: [] });
+      expect(decide(endpoint, demand, after, NOW)).toMatchObject({ start: 0, leave: [] });
       const startedInVain = after.filter((each) => each.state === 'leaving' && each.createdAt === NOW);
       expect(startedInVain.filter((each) => !workers.some(({ id }) => id === each.id))).toEqual([]);
     });
@@ -411,7 +440,7 @@ describe('in any situation', () => {
 
   test('a later look that was planned lies ahead', () => {
     property((endpoint, demand, workers) => {
-      const { nextAt } = decideWorkers(endpoint, demand, workers, NOW);
+      const { nextAt } = decide(endpoint, demand, workers, NOW);
       if (nextAt !== null) expect(nextAt).toBeGreaterThan(NOW);
     });
   });

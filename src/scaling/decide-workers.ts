@@ -1,216 +1,146 @@
 /**
- * How many workers an endpoint shall have, and which shall leave. Pure: the same input gives the same answer; time is an
- * argument. The rules are those of docs/states.md and README "Scaling".
+ * How many workers an endpoint shall have, and what is to be done for it: start, thaw, freeze, stop, drain. Pure: the same
+ * input gives the same answer; time is an argument. The rules are those of docs/states.md and README "Scaling".
  */
+import { nextStartAt } from './crash-loop.ts';
+import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
+import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
+import { earliest, isCurrent, type Leave, liveOf, type ScalingEndpoint, type ScalingInput } from './situation.ts';
+import { wantedWorkers } from './wanted-workers.ts';
 
-export interface ScalingEndpoint {
+export type ScalingAction =
+  /** A worker on the newest release; with `pause`, not before that time, and why. */
+  | { kind: 'start'; version: number; pause: { until: number; reason: string } | null; reason: string }
+  /** `drain`: no more work, and the end once its jobs are done. `stop` concerns frozen workers: they hold none. */
+  | { kind: 'thaw' | 'freeze' | 'drain' | 'stop'; workerId: string; reason: string };
+
+/** What a decision was made of, in numbers. */
+export interface DecisionInputs {
+  version: number;
   min: number;
   max: number;
-  scaler: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number };
-  idleTimeoutMs: number;
-  /** Of the newest release. */
-  version: number;
-}
-
-export interface Demand {
-  /** Queued jobs that may cause a scale-up: lowPriority ones are not among them. */
+  scaler: ScalingEndpoint['scaler'];
   queued: number;
   queuedLowPriority: number;
   inProgress: number;
-  /** Since when the oldest queued job that may cause a scale-up waits. */
-  oldestQueuedAt: number | null;
-}
-
-export interface ScalingWorker {
-  id: string;
-  version: number;
-  /** `leaving`: it gets no more work and ends when its jobs are done. */
-  state: 'pending' | 'starting' | 'ready' | 'leaving';
-  /** Jobs it holds. */
-  leased: number;
-  createdAt: number;
-  /** A ready worker without work: since when, and the earliest time at which it is certain that it is idle. */
-  idleSince: number | null;
-  certainlyIdleAt: number | null;
+  /** How long the oldest that waits has waited; null when nothing does. */
+  oldestWaitMs: number | null;
+  workers: { pending: number; starting: number; idle: number; busy: number; leaving: number; frozen: number };
+  /** Live workers of older releases. */
+  outdated: number;
+  failedStarts: number;
 }
 
 export interface ScalingDecision {
-  /** Workers on the newest release to be started now. */
-  start: number;
-  leave: { id: string; reason: string }[];
+  at: number;
+  inputs: DecisionInputs;
   /** How many workers there should be. */
   wanted: number;
-  /** One sentence. */
+  /** Why so many: one sentence. */
   reason: string;
+  /** What is to be done, in this order. */
+  actions: ScalingAction[];
   /** When the answer may change without anything happening. */
   nextAt: number | null;
 }
 
-export function decideWorkers(
-  endpoint: ScalingEndpoint,
-  demand: Demand,
-  workers: readonly ScalingWorker[],
-  now: number,
-): ScalingDecision {
-  const live = workers.filter((worker) => worker.state !== 'leaving');
-  const { wanted, reason, nextAt } = wantedWorkers(endpoint, demand, workers, now);
-  const outdated = outdatedToLeave(endpoint, demand, workers, wanted);
-  const staying = live.filter((worker) => !outdated.some((entry) => entry.id === worker.id));
-  const surplus = surplusToLeave(endpoint, demand, staying, wanted, now);
-  const leave = [...outdated, ...surplus.leave];
-  const isLeaving = new Set(leave.map((entry) => entry.id));
-  const fresh = live.filter((worker) => worker.version === endpoint.version && !isLeaving.has(worker.id)).length;
-  const staleStaying = live.filter((w) => w.version !== endpoint.version && !isLeaving.has(w.id)).length;
-  const occupied =
-    fresh + staleStaying + workers.filter((worker) => worker.state === 'leaving' && worker.leased > 0).length;
-  const drained = live.filter((worker) => isLeaving.has(worker.id) && worker.leased > 0).length;
-  const start = Math.max(0, Math.min(wanted - fresh, endpoint.max - occupied - drained));
-  return { start, leave, wanted, reason, nextAt: earliest(nextAt, surplus.nextAt) };
+/** A decision that was carried out is followed by one without actions. */
+export function decideWorkers(input: ScalingInput): ScalingDecision {
+  const { wanted, reason, nextAt } = wantedWorkers(input);
+  const outdated = outdatedToLeave(input, wanted);
+  const isOutdated = new Set(outdated.map(({ id }) => id));
+  const staying = liveOf(input.workers).filter(({ id }) => !isOutdated.has(id));
+  const surplus = surplusToLeave(input, staying, wanted);
+  const missing = missingWorkers(input, wanted, [...outdated, ...surplus.overMax, ...surplus.idle]);
+  const added = addWorkers(input, missing, reason);
+  const working = staying.length - surplus.overMax.length - surplus.idle.length + added.length;
+  const { freeze, drain } = freezeOrDrain(input, surplus.idle, working);
+  const isThawed = new Set(added.map((action) => (action.kind === 'thaw' ? action.workerId : null)));
+  const frozen = input.workers.filter(({ id, state }) => state === 'frozen' && !isThawed.has(id));
+  return {
+    at: input.now,
+    inputs: describeInputs(input),
+    wanted,
+    reason,
+    actions: [
+      ...toActions('stop', frozenToStop(input, frozen, working + freeze.length)),
+      ...toActions('drain', [...outdated, ...surplus.overMax, ...drain]),
+      ...toActions('freeze', freeze),
+      ...added,
+    ],
+    nextAt: earliest(nextAt, surplus.nextAt),
+  };
 }
 
-function wantedWorkers(
-  endpoint: ScalingEndpoint,
-  demand: Demand,
-  workers: readonly ScalingWorker[],
-  now: number,
-): { wanted: number; reason: string; nextAt: number | null } {
-  const { min, max } = endpoint;
-  if (max === 0) return { wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null };
-  const step =
-    endpoint.scaler.type === 'REQUEST_COUNT'
-      ? byRequestCount(endpoint, demand)
-      : byQueueDelay(endpoint, demand, workers, now);
-  if (step.wanted > max) return { wanted: max, reason: `${step.reason}; workers.max allows ${max}`, nextAt: null };
-  if (step.wanted < min) return { wanted: min, reason: `workers.min keeps ${min}`, nextAt: step.nextAt };
-  return step;
-}
-
-function byRequestCount(endpoint: ScalingEndpoint, demand: Demand) {
-  const work = demand.queued + demand.inProgress;
-  const wanted = Math.ceil(work / endpoint.scaler.value);
-  return { wanted, reason: `${work} jobs at ${endpoint.scaler.value} a worker`, nextAt: null };
-}
-
-/**
- * One worker as soon as there is work; one more each time the oldest job has waited longer than `value` seconds since
- * the last worker was added; never more than there is work for.
- */
-function byQueueDelay(endpoint: ScalingEndpoint, demand: Demand, workers: readonly ScalingWorker[], now: number) {
-  const work = demand.queued + demand.inProgress;
-  const present = countOnce(endpoint, workers);
-  const live = workers.filter((worker) => worker.state !== 'leaving');
-  if (demand.queued === 0 || demand.oldestQueuedAt === null) {
-    return { wanted: Math.min(present, work), reason: 'nothing waits', nextAt: null };
-  }
-  if (live.length === 0) return { wanted: 1, reason: 'a job waits and there is no worker', nextAt: null };
-  const delayMs = endpoint.scaler.value * 1000;
-  const lastStepAt = Math.max(...live.map((worker) => worker.createdAt));
-  const stepAt = Math.max(demand.oldestQueuedAt, lastStepAt) + delayMs;
-  if (now < stepAt) {
-    const wanted = Math.min(present, Math.max(work, 1));
-    return { wanted, reason: `the oldest job waits for less than ${endpoint.scaler.value} s`, nextAt: stepAt };
-  }
-  const wanted = Math.min(present + 1, Math.max(work, 1));
-  const waitedSeconds = ((now - demand.oldestQueuedAt) / 1000).toFixed(1);
-  const reason = `the oldest job waits for ${waitedSeconds} s, longer than ${endpoint.scaler.value} s`;
-  return { wanted, reason, nextAt: now + delayMs };
-}
-
-/**
- * How many workers there are when a new one and the old one that it replaces count as one; else each start of a roll-out
- * would look like growth and lead to the next, and each old one that is finishing like a loss.
- */
-function countOnce(endpoint: ScalingEndpoint, workers: readonly ScalingWorker[]): number {
-  const isNew = (worker: ScalingWorker) => worker.version === endpoint.version;
-  const live = workers.filter((worker) => worker.state !== 'leaving');
-  const fresh = live.filter(isNew).length;
-  const busy = workers.filter((worker) => worker.leased > 0 && (worker.state !== 'leaving' || !isNew(worker))).length;
-  return Math.max(fresh, live.length - fresh, busy);
-}
-
-/**
- * Workers of older releases: those without a job leave at once, but as many ready ones as demand needs stay until as
- * many of the new release are ready; busy ones finish first. When the limit leaves no room for a new worker, old ones
- * make it one by one, each after the one before has been replaced by a ready worker.
- */
-function outdatedToLeave(
-  endpoint: ScalingEndpoint,
-  demand: Demand,
-  workers: readonly ScalingWorker[],
-  wanted: number,
-): { id: string; reason: string }[] {
-  const live = workers.filter((worker) => worker.state !== 'leaving');
-  const old = live.filter((worker) => worker.version !== endpoint.version);
-  if (old.length === 0) return [];
-  const current = live.filter((worker) => worker.version === endpoint.version);
-  const hasWork = demand.queued + demand.queuedLowPriority + demand.inProgress > 0;
-  const ready = current.filter((worker) => worker.state === 'ready').length;
-  const needed = hasWork || endpoint.min > 0 ? Math.max(0, wanted - ready) : 0;
-  const order = [...old].sort((a, b) => eagernessToLeave(a) - eagernessToLeave(b) || a.version - b.version);
-  const readyOld = order.filter((worker) => worker.state === 'ready').length;
-  let spare = order.length - readyOld + Math.max(0, readyOld - needed);
-  const occupied = live.length + workers.filter((worker) => worker.state === 'leaving' && worker.leased > 0).length;
-  const isFull = occupied >= endpoint.max && ready === current.length && current.length < wanted;
-  const isMakingRoom = workers.some((worker) => worker.state === 'leaving');
-  if (isFull && spare === 0 && !isMakingRoom) spare = 1;
-  return order.slice(0, spare).map((worker) => ({
-    id: worker.id,
-    reason: `release ${endpoint.version} replaces release ${worker.version}`,
-  }));
-}
-
-/**
- * More than wanted: over `max` at once, otherwise only workers of the newest release that were idle for the idle timeout;
- * those of older ones leave by the rules of the roll-out.
- */
-function surplusToLeave(
-  endpoint: ScalingEndpoint,
-  demand: Demand,
-  staying: readonly ScalingWorker[],
-  wanted: number,
-  now: number,
-): { leave: { id: string; reason: string }[]; nextAt: number | null } {
-  const order = [...staying].sort(
-    (a, b) => eagernessToLeave(a) - eagernessToLeave(b) || (a.idleSince ?? 0) - (b.idleSince ?? 0),
+/** How many may be added: up to `wanted` current ones, but never above `workers.max` with those that still finish a job. */
+function missingWorkers({ endpoint, workers }: ScalingInput, wanted: number, leave: readonly Leave[]): number {
+  const isLeaving = new Set(leave.map(({ id }) => id));
+  const occupied = workers.filter(
+    ({ id, state, leased }) => leased > 0 || (state !== 'leaving' && state !== 'frozen' && !isLeaving.has(id)),
   );
-  const overMax = order.slice(0, Math.max(0, staying.length - endpoint.max));
-  const leave = overMax.map((worker) => ({ id: worker.id, reason: `workers.max allows ${endpoint.max}` }));
-  if (demand.queued + demand.queuedLowPriority > 0) return { leave, nextAt: null };
-  const newest = order.slice(overMax.length).filter((worker) => worker.version === endpoint.version);
-  let spare = newest.length - Math.max(wanted, endpoint.min);
-  let nextAt: number | null = null;
-  for (const worker of newest) {
-    if (spare <= 0) break;
-    if (worker.state !== 'ready') {
-      if (worker.state === 'pending') {
-        leave.push({ id: worker.id, reason: 'the work it was wanted for is gone' });
-        spare -= 1;
-      }
-      continue;
-    }
-    if (worker.leased > 0 || worker.idleSince === null || worker.certainlyIdleAt === null) continue;
-    const leavesAt = Math.max(worker.idleSince + endpoint.idleTimeoutMs, worker.certainlyIdleAt);
-    if (leavesAt > now) {
-      nextAt = earliest(nextAt, leavesAt);
-      continue;
-    }
-    const idleSeconds = Math.floor((now - worker.idleSince) / 1000);
-    leave.push({
-      id: worker.id,
-      reason: `idle for ${idleSeconds} s, the idle timeout is ${endpoint.idleTimeoutMs / 1000} s`,
-    });
-    spare -= 1;
-  }
-  return { leave, nextAt };
+  const fresh = liveOf(workers).filter((worker) => isCurrent(endpoint, worker) && !isLeaving.has(worker.id));
+  return Math.max(0, Math.min(wanted - fresh.length, endpoint.max - occupied.length));
 }
 
-/** Who leaves first costs least: what has not begun, then what starts, then what is idle; what is busy comes last. */
-function eagernessToLeave(worker: ScalingWorker): number {
-  if (worker.leased > 0) return 3;
-  return { pending: 0, starting: 1, ready: 2, leaving: 4 }[worker.state];
+/** Thaws before any cold start. In a crash loop one start is tried at a time, after a pause. */
+function addWorkers(input: ScalingInput, missing: number, reason: string): ScalingAction[] {
+  const { endpoint } = input;
+  const thaws = thawable(input).slice(0, missing);
+  const starts = Math.min(missing - thaws.length, startsAllowed(input));
+  return [
+    ...toActions(
+      'thaw',
+      thaws.map(({ id }) => ({ id, reason })),
+    ),
+    ...Array.from({ length: starts }, (): ScalingAction => {
+      return { kind: 'start', version: endpoint.version, pause: pauseOf(input), reason };
+    }),
+  ];
 }
 
-function earliest(a: number | null, b: number | null): number | null {
-  if (a === null) return b;
-  return b === null ? a : Math.min(a, b);
+function startsAllowed({ endpoint, workers, failedStarts, now }: ScalingInput): number {
+  if (failedStarts === null || nextStartAt(failedStarts.count, now) === now) return Number.POSITIVE_INFINITY;
+  const isTrying = workers.some(
+    ({ version, state }) => version === endpoint.version && (state === 'pending' || state === 'starting'),
+  );
+  return isTrying ? 0 : 1;
+}
+
+/** A crash loop's brake: the next worker waits, and says why. */
+function pauseOf({ failedStarts, now }: ScalingInput): { until: number; reason: string } | null {
+  if (failedStarts === null) return null;
+  const until = nextStartAt(failedStarts.count, Math.min(failedStarts.lastAt, now)); // a clock may have been set back
+  if (until <= now) return null;
+  const reason = `${failedStarts.count} starts ended before the worker was ready; the last one: ${failedStarts.lastReason ?? 'no reason known'}. Next try at ${new Date(until).toISOString()}`;
+  return { until, reason };
+}
+
+function toActions(kind: 'thaw' | 'freeze' | 'drain' | 'stop', leave: readonly Leave[]): ScalingAction[] {
+  return leave.map(({ id, reason }) => ({ kind, workerId: id, reason }));
+}
+
+function describeInputs({ endpoint, demand, workers, failedStarts, now }: ScalingInput): DecisionInputs {
+  const { version, min, max, scaler } = endpoint;
+  const { queued, queuedLowPriority, inProgress, oldestQueuedAt } = demand;
+  const count = (isCounted: (worker: ScalingInput['workers'][number]) => boolean) => workers.filter(isCounted).length;
+  return {
+    version,
+    min,
+    max,
+    scaler,
+    queued,
+    queuedLowPriority,
+    inProgress,
+    oldestWaitMs: oldestQueuedAt === null ? null : Math.max(0, now - oldestQueuedAt),
+    workers: {
+      pending: count(({ state }) => state === 'pending'),
+      starting: count(({ state }) => state === 'starting'),
+      idle: count(({ state, leased }) => state === 'ready' && leased === 0),
+      busy: count(({ state, leased }) => state === 'ready' && leased > 0),
+      leaving: count(({ state }) => state === 'leaving'),
+      frozen: count(({ state }) => state === 'frozen'),
+    },
+    outdated: liveOf(workers).filter((worker) => worker.version !== version).length,
+    failedStarts: failedStarts?.count ?? 0,
+  };
 }

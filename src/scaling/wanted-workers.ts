@@ -1,0 +1,79 @@
+import {
+  type Demand,
+  isCurrent,
+  liveOf,
+  type ScalingEndpoint,
+  type ScalingInput,
+  type ScalingWorker,
+} from './situation.ts';
+
+export interface Wanted {
+  wanted: number;
+  /** One sentence. */
+  reason: string;
+  /** When the number may change without anything happening. */
+  nextAt: number | null;
+}
+
+/** From demand to a number of workers, always within [min, max]. */
+export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted {
+  const { min, max } = endpoint;
+  if (max === 0) return { wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null };
+  const step =
+    endpoint.scaler.type === 'REQUEST_COUNT'
+      ? byRequestCount(endpoint, demand)
+      : byQueueDelay(endpoint, demand, workers, now);
+  if (step.wanted > max) return { wanted: max, reason: `${step.reason}; workers.max allows ${max}`, nextAt: null };
+  if (step.wanted < min) {
+    return { wanted: Math.min(min, max), reason: `workers.min keeps ${min}`, nextAt: step.nextAt };
+  }
+  return step;
+}
+
+function byRequestCount(endpoint: ScalingEndpoint, demand: Demand): Wanted {
+  const work = demand.queued + demand.inProgress;
+  const wanted = Math.ceil(work / endpoint.scaler.value);
+  return { wanted, reason: `${work} jobs at ${endpoint.scaler.value} a worker`, nextAt: null };
+}
+
+/**
+ * One worker as soon as there is work; one more each time the oldest job has waited longer than `value` seconds since
+ * the last worker was added; never more than there is work for.
+ */
+function byQueueDelay(
+  endpoint: ScalingEndpoint,
+  demand: Demand,
+  workers: readonly ScalingWorker[],
+  now: number,
+): Wanted {
+  const work = demand.queued + demand.inProgress;
+  const present = countOnce(endpoint, workers);
+  const live = liveOf(workers);
+  if (demand.queued === 0 || demand.oldestQueuedAt === null) {
+    return { wanted: Math.min(present, work), reason: 'nothing waits', nextAt: null };
+  }
+  if (live.length === 0) return { wanted: 1, reason: 'a job waits and there is no worker', nextAt: null };
+  const delayMs = endpoint.scaler.value * 1000;
+  const lastStepAt = Math.max(...live.map((worker) => worker.createdAt));
+  const stepAt = Math.max(demand.oldestQueuedAt, lastStepAt) + delayMs;
+  if (now < stepAt) {
+    const wanted = Math.min(present, Math.max(work, 1));
+    return { wanted, reason: `the oldest job waits for less than ${endpoint.scaler.value} s`, nextAt: stepAt };
+  }
+  const wanted = Math.min(present + 1, Math.max(work, 1));
+  const waitedSeconds = ((now - demand.oldestQueuedAt) / 1000).toFixed(1);
+  const reason = `the oldest job waits for ${waitedSeconds} s, longer than ${endpoint.scaler.value} s`;
+  return { wanted, reason, nextAt: now + delayMs };
+}
+
+/**
+ * How many workers there are when a new one and the old one that it replaces count as one; else each start of a roll-out
+ * would look like growth and lead to the next, and each old one that is finishing like a loss.
+ */
+function countOnce(endpoint: ScalingEndpoint, workers: readonly ScalingWorker[]): number {
+  const isNew = (worker: ScalingWorker) => isCurrent(endpoint, worker);
+  const live = liveOf(workers);
+  const fresh = live.filter(isNew).length;
+  const busy = workers.filter((worker) => worker.leased > 0 && (worker.state !== 'leaving' || !isNew(worker))).length;
+  return Math.max(fresh, live.length - fresh, busy);
+}
