@@ -14,6 +14,7 @@ export type TemplateId = Id<'template'>;
 export type VolumeId = Id<'volume'>;
 export type RegistryId = Id<'registry'>;
 export type DelegationId = Id<'delegation'>;
+export type SecretId = Id<'secret'>;
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 

@@ -25,6 +25,8 @@ export interface HintTopics {
   log: string;
   /** A key was made, changed or revoked. Payload: key id. */
   key: string;
+  /** A secret was made or changed: what waits for it can start. Payload: user id. */
+  secret: string;
   /** A webhook waits to be delivered. Payload: empty. */
   webhook: string;
   /** A Podyard process came or went. Payload: process id. */

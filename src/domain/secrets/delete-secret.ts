@@ -1,0 +1,32 @@
+import { Failure } from '../../core/errors.ts';
+import type { SecretId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { listSecretUses } from './list-secret-uses.ts';
+import type { SecretUse } from './secret.ts';
+import { deleteSecretRow, getSecretRow } from './secret-store.ts';
+
+/**
+ * Throws `notFound`; and, while something names it in an env value and `isForced` is not set, a refusal that lists what:
+ * `badRequest` as rest.md section 1 has it, or what `inUse` says (graphql.md, "Secrets": CONFLICT).
+ */
+export async function deleteSecret(
+  context: Context,
+  actor: Actor,
+  id: SecretId,
+  options: { isForced?: boolean; inUse?: 'badRequest' | 'conflict' } = {},
+): Promise<void> {
+  await transaction(context.pool, async (db) => {
+    const { name } = await getSecretRow(db, actor.userId, id, 'for update');
+    const uses = (await listSecretUses(db, actor.userId, name)).get(name) ?? [];
+    if (uses.length > 0 && options.isForced !== true) {
+      throw new Failure(options.inUse ?? 'badRequest', `The secret is in use by ${sentenceOf(uses)}.`);
+    }
+    await deleteSecretRow(db, actor.userId, id);
+  });
+}
+
+function sentenceOf(uses: readonly SecretUse[]): string {
+  return uses.map(({ kind, name }) => `${kind} '${name}'`).join(', ');
+}

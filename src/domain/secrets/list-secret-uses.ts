@@ -1,0 +1,27 @@
+import type { UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { SecretUse } from './secret.ts';
+import { REFERENCE_PREFIX, secretNamesIn } from './secret-references.ts';
+
+/**
+ * Secret name → what of the user's names it in a value of `env`: templates, endpoints, and pods, in this order and each
+ * oldest first. Names that nothing uses are absent. With `name`, of that secret only. One query, however many there are.
+ */
+export async function listSecretUses(db: Db, userId: UserId, name = ''): Promise<Map<string, SecretUse[]>> {
+  const result = await db.query<SecretUse & { env: Record<string, string> }>(
+    `select kind, id, name, env from (
+       select 1 as place, 'template' as kind, id, name, env, created_at from templates where user_id = $1
+       union all
+       select 2, 'endpoint', id, name, env, created_at from endpoints where user_id = $1
+     ) x where strpos(env::text, $2) > 0 order by place, created_at, id`,
+    [userId, REFERENCE_PREFIX + name],
+  );
+  const uses = new Map<string, SecretUse[]>();
+  for (const { kind, id, name: ownName, env } of result.rows) {
+    for (const used of secretNamesIn(env)) {
+      if (name !== '' && used !== name) continue;
+      uses.set(used, [...(uses.get(used) ?? []), { kind, id, name: ownName }]);
+    }
+  }
+  return uses;
+}
