@@ -35,7 +35,7 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
   const result = await db.query<Release>(
     `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff,
             (select count(*) from workers w
-             where w.endpoint_id = r.endpoint_id and w.version = r.version and w.phase <> 'EXITED') as "workerCount"
+             where w.endpoint_id = r.endpoint_id and w.version = r.version and w.phase not in ('FROZEN', 'EXITED')) as "workerCount"
      from releases r join endpoints e on e.id = r.endpoint_id
      where e.id = $1 and e.user_id = $2
      order by r.version desc`,

@@ -2,8 +2,8 @@ import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { ReleaseSpec } from '../endpoints/endpoint.ts';
 
-export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'EXITED';
-export type WorkerWanted = 'RUN' | 'DRAIN' | 'STOP';
+export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
+export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
 
 /** A live worker as control sees it: what is wanted, what was observed, what it holds. */
 export interface ControlledWorker {
@@ -28,6 +28,12 @@ export interface ControlledWorker {
   lastWorkAt: Date | null;
   unhealthyReason: string | null;
   leased: number;
+  /** What it held when it was frozen; null before the first time. */
+  memoryBytes: number | null;
+  frozenAt: Date | null;
+  /** When it was last told to go on after a freeze, and when it did. */
+  thawWantedAt: Date | null;
+  thawedAt: Date | null;
 }
 
 const COLUMNS = `
@@ -35,7 +41,8 @@ const COLUMNS = `
   w.phase, w.phase_reason as "phaseReason", w.spec, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", a.last_work_at as "lastWorkAt",
-  a.unhealthy_reason as "unhealthyReason",
+  a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",
+  w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased`;
 
 /** All live workers, or those of the given endpoints; oldest first. */
@@ -71,7 +78,7 @@ export async function insertWorker(
 /** It gets no more work and ends when its jobs are done. */
 export async function drainWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
   const result = await db.query(
-    "update workers set wanted = 'DRAIN', wanted_reason = $2, drain_at = now() where id = $1 and wanted = 'RUN'",
+    "update workers set wanted = 'DRAIN', wanted_reason = $2, drain_at = now() where id = $1 and wanted in ('RUN', 'FREEZE')",
     [id, reason],
   );
   return result.rowCount === 1;
@@ -137,12 +144,59 @@ export async function noteExited(
   );
 }
 
-/** GPUs in use by pool and data centre: what live workers were given. */
+/** It gets no more work, and is frozen once it is certain that it holds none. */
+export async function freezeWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
+  const result = await db.query(
+    `update workers set wanted = 'FREEZE', wanted_reason = $2, drain_at = now()
+     where id = $1 and wanted = 'RUN' and phase = 'RUNNING' and ready_at is not null`,
+    [id, reason],
+  );
+  return result.rowCount === 1;
+}
+
+/** A frozen worker, or one that was to be, shall work again. */
+export async function thawWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
+  const result = await db.query(
+    `update workers set wanted = 'RUN', wanted_reason = $2, drain_at = null, thaw_wanted_at = now()
+     where id = $1 and wanted = 'FREEZE' and phase in ('RUNNING', 'FROZEN')`,
+    [id, reason],
+  );
+  return result.rowCount === 1;
+}
+
+/** Its execution has stopped, while it holds `memoryBytes`. False when it ended meanwhile. */
+export async function noteFrozen(db: Db, id: WorkerId, memoryBytes: number): Promise<boolean> {
+  const result = await db.query(
+    `with frozen as (
+       update workers set phase = 'FROZEN', frozen_at = now(), memory_bytes = $2
+       where id = $1 and phase = 'RUNNING' returning id
+     )
+     insert into worker_freezes (worker_id, frozen_at) select id, now() from frozen`,
+    [id, memoryBytes],
+  );
+  return result.rowCount === 1;
+}
+
+/** It goes on. Its silence counts from now, or it would be taken for dead. False when it ended meanwhile. */
+export async function noteThawed(db: Db, id: WorkerId): Promise<boolean> {
+  const result = await db.query(
+    `with thawed as (
+       update workers set phase = 'RUNNING', frozen_at = null, thawed_at = now()
+       where id = $1 and phase = 'FROZEN' returning id, thaw_wanted_at
+     ), seen as (update worker_activity set seen_at = now() where worker_id = $1)
+     update worker_freezes f set thawed_at = now(), thaw_wanted_at = t.thaw_wanted_at
+     from thawed t where f.worker_id = t.id and f.thawed_at is null`,
+    [id],
+  );
+  return result.rowCount === 1;
+}
+
+/** GPUs in use by pool and data centre: what live workers were given, frozen ones included. */
 export async function listGpusInUse(db: Db): Promise<{ pool: string; dataCenterId: string; count: number }[]> {
   const result = await db.query<{ pool: string; dataCenterId: string; count: number }>({
     name: 'gpus-in-use',
     text: `select gpu_pool as pool, data_center_id as "dataCenterId", sum(gpu_count)::int8 as count from workers
-           where phase in ('STARTING', 'RUNNING') and gpu_pool is not null group by 1, 2`,
+           where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null group by 1, 2`,
   });
   return result.rows;
 }

@@ -14,7 +14,7 @@ export interface LiveWorkerRow extends WorkerCondition {
   startedAt: Date | null;
 }
 
-/** Oldest first; a worker whose container has ended is not live. */
+/** Oldest first; a worker whose container has ended is not live, nor is a frozen one (rest.md section 3). */
 export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<LiveWorkerRow[]> {
   const result = await db.query<LiveWorkerRow>(
     `select w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
@@ -23,7 +23,7 @@ export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: End
             a.unhealthy_reason as "unhealthyReason",
             exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy"
      from workers w left join worker_activity a on a.worker_id = w.id
-     where w.endpoint_id = $1 and w.user_id = $2 and w.phase <> 'EXITED'
+     where w.endpoint_id = $1 and w.user_id = $2 and w.phase not in ('FROZEN', 'EXITED')
      order by w.created_at, w.id`,
     [endpointId, userId],
   );
@@ -32,7 +32,7 @@ export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: End
 
 export async function countLiveWorkers(db: Db, userId: UserId, endpointId: EndpointId): Promise<number> {
   const result = await db.query<{ count: number }>(
-    `select count(*) from workers where endpoint_id = $1 and user_id = $2 and phase <> 'EXITED'`,
+    `select count(*) from workers where endpoint_id = $1 and user_id = $2 and phase not in ('FROZEN', 'EXITED')`,
     [endpointId, userId],
   );
   return result.rows[0]!.count;
