@@ -35,17 +35,20 @@ export const FAILURES: Record<FailureKind, { status: number; title: string }> = 
 /** A refusal with public text. `errors` lists single validation failures, each `location: what is wrong`. */
 export class Failure extends Error {
   readonly kind: FailureKind;
+  /** Of a `badRequest`: it contradicts a record that is there (a name is taken, something is in use). REST makes no difference. */
+  readonly isClash: boolean;
   readonly errors: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
     kind: FailureKind,
     detail: string,
-    options: { errors?: readonly string[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: { isClash?: boolean; errors?: readonly string[]; retryAfterSeconds?: number; cause?: unknown } = {},
   ) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Failure';
     this.kind = kind;
+    this.isClash = options.isClash ?? kind === 'conflict';
     this.errors = options.errors;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }

@@ -1,5 +1,6 @@
 import { Batcher } from '../core/batcher.ts';
 import type { Clock } from '../core/clock.ts';
+import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../core/rate-quotas.ts';
 import type { Db } from '../db/pool.ts';
@@ -15,6 +16,13 @@ export interface RateLimitVerdict {
 /** Counts a request of a user, whatever key it came with, and says whether it may pass. */
 export interface RateLimiter {
   check(userId: UserId): RateLimitVerdict | Promise<RateLimitVerdict>;
+}
+
+/** Throws `tooManyRequests` that names the window, unless the request may pass. */
+export function refuseExceeded({ exceeded }: RateLimitVerdict): void {
+  if (exceeded === null) return;
+  const { window, retryAfterSeconds } = exceeded;
+  throw new Failure('tooManyRequests', `rate limit exceeded for the ${window} window`, { retryAfterSeconds });
 }
 
 const PASS: RateLimitVerdict = { headers: {}, exceeded: null };

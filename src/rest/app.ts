@@ -6,10 +6,12 @@ import type { Actor } from '../domain/access/actor.ts';
 import { authenticate, checkPermission } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
 import { PROBLEM_JSON, toProblem } from '../http/problem.ts';
+import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toFailure } from '../http/to-failure.ts';
 import { OPENAPI } from './openapi.ts';
 import type { RestApp, RestDeps, RestRoute } from './rest-app.ts';
+import { changeRolloutRoute } from './routes/change-rollout.ts';
 import { createApiKeyRoute } from './routes/create-api-key.ts';
 import { createEndpointRoute } from './routes/create-endpoint.ts';
 import { createNetworkVolumeRoute } from './routes/create-network-volume.ts';
@@ -53,6 +55,7 @@ import { listNetworkVolumesRoute } from './routes/list-network-volumes.ts';
 import { listRegistriesRoute } from './routes/list-registries.ts';
 import { listRegistryDelegationsRoute } from './routes/list-registry-delegations.ts';
 import { listTemplatesRoute } from './routes/list-templates.ts';
+import { rollbackReleaseRoute } from './routes/rollback-release.ts';
 import { updateEndpointRoute } from './routes/update-endpoint.ts';
 import { updateNetworkVolumeRoute } from './routes/update-network-volume.ts';
 import { updateTemplateRoute } from './routes/update-template.ts';
@@ -68,6 +71,8 @@ const ROUTES: readonly RestRoute[] = [
   deleteEndpointRoute,
   listEndpointWorkersRoute,
   listEndpointReleasesRoute,
+  rollbackReleaseRoute,
+  changeRolloutRoute,
   getWorkerLogsRoute,
   listTemplatesRoute,
   createTemplateRoute,
@@ -202,9 +207,7 @@ async function checkRateOfAnyKey(deps: RestDeps, request: FastifyRequest, reply:
 async function checkRate(deps: RestDeps, actor: Actor, reply: FastifyReply): Promise<void> {
   const verdict = await deps.rateLimiter.check(actor.userId);
   reply.headers(verdict.headers);
-  if (verdict.exceeded === null) return;
-  const { window, retryAfterSeconds } = verdict.exceeded;
-  throw new Failure('tooManyRequests', `rate limit exceeded for the ${window} window`, { retryAfterSeconds });
+  refuseExceeded(verdict);
 }
 
 /** The one place where REST turns a refusal into a response. */

@@ -15,10 +15,11 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
-import type { Access, Area } from '../domain/access/scopes.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
+
+export { PERMISSIONS } from '../http/permissions.ts';
 
 /** What the routes work with. Plain values, handed down; nothing is looked up through the framework. */
 export interface RestDeps extends Context {
@@ -72,27 +73,3 @@ declare module 'fastify' {
     failures?: FailureKind[];
   }
 }
-
-/** Access to an area, or to one record of it when its `id` is in the path. */
-function permit(area: Area, access: Access): (params: Record<string, string>) => Permission {
-  return ({ id }) => ({ area, access, ...(id === undefined ? {} : { resourceId: id }) });
-}
-
-/** The permissions that routes name; `id` in the path restricts to one record. */
-export const PERMISSIONS = {
-  readEndpoint: permit('serverless', 'read'),
-  writeEndpoint: permit('serverless', 'write'),
-  readTemplate: permit('templates', 'read'),
-  writeTemplate: permit('templates', 'write'),
-  readVolume: permit('network-volumes', 'read'),
-  writeVolume: permit('network-volumes', 'write'),
-  readRegistry: permit('registries', 'read'),
-  writeRegistry: permit('registries', 'write'),
-  // The id of a delegation is none of a registry.
-  readDelegation: (): Permission => ({ area: 'registries', access: 'read' }),
-  writeDelegation: (): Permission => ({ area: 'registries', access: 'write' }),
-  readCatalog: (): Permission => ({ area: 'catalog', access: 'read' }),
-  readBilling: (): Permission => ({ area: 'billing', access: 'read' }),
-  readAccount: (): Permission => ({ area: 'account', access: 'read' }),
-  writeAccount: (): Permission => ({ area: 'account', access: 'write' }),
-};

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { Failure } from '../core/errors.ts';
+import { badTexts } from '../http/bad-texts.ts';
 
 /**
  * Two validators, because bodies and URLs differ: a body's types are as they are, a URL holds only text. Neither removes
@@ -68,17 +69,4 @@ function failureText(error: ErrorObject): string {
     default:
       return error.message ?? error.keyword;
   }
-}
-
-/** The database stores neither NUL nor half of a surrogate pair; a JSON text can carry both, in values and in names. */
-function badTexts(data: unknown, path: string): string[] {
-  if (typeof data === 'string') {
-    if (data.includes('\0')) return [`${path || '$'}: must not contain the character NUL`];
-    return data.isWellFormed() ? [] : [`${path || '$'}: must be well-formed Unicode`];
-  }
-  if (typeof data !== 'object' || data === null) return [];
-  return Object.entries(data).flatMap(([name, value]) => {
-    const own = Array.isArray(data) ? [] : badTexts(name, path);
-    return own.length > 0 ? own : badTexts(value, `${path}/${name}`);
-  });
 }

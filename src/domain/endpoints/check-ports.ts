@@ -1,5 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 
+/** `<port>/<protocol>`: 1 to 65535, spelled out so that a description can carry the rule (rest.md section 2). */
+export const PORT_PATTERN =
+  '^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])/(http|tcp)$';
+
 /** contract.md, "Limits": what a pod exposes through the proxy, and so what a template may ask for. */
 const MAX_HTTP_PORTS = 10;
 

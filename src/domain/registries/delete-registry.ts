@@ -10,7 +10,7 @@ export async function deleteRegistry(context: Context, actor: Actor, id: Registr
   await transaction(context.pool, async (db) => {
     await getRegistryRow(db, actor.userId, id, 'for update');
     const use = await findRegistryUse(db, actor.userId, id);
-    if (use !== undefined) throw new Failure('badRequest', `The registry is in use by ${use}.`);
+    if (use !== undefined) throw new Failure('badRequest', `The registry is in use by ${use}.`, { isClash: true });
     await deleteRegistryRow(db, actor.userId, id);
   });
 }

@@ -8,7 +8,11 @@ import type { Template } from './template.ts';
  * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Only `changed` fields are
  * judged: an update leaves the others alone.
  */
-export async function checkTemplate(db: Db, template: Template, changed: Partial<Template>): Promise<void> {
+export async function checkTemplate(
+  db: Db,
+  template: Omit<Template, 'createdAt'>,
+  changed: Partial<Template>,
+): Promise<void> {
   if (changed.ports) {
     checkRepeatedPort(changed.ports);
     checkHttpPortCount(changed.ports);

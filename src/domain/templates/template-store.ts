@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { TemplateId, UserId } from '../../core/ids.ts';
+import type { EndpointId, TemplateId, UserId } from '../../core/ids.ts';
 import { type Db, sqlState } from '../../db/pool.ts';
-import type { Template, TemplateCategory } from './template.ts';
+import type { Template, TemplateCategory, TemplateClientSettings } from './template.ts';
 
 interface TemplateRow {
   id: TemplateId;
@@ -18,6 +18,9 @@ interface TemplateRow {
   is_serverless: boolean;
   is_public: boolean;
   category: TemplateCategory;
+  client_settings: TemplateClientSettings;
+  endpoint_id: EndpointId | null;
+  created_at: Date;
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -40,10 +43,13 @@ function toTemplate(row: TemplateRow): Template {
     isServerless: row.is_serverless,
     isPublic: row.is_public,
     category: row.category,
+    clientSettings: row.client_settings,
+    endpointId: row.endpoint_id,
+    createdAt: row.created_at,
   };
 }
 
-function toColumns(template: Template): Record<string, unknown> {
+function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknown> {
   return {
     name: template.name,
     image: template.image,
@@ -57,6 +63,7 @@ function toColumns(template: Template): Record<string, unknown> {
     is_serverless: template.isServerless,
     is_public: template.isPublic,
     category: template.category,
+    client_settings: JSON.stringify(template.clientSettings),
   };
 }
 
@@ -92,14 +99,38 @@ export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId)
   return result.rows[0] && toTemplate(result.rows[0]);
 }
 
-/** Throws `badRequest` when the user has a template of that name. */
-export async function insertTemplateRow(db: Db, template: Template): Promise<void> {
-  const values = { id: template.id, user_id: template.userId, ...toColumns(template) };
+/** By its name, which is unique among the user's own. Throws `notFound`. Served by `templates_by_name`. */
+export async function getTemplateRowByName(
+  db: Db,
+  userId: UserId,
+  name: string,
+  lock: '' | 'for update' = '',
+): Promise<Template> {
+  const result = await db.query<TemplateRow>(
+    `select * from templates where user_id = $1 and md5(name) = md5($2) and name = $2 ${lock}`,
+    [userId, name],
+  );
+  if (!result.rows[0]) throw notFound('Template');
+  return toTemplate(result.rows[0]);
+}
+
+/** `createdAt` is the database's. Throws `badRequest` when the user has a template of that name. */
+export async function insertTemplateRow(db: Db, template: Omit<Template, 'createdAt'>): Promise<Template> {
+  const values = {
+    id: template.id,
+    user_id: template.userId,
+    endpoint_id: template.endpointId,
+    ...toColumns(template),
+  };
   const names = Object.keys(values);
   const places = names.map((_, i) => `$${i + 1}`).join(', ');
-  await db
-    .query(`insert into templates (${names.join(', ')}) values (${places})`, Object.values(values))
+  const result = await db
+    .query<TemplateRow>(
+      `insert into templates (${names.join(', ')}) values (${places}) returning *`,
+      Object.values(values),
+    )
     .catch((error) => refuseTakenName(error, template.name));
+  return toTemplate(result.rows[0]!);
 }
 
 /** Throws `badRequest` when another template of the user has that name. */
@@ -141,5 +172,5 @@ export async function readTemplateUse(db: Db, id: TemplateId): Promise<{ isUsed:
 
 function refuseTakenName(error: unknown, name: string): never {
   if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-  throw new Failure('badRequest', `name: there is already a template named '${name}'`, { cause: error });
+  throw new Failure('badRequest', `name: there is already a template named '${name}'`, { isClash: true, cause: error });
 }

@@ -10,7 +10,8 @@ export async function deleteVolume(context: Context, actor: Actor, id: VolumeId)
   await transaction(context.pool, async (db) => {
     await getVolumeRow(db, actor.userId, id, 'for update');
     const use = await findVolumeUse(db, actor.userId, id);
-    if (use !== undefined) throw new Failure('badRequest', `The network volume is mounted by ${use}.`);
+    if (use !== undefined)
+      throw new Failure('badRequest', `The network volume is mounted by ${use}.`, { isClash: true });
     await deleteVolumeRow(db, actor.userId, id);
   });
 }

@@ -1,10 +1,7 @@
 import { Type } from 'typebox';
+import { PORT_PATTERN } from '../../domain/endpoints/check-ports.ts';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
-
-/** Ports 1 to 65535, spelled out so that the description carries the rule. */
-const PORT_PATTERN =
-  '^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])/(http|tcp)$';
 
 /** The container block that templates, pods and endpoints share (rest.md section 2). In answers all of it is present. */
 export const CONTAINER = {
