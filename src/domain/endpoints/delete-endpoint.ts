@@ -3,14 +3,14 @@ import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
-import { noteTemplateUse } from '../templates/template-store.ts';
 import { stopWorkersOfEndpoint } from '../workers/stop-workers.ts';
 import { deleteEndpointRow, getEndpointRow } from './endpoint-store.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
+import { leaveTemplate } from './template-container.ts';
 
 /**
- * Cancels its jobs, asks for its workers to be stopped and removes it, in one transaction. The template it was made from
- * stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
+ * Cancels its jobs, asks for its workers to be stopped and removes it, in one transaction. A template of its
+ * own goes with it; any other stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
  */
 export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
   await transaction(context.pool, async (db) => {
@@ -18,7 +18,7 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: Endpoin
     await cancelJobsOfEndpoint(db, id);
     await stopWorkersOfEndpoint(db, actor.userId, id, 'the endpoint was deleted');
     await deleteEndpointRow(db, actor.userId, id);
-    if (templateId !== null) await noteTemplateUse(db, templateId);
+    if (templateId !== null) await leaveTemplate(db, actor, id, templateId);
   });
   publishEndpoint(context, id);
 }

@@ -1,7 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { CpuConfig, Endpoint, EndpointType, FlashBoot, ScalerType } from './endpoint.ts';
+import type { CpuConfig, Endpoint, EndpointClientSettings, EndpointType, FlashBoot, ScalerType } from './endpoint.ts';
 
 export interface EndpointRow {
   id: EndpointId;
@@ -27,6 +27,7 @@ export interface EndpointRow {
   timeout_ms: number;
   flashboot: FlashBoot;
   template_id: string | null;
+  client_settings: EndpointClientSettings;
   version: number;
   created_at: Date;
 }
@@ -52,6 +53,7 @@ export function toEndpoint(row: EndpointRow): Endpoint {
     timeoutMs: row.timeout_ms,
     flashboot: row.flashboot,
     templateId: row.template_id,
+    clientSettings: row.client_settings,
     version: row.version,
     createdAt: row.created_at,
   };
@@ -79,6 +81,7 @@ function toColumns(endpoint: Endpoint): Record<string, unknown> {
     timeout_ms: endpoint.timeoutMs,
     flashboot: endpoint.flashboot,
     template_id: endpoint.templateId,
+    client_settings: JSON.stringify(endpoint.clientSettings),
     version: endpoint.version,
   };
 }
@@ -86,7 +89,7 @@ function toColumns(endpoint: Endpoint): Record<string, unknown> {
 /** Spelled out: a prepared `select *` fails once a newer process has added a column. */
 const COLUMNS = `id, user_id, name, type, image, args, disk_gb, ports, env, registry_id, gpu_pools, gpu_count, cpu,
   workers_min, workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms,
-  flashboot, template_id, version, created_at`;
+  flashboot, template_id, client_settings, version, created_at`;
 
 /** What is read and rendered at a time: about five milliseconds of work. */
 const PAGE_SIZE = 250;

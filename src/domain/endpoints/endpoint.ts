@@ -34,6 +34,14 @@ export interface CpuConfig {
   memory: number;
 }
 
+/** What clients of the GraphQL interface keep with an endpoint. Nothing acts upon it; an absent one was never given. */
+export interface EndpointClientSettings {
+  allowedCudaVersions?: string;
+  minCudaVersion?: string;
+  /** GPU types of the pools that are not wanted. */
+  excludedGpuTypeIds?: string[];
+}
+
 export interface Endpoint extends ContainerConfig {
   id: EndpointId;
   userId: UserId;
@@ -49,6 +57,7 @@ export interface Endpoint extends ContainerConfig {
   timeoutMs: number;
   flashboot: FlashBoot;
   templateId: string | null;
+  clientSettings: EndpointClientSettings;
   /** Version of the newest release. */
   version: number;
   createdAt: Date;

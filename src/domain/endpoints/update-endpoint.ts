@@ -1,15 +1,16 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { diffReleases } from '../releases/diff-releases.ts';
-import { insertRelease } from '../releases/release-store.ts';
+import { noteTemplateUse } from '../templates/template-store.ts';
 import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
-import type { Endpoint } from './endpoint.ts';
-import { getEndpointRow, updateEndpointRow } from './endpoint-store.ts';
+import type { ContainerConfig, Endpoint } from './endpoint.ts';
+import { getEndpointRow } from './endpoint-store.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
+import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
+import { writeEndpoint } from './write-endpoint.ts';
 
 /** What may change. An absent field stays; members of `workers` and `scaling` are merged, everything else replaced. */
 export interface EndpointChange
@@ -18,6 +19,8 @@ export interface EndpointChange
   > {
   workers?: Partial<Endpoint['workers']>;
   scaling?: Partial<Endpoint['scaling']>;
+  /** The container settings are copied anew from a template, before those that are given. */
+  template?: TemplateSource;
 }
 
 /**
@@ -28,22 +31,38 @@ export async function updateEndpoint(
   context: Context,
   actor: Actor,
   id: EndpointId,
-  change: EndpointChange,
+  { template, ...given }: EndpointChange,
 ): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
+    const change = template ? { ...(await copyTemplate(db, actor, before, template)), ...given } : given;
     if (Object.keys(change).length === 0) return before;
     const after = mergeChange(before, change);
     checkChange(after, change);
     await checkReferences(db, actor.userId, change);
-    const diff = diffReleases(before, after);
-    if (diff.length > 0) after.version = before.version + 1;
-    await updateEndpointRow(db, after);
-    if (diff.length > 0) await insertRelease(db, after, actor.userId, diff);
-    return after;
+    return writeEndpoint(db, actor, before, after);
   });
   publishEndpoint(context, id);
   return endpoint;
+}
+
+async function copyTemplate(
+  db: Db,
+  actor: Actor,
+  before: Endpoint,
+  source: TemplateSource,
+): Promise<ContainerConfig & { templateId: string }> {
+  if ('ownTemplate' in source) {
+    const copy = await saveOwnTemplate(db, actor, before.id, before.templateId, source.ownTemplate);
+    if (before.templateId !== null && before.templateId !== copy.templateId)
+      await noteTemplateUse(db, before.templateId);
+    return copy;
+  }
+  const container = await templateContainer(db, actor, source.templateId);
+  if (before.templateId !== null && before.templateId !== source.templateId) {
+    await leaveTemplate(db, actor, before.id, before.templateId);
+  }
+  return { ...container, templateId: source.templateId };
 }
 
 function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {

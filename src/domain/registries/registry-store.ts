@@ -46,6 +46,21 @@ export async function insertRegistryRow(
   ]);
 }
 
+/** `password` is sealed. */
+export async function updateCredentials(
+  db: Db,
+  userId: UserId,
+  id: RegistryId,
+  { username, password }: { username: string; password: Buffer },
+): Promise<void> {
+  await db.query('update registries set username = $3, password = $4 where id = $1 and user_id = $2', [
+    id,
+    userId,
+    username,
+    password,
+  ]);
+}
+
 /** Templates that name it fall back to null with it (the foreign key sees to that). */
 export async function deleteRegistryRow(db: Db, userId: UserId, id: RegistryId): Promise<void> {
   await db.query('delete from registries where id = $1 and user_id = $2', [id, userId]);

@@ -1,5 +1,5 @@
 import type { TemplateId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { checkTemplate } from './check-template.ts';
@@ -14,12 +14,20 @@ export async function updateTemplate(
   id: TemplateId,
   change: Partial<NewTemplate>,
 ): Promise<Template> {
-  return transaction(context.pool, async (db) => {
-    const before = await getTemplateRow(db, actor.userId, id, 'for update');
-    if (Object.keys(change).length === 0) return before;
-    const after = { ...before, ...change };
-    await checkTemplate(db, after, change);
-    await updateTemplateRow(db, after);
-    return after;
-  });
+  return transaction(context.pool, (db) => changeTemplate(db, actor, id, change));
+}
+
+/** The same within a transaction that does more. */
+export async function changeTemplate(
+  db: Db,
+  actor: Actor,
+  id: TemplateId,
+  change: Partial<NewTemplate>,
+): Promise<Template> {
+  const before = await getTemplateRow(db, actor.userId, id, 'for update');
+  if (Object.keys(change).length === 0) return before;
+  const after = { ...before, ...change };
+  await checkTemplate(db, after, change);
+  await updateTemplateRow(db, after);
+  return after;
 }

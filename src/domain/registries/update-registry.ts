@@ -1,0 +1,21 @@
+import type { RegistryId } from '../../core/ids.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { getRegistryRow, type Registry, updateCredentials } from './registry-store.ts';
+
+/** Puts other credentials in their place; the next pull of an image uses them. Throws `notFound`. */
+export async function updateRegistry(
+  context: Context & { secretBox: SecretBox },
+  actor: Actor,
+  id: RegistryId,
+  change: { username: string; password: string },
+): Promise<Registry> {
+  return transaction(context.pool, async (db) => {
+    const registry = await getRegistryRow(db, actor.userId, id, 'for update');
+    const password = context.secretBox.seal(change.password, id);
+    await updateCredentials(db, actor.userId, id, { username: change.username, password });
+    return registry;
+  });
+}
