@@ -195,7 +195,7 @@ function toScalingEndpoint(demand: EndpointDemand): ScalingEndpoint {
     idleTimeoutMs: demand.idleTimeoutSeconds * 1000,
     version: demand.version,
     flashboot: 'OFF',
-    isRolloutPaused: false,
+    isRolloutPaused: demand.isRolloutPaused,
   };
 }
 

@@ -180,6 +180,7 @@ test('the description is OpenAPI 3.1, needs no key, names every operation and wh
     .map((operation) => operation.operationId);
   expect(operations.toSorted()).toEqual(
     [
+      'changeRollout',
       'createApiKey',
       'createEndpoint',
       'createNetworkVolume',
@@ -213,6 +214,7 @@ test('the description is OpenAPI 3.1, needs no key, names every operation and wh
       'listRegistries',
       'listRegistryDelegations',
       'listTemplates',
+      'rollbackRelease',
       'updateNetworkVolume',
       'updateTemplate',
       'getEndpoint',

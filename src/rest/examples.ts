@@ -75,6 +75,14 @@ const release = {
   diff: [{ field: 'image', old: 'ghcr.io/example/transcriber:1.3.2', new: container.image }],
 };
 
+const rollout = {
+  inProgress: false,
+  workersOnLatest: 1,
+  workersTotal: 1,
+  percentOnLatest: 100,
+  paused: false,
+};
+
 const template = {
   id: 't8p3l5k1m6n9bv',
   ...container,
@@ -175,9 +183,11 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     endpointVersion: 2,
   },
   Release: release,
+  Rollout: rollout,
+  ChangeRolloutRequest: { action: 'pause' },
   ReleaseList: {
     endpointVersion: 2,
-    rollout: { inProgress: false, workersOnLatest: 1, workersTotal: 1, percentOnLatest: 100 },
+    rollout,
     releases: [release],
   },
   Template: template,

@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { ScalerType } from './endpoint.ts';
+import type { FlashBoot, ScalerType } from './endpoint.ts';
 
 /** What the scaler has to know of an endpoint, besides its workers. */
 export interface EndpointDemand {
@@ -11,7 +11,8 @@ export interface EndpointDemand {
   scalerType: ScalerType;
   scalerValue: number;
   idleTimeoutSeconds: number;
-  dataCenterIds: string[];
+  flashboot: FlashBoot;
+  isRolloutPaused: boolean;
   queued: number;
   queuedLowPriority: number;
   inProgress: number;
@@ -32,7 +33,7 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
     text: `
       select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
-             e.data_center_ids as "dataCenterIds", c.queued, c."queuedLowPriority", c."inProgress",
+             e.flashboot, e.is_rollout_paused as "isRolloutPaused", c.queued, c."queuedLowPriority", c."inProgress",
              oldest.created_at as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
              f.reason as "lastFailure"
       from endpoints e

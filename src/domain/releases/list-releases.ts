@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { countLiveWorkers } from '../workers/worker-store.ts';
 import type { Release } from './release.ts';
-import { listReleaseRows } from './release-store.ts';
+import { isRolloutPaused, listReleaseRows } from './release-store.ts';
 
 export interface Rollout {
   inProgress: boolean;
@@ -11,6 +11,7 @@ export interface Rollout {
   workersTotal: number;
   /** 0 to 100, rounded down, so that 100 means all; 0 without workers. */
   percentOnLatest: number;
+  isPaused: boolean;
 }
 
 export interface ReleaseList {
@@ -32,6 +33,7 @@ export async function listReleases(db: Db, userId: UserId, endpointId: EndpointI
       workersOnLatest,
       workersTotal,
       percentOnLatest: workersTotal === 0 ? 0 : Math.floor((100 * workersOnLatest) / workersTotal),
+      isPaused: await isRolloutPaused(db, userId, endpointId),
     },
     releases,
   };

@@ -1,3 +1,4 @@
+import { notFound } from '../../core/errors.ts';
 import { type EndpointId, newId, type ReleaseId, type UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
@@ -42,4 +43,42 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
     [endpointId, userId],
   );
   return result.rows;
+}
+
+/** Throws `notFound` unless it is a release of this user's endpoint. */
+export async function getReleaseSpec(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  id: ReleaseId,
+): Promise<ReleaseSpec> {
+  const result = await db.query<{ spec: ReleaseSpec }>(
+    `select r.spec from releases r join endpoints e on e.id = r.endpoint_id
+     where r.id = $1 and e.id = $2 and e.user_id = $3`,
+    [id, endpointId, userId],
+  );
+  if (!result.rows[0]) throw notFound('Release');
+  return result.rows[0].spec;
+}
+
+/** False for an endpoint that this user does not have. */
+export async function isRolloutPaused(db: Db, userId: UserId, endpointId: EndpointId): Promise<boolean> {
+  const result = await db.query<{ isPaused: boolean }>(
+    'select is_rollout_paused as "isPaused" from endpoints where id = $1 and user_id = $2',
+    [endpointId, userId],
+  );
+  return result.rows[0]?.isPaused ?? false;
+}
+
+export async function setRolloutPaused(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  isPaused: boolean,
+): Promise<void> {
+  await db.query('update endpoints set is_rollout_paused = $3 where id = $1 and user_id = $2', [
+    endpointId,
+    userId,
+    isPaused,
+  ]);
 }

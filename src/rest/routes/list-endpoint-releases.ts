@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { listReleases } from '../../domain/releases/list-releases.ts';
+import { toRolloutResponse } from '../release-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
 import { EndpointParams } from '../schemas/endpoint-schemas.ts';
 import { ReleaseListResponse } from '../schemas/release-schemas.ts';
@@ -27,7 +28,7 @@ export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
         createdByUserId: createdBy,
         createdAt: createdAt.toISOString(),
       }));
-      return { ...list, releases };
+      return { ...list, rollout: toRolloutResponse(list.rollout), releases };
     },
   );
 };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { dateTime, nullableString, ref, stringEnum } from './schema.ts';
+import { closed, dateTime, nullableString, ref, stringEnum } from './schema.ts';
 
 export const ReleaseResponse = Type.Object(
   {
@@ -22,15 +22,31 @@ export const ReleaseResponse = Type.Object(
   { $id: 'Release' },
 );
 
+export const RolloutResponse = Type.Object(
+  {
+    inProgress: Type.Boolean({ description: 'There are workers of older releases.' }),
+    workersOnLatest: Type.Integer(),
+    workersTotal: Type.Integer(),
+    percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
+    paused: Type.Boolean({ description: 'Podyard only: no worker is replaced until the roll-out is resumed.' }),
+  },
+  { $id: 'Rollout', description: 'How far the newest release has come.' },
+);
+
+export const ChangeRolloutRequest = closed(
+  { action: stringEnum(['pause', 'resume']) },
+  { $id: 'ChangeRolloutRequest', description: 'Podyard only.' },
+);
+
+export const ReleaseParams = Type.Object({
+  id: Type.String({ description: 'Endpoint identifier.' }),
+  releaseId: Type.String({ description: 'Release identifier.' }),
+});
+
 export const ReleaseListResponse = Type.Object(
   {
     endpointVersion: Type.Integer(),
-    rollout: Type.Object({
-      inProgress: Type.Boolean(),
-      workersOnLatest: Type.Integer(),
-      workersTotal: Type.Integer(),
-      percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
-    }),
+    rollout: ref(RolloutResponse),
     releases: Type.Array(ref(ReleaseResponse), { description: 'Newest first.' }),
   },
   { $id: 'ReleaseList', description: 'The releases and how far the newest has come.' },

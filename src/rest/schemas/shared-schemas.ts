@@ -31,7 +31,7 @@ import {
   RegistryList,
   RegistryResponse,
 } from './registry-schemas.ts';
-import { ReleaseListResponse, ReleaseResponse } from './release-schemas.ts';
+import { ChangeRolloutRequest, ReleaseListResponse, ReleaseResponse, RolloutResponse } from './release-schemas.ts';
 import { CreateTemplateRequest, TemplateList, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
@@ -51,6 +51,8 @@ export const SHARED_SCHEMAS = [
   WorkerResponse,
   WorkerListResponse,
   ReleaseResponse,
+  RolloutResponse,
+  ChangeRolloutRequest,
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,

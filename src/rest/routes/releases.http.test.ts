@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+let rest: RestFixture;
+let id: string;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+const CREATED = {
+  name: 'transcriber',
+  image: 'podyard/echo:1',
+  env: { TOKEN: 'hunter2' },
+  gpu: { pools: ['ADA_24'], count: 2 },
+  workers: { min: 1, max: 5 },
+};
+const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, key = rest.alice.key) =>
+  rest.call(method, path, { key, ...(body === undefined ? {} : { body }) });
+const update = (body: unknown) => call('PATCH', `/v2/serverless/${id}`, body);
+const releases = async () => (await call('GET', `/v2/serverless/${id}/releases`)).json();
+const releaseId = async (version: number): Promise<string> =>
+  (await releases()).releases.find((release: { version: number }) => release.version === version).id;
+const rollback = (release: string, key = rest.alice.key) =>
+  call('POST', `/v2/serverless/${id}/releases/${release}/rollback`, undefined, key);
+const rollout = (body: unknown, key = rest.alice.key) => call('POST', `/v2/serverless/${id}/rollout`, body, key);
+
+beforeEach(async () => {
+  id = (await call('POST', '/v2/serverless', CREATED)).json().id;
+});
+
+describe('rollback', () => {
+  test('makes a new release with the earlier configuration and changes nothing that no release fixes', async () => {
+    await update({ image: 'podyard/echo:2', env: {}, gpu: { pools: ['AMPERE_24'] }, workers: { max: 9 }, name: 'new' });
+    const response = await rollback(await releaseId(1));
+    expect(response.statusCode).toBe(200);
+    expect(response.json()).toMatchObject({
+      image: 'podyard/echo:1',
+      env: { TOKEN: 'hunter2' },
+      gpu: { pools: ['ADA_24'], count: 2 },
+      workers: { min: 1, max: 9 },
+      name: 'new',
+    });
+    const list = await releases();
+    expect(list.endpointVersion).toBe(3);
+    expect(list.releases.map((release: { version: number }) => release.version)).toEqual([3, 2, 1]);
+    expect(list.releases[0].diff).toContainEqual({ field: 'image', old: 'podyard/echo:2', new: 'podyard/echo:1' });
+    expect(JSON.stringify(list)).not.toContain('hunter2');
+  });
+
+  test('to the configuration that is there already makes no release', async () => {
+    expect((await rollback(await releaseId(1))).statusCode).toBe(200);
+    expect((await releases()).endpointVersion).toBe(1);
+  });
+
+  test('lets a paused roll-out go on', async () => {
+    await update({ image: 'podyard/echo:2' });
+    await rollout({ action: 'pause' });
+    await rollback(await releaseId(1));
+    expect((await releases()).rollout.paused).toBe(false);
+  });
+
+  test('to a release that names a registry which is gone is a 400 that names it', async () => {
+    const registry = (await call('POST', '/v2/registries', { name: 'r', username: 'u', password: 'p' })).json();
+    await update({ registry: registry.id });
+    const withRegistry = await releaseId(2);
+    await update({ registry: null });
+    expect((await call('DELETE', `/v2/registries/${registry.id}`)).statusCode).toBe(204);
+    const response = await rollback(withRegistry);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toBe(`registry: there is no registry '${registry.id}'`);
+  });
+
+  test('a release that is missing, of another endpoint or of somebody else is not found, in the same words', async () => {
+    const other = (await call('POST', '/v2/serverless', CREATED)).json().id;
+    const [{ id: ofOther }] = (await call('GET', `/v2/serverless/${other}/releases`)).json().releases;
+    const foreign = await rollback(await releaseId(1), rest.bob.key);
+    expect(foreign.statusCode).toBe(404);
+    expect(foreign.json().detail).toBe('Endpoint not found');
+    for (const missing of ['nothing', ofOther]) {
+      const response = await rollback(missing);
+      expect(response.statusCode).toBe(404);
+      expect(response.json().detail).toBe('Release not found');
+    }
+  });
+});
+
+describe('a roll-out', () => {
+  test('can be paused and resumed, and says so; twice the same is no error', async () => {
+    for (const [action, paused] of [
+      ['pause', true],
+      ['pause', true],
+      ['resume', false],
+      ['resume', false],
+    ] as const) {
+      const response = await rollout({ action });
+      expect(response.statusCode).toBe(200);
+      expect(response.json()).toEqual({
+        inProgress: false,
+        workersOnLatest: 0,
+        workersTotal: 0,
+        percentOnLatest: 0,
+        paused,
+      });
+      expect((await releases()).rollout).toEqual(response.json());
+    }
+  });
+
+  test('that is paused stays so over the next release', async () => {
+    await rollout({ action: 'pause' });
+    await update({ image: 'podyard/echo:2' });
+    expect((await releases()).rollout.paused).toBe(true);
+  });
+
+  test.each([[{}], [{ action: 'stop' }], [{ action: 'pause', more: 1 }], [null]])('%j is a 422', async (body) => {
+    const response = await rollout(body);
+    expect(response.statusCode).toBe(422);
+    expect(response.json().detail).toBe('Request validation failed.');
+  });
+
+  test('of an endpoint that is missing or foreign is not found', async () => {
+    const foreign = await rollout({ action: 'pause' }, rest.bob.key);
+    const missing = await call('POST', '/v2/serverless/nothing/rollout', { action: 'pause' });
+    for (const response of [foreign, missing]) {
+      expect(response.statusCode).toBe(404);
+      expect(response.json().detail).toBe('Endpoint not found');
+    }
+  });
+});
+
+test('both need a key that may write endpoints', async () => {
+  const reading = await rest.keyFor(rest.alice, 'serverless:read');
+  for (const path of [`/v2/serverless/${id}/rollout`, `/v2/serverless/${id}/releases/x/rollback`]) {
+    expect((await rest.call('POST', path, { body: { action: 'pause' } })).statusCode).toBe(401);
+    expect((await call('POST', path, { action: 'pause' }, reading)).statusCode).toBe(403);
+  }
+});
