@@ -1,0 +1,19 @@
+/** The header fields of one message in their order, names also in lower case. */
+export class HeaderList {
+  /** As they came. */
+  readonly names: string[] = [];
+  readonly lowerNames: string[] = [];
+  readonly values: string[] = [];
+
+  add(name: string, value: string): void {
+    this.names.push(name);
+    this.lowerNames.push(name.toLowerCase());
+    this.values.push(value);
+  }
+
+  /** The first value of a field, by its name in lower case. */
+  get(lowerName: string): string | undefined {
+    const at = this.lowerNames.indexOf(lowerName);
+    return at === -1 ? undefined : this.values[at];
+  }
+}
