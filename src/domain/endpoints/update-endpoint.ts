@@ -1,13 +1,15 @@
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
+import { noteTemplateUse } from '../templates/template-store.ts';
 import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { ContainerConfig, Endpoint } from './endpoint.ts';
 import { getEndpointRow } from './endpoint-store.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
+import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 
 /** What may change. An absent field stays; members of `workers` and `scaling` are merged, everything else replaced. */
@@ -17,6 +19,8 @@ export interface EndpointChange
   > {
   workers?: Partial<Endpoint['workers']>;
   scaling?: Partial<Endpoint['scaling']>;
+  /** The container settings are copied anew from a template, before those that are given. */
+  template?: TemplateSource;
 }
 
 /**
@@ -27,10 +31,11 @@ export async function updateEndpoint(
   context: Context,
   actor: Actor,
   id: EndpointId,
-  change: EndpointChange,
+  { template, ...given }: EndpointChange,
 ): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
+    const change = template ? { ...(await copyTemplate(db, actor, before, template)), ...given } : given;
     if (Object.keys(change).length === 0) return before;
     const after = mergeChange(before, change);
     checkChange(after, change);
@@ -39,6 +44,25 @@ export async function updateEndpoint(
   });
   publishEndpoint(context, id);
   return endpoint;
+}
+
+async function copyTemplate(
+  db: Db,
+  actor: Actor,
+  before: Endpoint,
+  source: TemplateSource,
+): Promise<ContainerConfig & { templateId: string }> {
+  if ('ownTemplate' in source) {
+    const copy = await saveOwnTemplate(db, actor, before.id, before.templateId, source.ownTemplate);
+    if (before.templateId !== null && before.templateId !== copy.templateId)
+      await noteTemplateUse(db, before.templateId);
+    return copy;
+  }
+  const container = await templateContainer(db, actor, source.templateId);
+  if (before.templateId !== null && before.templateId !== source.templateId) {
+    await leaveTemplate(db, actor, before.id, before.templateId);
+  }
+  return { ...container, templateId: source.templateId };
 }
 
 function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {
