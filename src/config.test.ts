@@ -39,8 +39,9 @@ test('simulated GPUs are pools with counts', () => {
 
 test('a master key is read from the environment, and a wrong one is refused without being shown', () => {
   const key = Buffer.alloc(32, 7);
-  expect(readConfig({}, { PODYARD_MASTER_KEY: key.toString('base64') }).masterKey).toEqual(key);
-  expect(readConfig({}, {})).toMatchObject({ masterKey: null, catalogFile: null });
+  expect(readConfig({}, { PODYARD_MASTER_KEY: key.toString('base64') }).masterKey.keys).toEqual([key]);
+  const file = resolve('data', 'master-key');
+  expect(readConfig({ dataDir: 'data' }, {})).toMatchObject({ masterKey: { keys: null, file }, catalogFile: null });
   const refusal = 'PODYARD_MASTER_KEY does not hold a master key: it must be 32 bytes in base64 or hex';
   expect(() => readConfig({}, { PODYARD_MASTER_KEY: 'hunter2' })).toThrow(new Error(refusal));
 });

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
-import { parseMasterKey } from './core/master-key.ts';
+import { join, resolve } from 'node:path';
+import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
 
 /** Everything an operator can set. This is the only file that reads the environment; a flag wins over its variable. */
@@ -14,11 +14,13 @@ export interface Config {
   runtime: 'auto' | 'docker' | 'process' | 'kubernetes' | 'simulated';
   /** Pool → number of GPUs that workers run without. Null: simulate only where no real GPU is found. */
   simulateGpus: ReadonlyMap<string, number> | null;
+  /** What frozen workers may hold in all (FlashBoot): bytes, or a share of the machine's memory. 0: nothing is frozen. */
+  frozenMemory: { bytes: number } | { share: number };
   logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** How many REST requests a user may make; null: as many as they like. Users may have quotas of their own. */
   rateLimit: RateQuotas | null;
-  /** Encrypts what is secret in the database; null: the key in `dataDir`, made on the first start. Never logged. */
-  masterKey: Uint8Array | null;
+  /** What encrypts the secrets in the database: given, or in a file in `dataDir` that the first start makes. Never logged. */
+  masterKey: MasterKeySource;
   /** A file that replaces or extends the catalogue; null: the built-in one. */
   catalogFile: string | null;
   /** The first user's key; null: one is made and shown once. Never logged. */
@@ -63,6 +65,7 @@ export interface Flags {
   publicUrl?: string;
   runtime?: string;
   simulateGpus?: string;
+  frozenMemory?: string;
   rateLimit?: string;
   catalog?: string;
   logLevel?: string;
@@ -78,10 +81,11 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
   const text = (flag: string | undefined, ...names: string[]): string | undefined =>
     flag ?? names.map((name) => env[name]).find((value) => value !== undefined && value !== '');
   const seconds = (name: string, fallback: number) => integer(name, env[name], 0, 7 * 86_400, fallback) * 1000;
+  const dataDir = resolve(text(flags.dataDir, 'PODYARD_DATA_DIR') ?? '.podyard');
   return {
     port: integer('--port', text(flags.port, 'PODYARD_PORT'), 0, 65_535, 8080),
     host: text(flags.host, 'PODYARD_HOST') ?? '127.0.0.1',
-    dataDir: resolve(text(flags.dataDir, 'PODYARD_DATA_DIR') ?? '.podyard'),
+    dataDir,
     databaseUrl: text(flags.databaseUrl, 'PODYARD_DATABASE_URL', 'DATABASE_URL') ?? null,
     publicUrl: url('--public-url', text(flags.publicUrl, 'PODYARD_PUBLIC_URL')),
     runtime: oneOf('--runtime', text(flags.runtime, 'PODYARD_RUNTIME') ?? 'auto', [
@@ -92,6 +96,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       'simulated',
     ]),
     simulateGpus: gpus(text(flags.simulateGpus, 'PODYARD_SIMULATE_GPUS')),
+    frozenMemory: memory('--frozen-memory', text(flags.frozenMemory, 'PODYARD_FROZEN_MEMORY') ?? '25%'),
     logLevel: oneOf('--log-level', text(flags.logLevel, 'PODYARD_LOG_LEVEL') ?? 'info', [
       'debug',
       'info',
@@ -99,7 +104,10 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       'error',
     ]),
     rateLimit: rateLimit(text(flags.rateLimit, 'PODYARD_RATE_LIMIT')),
-    masterKey: env.PODYARD_MASTER_KEY ? parseMasterKey(env.PODYARD_MASTER_KEY, 'PODYARD_MASTER_KEY') : null,
+    masterKey: {
+      keys: env.PODYARD_MASTER_KEY ? parseMasterKeys(env.PODYARD_MASTER_KEY, 'PODYARD_MASTER_KEY') : null,
+      file: join(dataDir, 'master-key'),
+    },
     catalogFile: file(text(flags.catalog, 'PODYARD_CATALOG')),
     adminKey: env.PODYARD_ADMIN_KEY || null,
     allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
@@ -147,6 +155,19 @@ function integer(name: string, value: string | undefined, min: number, max: numb
     throw new Error(`${name} is '${value}', but must be a whole number from ${min} to ${max}`);
   }
   return number;
+}
+
+const MEMORY_UNITS = { B: 1, MB: 1e6, MIB: 2 ** 20, GB: 1e9, GIB: 2 ** 30 } as const;
+
+function memory(name: string, value: string): { bytes: number } | { share: number } {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(%|[MG]i?B|B)?$/i.exec(value.trim()) ?? [];
+  const isShare = unit === '%' && Number(number) <= 100;
+  if (isShare) return { share: Number(number) / 100 };
+  const factor = MEMORY_UNITS[(unit ?? 'B').toUpperCase() as keyof typeof MEMORY_UNITS];
+  if (number === undefined || factor === undefined || (unit === undefined && number !== '0')) {
+    throw new Error(`${name} is '${value}', but must be a size like 8GiB or 500MB, a share like 25%, or 0`);
+  }
+  return { bytes: Math.floor(Number(number) * factor) };
 }
 
 function rateLimit(value: string | undefined): RateQuotas | null {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { runCli } from './cli/program.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
 import type { Logger } from './core/logger.ts';
+import type { MasterKeySource } from './core/master-key.ts';
 import type { Context } from './domain/context.ts';
 import type { RunningServer } from './server.ts';
 
@@ -21,7 +22,7 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', impor
 const print = (text: string): void => console.log(text);
 const note = (text: string): void => console.error(text);
 
-process.exitCode = await runCli({ serve, demo, withDatabase, print, note }, process.argv.slice(2));
+process.exitCode = await runCli({ serve, demo, withDatabase, masterKeySource, print, note }, process.argv.slice(2));
 
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
@@ -103,6 +104,10 @@ async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise
   const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
   const [{ openDatabase }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
   return openDatabase(config, logger, work);
+}
+
+function masterKeySource(flags: Flags): MasterKeySource {
+  return readConfig(flags, process.env).masterKey;
 }
 
 /** JSON lines on stderr: stdout is for results. */

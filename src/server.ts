@@ -17,8 +17,7 @@ import { CleanUpStack } from './core/clean-up-stack.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { type EndpointId, newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
-import { ensureMasterKey } from './core/master-key.ts';
-import { createSecretBox, type SecretBox } from './core/secret-box.ts';
+import type { SecretBox } from './core/secret-box.ts';
 import { DataPlane, isQueuePath } from './dataplane/data-plane.ts';
 import { Bus } from './db/bus.ts';
 import { startEmbeddedServer } from './db/embedded-server.ts';
@@ -32,7 +31,7 @@ import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import type { Context } from './domain/context.ts';
 import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
 import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
-import { checkMasterKey } from './domain/registries/check-master-key.ts';
+import { openSecretBox } from './domain/secrets/open-secret-box.ts';
 import { PROBLEM_JSON } from './http/problem.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
 import { newRequestId } from './http/request-id.ts';
@@ -82,7 +81,6 @@ async function start(
 ): Promise<RunningServer> {
   const clock = systemClock;
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
-  const secretBox = createSecretBox(config.masterKey ?? (await ensureMasterKey(join(config.dataDir, 'master-key'))));
   const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
   const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 16 });
@@ -96,7 +94,7 @@ async function start(
   cleanUp.add(() => queuePool.end());
   await migrate(pool);
   await makePartitions(pool, config.limits, clock.now()); // before the first result
-  if (config.roles.has('api') || config.roles.has('control')) await checkMasterKey(pool, secretBox);
+  const secretBox = await openSecretBox(pool, config.masterKey);
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
   cleanUp.add(() => bus.stop());
   const [installation, firstUser] = await Promise.all([

@@ -1,4 +1,5 @@
 import type { Flags } from '../config.ts';
+import type { MasterKeySource } from '../core/master-key.ts';
 import type { Context } from '../domain/context.ts';
 
 /** Where a command's words go. */
@@ -17,4 +18,6 @@ export interface CliPieces extends CliOutput {
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
   /** Opens the database that the flags name, brings it up to date, and closes it after `work`. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
+  /** Where the master keys are that the flags and the environment name. */
+  masterKeySource(flags: Flags): MasterKeySource;
 }

@@ -34,6 +34,7 @@ beforeEach(() => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
+    masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     print: (text) => printed.push(text),
     note: (text) => noted.push(text),
   };
@@ -62,6 +63,7 @@ describe('serve', () => {
       'catalog',
       'dataDir',
       'databaseUrl',
+      'frozenMemory',
       'host',
       'logLevel',
       'port',

@@ -23,6 +23,7 @@ export function buildCli(pieces: CliPieces): Command {
   addDemo(program, pieces);
   addKeys(program, pieces);
   addUsers(program, pieces);
+  addSecrets(program, pieces);
   return program;
 }
 
@@ -60,6 +61,7 @@ function addServerOptions(command: Command): Command {
     .option('--public-url <url>', 'where clients reach the API, when it is not http://<host>:<port>')
     .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
     .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80:1')
+    .option('--frozen-memory <size>', 'what frozen workers may hold in memory: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--rate-limit <quotas>', 'REST requests of a user, e.g. minute=60,hour=3000,day=50000, or off')
     .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
@@ -124,6 +126,19 @@ function addUsers(program: Command, pieces: CliPieces): void {
     .action(async (options: Flags) => {
       const { listAllUsers } = await import('./users.ts');
       await pieces.withDatabase(options, (context) => listAllUsers(context, pieces));
+    });
+}
+
+function addSecrets(program: Command, pieces: CliPieces): void {
+  const secrets = program.command('secrets').description('look after what encrypts the secrets in the database');
+  addDatabaseOptions(secrets.command('rotate-key'))
+    .description(
+      'encrypt all secrets and passwords under a new master key, while servers run; prints the id of the key',
+    )
+    .action(async (options: Flags) => {
+      const { rotateKey } = await import('./secrets.ts');
+      const source = pieces.masterKeySource(options);
+      await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
     });
 }
 

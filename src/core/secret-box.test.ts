@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createSecretBox } from './secret-box.ts';
+import { createSecretBox, masterKeyId, sealedUnder } from './secret-box.ts';
 
 const box = createSecretBox(randomBytes(32));
+const DAMAGED = 'its stored value is damaged, or was copied from another record';
 const WRONG_KEY = 'the master key is not the one it was encrypted with';
 
 test.each(['', 'hunter2', 'p\0ß🦄', 'x'.repeat(100_000)])(
@@ -24,8 +25,8 @@ test('another key does not open it, and says so', () => {
   expect(() => other.open(box.seal('hunter2', 'record'), 'record')).toThrow(WRONG_KEY);
 });
 
-test('a value that was moved to another record does not open there', () => {
-  expect(() => box.open(box.seal('hunter2', 'mine'), 'yours')).toThrow(WRONG_KEY);
+test('a value that was moved to another record does not open there, and the key is not blamed', () => {
+  expect(() => box.open(box.seal('hunter2', 'mine'), 'yours')).toThrow(DAMAGED);
 });
 
 test('no byte of it can be changed, and nothing cut off', () => {
@@ -33,11 +34,52 @@ test('no byte of it can be changed, and nothing cut off', () => {
   for (let i = 0; i < sealed.length; i++) {
     const changed = Buffer.from(sealed);
     changed[i]! ^= 1;
-    expect(() => box.open(changed, 'record')).toThrow(WRONG_KEY);
-    expect(() => box.open(sealed.subarray(0, i), 'record')).toThrow(WRONG_KEY);
+    expect(() => box.open(changed, 'record')).toThrow('a secret cannot be decrypted');
+    expect(() => box.open(sealed.subarray(0, i), 'record')).toThrow(DAMAGED);
   }
+});
+
+test('a value of the first form, which names no key, still opens with the right one of several', () => {
+  const key = randomBytes(32);
+  const sealed = sealFirstForm(key, 'hunter2', 'record');
+  expect(createSecretBox([randomBytes(32), key]).open(sealed, 'record')).toBe('hunter2');
+  expect(() => box.open(sealed, 'record')).toThrow(WRONG_KEY);
+});
+
+test('the first of several keys seals unless another is named, and each opens its own', () => {
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const both = createSecretBox([first, second]);
+  expect(sealedUnder(both.seal('a', 'x'))).toBe(masterKeyId(first));
+  const sealed = both.seal('b', 'x', masterKeyId(second));
+  expect(sealedUnder(sealed)).toBe(masterKeyId(second));
+  expect(both.open(sealed, 'x')).toBe('b');
+  expect(() => both.seal('c', 'x', 'ffffffffffffffff')).toThrow('the master key ffffffffffffffff is not here');
+});
+
+test('a key that came later is looked for when it is needed', () => {
+  const [old, fresh] = [randomBytes(32), randomBytes(32)];
+  let looks = 0;
+  let keys = [old];
+  const rotating = createSecretBox(keys, () => {
+    looks += 1;
+    return keys;
+  });
+  const sealed = createSecretBox(fresh).seal('hunter2', 'x');
+  expect(() => rotating.open(sealed, 'x')).toThrow(WRONG_KEY);
+  keys = [fresh];
+  expect(rotating.open(sealed, 'x')).toBe('hunter2');
+  expect(rotating.open(rotating.seal('b', 'x', masterKeyId(fresh)), 'x')).toBe('b');
+  expect(rotating.open(rotating.seal('c', 'x'), 'x')).toBe('c');
+  expect(looks).toBe(2);
 });
 
 test('a key of another length is refused', () => {
   expect(() => createSecretBox(randomBytes(16))).toThrow('32 bytes');
 });
+
+function sealFirstForm(key: Buffer, secret: string, recordId: string): Buffer {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(recordId));
+  const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+  return Buffer.concat([Buffer.of(1), nonce, cipher.getAuthTag(), text]);
+}

@@ -11,4 +11,8 @@ export const ADVISORY_LOCKS = {
   leader: 7_063_927,
   /** Held while the first user is made. */
   firstUser: 7_063_928,
+  /** Held while the master key is rotated. */
+  keyRotation: 7_063_929,
+  /** Held by a transaction that gives GPUs away, from its look at what is free until its commit. */
+  capacity: 7_063_930,
 } as const;

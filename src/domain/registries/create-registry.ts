@@ -1,7 +1,9 @@
 import { newId, type RegistryId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
+import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
+import { sealSecret } from '../secrets/seal-secret.ts';
 import { insertRegistryRow, type Registry } from './registry-store.ts';
 
 /** Stores credentials; the password can be read by nobody but the pull of an image. */
@@ -11,13 +13,10 @@ export async function createRegistry(
   input: { name: string; username: string; password: string },
 ): Promise<Registry> {
   const id = newId<RegistryId>();
-  const password = context.secretBox.seal(input.password, id);
-  await insertRegistryRow(context.pool, {
-    id,
-    userId: actor.userId,
-    name: input.name,
-    username: input.username,
-    password,
+  const { name, username } = input;
+  await transaction(context.pool, async (db) => {
+    const password = await sealSecret(db, context.secretBox, input.password, id);
+    await insertRegistryRow(db, { id, userId: actor.userId, name, username, password });
   });
   return { id, name: input.name };
 }
