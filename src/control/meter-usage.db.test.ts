@@ -199,7 +199,9 @@ test('a failed write leaves the mark where it was, and nothing written', async (
 
 test('a changed price counts from when it changed', async () => {
   await insertWorker('w1', 0, null);
-  const price = (usdPerHour: number) => [{ component: 'GPU' as const, item: GPU, usdPerHour }];
+  const price = (usdPerHour: number) => [
+    { tariff: 'SERVERLESS' as const, component: 'GPU' as const, item: GPU, usdPerHour },
+  ];
   await meterUsage(database.pool, price(6), at(MINUTE + 10_000));
   await meterUsage(database.pool, price(12), at(2 * MINUTE + 10_000));
   const amounts = await query(`select amount::float8 as amount from usage where component = 'GPU' order by starts_at`);
@@ -208,7 +210,11 @@ test('a changed price counts from when it changed', async () => {
 
 test('old minutes are folded into hours without a change of any sum, also when more of the hour comes later', async () => {
   await insertWorker('w1', 0, 2 * 3_600_000 + 90_000);
-  await meterUsage(database.pool, [{ component: 'GPU', item: GPU, usdPerHour: 1 }], at(3 * 3_600_000));
+  await meterUsage(
+    database.pool,
+    [{ tariff: 'SERVERLESS', component: 'GPU', item: GPU, usdPerHour: 1 }],
+    at(3 * 3_600_000),
+  );
   const sum = `select sum(seconds)::float8 as seconds, sum(amount)::float8 as amount from usage where component = 'GPU'`;
   const before = (await query(sum)).rows;
   await foldUsage(database.pool, at(2 * 86_400_000 + 30 * MINUTE)); // of the first hour nothing is old enough yet

@@ -10,6 +10,7 @@ export type EndpointId = Id<'endpoint'>;
 export type ReleaseId = Id<'release'>;
 export type WorkerId = Id<'worker'>;
 export type JobId = Id<'job'>;
+export type PodId = Id<'pod'>;
 export type TemplateId = Id<'template'>;
 export type VolumeId = Id<'volume'>;
 export type RegistryId = Id<'registry'>;

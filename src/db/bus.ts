@@ -17,6 +17,8 @@ export interface HintTopics {
   queued: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
+  /** A pod's row changed: what is wanted of it, its status, its address or its ports. Payload: pod id. */
+  pod: string;
   /** A job has to be stopped inside a worker. Payload: worker id. */
   jobStop: string;
   /** A job reached a terminal state or streamed a chunk, and another process waits for it. Payload: process id, blank, job id. */

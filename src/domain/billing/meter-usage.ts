@@ -21,15 +21,23 @@ const KEEP_MINUTES = '2 days';
 const SOURCES = [
   // A worker costs from the start of its container until that is gone.
   `select w.user_id, 'SERVERLESS' as kind, w.endpoint_id as resource_id, c.component, coalesce(c.item, '') as item,
-          c.units, w.started_at as starts_at, w.exited_at as ends_at
+          c.units, 'SERVERLESS' as tariff, w.started_at as starts_at, w.exited_at as ends_at
    from workers w cross join lateral (values
      ('GPU', w.gpu_type_id, w.gpu_count),
      ('CPU', w.spec -> 'cpu' ->> 'id', (w.spec -> 'cpu' ->> 'vcpuCount')::int),
      ('DISK', '', (w.spec ->> 'diskGb')::int)
    ) as c (component, item, units)
    where w.started_at < $2 and (w.exited_at is null or w.exited_at > $1) and c.units > 0`,
+  // A pod costs while a container of it runs, and while its GPUs' machine keeps its storage: stopped or not.
+  `select r.user_id, 'POD', r.pod_id, c.component, coalesce(c.item, ''), c.units, r.tariff, r.started_at, r.ended_at
+   from pod_runs r cross join lateral (values
+     ('GPU', r.gpu_type, r.gpu_count), ('CPU', r.cpu_flavor, r.vcpus), ('DISK', '', r.disk_gb)
+   ) as c (component, item, units)
+   where r.started_at < $2 and (r.ended_at is null or r.ended_at > $1) and c.units > 0`,
+  `select user_id, 'POD', id, 'DISK', '', persistent_size_gb, cloud, created_at, gone_at
+   from pods where persistent_size_gb is not null and created_at < $2 and (gone_at is null or gone_at > $1)`,
   // A volume costs as long as its row is there, at the size that it has when the minute is closed.
-  `select user_id, 'NETWORK_VOLUME', id, type, '', size_gb, created_at, null
+  `select user_id, 'NETWORK_VOLUME', id, type, '', size_gb, 'SERVERLESS', created_at, null
    from network_volumes where created_at < $2`,
 ];
 
@@ -46,8 +54,8 @@ const METER = `
   cross join lateral (
     select extract(epoch from least(s.ends_at, m.minute + interval '1 minute') - greatest(s.starts_at, m.minute)) as seconds
   ) as t
-  left join unnest($3::text[], $4::text[], $5::numeric[]) as p (component, item, usd_per_hour)
-    on p.component = s.component and p.item = s.item
+  left join unnest($3::text[], $4::text[], $5::numeric[], $6::text[]) as p (component, item, usd_per_hour, tariff)
+    on p.component = s.component and p.item = s.item and p.tariff = s.tariff
   where t.seconds > 0
   group by m.minute, s.user_id, s.kind, s.resource_id, s.component, s.item, s.units
   on conflict do nothing`;
@@ -70,6 +78,7 @@ export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date
       prices.map((price) => price.component),
       prices.map((price) => price.item),
       prices.map((price) => price.usdPerHour),
+      prices.map((price) => price.tariff),
     ]);
     await db.query('update usage_meter set metered_until = $1', [until]);
     return until >= end;

@@ -1,8 +1,13 @@
-import { cpuFlavors, gpuTypes } from '../catalog/catalog.ts';
+import { type CpuFlavor, cpuFlavors, findCpuFlavor, findGpuType, type GpuType, gpuTypes } from '../catalog/catalog.ts';
 import type { UsageComponent } from './usage.ts';
+
+/** By which prices something is charged: that of workers, and those of the two clouds of pods. Storage costs the same in all. */
+export const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
+export type Tariff = (typeof TARIFFS)[number];
 
 /** One unit (a GPU, a vCPU, a GB) for one hour. */
 export interface Price {
+  tariff: Tariff;
   component: UsageComponent;
   /** GPU type or CPU flavour; empty for storage. */
   item: string;
@@ -17,23 +22,42 @@ const STORAGE_USD_PER_GB_MONTH: Partial<Record<UsageComponent, number>> = {
   HIGH_PERFORMANCE: 0.14,
 };
 
-/** What workers and volumes cost now, by the catalogue. What it does not price costs nothing. */
+/** What everything costs now, by the catalogue. What it does not price costs nothing. */
 export function currentPrices(): Price[] {
   return [
-    ...gpuTypes().map(({ id, price }) => ({
-      component: 'GPU' as const,
-      item: id,
-      usdPerHour: price.secure ?? price.community ?? 0,
-    })),
-    ...cpuFlavors().map(({ id, price }) => ({
-      component: 'CPU' as const,
-      item: id,
-      usdPerHour: price.serverlessPerVcpu,
-    })),
-    ...Object.entries(STORAGE_USD_PER_GB_MONTH).map(([component, price]) => ({
-      component: component as UsageComponent,
-      item: '',
-      usdPerHour: price / HOURS_A_MONTH,
-    })),
+    ...TARIFFS.flatMap((tariff) => [
+      ...gpuTypes().map((gpu) => ({ ...hourly('GPU', gpu.id, gpuPrice(gpu, tariff)), tariff })),
+      ...cpuFlavors().map((flavor) => ({ ...hourly('CPU', flavor.id, cpuPrice(flavor, tariff)), tariff })),
+    ]),
+    ...Object.entries(STORAGE_USD_PER_GB_MONTH).flatMap(([component, price]) =>
+      TARIFFS.map((tariff) => ({ ...hourly(component as UsageComponent, '', price / HOURS_A_MONTH), tariff })),
+    ),
   ];
+}
+
+/** What a pod's GPUs or CPUs cost an hour while it holds them; its storage comes on top of it. */
+export function podUsdPerHour(pod: {
+  gpu: { id: string; count: number } | null;
+  cpu: { id: string; vcpuCount: number } | null;
+  cloud: 'SECURE' | 'COMMUNITY';
+}): number {
+  const gpu = pod.gpu && findGpuType(pod.gpu.id);
+  const flavor = pod.cpu && findCpuFlavor(pod.cpu.id);
+  const price =
+    (gpu ? pod.gpu!.count * gpuPrice(gpu, pod.cloud) : 0) +
+    (flavor ? pod.cpu!.vcpuCount * cpuPrice(flavor, pod.cloud) : 0);
+  return Number(price.toFixed(6)); // 4 x 0.034 is no number of its own
+}
+
+function hourly(component: UsageComponent, item: string, usdPerHour: number): Omit<Price, 'tariff'> {
+  return { component, item, usdPerHour };
+}
+
+function gpuPrice({ price }: GpuType, tariff: Tariff): number {
+  if (tariff === 'COMMUNITY') return price.community ?? 0;
+  return price.secure ?? (tariff === 'SERVERLESS' ? price.community : null) ?? 0;
+}
+
+function cpuPrice({ price }: CpuFlavor, tariff: Tariff): number {
+  return tariff === 'SERVERLESS' ? price.serverlessPerVcpu : price.securePerVcpu;
 }

@@ -44,7 +44,8 @@ export function gpuAvailability(
   return { availability: levelOf([...fits.values()].reduce((sum, count) => sum + count, 0)), dataCenters };
 }
 
-function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuWish): number {
+/** How many workloads of the wished size this entry still has room for. */
+export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuWish): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
   if (minCudaVersion !== null && entry.cudaVersion && isOlder(entry.cudaVersion, minCudaVersion)) return 0;
   return Math.floor(entry.free / count);

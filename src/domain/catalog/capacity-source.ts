@@ -29,7 +29,7 @@ export interface CapacitySource {
 const TTL_MS = 2_000;
 
 /**
- * The runtime's capacity without what live workers were given: those that still pull their image are not seen by the
+ * The runtime's capacity without what live workers and pods were given: those that still pull their image are not seen by the
  * runtime. Asked at most once in two seconds, however many clients ask.
  */
 export function createCapacitySource(options: {
@@ -59,6 +59,14 @@ async function readStock(pool: Db, readRuntime: () => Promise<Stock>): Promise<S
     }),
     listGpusInUse(pool),
   ]);
+  return withoutUsed(stock, used);
+}
+
+/** The stock with what is left of each entry once `used` is taken off its total. */
+export function withoutUsed(
+  stock: Stock,
+  used: readonly { pool: string; dataCenterId: string; count: number }[],
+): Stock {
   const left = new Map(used.map(({ pool: name, dataCenterId, count }) => [`${dataCenterId}/${name}`, count]));
   const gpus = stock.gpus.map((entry) => {
     const place = `${entry.dataCenterId}/${entry.pool}`;

@@ -1,0 +1,70 @@
+import { Failure } from '../../core/errors.ts';
+import type { PodId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Context } from '../context.ts';
+import { noteTemplateUse } from '../templates/template-store.ts';
+import type { PodContext } from './create-pod.ts';
+import { placePod } from './place-pod.ts';
+import type { Pod, PodAction } from './pod.ts';
+import { getPodRow, wantPodEnded, wantPodRunning } from './pod-store.ts';
+
+/**
+ * Starts a pod that is stopped or failed, in its own data centre. Throws `notFound`, `conflict` when its status does not
+ * allow it, `badRequest` when there is no capacity any more.
+ */
+export async function startPod(context: PodContext, actor: Actor, id: PodId): Promise<Pod> {
+  const stock = await context.capacity.read();
+  return change(context, actor, id, 'start', async (db, pod) => {
+    const { pool } = await placePod(db, { ...pod, dataCenterIds: [pod.dataCenterId] }, stock);
+    return wantPodRunning(db, pod, pool);
+  });
+}
+
+/** Ends its container and keeps its mounts. Throws `notFound`, and `conflict` when its status or its lock does not allow it. */
+export function stopPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
+  return change(context, actor, id, 'stop', (db, pod) => wantPodEnded(db, pod, 'STOP'));
+}
+
+/** Another container in the place of the one that runs. Throws `notFound`, and `conflict` as `stopPod` does. */
+export function restartPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
+  return change(context, actor, id, 'restart', (db, pod) => wantPodRunning(db, pod));
+}
+
+/** Ends it for good: its own storage goes, a network volume is only detached. From here on it is missing. Throws `notFound`. */
+export async function terminatePod(context: Context, actor: Actor, id: PodId): Promise<void> {
+  await change(context, actor, id, 'terminate', async (db, pod) => {
+    if (pod.templateId !== null) await noteTemplateUse(db, pod.templateId);
+    return wantPodEnded(db, pod, 'TERMINATE');
+  });
+}
+
+/** Any of them by name; null when the pod was terminated. */
+export async function actOnPod(context: PodContext, actor: Actor, id: PodId, action: PodAction): Promise<Pod | null> {
+  if (action === 'start') return startPod(context, actor, id);
+  if (action === 'stop') return stopPod(context, actor, id);
+  if (action === 'restart') return restartPod(context, actor, id);
+  await terminatePod(context, actor, id);
+  return null;
+}
+
+async function change(
+  context: Context,
+  actor: Actor,
+  id: PodId,
+  action: PodAction,
+  work: (db: Db, pod: Pod) => Promise<Pod>,
+): Promise<Pod> {
+  const pod = await transaction(context.pool, async (db) => {
+    const before = await getPodRow(db, actor.userId, id, 'for update');
+    if (!before.actions.includes(action)) throw notPossible(before, action);
+    return work(db, before);
+  });
+  context.bus.publish('pod', id);
+  return pod;
+}
+
+function notPossible({ status, isLocked, actions }: Pod, action: PodAction): Failure {
+  const why = `the pod is ${status}${isLocked ? ' and locked' : ''}`;
+  return new Failure('conflict', `${action} is not possible: ${why}; possible are ${actions.join(', ')}`);
+}

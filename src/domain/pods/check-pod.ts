@@ -1,0 +1,78 @@
+import { Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { findCpuFlavor, findDataCenter, findGpuType } from '../catalog/catalog.ts';
+import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
+import { checkReferences } from '../endpoints/check-references.ts';
+import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
+import type { PodMounts } from './pod.ts';
+
+/** The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`. */
+export async function checkPodContainer(db: Db, userId: UserId, given: Partial<ContainerConfig>): Promise<void> {
+  if (given.ports) {
+    checkRepeatedPort(given.ports);
+    checkHttpPortCount(given.ports);
+  }
+  await checkReferences(db, userId, { registryId: given.registryId ?? null });
+}
+
+/** What a new pod asks for of the hardware, held against the catalogue. Throws `badRequest`. */
+export function checkHardware(given: {
+  gpu: { id: string; count: number } | null;
+  cpu: { id: string; vcpuCount: number } | null;
+  dataCenterIds: readonly string[];
+}): void {
+  const { gpu, cpu, dataCenterIds } = given;
+  if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'there must be exactly one of gpu and cpu');
+  if (gpu && !findGpuType(gpu.id)) throw new Failure('badRequest', `gpu.id: there is no GPU type '${gpu.id}'`);
+  const unknown = dataCenterIds.find((id) => !findDataCenter(id));
+  if (unknown !== undefined) {
+    throw new Failure('badRequest', `dataCenterIds: there is no data center '${unknown}'`);
+  }
+}
+
+/** The CPUs with their memory: so many GB for each, by the flavour. Throws `badRequest` for what the catalogue does not have. */
+export function withMemory({ id, vcpuCount }: { id: string; vcpuCount: number }): CpuConfig {
+  const flavor = findCpuFlavor(id);
+  if (!flavor) throw new Failure('badRequest', `cpu.id: there is no CPU flavor '${id}'`);
+  const { min, max } = flavor.vcpu;
+  if (!Number.isInteger(Math.log2(vcpuCount)) || vcpuCount < min || vcpuCount > max) {
+    throw new Failure('badRequest', `cpu.vcpuCount: ${id} has a power of two of vCPUs, from ${min} to ${max}`);
+  }
+  return { id, vcpuCount, memory: flavor.ramGbPerVcpu * vcpuCount };
+}
+
+/** Throws `badRequest` for both kinds at once, and for storage of its own on a CPU pod. */
+export function checkMounts(mounts: PodMounts, isCpuPod: boolean): void {
+  if (mounts.persistent && mounts.network) {
+    throw new Failure('badRequest', 'mounts: a pod has at most one of persistent and network');
+  }
+  if (mounts.persistent && isCpuPod) {
+    throw new Failure('badRequest', 'mounts.persistent: a CPU pod cannot have one');
+  }
+}
+
+/**
+ * The data centre of the user's volume, which cannot be deleted before the transaction ends. Throws `badRequest` when
+ * there is none, or when the pod is to be elsewhere.
+ */
+export async function checkNetworkMount(
+  db: Db,
+  userId: UserId,
+  volumeId: string,
+  dataCenterIds: readonly string[],
+): Promise<string> {
+  const result = await db.query<{ dataCenterId: string }>(
+    'select data_center_id as "dataCenterId" from network_volumes where id = $1 and user_id = $2 for key share',
+    [volumeId, userId],
+  );
+  const dataCenterId = result.rows[0]?.dataCenterId;
+  if (dataCenterId === undefined) {
+    throw new Failure('badRequest', `mounts.network: there is no network volume '${volumeId}'`);
+  }
+  if (dataCenterIds.length > 0 && !dataCenterIds.includes(dataCenterId)) {
+    const detail = `mounts.network: volume '${volumeId}' is in ${dataCenterId}, which dataCenterIds does not list`;
+    throw new Failure('badRequest', detail);
+  }
+  return dataCenterId;
+}

@@ -1,0 +1,77 @@
+import { Failure } from '../../core/errors.ts';
+import { newId, type PodId, type TemplateId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import type { CapacitySource } from '../catalog/capacity-source.ts';
+import type { Context } from '../context.ts';
+import type { ContainerConfig } from '../endpoints/endpoint.ts';
+import { mergeContainer } from '../endpoints/merge-container.ts';
+import type { Template } from '../templates/template.ts';
+import { findUsableTemplate } from '../templates/template-store.ts';
+import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer, withMemory } from './check-pod.ts';
+import { placePod } from './place-pod.ts';
+import type { Pod, PodMounts } from './pod.ts';
+import { insertPodRow } from './pod-store.ts';
+
+/** What operations work with that place a pod. */
+export interface PodContext extends Context {
+  capacity: CapacitySource;
+}
+
+/** The container's fields, and the mounts, may be left out: the template's, then the defaults, take their place. */
+export interface NewPod
+  extends Partial<ContainerConfig>,
+    Pick<Pod, 'name' | 'gpu' | 'cloud' | 'dataCenterIds' | 'hasGlobalNetwork' | 'templateId'> {
+  /** Exactly one of `gpu` and `cpu`, or it is refused; the memory is the flavour's. */
+  cpu: { id: string; vcpuCount: number } | null;
+  mounts?: PodMounts;
+}
+
+/**
+ * Places the pod, stores it as one that shall run, and wakes control. Throws `badRequest` for a broken rule and when
+ * there is no capacity, `unavailable` when the runtime does not answer.
+ */
+export async function createPod(context: PodContext, actor: Actor, input: NewPod): Promise<Pod> {
+  checkHardware(input);
+  const cpu = input.cpu && withMemory(input.cpu);
+  const stock = await context.capacity.read();
+  const pod = await transaction(context.pool, async (db) => {
+    const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
+    const container = mergeContainer(template, input);
+    await checkPodContainer(db, actor.userId, container);
+    const mounts = input.mounts ?? templateMounts(template, cpu !== null);
+    checkMounts(mounts, cpu !== null);
+    const { network } = mounts;
+    const dataCenterIds = network
+      ? [await checkNetworkMount(db, actor.userId, network.volumeId, input.dataCenterIds)]
+      : input.dataCenterIds;
+    const place = await placePod(db, { ...input, cpu, dataCenterIds }, stock);
+    return insertPodRow(db, {
+      ...input,
+      ...container,
+      ...place,
+      cpu,
+      mounts,
+      isLocked: false,
+      id: newId<PodId>(),
+      userId: actor.userId,
+    });
+  });
+  context.bus.publish('pod', pod.id);
+  return pod;
+}
+
+/** One's own or a public one; a stranger's registry stays with the stranger. */
+async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {
+  const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
+  if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
+  if (template.isServerless) {
+    throw new Failure('badRequest', `templateId: template '${templateId}' is a serverless template, not one for pods`);
+  }
+  return { ...template, registryId: template.userId === actor.userId ? template.registryId : null };
+}
+
+/** A CPU pod has no storage of its own, whatever its template says. */
+function templateMounts(template: Template | null, isCpuPod: boolean): PodMounts {
+  return { persistent: isCpuPod ? null : (template?.persistentMount ?? null), network: null };
+}

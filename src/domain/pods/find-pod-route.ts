@@ -1,0 +1,26 @@
+import type { Db } from '../../db/pool.ts';
+
+/** What has to be known of a pod to carry traffic to it. */
+export interface PodRoute {
+  isRunning: boolean;
+  /** The ports that it exposes over HTTP, and none beside them. */
+  httpPorts: number[];
+  address: string | null;
+}
+
+/**
+ * By its id, whoever asks: HTTP ports of a pod are public (contract.md, "Pod HTTP port proxy"). Undefined for a pod that is
+ * missing or terminated. Changes are told under the topic `pod`.
+ */
+export async function findPodRoute(db: Db, podId: string): Promise<PodRoute | undefined> {
+  const result = await db.query<{ isRunning: boolean; ports: string[]; address: string | null }>({
+    name: 'pod-route',
+    text: `select wanted = 'RUN' and phase = 'RUNNING' and phase_revision = revision as "isRunning", ports, address
+           from pods where id = $1 and wanted <> 'TERMINATE'`,
+    values: [podId],
+  });
+  const row = result.rows[0];
+  if (!row) return undefined;
+  const httpPorts = row.ports.filter((port) => port.endsWith('/http')).map((port) => Number.parseInt(port, 10));
+  return { isRunning: row.isRunning, httpPorts, address: row.address };
+}
