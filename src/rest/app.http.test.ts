@@ -226,6 +226,8 @@ test('the description is OpenAPI 3.1, needs no key, names every operation and wh
       'listEndpointWorkers',
       'listEndpoints',
       'updateEndpoint',
+      'watchAccount',
+      'watchEndpoint',
     ].toSorted(),
   );
   const update = document.paths['/v2/serverless/{id}'].patch;

@@ -3,6 +3,7 @@ import swagger from '@fastify/swagger';
 import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
 import { Failure, messageOf } from '../core/errors.ts';
 import type { Actor } from '../domain/access/actor.ts';
+import { LiveViews } from '../domain/live/live-views.ts';
 import { authenticate, checkPermission } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
 import { PROBLEM_JSON, toProblem } from '../http/problem.ts';
@@ -59,6 +60,8 @@ import { rollbackReleaseRoute } from './routes/rollback-release.ts';
 import { updateEndpointRoute } from './routes/update-endpoint.ts';
 import { updateNetworkVolumeRoute } from './routes/update-network-volume.ts';
 import { updateTemplateRoute } from './routes/update-template.ts';
+import { watchAccountRoute } from './routes/watch-account.ts';
+import { watchEndpointRoute } from './routes/watch-endpoint.ts';
 import { SHARED_SCHEMAS } from './schemas/shared-schemas.ts';
 import { createSerializerCompiler } from './serialization.ts';
 import { createValidatorCompiler } from './validation.ts';
@@ -74,6 +77,7 @@ const ROUTES: readonly RestRoute[] = [
   rollbackReleaseRoute,
   changeRolloutRoute,
   getWorkerLogsRoute,
+  watchEndpointRoute,
   listTemplatesRoute,
   createTemplateRoute,
   getTemplateRoute,
@@ -104,6 +108,7 @@ const ROUTES: readonly RestRoute[] = [
   getNetworkVolumeBillingRoute,
   getClusterBillingRoute,
   getAccountRoute,
+  watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,
   deleteApiKeyRoute,
@@ -149,7 +154,8 @@ export function buildRestApp(deps: RestDeps): RestApp {
   app.register(swagger, OPENAPI);
   app.after(() => {
     const methodsByPath = collectRoutes(app);
-    for (const addRoute of ROUTES) addRoute(app, { ...deps, closing: closing.signal });
+    const live = new LiveViews({ db: deps.pool, bus: deps.bus, clock: deps.clock, logger: deps.logger });
+    for (const addRoute of ROUTES) addRoute(app, { ...deps, live, closing: closing.signal });
     refuseOtherMethods(app, methodsByPath);
   });
   return app;

@@ -17,6 +17,7 @@ import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
+import type { LiveViews } from '../domain/live/live-views.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 
 export { PERMISSIONS } from '../http/permissions.ts';
@@ -39,6 +40,7 @@ export interface RestDeps extends Context {
 export interface RouteDeps extends RestDeps {
   /** Aborts when the app closes: ends what would stream for ever. */
   closing: AbortSignal;
+  live: LiveViews;
 }
 
 /** Gives handlers the static types of their route's TypeBox schemas. */

@@ -167,7 +167,8 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
 
 /** Only these never end by themselves. */
 function isStream({ method, url }: FuzzRequest): boolean {
-  return findOperation(method, url)?.operation.operationId === 'getWorkerLogs' || /[^\w/?=&-]/.test(url);
+  const answer = findOperation(method, url)?.operation.responses['200'] as { content?: object } | undefined;
+  return 'text/event-stream' in (answer?.content ?? {}) || /[^\w/?=&-]/.test(url);
 }
 
 async function inject(request: FuzzRequest): Promise<Answer> {

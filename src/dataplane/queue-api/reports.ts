@@ -1,4 +1,5 @@
 import type { WorkerId } from '../../core/ids.ts';
+import { countJobs } from '../../domain/jobs/count-jobs.ts';
 import { summarizeWorkers, workerStatus } from '../../domain/workers/worker-status.ts';
 import { listLiveWorkerRows } from '../../domain/workers/worker-store.ts';
 import { sendJson } from '../exchange.ts';
@@ -6,17 +7,9 @@ import type { QueueCall } from './queue-call.ts';
 
 const MAX_REQUESTS = 100;
 
-interface JobCounts {
-  completed: number;
-  failed: number;
-  inProgress: number;
-  inQueue: number;
-  retried: number;
-}
-
 /** Jobs and workers of the endpoint (data-plane.md 1.8). `completed`, `failed` and `retried` count since its creation. */
 export async function health(call: QueueCall): Promise<void> {
-  const [jobs, { counts }] = await Promise.all([countJobs(call), readWorkers(call)]);
+  const [jobs, { counts }] = await Promise.all([countJobs(call.plane.pool, call.endpoint.id), readWorkers(call)]);
   const { idle, initializing, running, throttled, unhealthy } = counts;
   const workers = { idle, initializing, ready: idle, running, throttled, unhealthy };
   sendJson(call.res, 200, JSON.stringify({ jobs, workers }));
@@ -50,20 +43,6 @@ export async function listRequests(call: QueueCall): Promise<void> {
     values: [call.endpoint.id, MAX_REQUESTS],
   });
   sendJson(call.res, 200, JSON.stringify({ requests: result.rows }));
-}
-
-async function countJobs(call: QueueCall): Promise<JobCounts> {
-  const result = await call.plane.pool.query<JobCounts>({
-    name: 'endpoint-counts',
-    text: `select coalesce(sum(completed), 0)::int8 as completed,
-                  coalesce(sum(failed + timed_out), 0)::int8 as failed,
-                  greatest(coalesce(sum(in_progress), 0), 0)::int8 as "inProgress",
-                  greatest(coalesce(sum(queued + queued_low), 0), 0)::int8 as "inQueue",
-                  coalesce(sum(retried), 0)::int8 as retried
-           from endpoint_counters where endpoint_id = $1`,
-    values: [call.endpoint.id],
-  });
-  return result.rows[0]!;
 }
 
 async function readWorkers(call: QueueCall) {

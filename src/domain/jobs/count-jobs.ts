@@ -1,0 +1,26 @@
+import type { EndpointId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** `completed`, `failed` and `retried` count since the endpoint's creation. */
+export interface JobCounts {
+  completed: number;
+  failed: number;
+  inProgress: number;
+  inQueue: number;
+  retried: number;
+}
+
+/** From the counters alone: the cost does not grow with the queue. Whether the endpoint is the caller's is checked before. */
+export async function countJobs(db: Db, endpointId: EndpointId): Promise<JobCounts> {
+  const result = await db.query<JobCounts>({
+    name: 'endpoint-counts',
+    text: `select coalesce(sum(completed), 0)::int8 as completed,
+                  coalesce(sum(failed + timed_out), 0)::int8 as failed,
+                  greatest(coalesce(sum(in_progress), 0), 0)::int8 as "inProgress",
+                  greatest(coalesce(sum(queued + queued_low), 0), 0)::int8 as "inQueue",
+                  coalesce(sum(retried), 0)::int8 as retried
+           from endpoint_counters where endpoint_id = $1`,
+    values: [endpointId],
+  });
+  return result.rows[0]!;
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Db } from '../../db/pool.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
+import { countJobs } from '../jobs/count-jobs.ts';
+import { listReleases } from '../releases/list-releases.ts';
+import { listWorkers } from '../workers/list-workers.ts';
+import { readAccountActivity } from './account-activity.ts';
+import { Feed } from './feed.ts';
+
+/** The live views of one process: one feed for each endpoint and each account that somebody watches. */
+export class LiveViews {
+  readonly #db: Db;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #endpoints = new Map<EndpointId, Feed>();
+  readonly #accounts = new Map<UserId, Feed>();
+
+  constructor(options: { db: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock; logger: Logger }) {
+    this.#db = options.db;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    const hintAll = () => {
+      for (const feed of this.#endpoints.values()) feed.hint();
+      for (const feed of this.#accounts.values()) feed.hint();
+    };
+    // A worker's hint does not say whose it is; what is watched is little, and a feed reads at most five times a second.
+    for (const topic of ['endpoint', 'demand', 'worker'] as const) options.bus.subscribe(topic, hintAll);
+  }
+
+  /** Jobs, workers and roll-out of an endpoint. Throws `notFound`; ends when the endpoint is deleted. */
+  async watchEndpoint(userId: UserId, id: EndpointId): Promise<Feed> {
+    await getEndpointRow(this.#db, userId, id);
+    return feedOf(
+      this.#endpoints,
+      id,
+      () => new Feed({ read: () => this.#readEndpoint(userId, id), logger: this.#logger }),
+    );
+  }
+
+  /** Sums over all endpoints of an account, and those of them where something goes on. */
+  watchAccount(userId: UserId): Feed {
+    const read = async () => JSON.stringify(await readAccountActivity(this.#db, userId));
+    return feedOf(this.#accounts, userId, () => new Feed({ read, logger: this.#logger }));
+  }
+
+  async #readEndpoint(userId: UserId, id: EndpointId): Promise<string | undefined> {
+    try {
+      const [jobs, list, { rollout }] = await Promise.all([
+        countJobs(this.#db, id),
+        listWorkers(this.#db, userId, id, this.#clock.now()),
+        listReleases(this.#db, userId, id),
+      ]);
+      // Without the running seconds: the client counts them, and an idle endpoint sends nothing.
+      const workers = list.workers.map(({ uptimeSeconds: _, ...worker }) => worker);
+      return JSON.stringify({ jobs, workers, summary: list.summary, endpointVersion: list.endpointVersion, rollout });
+    } catch (error) {
+      if (error instanceof Failure && error.kind === 'notFound') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Feeds that nobody watches any more are dropped when another one is made. */
+function feedOf<Id>(feeds: Map<Id, Feed>, id: Id, make: () => Feed): Feed {
+  const known = feeds.get(id);
+  if (known) return known;
+  for (const [other, feed] of feeds) if (!feed.isWatched) feeds.delete(other);
+  const feed = make();
+  feeds.set(id, feed);
+  return feed;
+}
