@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,7 @@ import { LogCollector } from './control/collect-logs.ts';
 import { WebhookDeliverer } from './control/deliver-webhooks.ts';
 import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
+import { type FrozenMemory, WorkerFreezer } from './control/freeze-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
@@ -344,10 +346,12 @@ function startControl(
     apiUrl: workerApiUrl,
     graceMs,
   });
+  const memory = createFrozenMemory(config, runtime);
   const loops = [
     logs,
     runner,
-    new EndpointScaler({ pool, bus, clock, logger }),
+    new WorkerFreezer({ pool, bus, clock, logger, runtime, logs, memory }),
+    new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
     new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
     new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),
     new UsageMeter({ pool, logger }),
@@ -370,6 +374,25 @@ function startControl(
       await leadership.stop();
       if (config.stopWorkersOnExit) await runner.stopAll();
     },
+  };
+}
+
+/** The budget is a share of what the runtime's machine has, which does not change. */
+function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenMemory {
+  let budget: Promise<number> | undefined;
+  const readBudget = async () => {
+    if (!runtime.capabilities.freeze) return 0;
+    return 'bytes' in frozenMemory ? frozenMemory.bytes : frozenMemory.share * (await runtime.capacity()).memoryBytes;
+  };
+  return {
+    budgetBytes: () => {
+      budget ??= readBudget().catch((error) => {
+        budget = undefined;
+        throw error;
+      });
+      return budget;
+    },
+    availableBytes: freemem,
   };
 }
 

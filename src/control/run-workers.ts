@@ -19,6 +19,7 @@ import {
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
 import { type PoolCapacity, placeWorker } from '../scaling/place-worker.ts';
 import type { LogCollector } from './collect-logs.ts';
+import { evictFrozen } from './evict-frozen.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 
@@ -242,6 +243,7 @@ export class WorkerRunner {
       const place = placeAndOccupy(worker, capacities);
       if (typeof place === 'string') {
         if (worker.phaseReason !== place) this.#logs.system(worker.id, `waits: ${place}`);
+        await evictFrozen({ pool: this.#pool, bus: this.#bus }, wantedGpus(worker), capacities);
         await notePending(this.#pool, worker.id, place);
       } else {
         this.#task(worker.id, () => this.#startWorker(worker, place));
@@ -274,6 +276,7 @@ export class WorkerRunner {
         }
         continue;
       }
+      if (worker.wanted === 'FREEZE') continue; // freeze-workers.ts sees to it
       if (worker.phase === 'PENDING') {
         await noteExited(this.#pool, worker.id, { code: null, reason: worker.wantedReason, isLost: false });
         this.#bus.publish('demand', worker.endpointId);
@@ -309,7 +312,7 @@ export class WorkerRunner {
   async #stopWorker(worker: ControlledWorker): Promise<void> {
     await stopWorker(this.#pool, worker.id, worker.wantedReason);
     this.#logs.system(worker.id, `stops: ${worker.wantedReason}`);
-    await this.#runtime.stop(worker.id, worker.leased > 0 ? this.#graceMs : Math.min(this.#graceMs, IDLE_GRACE_MS));
+    await this.#runtime.stop(worker.id, graceOf(worker, this.#graceMs));
     await this.#logs.finish(worker.id, 500);
     this.#logs.system(worker.id, 'stopped');
     await this.#noteEnd(worker, { code: null, reason: worker.wantedReason, isLost: false });
@@ -329,17 +332,27 @@ export class WorkerRunner {
   }
 }
 
+/** A frozen worker is not woken up to end: it did that in peace, and somebody waits for its memory or its GPUs. */
+function graceOf(worker: ControlledWorker, graceMs: number): number {
+  if (worker.phase === 'FROZEN') return 0;
+  return worker.leased > 0 ? graceMs : Math.min(graceMs, IDLE_GRACE_MS);
+}
+
 /** How long a worker may load: its own setting, as in the public interface, else seven minutes. */
 function initTimeoutSeconds(env: Readonly<Record<string, string>>): number {
   const seconds = Number(env.RUNPOD_INIT_TIMEOUT);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_INIT_TIMEOUT_SECONDS;
 }
 
+function wantedGpus({ spec }: ControlledWorker): Parameters<typeof placeWorker>[0] {
+  return { pools: spec.gpu?.pools ?? [], count: spec.gpu?.count ?? 0, dataCenterIds: [] };
+}
+
 /** The place of a worker, taken off `capacities`; or the sentence that says what is missing. */
 function placeAndOccupy(worker: ControlledWorker, capacities: PoolCapacity[]): Place | string {
   const { gpu } = worker.spec;
   if (!gpu) return { pool: null, gpuTypeId: null, dataCenterId: null };
-  const placement = placeWorker({ pools: gpu.pools, count: gpu.count, dataCenterIds: [] }, capacities);
+  const placement = placeWorker(wantedGpus(worker), capacities);
   if (!placement.isPlaced) return placement.reason;
   const entry = capacities.find(
     (capacity) => capacity.pool === placement.pool && capacity.dataCenterId === placement.dataCenterId,

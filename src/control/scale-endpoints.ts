@@ -4,14 +4,20 @@ import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import { type DecidedAction, recordDecision } from '../domain/decisions/record-decision.ts';
 import { type EndpointDemand, listActiveEndpoints, listEndpointDemand } from '../domain/endpoints/endpoint-demand.ts';
+import { listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
 import {
   type ControlledWorker,
   drainWorker,
+  freezeWorker,
   insertWorker,
   listControlledWorkers,
+  stopWorker,
+  thawWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import { decideWorkers, type ScalingAction, type ScalingDecision } from '../scaling/decide-workers.ts';
+import { reservedBytes } from '../scaling/frozen-workers.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker } from '../scaling/situation.ts';
 
 const TICK_MS = 5_000;
@@ -38,8 +44,17 @@ export class EndpointScaler {
   #fullLookAt = 0;
   /** From then on a full round of reports has been seen. */
   #observedAt = 0;
+  readonly #frozenBudget: () => Promise<number>;
 
-  constructor(options: { pool: Pool; bus: Bus; clock: Clock; logger: Logger }) {
+  /** `frozenBudget`: what frozen workers may hold in all, in bytes; 0 where nothing can or may be frozen. */
+  constructor(options: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    frozenBudget: () => Promise<number>;
+  }) {
+    this.#frozenBudget = options.frozenBudget;
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#clock = options.clock;
@@ -108,21 +123,31 @@ export class EndpointScaler {
       listEndpointDemand(this.#pool, ids),
       listControlledWorkers(this.#pool, ids),
     ]);
+    const budgetBytes = await this.#frozenBudget();
+    const canFreeze = budgetBytes > 0 && demands.some(({ flashboot }) => flashboot !== 'OFF');
+    const frozen = canFreeze ? await this.#listFrozen() : [];
     for (const demand of demands) {
+      const endpoint = toScalingEndpoint(demand, budgetBytes > 0);
       const own = workers.filter((worker) => worker.endpointId === demand.id);
       const decision = decideWorkers({
-        endpoint: toScalingEndpoint(demand),
+        endpoint,
         demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
         workers: own.map((worker) => this.#toScalingWorker(worker, now)),
         failedStarts: toFailedStarts(demand),
-        frozenMemory: { budgetBytes: 0, reservedBytes: 0 },
+        frozenMemory: { budgetBytes, reservedBytes: reservedBytes(endpoint.flashboot, frozen) },
         hasObserved: now >= this.#observedAt,
         now,
       });
       await this.#apply(demand, decision);
-      if (own.length === 0 && decision.actions.length === 0) this.#lastLookAt.delete(demand.id); // from zero at once
+      const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
+      if (isQuiet) this.#lastLookAt.delete(demand.id); // from zero, and from frozen, at once
       if (decision.nextAt !== null) this.#setDue(demand.id, Math.max(decision.nextAt, now + MIN_INTERVAL_MS));
     }
+  }
+
+  async #listFrozen() {
+    const frozen = await listFreezingWorkers(this.#pool);
+    return frozen.map((worker) => ({ ...worker, frozenAt: worker.frozenAt?.getTime() ?? 0 }));
   }
 
   /** The earliest time counts: a wake must not wait for a look that was planned for later, nor the other way round. */
@@ -134,12 +159,17 @@ export class EndpointScaler {
   }
 
   async #apply({ id: endpointId }: EndpointDemand, decision: ScalingDecision): Promise<void> {
+    const done: DecidedAction[] = [];
     for (const action of decision.actions) {
       const workerId = await this.#act(endpointId, action);
       if (workerId === null) continue;
+      done.push({ kind: action.kind, workerId, reason: action.reason });
       this.#logger.info({ endpointId, workerId, action: action.kind, reason: action.reason }, 'scaling');
       this.#bus.publish('worker', workerId);
     }
+    if (done.length === 0) return;
+    const { wanted, reason, inputs } = decision;
+    await recordDecision(this.#pool, endpointId, { at: new Date(decision.at), wanted, reason, inputs, actions: done });
   }
 
   /** The worker it concerns; null when there is nothing to be done any more. */
@@ -151,24 +181,23 @@ export class EndpointScaler {
       return (await insertWorker(this.#pool, worker)) ? id : null;
     }
     const id = action.workerId as WorkerId;
-    return (await drainWorker(this.#pool, id, action.reason)) ? id : null;
+    return (await TRANSITIONS[action.kind](this.#pool, id, action.reason)) ? id : null;
   }
 
   #toScalingWorker(worker: ControlledWorker, now: number): ScalingWorker {
     const isReady = worker.phase === 'RUNNING' && worker.readyAt !== null;
     const isIdle = isReady && worker.leased === 0;
-    const lastWorkAt = Math.max(worker.readyAt?.getTime() ?? 0, worker.lastWorkAt?.getTime() ?? 0);
-    const state =
-      worker.wanted !== 'RUN' ? 'leaving' : isReady ? 'ready' : worker.phase === 'PENDING' ? 'pending' : 'starting';
+    const lastWorkAt = latest(worker.readyAt, worker.lastWorkAt, worker.thawedAt);
+    const state = stateOf(worker, isReady);
     return {
       id: worker.id,
       version: worker.version,
       state,
       leased: worker.leased,
-      createdAt: worker.createdAt.getTime(),
+      createdAt: latest(worker.createdAt, worker.thawWantedAt),
       hasWorked: worker.lastWorkAt !== null,
-      memoryBytes: 0,
-      frozenAt: null,
+      memoryBytes: worker.memoryBytes ?? 0, // before the first freeze: whoever freezes it measures, and may refuse
+      frozenAt: worker.frozenAt?.getTime() ?? null,
       idleSince: isIdle ? lastWorkAt : null,
       certainlyIdleAt: isIdle ? this.#certainlyIdleAt(worker.id, lastWorkAt, now) : this.#forgetIdle(worker.id),
     };
@@ -187,14 +216,27 @@ export class EndpointScaler {
   }
 }
 
-function toScalingEndpoint(demand: EndpointDemand): ScalingEndpoint {
+const TRANSITIONS = { thaw: thawWorker, freeze: freezeWorker, stop: stopWorker, drain: drainWorker };
+
+function stateOf({ wanted, phase }: ControlledWorker, isReady: boolean): ScalingWorker['state'] {
+  if (wanted === 'FREEZE') return 'frozen';
+  if (wanted !== 'RUN') return 'leaving';
+  if (isReady) return 'ready';
+  return phase === 'PENDING' ? 'pending' : 'starting';
+}
+
+function latest(...times: (Date | null)[]): number {
+  return Math.max(...times.map((time) => time?.getTime() ?? 0));
+}
+
+function toScalingEndpoint(demand: EndpointDemand, canFreeze: boolean): ScalingEndpoint {
   return {
     min: demand.min,
     max: demand.max,
     scaler: { type: demand.scalerType, value: demand.scalerValue },
     idleTimeoutMs: demand.idleTimeoutSeconds * 1000,
     version: demand.version,
-    flashboot: 'OFF',
+    flashboot: canFreeze ? demand.flashboot : 'OFF',
     isRolloutPaused: demand.isRolloutPaused,
   };
 }

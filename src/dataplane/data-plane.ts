@@ -16,6 +16,7 @@ import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { WorkerActivity } from './worker-activity.ts';
 import { LostHandOvers } from './worker-api/lost-hand-overs.ts';
+import { ParkedTakes } from './worker-api/parked-takes.ts';
 import { StopPolls } from './worker-api/stop-polls.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
@@ -75,7 +76,14 @@ export class DataPlane {
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
     const stream = new JobStream(queuePool);
-    const workers = new WorkerDirectory({ pool, bus, clock, onLeaving: (worker) => this.#dismiss(worker) });
+    const parkedTakes = new ParkedTakes();
+    const workers = new WorkerDirectory({
+      pool,
+      bus,
+      clock,
+      onLeaving: (worker) => this.#dismiss(worker),
+      onThaw: (worker) => parkedTakes.release(worker.id),
+    });
     const lostHandOvers = new LostHandOvers({ pool, dispatch, logger });
     const endpoints = new EndpointDirectory({ pool, bus, clock });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
@@ -86,6 +94,7 @@ export class DataPlane {
       workers,
       activity,
       lostHandOvers,
+      parkedTakes,
       stopPolls: this.#stopPolls,
       pool,
       bus,

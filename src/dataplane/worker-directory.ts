@@ -10,7 +10,7 @@ export interface WorkerEntry {
   readonly endpointId: EndpointId;
   readonly version: number;
   readonly tokenHash: Buffer | null;
-  /** False once it is to leave: it gets no more jobs. */
+  /** False once it is to leave or to be frozen: it gets no more jobs. */
   readonly isWanted: boolean;
   isReady: boolean;
   /** When it was first refused work because it is to leave. */
@@ -22,11 +22,18 @@ export class WorkerDirectory {
   readonly #pool: Pool;
   readonly #cache: EntryCache<WorkerEntry>;
 
-  constructor(options: { pool: Pool; bus: Bus; clock: Clock; onLeaving: (worker: WorkerEntry) => void }) {
+  constructor(options: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    onLeaving: (worker: WorkerEntry) => void;
+    /** It was to be frozen, and shall work again. */
+    onThaw: (worker: WorkerEntry) => void;
+  }) {
     this.#pool = options.pool;
     this.#cache = new EntryCache({ clock: options.clock, load: (id) => this.#load(id) });
     options.bus.subscribe('worker', (id) => {
-      if (this.#cache.isKnown(id)) void this.#look(id, options.onLeaving).catch(() => {});
+      if (this.#cache.isKnown(id)) void this.#look(id, options).catch(() => {});
     });
   }
 
@@ -41,12 +48,13 @@ export class WorkerDirectory {
   }
 
   /** The worker's row changed: perhaps it is to leave. */
-  async #look(id: string, onLeaving: (worker: WorkerEntry) => void): Promise<void> {
+  async #look(id: string, tell: Record<'onLeaving' | 'onThaw', (worker: WorkerEntry) => void>): Promise<void> {
     const before = this.#cache.peek(id);
     this.#cache.drop(id);
     const now = await this.#cache.find(id);
     const worker = now ?? before;
-    if (worker && !now?.isWanted) onLeaving(worker);
+    if (worker && !now?.isWanted) tell.onLeaving(worker);
+    else if (now && before?.isWanted === false) tell.onThaw(now);
   }
 
   async #load(id: string): Promise<WorkerEntry | undefined> {

@@ -13,6 +13,7 @@
  */
 const VERSION = 'podyard-js/1';
 const TAKE_TIMEOUT_MS = 90_000;
+const CUT_OFF_AFTER_MS = 2000;
 /** How long a result is offered again while the server cannot be reached: a restart of the server loses no result. */
 const RESULT_DEADLINE_MS = 5 * 60_000;
 /** How much earlier than its job a cancellation may arrive: they travel on two connections. */
@@ -67,13 +68,16 @@ async function takeLoop(handler, concurrency, running, draining) {
 async function take(free, isBusy, draining) {
   let url = env.RUNPOD_WEBHOOK_GET_JOB.replaceAll('$ID', workerId);
   if (free > 1) url = `${url.replace('/job-take/', '/job-take-batch/')}&batch_size=${free}`;
+  const askedAt = performance.now();
   try {
     const answer = await get(`${url}&job_in_progress=${isBusy ? 1 : 0}`, TAKE_TIMEOUT_MS, draining);
     if (answer.status === 200) return [await answer.json()].flat();
     await answer.arrayBuffer();
     if (answer.status !== 204 && answer.status !== 400) await pause(answer.status === 429 ? 5000 : 1000, draining);
   } catch {
-    await pause(500, draining); // not reachable: it restarts, perhaps
+    // A server that cannot be reached says so at once. A question that fails late was cut off, by a restart or because this
+    // worker was frozen meanwhile: then a job may be waiting already.
+    if (performance.now() - askedAt < CUT_OFF_AFTER_MS) await pause(500, draining);
   }
   return [];
 }

@@ -28,6 +28,7 @@ import uuid
 
 VERSION = "podyard-python/1"
 TAKE_TIMEOUT_S = 90
+CUT_OFF_AFTER_S = 2
 # How long a result is offered again while the server cannot be reached: a restart of the server loses no result.
 RESULT_DEADLINE_S = 5 * 60
 # How much earlier than its job a cancellation may arrive: they travel on two connections.
@@ -104,10 +105,14 @@ class Worker:
         query = f"&job_in_progress={1 if self.running else 0}"
         if free > 1:
             path, query = "/job-take-batch/", f"&batch_size={free}{query}"
+        asked_at = time.monotonic()
         try:
             status, body = self.take_poll.get(path, query)
         except (OSError, http.client.HTTPException):
-            self.draining.wait(0.5)  # not reachable: it restarts, perhaps
+            # A server that cannot be reached says so at once. A question that fails late was cut off, by a restart or
+            # because this worker was frozen meanwhile: then a job may be waiting already.
+            if time.monotonic() - asked_at < CUT_OFF_AFTER_S:
+                self.draining.wait(0.5)
             return []
         if status == 200:
             jobs = json.loads(body)

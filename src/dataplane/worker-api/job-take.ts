@@ -54,9 +54,23 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
   return true;
 }
 
-/** No job for a worker that is to leave: at once the first time, so that it can end. */
+/**
+ * No job for a worker that is to leave or to be frozen: at once the first time, so that it can end. The connection of one
+ * that is frozen is kept for as long as that takes: a worker that woke up to a closed one would lose time.
+ */
 function refuse({ plane, res }: WorkerCall, worker: WorkerEntry): void {
-  const timer = setTimeout(() => sendNoContent(res), worker.leavingSince === undefined ? 0 : LEAVING_HOLD_MS);
+  const { socket } = res;
+  const end = () => {
+    clearTimeout(timer);
+    unlist();
+  };
+  const answer = () => {
+    end();
+    res.once('finish', () => socket?.setTimeout(0));
+    sendNoContent(res);
+  };
+  const timer = setTimeout(answer, worker.leavingSince === undefined ? 0 : LEAVING_HOLD_MS);
+  const unlist = plane.parkedTakes.add(worker.id, answer);
   worker.leavingSince ??= plane.clock.now();
-  res.once('close', () => clearTimeout(timer));
+  res.once('close', end);
 }

@@ -10,6 +10,7 @@ import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
 import type { LostHandOvers } from './lost-hand-overs.ts';
+import type { ParkedTakes } from './parked-takes.ts';
 import type { StopPolls } from './stop-polls.ts';
 
 /** What the operations of the worker API work with. */
@@ -19,6 +20,7 @@ export interface WorkerPlane {
   workers: WorkerDirectory;
   activity: WorkerActivity;
   lostHandOvers: LostHandOvers;
+  parkedTakes: ParkedTakes;
   stopPolls: StopPolls;
   pool: Pool;
   bus: Bus;

@@ -1,6 +1,7 @@
-import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import type { ReleaseSpec } from '../endpoints/endpoint.ts';
+import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
+import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
 export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
@@ -9,6 +10,7 @@ export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
 export interface ControlledWorker {
   id: WorkerId;
   endpointId: EndpointId;
+  endpointType: EndpointType;
   userId: UserId;
   version: number;
   wanted: WorkerWanted;
@@ -27,6 +29,7 @@ export interface ControlledWorker {
   drainAt: Date | null;
   lastWorkAt: Date | null;
   unhealthyReason: string | null;
+  /** Jobs it holds, or requests in flight. */
   leased: number;
   /** What it held when it was frozen; null before the first time. */
   memoryBytes: number | null;
@@ -37,13 +40,13 @@ export interface ControlledWorker {
 }
 
 const COLUMNS = `
-  w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
+  w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
   w.phase, w.phase_reason as "phaseReason", w.spec, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", a.last_work_at as "lastWorkAt",
   a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
-  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased`;
+  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
 
 /** All live workers, or those of the given endpoints; oldest first. */
 export async function listControlledWorkers(
@@ -66,8 +69,8 @@ export async function insertWorker(
   worker: { id: WorkerId; endpointId: EndpointId; reason: string; pause: { until: Date; reason: string } | null },
 ): Promise<boolean> {
   const result = await db.query(
-    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, gpu_count, not_before, phase_reason, is_lost)
-     select $1, e.id, e.user_id, e.version, $3, r.spec, coalesce(e.gpu_count, 0), $4::timestamptz, $5, $4::timestamptz is not null
+    `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before, phase_reason, is_lost)
+     select $1, e.id, e.type, e.user_id, e.version, $3, r.spec, coalesce(e.gpu_count, 0), $4::timestamptz, $5, $4::timestamptz is not null
      from endpoints e join releases r on r.endpoint_id = e.id and r.version = e.version
      where e.id = $2`,
     [worker.id, worker.endpointId, worker.reason, worker.pause?.until ?? null, worker.pause?.reason ?? null],
@@ -84,11 +87,13 @@ export async function drainWorker(db: Db, id: WorkerId, reason: string): Promise
   return result.rowCount === 1;
 }
 
-export async function stopWorker(db: Db, id: WorkerId, reason: string): Promise<void> {
-  await db.query("update workers set wanted = 'STOP', wanted_reason = $2 where id = $1 and wanted <> 'STOP'", [
-    id,
-    reason,
-  ]);
+/** It shall end now. False when that is wanted already. */
+export async function stopWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
+  const result = await db.query(
+    "update workers set wanted = 'STOP', wanted_reason = $2 where id = $1 and wanted <> 'STOP'",
+    [id, reason],
+  );
+  return result.rowCount === 1;
 }
 
 /** Notes why a worker waits. */
@@ -191,12 +196,27 @@ export async function noteThawed(db: Db, id: WorkerId): Promise<boolean> {
   return result.rowCount === 1;
 }
 
-/** GPUs in use by pool and data centre: what live workers were given, frozen ones included. */
-export async function listGpusInUse(db: Db): Promise<{ pool: string; dataCenterId: string; count: number }[]> {
+/**
+ * GPUs in use by pool and data centre: what live workers were given, frozen ones included, and what pods hold that run or
+ * shall run; a stopped pod holds its place until its container is gone. `exceptPodId` leaves one pod out.
+ */
+export async function listGpusInUse(
+  db: Db,
+  exceptPodId: PodId | null = null,
+): Promise<{ pool: string; dataCenterId: string; count: number }[]> {
   const result = await db.query<{ pool: string; dataCenterId: string; count: number }>({
     name: 'gpus-in-use',
-    text: `select gpu_pool as pool, data_center_id as "dataCenterId", sum(gpu_count)::int8 as count from workers
-           where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null group by 1, 2`,
+    text: `select gpu_pool as pool, data_center_id as "dataCenterId", sum(gpu_count)::int8 as count
+           from (
+             select gpu_pool, data_center_id, gpu_count from workers
+             where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null
+             union all
+             select gpu_pool, data_center_id, gpu_count from pods
+             where gone_at is null and gpu_pool is not null and id is distinct from $1
+               and (phase in ('STARTING', 'RUNNING')
+                    or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
+           ) as given group by 1, 2`,
+    values: [exceptPodId],
   });
   return result.rows;
 }

@@ -1,0 +1,39 @@
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
+
+/** A worker that is frozen, or shall be. */
+export interface FreezingWorker {
+  id: WorkerId;
+  endpointId: EndpointId;
+  wanted: WorkerWanted;
+  wantedReason: string;
+  phase: WorkerPhase;
+  /** Jobs it holds: one that was handed over at the last moment. */
+  leased: number;
+  /** Since when it gets no more work. */
+  drainAt: Date | null;
+  /** Its endpoint is one with PRIORITY_FLASHBOOT: others make room first. */
+  isPriority: boolean;
+  memoryBytes: number;
+  frozenAt: Date | null;
+  gpuPool: string | null;
+  gpuCount: number;
+  dataCenterId: string | null;
+}
+
+/** All of the installation, of whatever user: they share the memory and the GPUs. Served by workers_frozen. */
+export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
+  const result = await db.query<FreezingWorker>({
+    name: 'workers-freezing',
+    text: `select w.id, w.endpoint_id as "endpointId", w.wanted, w.wanted_reason as "wantedReason", w.phase,
+                  w.drain_at as "drainAt", coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
+                  coalesce(w.memory_bytes, 0) as "memoryBytes", w.frozen_at as "frozenAt", w.gpu_pool as "gpuPool",
+                  w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",
+                  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased
+           from workers w left join endpoints e on e.id = w.endpoint_id
+           where (w.wanted = 'FREEZE' or w.phase = 'FROZEN') and w.phase <> 'EXITED'
+           order by w.frozen_at, w.id`,
+  });
+  return result.rows;
+}
