@@ -18,6 +18,7 @@ import {
 } from '../domain/workers/worker-lifecycle.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
 import { type PoolCapacity, placeWorker } from '../scaling/place-worker.ts';
+import { awaitSecrets } from './await-secrets.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { evictFrozen } from './evict-frozen.ts';
 import { rescueLeases } from './rescue-leases.ts';
@@ -89,6 +90,7 @@ export class WorkerRunner {
   start(): void {
     this.#unsubscribe = [
       this.#bus.subscribe('worker', () => this.#loop.wake()),
+      this.#bus.subscribe('secret', () => this.#loop.wake()),
       this.#bus.subscribe('demand', () => this.#wakeForDrains()),
       this.#runtime.watch(() => {
         this.#hasEvents = true;
@@ -236,7 +238,8 @@ export class WorkerRunner {
   }
 
   async #startPending(pending: readonly ControlledWorker[], now: number): Promise<void> {
-    const due = pending.filter((worker) => worker.wanted === 'RUN' && (worker.notBefore?.getTime() ?? 0) <= now);
+    const rested = pending.filter((worker) => worker.wanted === 'RUN' && (worker.notBefore?.getTime() ?? 0) <= now);
+    const due = await awaitSecrets(this.#start, rested);
     if (due.length === 0) return;
     const capacities = await this.#start.capacity.readFree(now);
     for (const worker of due) {

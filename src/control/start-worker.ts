@@ -3,6 +3,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Pool } from '../db/pool.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { openCredentials } from '../domain/registries/open-credentials.ts';
+import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { type ControlledWorker, noteRunning, noteStage, noteStarting } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
@@ -17,7 +18,7 @@ export interface WorkerStart {
   runtime: Runtime;
   logs: LogCollector;
   capacity: CapacityLedger;
-  /** Opens the credentials of private registries. */
+  /** Opens the credentials of private registries, and the secrets that an env names. */
   secretBox: SecretBox;
   /** Where workloads reach the worker API. */
   apiUrl: string;
@@ -34,7 +35,8 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const auth = registryId && (await openCredentials(deps, worker.userId, registryId));
   await runtime.prepare(worker.spec.image, auth ? { auth, onProgress } : { onProgress });
   const isStage = noteStage(pool, worker.id, 'pullAt'); // need not delay the start
-  await runtime.start(workloadSpec(deps, worker, place, token), { onProgress });
+  const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
+  await runtime.start(workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, place, token), { onProgress });
   await isStage;
   await noteRunning(pool, worker.id, null);
   logs.follow(worker.id);

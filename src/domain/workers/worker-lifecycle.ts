@@ -96,9 +96,18 @@ export async function stopWorker(db: Db, id: WorkerId, reason: string): Promise<
   return result.rowCount === 1;
 }
 
-/** Notes why a worker waits. */
+/** Notes why a worker waits. Its health is not in question: whatever was is over when it waits for a place. */
 export async function notePending(db: Db, id: WorkerId, reason: string): Promise<void> {
-  await db.query('update workers set phase_reason = $2 where id = $1 and phase_reason is distinct from $2', [
+  await db.query(
+    `update workers set phase_reason = $2, is_lost = false
+     where id = $1 and phase = 'PENDING' and (phase_reason is distinct from $2 or is_lost)`,
+    [id, reason],
+  );
+}
+
+/** Notes what keeps a worker from being started at all: it waits, and is shown as unhealthy. */
+export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise<void> {
+  await db.query(`update workers set phase_reason = $2, is_lost = true where id = $1 and phase = 'PENDING'`, [
     id,
     reason,
   ]);
