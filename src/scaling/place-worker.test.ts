@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PoolCapacity, placeWorker } from './place-worker.ts';
+import { dataCentersFor, type PoolCapacity, placeWorker } from './place-worker.ts';
 
 const at = (pool: string, dataCenterId: string, free: number, total = 4): PoolCapacity => ({
   pool,
@@ -36,4 +36,21 @@ test('without room it says what is missing, pool by pool', () => {
     isPlaced: false,
     reason: 'no capacity: it needs 2 GPUs together in DC-1; A has 1 of 4 free, B has no GPU here',
   });
+});
+
+const HERE = new Set(['DC-1', 'DC-2', 'DC-3']);
+
+test('network volumes tie a worker to their data centre, in the order that the endpoint prefers', () => {
+  expect(dataCentersFor([], [], HERE)).toEqual([]);
+  expect(dataCentersFor(['DC-2', 'DC-1'], [], HERE)).toEqual(['DC-2', 'DC-1']);
+  expect(dataCentersFor([], ['DC-3', 'DC-3'], HERE)).toEqual(['DC-3']);
+  expect(dataCentersFor(['DC-2', 'DC-1'], ['DC-1', 'DC-2', 'DC-3'], HERE)).toEqual(['DC-2', 'DC-1']);
+});
+
+test('a volume outside of the data centres that the endpoint allows leaves no place', () => {
+  expect(dataCentersFor(['DC-2'], ['DC-1'], HERE)).toBeNull();
+});
+
+test('where everything is in one place, no data centre is asked for: a name from elsewhere works on a laptop', () => {
+  expect(dataCentersFor(['EU-RO-1'], ['US-KS-2'], new Set(['LOCAL-1']))).toEqual([]);
 });

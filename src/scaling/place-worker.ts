@@ -7,40 +7,64 @@ export interface PoolCapacity {
   free: number;
 }
 
+/** What a worker needs to run. */
+export interface PlaceWish {
+  /** In the order of preference. */
+  pools: readonly string[];
+  /** GPUs, together in one place. */
+  count: number;
+  /** In the order of preference; empty for any. */
+  dataCenterIds: readonly string[];
+}
+
 export type Placement =
   | { isPlaced: true; pool: string; gpuTypeId: string; dataCenterId: string }
   | { isPlaced: false; reason: string };
 
 /** The first listed pool with room, in a preferred data centre (any when none is preferred). Says what is missing otherwise. */
-export function placeWorker(
-  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
-  capacities: readonly PoolCapacity[],
-): Placement {
+export function placeWorker(wanted: PlaceWish, capacities: readonly PoolCapacity[]): Placement {
   for (const pool of wanted.pools) {
-    const candidates = capacities.filter(
-      (capacity) =>
-        capacity.pool === pool &&
-        capacity.free >= wanted.count &&
-        (wanted.dataCenterIds.length === 0 || wanted.dataCenterIds.includes(capacity.dataCenterId)),
-    );
+    const candidates = placesFor(wanted, capacities).filter((one) => one.pool === pool && one.free >= wanted.count);
     const [best] = candidates.sort((a, b) => preference(wanted, a) - preference(wanted, b));
     if (best) return { isPlaced: true, pool, gpuTypeId: best.gpuTypeId, dataCenterId: best.dataCenterId };
   }
   return { isPlaced: false, reason: missing(wanted, capacities) };
 }
 
-function preference(wanted: { dataCenterIds: readonly string[] }, capacity: PoolCapacity): number {
+/** Where a worker may be placed at all, were everything free. */
+export function placesFor(wanted: PlaceWish, capacities: readonly PoolCapacity[]): PoolCapacity[] {
+  return capacities.filter(
+    ({ pool, dataCenterId }) =>
+      wanted.pools.includes(pool) && (wanted.dataCenterIds.length === 0 || wanted.dataCenterIds.includes(dataCenterId)),
+  );
+}
+
+/**
+ * The data centres a worker may run in: the endpoint's, and with network volumes only where one of them is. Empty for any;
+ * null when there is none that both allow. An installation that is all in one place, `known`, has no choice to make, so
+ * there nothing is asked of it.
+ */
+export function dataCentersFor(
+  preferred: readonly string[],
+  ofVolumes: readonly string[],
+  known: ReadonlySet<string>,
+): string[] | null {
+  if (known.size <= 1) return [];
+  if (ofVolumes.length === 0) return [...preferred];
+  const allowed = preferred.length === 0 ? [...new Set(ofVolumes)] : preferred.filter((id) => ofVolumes.includes(id));
+  return allowed.length === 0 ? null : allowed;
+}
+
+function preference(wanted: PlaceWish, capacity: PoolCapacity): number {
   const at = wanted.dataCenterIds.indexOf(capacity.dataCenterId);
   return at < 0 ? wanted.dataCenterIds.length : at;
 }
 
-function missing(
-  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
-  capacities: readonly PoolCapacity[],
-): string {
+function missing(wanted: PlaceWish, capacities: readonly PoolCapacity[]): string {
   const where = wanted.dataCenterIds.length === 0 ? '' : ` in ${wanted.dataCenterIds.join(', ')}`;
+  const places = placesFor(wanted, capacities);
   const known = wanted.pools.map((pool) => {
-    const own = capacities.filter((capacity) => capacity.pool === pool);
+    const own = places.filter((capacity) => capacity.pool === pool);
     if (own.length === 0) return `${pool} has no GPU here`;
     const free = own.reduce((sum, capacity) => sum + capacity.free, 0);
     const total = own.reduce((sum, capacity) => sum + capacity.total, 0);
