@@ -37,6 +37,7 @@ export interface Config {
   /** More files that map image names to commands, for the process runtime. */
   imagesFiles: readonly string[];
   limits: JobLimits;
+  loadBalancing: LoadBalancingLimits;
 }
 
 export const ROLES = ['api', 'data', 'control'] as const;
@@ -55,6 +56,20 @@ export interface JobLimits {
   takeHoldMs: number;
   /** How long a stopped worker may go on with what it runs. */
   graceMs: number;
+}
+
+/** Of requests to load-balancing endpoints; each process counts its own. */
+export interface LoadBalancingLimits {
+  /** How long a request waits for a worker. */
+  holdMs: number;
+  /** How many requests of one endpoint may wait; more are refused. */
+  maxHeld: number;
+  /** How many requests a worker gets at once, where the endpoint does not say otherwise. */
+  concurrency: number;
+  /** The largest request body; 0: any. */
+  bodyBytes: number;
+  /** How long a worker that leaves may go on with the requests it has. */
+  drainMs: number;
 }
 
 export interface Flags {
@@ -144,6 +159,13 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       leaseMs: seconds('PODYARD_LEASE_SECONDS', 40),
       takeHoldMs: seconds('PODYARD_TAKE_HOLD_SECONDS', 30),
       graceMs: seconds('PODYARD_GRACE_SECONDS', 30),
+    },
+    loadBalancing: {
+      holdMs: seconds('PODYARD_LB_HOLD_SECONDS', 120),
+      maxHeld: integer('PODYARD_LB_HELD', env.PODYARD_LB_HELD, 0, 1_000_000, 1000),
+      concurrency: integer('PODYARD_LB_CONCURRENCY', env.PODYARD_LB_CONCURRENCY, 1, 1_000_000, 1000),
+      bodyBytes: integer('PODYARD_LB_BODY_BYTES', env.PODYARD_LB_BODY_BYTES, 0, 2 ** 53, 0),
+      drainMs: seconds('PODYARD_LB_DRAIN_SECONDS', 300),
     },
   };
 }

@@ -126,7 +126,7 @@ export class JobRescuer {
       name: 'workers-silent',
       text: `select w.id, w.endpoint_id, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
              from workers w left join worker_activity a on a.worker_id = w.id
-             where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP'
+             where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP' and w.endpoint_type = 'QUEUE_BASED'
                and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'`,
       values: [this.#leaseMs],
     });

@@ -1,6 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
+import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
 /** What the scaler has to know of an endpoint, besides its workers. */
 export interface EndpointDemand {
@@ -13,10 +14,12 @@ export interface EndpointDemand {
   idleTimeoutSeconds: number;
   flashboot: FlashBoot;
   isRolloutPaused: boolean;
+  /** Jobs, or requests that are held. */
   queued: number;
   queuedLowPriority: number;
+  /** Jobs, or requests in flight. */
   inProgress: number;
-  /** Of normal jobs. */
+  /** Of normal jobs and held requests. */
   oldestQueuedAt: Date | null;
   /** Starts of the newest release that ended before the worker was ready, since one of it became ready. */
   failedStarts: number;
@@ -33,8 +36,8 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
     text: `
       select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
-             e.flashboot, e.is_rollout_paused as "isRolloutPaused", c.queued, c."queuedLowPriority", c."inProgress",
-             oldest.created_at as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
+             e.flashboot, e.is_rollout_paused as "isRolloutPaused", c.queued + r.held as queued, c."queuedLowPriority",
+             c."inProgress" + r.in_flight as "inProgress", least(oldest.created_at, r.oldest) as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
              f.reason as "lastFailure"
       from endpoints e
       cross join lateral (
@@ -44,6 +47,10 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
       left join lateral (
         select created_at from jobs j where j.endpoint_id = e.id and j.status = 'IN_QUEUE' and not j.low_priority
         order by seq limit 1) oldest on true
+      cross join lateral (
+        select coalesce(sum(held), 0)::int8 as held, coalesce(sum(in_flight), 0)::int8 as in_flight,
+               min(oldest_held_at) as oldest
+        from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id) r
       cross join lateral (
         select count(*) as count, max(x.exited_at) as at, (array_agg(x.phase_reason))[1] as reason
         from (select exited_at, phase_reason from workers w
@@ -63,7 +70,8 @@ export async function listActiveEndpoints(db: Db): Promise<EndpointId[]> {
     name: 'endpoints-active',
     text: `select id from endpoints where workers_min > 0
            union select endpoint_id from workers where phase <> 'EXITED'
-           union select endpoint_id from endpoint_counters group by endpoint_id having sum(queued + in_progress) <> 0`,
+           union select endpoint_id from endpoint_counters group by endpoint_id having sum(queued + in_progress) <> 0
+           union select endpoint_id from ${LIVE_REQUEST_DEMAND} d where held + in_flight > 0`,
   });
   return result.rows.map((row) => row.id);
 }

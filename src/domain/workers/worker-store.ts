@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerCondition } from './worker-status.ts';
 
 /** A live worker with what its status is made of. */
@@ -14,14 +15,20 @@ export interface LiveWorkerRow extends WorkerCondition {
   startedAt: Date | null;
 }
 
+/** Of `workers w`: it was ready once, and its health path refuses now; `phase_reason` says how. */
+const IS_OUT_OF_SERVICE = `w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
+  and w.serving_at is null`;
+
 /** Oldest first; a worker whose container has ended is not live, nor is a frozen one (rest.md section 3). */
 export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<LiveWorkerRow[]> {
   const result = await db.query<LiveWorkerRow>(
     `select w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
             w.data_center_id as "dataCenterId", w.started_at as "startedAt",
-            w.phase, w.phase_reason as "phaseReason", w.ready_at is not null as "isReady", w.is_lost as "isLost",
-            a.unhealthy_reason as "unhealthyReason",
-            exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy"
+            w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
+            case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
+            coalesce(a.unhealthy_reason, case when ${IS_OUT_OF_SERVICE} then w.phase_reason end) as "unhealthyReason",
+            exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+              or ${REQUESTS_OF_WORKER} > 0 as "isBusy"
      from workers w left join worker_activity a on a.worker_id = w.id
      where w.endpoint_id = $1 and w.user_id = $2 and w.phase not in ('FROZEN', 'EXITED')
      order by w.created_at, w.id`,

@@ -1,0 +1,8 @@
+import type { Affinity } from './request-balancer.ts';
+
+/** `X-Runpod-Worker-Id` of a request: `<id>`, `strict <id>` or `strict-resume <id>` (data-plane.md section 3). */
+export function readAffinity(header: string | undefined): Affinity | undefined {
+  const match = header && /^(?:(strict|strict-resume) +)?(\S+)$/i.exec(header.trim());
+  if (!match) return undefined;
+  return { workerId: match[2]!, kind: (match[1]?.toLowerCase() as Affinity['kind'] | undefined) ?? 'soft' };
+}

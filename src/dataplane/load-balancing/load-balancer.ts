@@ -1,0 +1,223 @@
+import type { LoadBalancingLimits } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import { Failure, notFound } from '../../core/errors.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
+import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
+import { readKey } from '../../http/bearer.ts';
+import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
+import { newRequestId } from '../../http/request-id.ts';
+import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
+import type { ClientExchange } from '../proxy/client-exchange.ts';
+import type { Forward } from '../proxy/forward.ts';
+import type { WorkerActivity } from '../worker-activity.ts';
+import { readAffinity } from './affinity.ts';
+import { DemandReporter } from './demand-reporter.ts';
+import type { Attempt, Backend } from './request-balancer.ts';
+import { type Traffic, TrafficDirectory } from './traffic-directory.ts';
+
+/** The key is for us: a worker must not see what opens the API. */
+const WITHHELD: ReadonlySet<string> = new Set(['authorization']);
+/** A client that insists on one worker gives it so long (data-plane.md section 3). */
+const STRICT_WAIT_MS = 300_000;
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Requests of load-balancing endpoints: checks the key, finds a worker or holds the request until there is one, has it
+ * forwarded, and counts it until it is over. In the steady state a request touches memory only.
+ */
+export class LoadBalancer {
+  readonly #pool: Pool;
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #keyRing: KeyRing;
+  readonly #endpoints: EndpointDirectory;
+  readonly #activity: WorkerActivity;
+  readonly #forward: Forward;
+  readonly #limits: LoadBalancingLimits;
+  readonly #reporter: DemandReporter;
+  readonly #traffics: TrafficDirectory;
+
+  constructor(options: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    keyRing: KeyRing;
+    endpoints: EndpointDirectory;
+    activity: WorkerActivity;
+    forward: Forward;
+    limits: LoadBalancingLimits;
+  }) {
+    this.#pool = options.pool;
+    this.#bus = options.bus;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#keyRing = options.keyRing;
+    this.#endpoints = options.endpoints;
+    this.#activity = options.activity;
+    this.#forward = options.forward;
+    this.#limits = options.limits;
+    this.#reporter = new DemandReporter(options);
+    this.#traffics = new TrafficDirectory({ ...options, reporter: this.#reporter });
+    options.bus.subscribe('endpoint', (id) => void this.#noteEndpoint(id as EndpointId).catch(() => {}));
+  }
+
+  start(): void {
+    this.#reporter.start();
+    this.#traffics.start();
+  }
+
+  /** Refuses what is held. Close the listeners afterwards. */
+  async stop(): Promise<void> {
+    await this.#traffics.stop();
+    await this.#reporter.stop();
+  }
+
+  /** One request to an endpoint; `target`: the path and query for the worker. Never throws; it is always answered. */
+  async handle(exchange: ClientExchange, endpointId: string, target: string): Promise<void> {
+    try {
+      const found = this.#admit(exchange, endpointId);
+      const endpoint = found instanceof Promise ? await found : found;
+      const traffic = this.#traffics.find(endpoint.id);
+      traffic.usedAt = this.#clock.now();
+      if (!traffic.isLoaded) await traffic.loaded;
+      await this.#serve(exchange, endpoint, traffic, target);
+    } catch (error) {
+      this.#refuse(exchange, error);
+    }
+  }
+
+  #admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
+    const authorization = exchange.headers.get('authorization');
+    if (!authorization) throw new Failure('unauthorized', 'no token provided');
+    const key = readKey(authorization);
+    const actor = this.#keyRing.peek(key);
+    const endpoint = this.#endpoints.find(endpointId);
+    if (actor && endpoint && !(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
+    return this.#admitSlowly(exchange, key, endpointId);
+  }
+
+  async #admitSlowly(exchange: ClientExchange, key: string, endpointId: string): Promise<EndpointEntry> {
+    const actor = await this.#keyRing.authenticate(key);
+    if (!actor) throw new Failure('unauthorized', 'invalid api key');
+    return this.#check(exchange, actor, endpointId, await this.#endpoints.find(endpointId));
+  }
+
+  #check(
+    exchange: ClientExchange,
+    actor: Actor,
+    endpointId: string,
+    endpoint: EndpointEntry | undefined,
+  ): EndpointEntry {
+    if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
+      throw new Failure('forbidden', 'access denied');
+    }
+    if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+    if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
+    const { bodyBytes } = this.#limits;
+    if (bodyBytes > 0 && typeof exchange.bodyLength === 'number' && exchange.bodyLength > bodyBytes) {
+      throw new Failure('contentTooLarge', `the request body is larger than the limit of ${bodyBytes} bytes`);
+    }
+    return endpoint;
+  }
+
+  /** Until a worker has taken it. It is tried elsewhere only when no connection could be opened: then nothing was sent. */
+  async #serve(exchange: ClientExchange, endpoint: EndpointEntry, traffic: Traffic, target: string): Promise<void> {
+    const { balancer } = traffic;
+    const attempt: Attempt = {
+      affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
+      refusedBy: undefined,
+      retryAt: 0,
+    };
+    let deadline: number | undefined;
+    for (;;) {
+      let backend = balancer.acquire(attempt);
+      if (!backend) {
+        deadline ??= this.#clock.now() + this.#waitMs(attempt);
+        backend = await this.#hold(exchange, endpoint, traffic, attempt, deadline);
+        if (!backend) return;
+      }
+      if (await this.#send(exchange, traffic, backend, attempt, target)) return;
+    }
+  }
+
+  /** True when it is over; false when the worker could not be reached. */
+  async #send(
+    exchange: ClientExchange,
+    { balancer }: Traffic,
+    backend: Backend,
+    attempt: Attempt,
+    target: string,
+  ): Promise<boolean> {
+    this.#activity.noteWork(backend.id);
+    try {
+      const outcome = await this.#forward(exchange, backend.upstream!, {
+        target,
+        withheld: WITHHELD,
+        answerHeaders: backend.answerHeaders,
+      });
+      if (outcome.kind !== 'notConnected') {
+        if (backend.refusals > 0) balancer.noteReached(backend);
+        return true;
+      }
+      // The runtime may know more: whoever looks after workers is told.
+      if (balancer.noteRefused(backend, attempt)) this.#bus.publish('worker', backend.id);
+      return false;
+    } finally {
+      balancer.release(backend);
+      this.#activity.noteWork(backend.id); // the idle time begins where its last request ends
+    }
+  }
+
+  #waitMs({ affinity }: Attempt): number {
+    return affinity && affinity.kind !== 'soft' ? STRICT_WAIT_MS : this.#limits.holdMs;
+  }
+
+  /** Undefined when the client has gone. Throws why there was no worker in time. */
+  async #hold(
+    exchange: ClientExchange,
+    endpoint: EndpointEntry,
+    { balancer }: Traffic,
+    attempt: Attempt,
+    deadline: number,
+  ): Promise<Backend | undefined> {
+    if (endpoint.workersMax === 0) {
+      throw new Failure('unavailable', 'this endpoint is stopped: its workers.max is 0', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      });
+    }
+    const backend = await balancer.hold(attempt, exchange, Math.max(0, deadline - this.#clock.now()));
+    if (backend || exchange.isOver) return backend;
+    if (attempt.affinity && attempt.affinity.kind !== 'soft') {
+      throw new Failure(
+        'badRequest',
+        'worker_timeout: the worker that X-Runpod-Worker-Id names took no request in time',
+      );
+    }
+    const why = await explainWaiting(this.#pool, endpoint.id);
+    const detail = `no worker took the request within ${this.#limits.holdMs / 1000} s: ${why}`;
+    throw new Failure('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+
+  async #noteEndpoint(id: EndpointId): Promise<void> {
+    if (!(await this.#endpoints.find(id))) this.#traffics.drop(id);
+  }
+
+  #refuse(exchange: ClientExchange, error: unknown): void {
+    const requestId = newRequestId();
+    if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
+    const problem = toProblem(error);
+    const headers = ['content-type', PROBLEM_JSON, 'cache-control', 'no-store', 'x-request-id', requestId];
+    if (problem.status === 401) headers.push('www-authenticate', 'Bearer');
+    if (error instanceof Failure && error.retryAfterSeconds !== undefined) {
+      headers.push('retry-after', String(error.retryAfterSeconds));
+    }
+    exchange.answer(problem.status, headers, JSON.stringify({ ...problem, error: problem.detail }));
+  }
+}

@@ -1,0 +1,59 @@
+import type { EndpointId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { NO_CAPACITY } from './worker-status.ts';
+
+interface Condition {
+  phase: string;
+  phaseReason: string | null;
+  isWanted: boolean;
+  wasReady: boolean;
+  isServing: boolean;
+  isLost: boolean;
+}
+
+/** Why no worker of an endpoint takes a request, as the end of a sentence that its owner reads. */
+export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<string> {
+  const result = await db.query<Condition>(
+    `select phase, phase_reason as "phaseReason", wanted = 'RUN' as "isWanted", ready_at is not null as "wasReady",
+            serving_at is not null as "isServing", is_lost as "isLost"
+     from workers where endpoint_id = $1 and phase <> 'EXITED' order by created_at`,
+    [endpointId],
+  );
+  const wanted = result.rows.filter(({ isWanted }) => isWanted);
+  const throttled = wanted.find(
+    ({ phase, phaseReason }) => phase === 'PENDING' && phaseReason?.startsWith(NO_CAPACITY),
+  );
+  if (throttled) return throttled.phaseReason!;
+  const ill = wanted.find(
+    ({ isLost, wasReady, isServing, phaseReason }) => phaseReason && (isLost || (wasReady && !isServing)),
+  );
+  const lastLine = await findLastLine(db, endpointId);
+  if (ill) return `its worker is unhealthy: ${ill.phaseReason}${lastLine}`;
+  const lost = await findLastFailure(db, endpointId);
+  if (wanted.some(({ isServing }) => isServing)) return 'its workers have as many requests as they take at once';
+  if (lost) return `the last start failed: ${lost}${lastLine}`;
+  if (wanted.length > 0) return `its worker is still starting${lastLine}`;
+  return 'it has no worker';
+}
+
+/** How the newest worker ended, if it ended before it was ready. */
+async function findLastFailure(db: Db, endpointId: EndpointId): Promise<string | null> {
+  const result = await db.query<{ reason: string | null }>(
+    `select case when is_lost and ready_at is null then phase_reason end as reason
+     from workers where endpoint_id = $1 and phase = 'EXITED' order by exited_at desc limit 1`,
+    [endpointId],
+  );
+  return result.rows[0]?.reason ?? null;
+}
+
+/** What a worker of the endpoint printed last. */
+async function findLastLine(db: Db, endpointId: EndpointId): Promise<string> {
+  const result = await db.query<{ line: string }>(
+    `select l.line from (select id from workers where endpoint_id = $1 order by created_at desc limit 3) w
+     join log_lines l on l.workload_id = w.id and l.source = 'container' and l.line <> ''
+     order by l.seq desc limit 1`,
+    [endpointId],
+  );
+  const line = result.rows[0]?.line;
+  return line === undefined ? '' : `; its last log line: ${line.slice(0, 500)}`;
+}

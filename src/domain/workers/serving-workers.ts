@@ -1,0 +1,100 @@
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/**
+ * Workers of load-balancing endpoints: what their health path said, and where they take requests. Control probes and
+ * writes; load balancers read. `ready_at` is when a worker served for the first time, as for the others.
+ */
+
+/** A live worker as a load balancer sees it. */
+export interface ServingWorker {
+  id: WorkerId;
+  endpointId: EndpointId;
+  version: number;
+  phase: 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN';
+  isWanted: boolean;
+  isFreezing: boolean;
+  servingAt: Date | null;
+  host: string | null;
+  port: number | null;
+  /** The endpoint's own setting of how many requests a worker gets at once. */
+  concurrency: string | null;
+}
+
+/** All live workers of these endpoints. */
+export async function listServingWorkers(db: Db, endpointIds: readonly EndpointId[]): Promise<ServingWorker[]> {
+  const result = await db.query<ServingWorker>({
+    name: 'serving-workers',
+    text: `select id, endpoint_id as "endpointId", version, phase, wanted = 'RUN' as "isWanted",
+                  wanted = 'FREEZE' as "isFreezing", serving_at as "servingAt", serving_host as host, serving_port as port,
+                  spec -> 'env' ->> 'PODYARD_LB_CONCURRENCY' as concurrency
+           from workers where endpoint_id = any($1::text[]) and endpoint_type = 'LOAD_BALANCING' and phase <> 'EXITED'`,
+    values: [endpointIds],
+  });
+  return result.rows;
+}
+
+/** The load-balancing endpoints that these workers belong to. */
+export async function listBalancedEndpoints(db: Db, workerIds: readonly string[]): Promise<EndpointId[]> {
+  const result = await db.query<{ id: EndpointId }>({
+    name: 'balanced-endpoints',
+    text: `select distinct endpoint_id as id from workers where id = any($1::text[]) and endpoint_type = 'LOAD_BALANCING'`,
+    values: [workerIds],
+  });
+  return result.rows.map((row) => row.id);
+}
+
+/** A worker whose health has to be asked for. */
+export interface ProbedWorker {
+  id: WorkerId;
+  endpointId: EndpointId;
+  httpPort: number;
+  healthPort: number;
+  healthPath: string;
+  isServing: boolean;
+  /** It served before. */
+  wasReady: boolean;
+}
+
+/** Those that run and shall run, of all endpoints. */
+export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
+  const result = await db.query<ProbedWorker>({
+    name: 'probed-workers',
+    text: `select id, endpoint_id as "endpointId", http_port as "httpPort", health_port as "healthPort",
+                  coalesce(spec -> 'env' ->> 'HEALTH_CHECK_PATH', '') as "healthPath",
+                  serving_at is not null as "isServing", ready_at is not null as "wasReady"
+           from workers
+           where endpoint_type = 'LOAD_BALANCING' and phase = 'RUNNING' and wanted = 'RUN' and http_port is not null`,
+  });
+  return result.rows;
+}
+
+/** Where it will take requests and tell its health, before it is started. */
+export async function noteWorkerPorts(db: Db, id: WorkerId, ports: { http: number; health: number }): Promise<void> {
+  await db.query('update workers set http_port = $2, health_port = $3 where id = $1', [id, ports.http, ports.health]);
+}
+
+/** Its server answered for the first time: from here to readiness it is the program's own loading. */
+export async function noteAnswering(db: Db, id: WorkerId): Promise<void> {
+  await db.query(`update workers set timeline = jsonb_build_object('answersAt', now()) || timeline where id = $1`, [
+    id,
+  ]);
+}
+
+/** Its health path said 200, and it takes connections at that place. */
+export async function noteServing(db: Db, id: WorkerId, at: { host: string; port: number }): Promise<void> {
+  await db.query(
+    `update workers set serving_at = now(), serving_host = $2, serving_port = $3, phase_reason = null,
+       ready_at = coalesce(ready_at, now()), timeline = jsonb_build_object('readyAt', now()) || timeline
+     where id = $1 and phase = 'RUNNING' and serving_at is null`,
+    [id, at.host, at.port],
+  );
+}
+
+/** It gets no requests until it serves again. `reason` null: it said so itself; else it counts as unhealthy. */
+export async function noteNotServing(db: Db, id: WorkerId, reason: string | null): Promise<void> {
+  await db.query(
+    `update workers set serving_at = null, phase_reason = $2 where id = $1 and phase = 'RUNNING' and ready_at is not null`,
+    [id, reason],
+  );
+}
