@@ -1,0 +1,206 @@
+/**
+ * Who gets the GPUs that are free, and who gives some up for another. Fair between endpoints: what is free goes to the
+ * endpoint that holds the fewest GPUs, and one that waits for long gets its share of what others hold. Pure.
+ */
+import { type PlaceWish, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
+import type { Leave } from './situation.ts';
+
+/** A wish that waits for so long keeps what becomes free for itself, and has others give up their surplus. */
+const PATIENCE_MS = 60_000;
+
+export interface WaitingWorker {
+  id: string;
+  endpointId: string;
+  /** Null: it needs no GPU. */
+  wish: PlaceWish | null;
+  waitsSince: number;
+}
+
+/** A worker that has GPUs. */
+export interface HoldingWorker {
+  id: string;
+  endpointId: string;
+  pool: string;
+  dataCenterId: string;
+  count: number;
+  since: number;
+  isBusy: boolean;
+  /** Its GPUs become free without anybody's doing. */
+  isLeaving: boolean;
+}
+
+export interface Sharing {
+  capacities: readonly PoolCapacity[];
+  waiting: readonly WaitingWorker[];
+  holding: readonly HoldingWorker[];
+  /** How many of an endpoint's workers must stay: `workers.min`. */
+  minOf: (endpointId: string) => number;
+  now: number;
+}
+
+export interface Share {
+  /** Where each worker goes that can be placed now; all null without a GPU. */
+  placed: Map<string, { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null }>;
+  /** What is missing for each of the others. */
+  missing: Map<string, string>;
+  /** Workers that shall leave once their jobs are done, for one that has waited for its endpoint's share. */
+  yields: (Leave & { forWorkerId: string })[];
+}
+
+export function shareCapacity(sharing: Sharing): Share {
+  const capacities = sharing.capacities.map((capacity) => ({ ...capacity }));
+  const held = gpusByEndpoint(sharing.holding);
+  const share: Share = { placed: new Map(), missing: new Map(), yields: [] };
+  const queues = queuesInFairOrder(sharing.waiting, held);
+  const reserved = new Set<PoolCapacity>();
+  const hungry: { worker: WaitingWorker; wish: PlaceWish }[] = [];
+  for (let queue = queues.pop(); queue !== undefined; queue = queues.pop()) {
+    const worker = queue.workers.shift()!;
+    const placement =
+      worker.wish &&
+      placeWorker(
+        worker.wish,
+        capacities.filter((one) => !reserved.has(one)),
+      );
+    if (worker.wish === null || placement === null) {
+      share.placed.set(worker.id, { pool: null, gpuTypeId: null, dataCenterId: null });
+    } else if (placement.isPlaced) {
+      share.placed.set(worker.id, placement);
+      occupy(capacities, placement, worker.wish.count);
+      queue.held += worker.wish.count;
+    } else {
+      share.missing.set(worker.id, placement.reason);
+      if (
+        sharing.now - worker.waitsSince >= PATIENCE_MS &&
+        !hungry.some((one) => one.worker.endpointId === worker.endpointId)
+      ) {
+        const place = bestPlace(worker.wish, capacities, reserved);
+        if (place) reserved.add(place);
+        hungry.push({ worker, wish: worker.wish });
+      }
+      refuseAlike(queue.workers, worker, share);
+    }
+    if (queue.workers.length > 0) insertInFairOrder(queues, queue);
+  }
+  for (const { worker, wish } of hungry)
+    share.yields.push(...yieldFor(sharing, worker, wish, capacities, share.yields));
+  return share;
+}
+
+interface Queue {
+  held: number;
+  workers: WaitingWorker[];
+}
+
+/** The endpoint that holds the least comes last, for `pop`; among equals the one that waits longest. */
+function queuesInFairOrder(waiting: readonly WaitingWorker[], held: ReadonlyMap<string, number>): Queue[] {
+  const queues = new Map<string, Queue>();
+  for (const worker of [...waiting].sort((a, b) => a.waitsSince - b.waitsSince || (a.id < b.id ? -1 : 1))) {
+    const queue = queues.get(worker.endpointId);
+    if (queue) queue.workers.push(worker);
+    else queues.set(worker.endpointId, { held: held.get(worker.endpointId) ?? 0, workers: [worker] });
+  }
+  return [...queues.values()].sort((a, b) => -byNeed(a, b));
+}
+
+function byNeed(a: Queue, b: Queue): number {
+  return a.held - b.held || a.workers[0]!.waitsSince - b.workers[0]!.waitsSince;
+}
+
+function insertInFairOrder(queues: Queue[], queue: Queue): void {
+  let low = 0;
+  let high = queues.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (byNeed(queues[middle]!, queue) > 0) low = middle + 1;
+    else high = middle;
+  }
+  queues.splice(low, 0, queue);
+}
+
+/** Capacity only shrinks from here on: what one wish did not get, an equal one of the same endpoint need not ask for. */
+function refuseAlike(workers: WaitingWorker[], refused: WaitingWorker, share: Share): void {
+  const wish = JSON.stringify(refused.wish);
+  while (workers.length > 0 && JSON.stringify(workers[0]!.wish) === wish) {
+    share.missing.set(workers.shift()!.id, share.missing.get(refused.id)!);
+  }
+}
+
+/** Where the wish is nearest to being met: what becomes free there is kept for it. */
+function bestPlace(
+  wish: PlaceWish,
+  capacities: readonly PoolCapacity[],
+  reserved: ReadonlySet<PoolCapacity>,
+): PoolCapacity | undefined {
+  return placesFor(wish, capacities)
+    .filter((place) => place.total >= wish.count && !reserved.has(place))
+    .sort((a, b) => b.free - a.free)[0];
+}
+
+/**
+ * Who gives its GPUs up for `worker`: nobody when what leaves already is enough. An endpoint gives up what it holds beyond
+ * `workers.min` if it keeps at least as much as the other one gets, or, after its turn, if the other one has nothing at all.
+ */
+function yieldFor(
+  { holding, minOf, now }: Sharing,
+  worker: WaitingWorker,
+  wish: PlaceWish,
+  capacities: readonly PoolCapacity[],
+  before: readonly Leave[],
+): Share['yields'] {
+  const yielded = new Set(before.map(({ id }) => id));
+  const staying = holding.filter((one) => !one.isLeaving && !yielded.has(one.id));
+  const held = gpusByEndpoint(staying);
+  const own = held.get(worker.endpointId) ?? 0;
+  const waitedSeconds = Math.floor((now - worker.waitsSince) / 1000);
+  const reason = `its GPUs go to another endpoint that holds ${own} and has waited for ${waitedSeconds} s`;
+  for (const place of placesFor(wish, capacities).filter(({ total }) => total >= wish.count)) {
+    const here = (one: HoldingWorker) => one.pool === place.pool && one.dataCenterId === place.dataCenterId;
+    const leaving = holding.filter((one) => here(one) && (one.isLeaving || yielded.has(one.id)));
+    let free = place.free + leaving.reduce((sum, one) => sum + one.count, 0);
+    if (free >= wish.count) return [];
+    const left = new Map(held);
+    const workers = countByEndpoint(staying);
+    const chosen: Share['yields'] = [];
+    for (const one of staying
+      .filter((each) => here(each) && each.endpointId !== worker.endpointId)
+      .sort(byEase(held))) {
+      if (free >= wish.count) break;
+      const rest = left.get(one.endpointId)! - one.count;
+      const isFair = rest >= own + wish.count || (own === 0 && now - one.since >= PATIENCE_MS);
+      if (!isFair || workers.get(one.endpointId)! <= minOf(one.endpointId)) continue;
+      chosen.push({ id: one.id, reason, forWorkerId: worker.id });
+      free += one.count;
+      left.set(one.endpointId, rest);
+      workers.set(one.endpointId, workers.get(one.endpointId)! - 1);
+    }
+    if (free >= wish.count) return chosen;
+  }
+  return [];
+}
+
+/** Who holds most gives first; of its workers an idle one, then the one that has had its place longest. */
+function byEase(held: ReadonlyMap<string, number>) {
+  return (a: HoldingWorker, b: HoldingWorker): number =>
+    (held.get(b.endpointId) ?? 0) - (held.get(a.endpointId) ?? 0) ||
+    Number(a.isBusy) - Number(b.isBusy) ||
+    a.since - b.since;
+}
+
+function occupy(capacities: PoolCapacity[], place: { pool: string; dataCenterId: string }, count: number): void {
+  capacities.find(
+    (one) => one.pool === place.pool && one.dataCenterId === place.dataCenterId && one.free >= count,
+  )!.free -= count;
+}
+
+function gpusByEndpoint(holding: readonly HoldingWorker[]): Map<string, number> {
+  const held = new Map<string, number>();
+  for (const { endpointId, count } of holding) held.set(endpointId, (held.get(endpointId) ?? 0) + count);
+  return held;
+}
+
+function countByEndpoint(holding: readonly HoldingWorker[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { endpointId } of holding) counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1);
+  return counts;
+}
