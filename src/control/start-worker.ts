@@ -4,7 +4,7 @@ import type { Pool } from '../db/pool.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
-import { type ControlledWorker, noteRunning, noteStage, noteStarting } from '../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, noteRunning, noteStarting } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { LogCollector } from './collect-logs.ts';
@@ -29,16 +29,24 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const { pool, runtime, logs } = deps;
   const token = newSecret('pyw');
   await noteStarting(pool, worker.id, { ...place, tokenHash: hashSecret(token) });
+  const placedAt = performance.now();
+  const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);
   // Credentials of a private registry reach the pull and nothing else: neither the workload nor a log.
   const registryId = worker.spec.registryId as RegistryId | null;
   const auth = registryId && (await openCredentials(deps, worker.userId, registryId));
   await runtime.prepare(worker.spec.image, auth ? { auth, onProgress } : { onProgress });
-  const isStage = noteStage(pool, worker.id, 'pullAt'); // need not delay the start
+  const pullMs = sincePlaced();
+  let createMs = pullMs;
+  const onCreated = () => {
+    createMs = sincePlaced();
+  };
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
-  await runtime.start(workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, place, token), { onProgress });
-  await isStage;
-  await noteRunning(pool, worker.id, null);
+  await runtime.start(workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, place, token), {
+    onProgress,
+    onCreated,
+  });
+  await noteRunning(pool, worker.id, null, { pullMs, createMs });
   logs.follow(worker.id);
 }
 

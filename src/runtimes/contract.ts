@@ -35,6 +35,8 @@ export interface RuntimeUnderTest {
   open(installation: string): Promise<Runtime>;
   image: string;
   programs: Record<Program, string>;
+  /** What a program holds in memory at the least, where that is real. */
+  leastMemoryBytes?: number;
   /** A pool that has exactly 2 GPUs. */
   gpuPool: string;
   close?(): Promise<void>;
@@ -152,6 +154,14 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(lines.map(({ line }) => line)).toEqual(lines.map((_, i) => `tick ${i + 1}`));
       const gaps = lines.slice(1).map(({ ts }, i) => ts.getTime() - lines[i]!.ts.getTime());
       expect(Math.max(...gaps)).toBeGreaterThan(frozenMs * 0.9);
+    });
+
+    test('the memory of a workload is told, also while it is frozen', async () => {
+      const id = await ready('idle');
+      expect(await runtime.memoryBytes(id)).toBeGreaterThanOrEqual(under.leastMemoryBytes ?? 0);
+      await runtime.freeze(id);
+      expect(await runtime.memoryBytes(id)).toBeGreaterThanOrEqual(under.leastMemoryBytes ?? 0);
+      await expect(runtime.memoryBytes('nosuchworkload')).rejects.toMatchObject({ kind: 'notFound' });
     });
 
     test('a freeze or thaw of what is not there, or has ended, is refused', async () => {

@@ -1,6 +1,6 @@
 import { Failure } from '../core/errors.ts';
 import { findGpuType, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
-import type { GpuCapacity, WorkloadSpec } from './runtime.ts';
+import type { GpuCapacity, WorkloadSpec, WorkloadStats } from './runtime.ts';
 
 /** What a pool's GPUs are called and where they stand; the catalogue knows more. */
 export interface PoolDescription {
@@ -44,4 +44,9 @@ export function requireGpus(gpu: WorkloadSpec['gpu'], capacity: readonly GpuCapa
   if (free < gpu.count) {
     throw new Failure('unavailable', `Pool ${gpu.pool} has ${free} GPUs free, but ${gpu.count} are needed together`);
   }
+}
+
+/** What simulated GPUs do: nothing. */
+export function idleGpus(gpu: WorkloadSpec['gpu']): WorkloadStats['gpus'] {
+  return Array.from({ length: gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
 }

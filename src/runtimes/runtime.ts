@@ -40,7 +40,41 @@ export interface WorkloadSpec {
   gpu: { pool: string; count: number } | null;
   memoryBytes: number | null;
   cpus: number | null;
-  mounts: readonly { source: string; target: string }[];
+  mounts: readonly Mount[];
+}
+
+/** A directory of this machine, and the absolute path at which the workload finds it. */
+export interface Mount {
+  source: string;
+  target: string;
+}
+
+/** A port of a workload. `public` and `ip`: where this machine publishes it; null when it does not. */
+export interface PublishedPort {
+  private: number;
+  public: number | null;
+  type: 'http' | 'tcp';
+  ip: string | null;
+}
+
+/** Where a running workload is: its address as this machine reaches it, and its ports. */
+export interface Whereabouts {
+  address: string | null;
+  publishedPorts: PublishedPort[];
+}
+
+/** What a workload uses at this moment, in percent of what it may use: 0 to 100. */
+export interface WorkloadStats {
+  cpuUtil: number;
+  memoryUtil: number;
+  /** One for each GPU it holds; zeros for simulated ones. */
+  gpus: { util: number; memoryUtil: number }[];
+}
+
+export interface StartOptions {
+  onProgress?: OnProgress;
+  /** It is made, and about to run. */
+  onCreated?: () => void;
 }
 
 export type ObservedState = 'created' | 'running' | 'frozen' | 'exited';
@@ -49,8 +83,10 @@ export interface Observed {
   id: string;
   kind: 'worker' | 'pod';
   state: ObservedState;
-  /** Where its ports can be reached from this machine, when it runs. */
+  /** Where this machine reaches it, when it runs. A hint for people: connections go where `reach` says. */
   address: string | null;
+  /** Empty unless it runs. */
+  publishedPorts: PublishedPort[];
   exitCode: number | null;
   /** One sentence when it ended badly, e.g. that it ran out of memory. */
   reason: string | null;
@@ -85,7 +121,17 @@ export interface Runtime {
   /** Makes the image present. Rejects with a sentence fit for users when it cannot be had. */
   prepare(image: string, options?: { auth?: RegistryAuth; onProgress?: OnProgress }): Promise<void>;
   /** Creates and starts. Idempotent by id: a workload that runs already is left alone. Rejects on failure, leaving nothing behind. */
-  start(spec: WorkloadSpec, options?: { onProgress?: OnProgress }): Promise<void>;
+  start(spec: WorkloadSpec, options?: StartOptions): Promise<Whereabouts>;
+  /**
+   * Where to open a connection to a port of a running workload; null when it does not run, or where it is known that
+   * nothing of it listens there. Never a place where something else answers: neither this machine's own programs nor
+   * another workload. Cheap enough for each new connection; do not keep the answer.
+   */
+  reach(id: string, port: number): Promise<{ host: string; port: number } | null>;
+  /** Null when it does not run. Takes up to a few seconds: two looks at counters, for some. */
+  stats(id: string): Promise<WorkloadStats | null>;
+  /** What it holds in memory, in bytes, frozen or not. Rejects with `notFound` when it is not there. */
+  memoryBytes(id: string): Promise<number>;
   /** Stops all execution, keeping memory. Idempotent. */
   freeze(id: string): Promise<void>;
   /** Idempotent. */

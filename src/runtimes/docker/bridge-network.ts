@@ -1,13 +1,32 @@
 import { Failure } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Engine, isRefusal } from './engine.ts';
+
+/** `isPinned`: its subnet was named when it was made; only then does the engine let us choose addresses. */
+export interface Bridge {
+  gateway: string;
+  subnet: string;
+  isPinned: boolean;
+}
+
+/** The members used of `GET /networks/{name}`. */
+interface NetworkDetails {
+  Id: string;
+  IPAM: { Config: { Subnet?: string; Gateway?: string }[] | null };
+  Labels: Record<string, string> | null;
+  Containers?: Record<string, unknown> | null;
+}
+
+const PINNED_LABEL = 'podyard.network.pinned';
+const TRIES = 5;
 
 /** The bridge network of our containers. All installations on one engine share it: networks are few, 30 by default. */
 export class BridgeNetwork {
   readonly name: string;
   readonly #engine: Engine;
   readonly #logger: Logger;
-  #gateway: Promise<string> | undefined;
+  #bridge: Promise<Bridge> | undefined;
 
   constructor(engine: Engine, name: string, logger: Logger) {
     this.#engine = engine;
@@ -15,51 +34,97 @@ export class BridgeNetwork {
     this.#logger = logger;
   }
 
-  /** Makes it unless it is there, and answers its gateway: this machine as containers see it. Later calls cost nothing. */
-  ensure(): Promise<string> {
-    this.#gateway ??= this.#findOrCreate().catch((error) => {
-      this.#gateway = undefined;
+  /** Makes it unless it is there. Its gateway is this machine as containers see it. Later calls cost nothing. */
+  ensure(): Promise<Bridge> {
+    this.#bridge ??= this.#findOrCreate().catch((error) => {
+      this.#bridge = undefined;
       throw error;
     });
-    return this.#gateway;
+    return this.#bridge;
   }
 
   /** The next `ensure` looks again. */
   forget(): void {
-    this.#gateway = undefined;
+    this.#bridge = undefined;
   }
 
-  async #findOrCreate(): Promise<string> {
-    const gateway = (await this.#find()) ?? (await this.#create().then(() => this.#find())); // also after another process was faster
-    if (!gateway) throw new Failure('unavailable', `The network ${this.name} of the container engine has no gateway`);
-    return gateway;
+  async #findOrCreate(): Promise<Bridge> {
+    for (let left = TRIES; left > 0; left--) {
+      const found = await this.#inspect(this.name);
+      if (found && (isPinned(found) || !(await this.#removeUnused(found)))) return this.#read(found);
+      // Another process may be faster, or take the subnet: then the next look finds its network, or tries another subnet.
+      await this.#create(await this.#findFreeSubnet());
+    }
+    throw new Failure('unavailable', `The network ${this.name} of the container engine could not be made`);
   }
 
-  async #find(): Promise<string | undefined> {
+  #read(network: NetworkDetails): Bridge {
+    const { Gateway, Subnet } = network.IPAM.Config?.[0] ?? {};
+    if (!Gateway || !Subnet) {
+      throw new Failure('unavailable', `The network ${this.name} of the container engine has no gateway`);
+    }
+    return { gateway: Gateway, subnet: Subnet, isPinned: isPinned(network) };
+  }
+
+  /** One from a time before subnets were pinned is replaced, unless containers run in it. */
+  async #removeUnused({ Id, Containers }: NetworkDetails): Promise<boolean> {
+    if (Object.keys(Containers ?? {}).length > 0) return false;
+    return this.#remove(Id).then(
+      () => true,
+      (error) => isRefusal(error, 404),
+    );
+  }
+
+  /** The engine knows which subnets are free, and tells by giving one to a network that is made for this question. */
+  async #findFreeSubnet(): Promise<{ Subnet: string; Gateway: string }> {
+    const name = `${this.name}-probe-${newId<string>(8)}`;
+    await this.#request({ Name: name, Driver: 'bridge' });
+    const probe = await this.#inspect(name);
+    await this.#remove(name);
+    const { Subnet, Gateway } = probe?.IPAM.Config?.[0] ?? {};
+    if (!Subnet || !Gateway) throw new Failure('unavailable', 'The container engine gave a network without addresses');
+    return { Subnet, Gateway };
+  }
+
+  /** Workloads reach this machine and the internet, but not each other; they may belong to different users. */
+  async #create(subnet: { Subnet: string; Gateway: string }): Promise<void> {
+    const network = {
+      Name: this.name,
+      Driver: 'bridge',
+      CheckDuplicate: true,
+      Labels: { 'podyard.network': 'true', [PINNED_LABEL]: 'true' },
+      IPAM: { Config: [subnet] },
+    };
+    const isTaken = (error: unknown) => isRefusal(error, 409) || isRefusal(error, 403, /overlap/i);
     try {
-      const path = `/networks/${this.name}`;
-      const network = await this.#engine.json<{ IPAM: { Config: { Gateway?: string }[] } }>({ method: 'GET', path });
-      return network.IPAM.Config[0]?.Gateway;
+      await this.#request({ ...network, Options: { 'com.docker.network.bridge.enable_icc': 'false' } });
+    } catch (error) {
+      if (isTaken(error)) return;
+      this.#logger.warn({ err: error }, 'the engine cannot keep workloads apart on its network: they reach each other');
+      await this.#request(network).catch((again) => {
+        if (!isTaken(again)) throw again;
+      });
+    }
+  }
+
+  #request(body: object): Promise<unknown> {
+    return this.#engine.json({ method: 'POST', path: '/networks/create', body });
+  }
+
+  #remove(network: string): Promise<unknown> {
+    return this.#engine.json({ method: 'DELETE', path: `/networks/${network}` });
+  }
+
+  async #inspect(network: string): Promise<NetworkDetails | undefined> {
+    try {
+      return await this.#engine.json<NetworkDetails>({ method: 'GET', path: `/networks/${network}` });
     } catch (error) {
       if (isRefusal(error, 404)) return undefined;
       throw error;
     }
   }
+}
 
-  /** Workloads reach this machine and the internet, but not each other; they may belong to different users. */
-  async #create(): Promise<void> {
-    try {
-      await this.#request({ 'com.docker.network.bridge.enable_icc': 'false' });
-    } catch (error) {
-      if (isRefusal(error, 409)) return;
-      this.#logger.warn({ err: error }, 'the engine cannot keep workloads apart on its network: they reach each other');
-      await this.#request({});
-    }
-  }
-
-  #request(options: Record<string, string>): Promise<unknown> {
-    const labels = { 'podyard.network': 'true' };
-    const body = { Name: this.name, Driver: 'bridge', CheckDuplicate: true, Labels: labels, Options: options };
-    return this.#engine.json({ method: 'POST', path: '/networks/create', body });
-  }
+function isPinned({ Labels }: NetworkDetails): boolean {
+  return Labels?.[PINNED_LABEL] === 'true';
 }

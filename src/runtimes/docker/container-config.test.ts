@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { containerConfig, gpuOf } from './container-config.ts';
-import { parseNvidiaSmi } from './nvidia-gpus.ts';
+import { containerConfig, gpuOf, portsOf } from './container-config.ts';
+import { parseGpuUsage, parseNvidiaSmi } from './nvidia-gpus.ts';
 
 const SPEC = {
   id: 'w1',
@@ -15,7 +15,14 @@ const SPEC = {
   cpus: 1.5,
   mounts: [{ source: '/data/a:b', target: '/workspace' }],
 } as const;
-const PLACE = { installation: 'i', network: 'podyard', devices: [] };
+const PLACE = {
+  installation: 'i',
+  network: 'podyard',
+  address: null,
+  devices: [],
+  publishIp: '127.0.0.1',
+  canLimitDisk: false,
+};
 
 test('a container gets limits, labels and a bind mount, and no more rights than it needs', () => {
   expect(containerConfig(SPEC, PLACE)).toMatchObject({
@@ -43,6 +50,35 @@ test('the image keeps its own command unless args say otherwise', () => {
   });
 });
 
+test('the ports of a pod are published where the configuration says, those of a worker nowhere', () => {
+  const ports = ['8000/http', '22/tcp', '22/http'];
+  const pod = containerConfig({ ...SPEC, kind: 'pod', ports }, { ...PLACE, publishIp: '10.0.0.1' });
+  expect(pod).toMatchObject({
+    ExposedPorts: { '8000/tcp': {}, '22/tcp': {} },
+    HostConfig: {
+      PortBindings: { '8000/tcp': [{ HostIp: '10.0.0.1', HostPort: '' }], '22/tcp': [{ HostIp: '10.0.0.1' }] },
+    },
+  });
+  expect(containerConfig({ ...SPEC, ports }, PLACE)).toMatchObject({
+    ExposedPorts: {},
+    HostConfig: { PortBindings: {} },
+  });
+  const { Labels } = pod as { Labels: Record<string, string> };
+  expect(portsOf(Labels, (port) => (port === 22 ? { ip: '10.0.0.1', public: 49_153 } : undefined))).toEqual([
+    { private: 8000, type: 'http', public: null, ip: null },
+    { private: 22, type: 'tcp', public: 49_153, ip: '10.0.0.1' },
+    { private: 22, type: 'http', public: 49_153, ip: '10.0.0.1' },
+  ]);
+});
+
+test('an address and a disk limit are asked for where the engine can give them', () => {
+  expect(JSON.stringify(containerConfig(SPEC, PLACE))).not.toMatch(/StorageOpt|IPAMConfig/);
+  expect(containerConfig(SPEC, { ...PLACE, address: '172.20.9.9', canLimitDisk: true })).toMatchObject({
+    NetworkingConfig: { EndpointsConfig: { podyard: { IPAMConfig: { IPv4Address: '172.20.9.9' } } } },
+    HostConfig: { StorageOpt: { size: '20G' } },
+  });
+});
+
 test('real GPUs are asked for by their UUIDs, simulated ones not at all', () => {
   expect(JSON.stringify(containerConfig(SPEC, PLACE))).not.toContain('DeviceRequests');
   expect(containerConfig(SPEC, { ...PLACE, devices: ['GPU-1', 'GPU-2'] })).toMatchObject({
@@ -61,4 +97,13 @@ test('what nvidia-smi lists is sorted into pools', () => {
     ['GPU-9', 'Unheard Of'],
   ]);
   expect(parseNvidiaSmi('NVIDIA-SMI has failed because it could not talk to the driver.')).toEqual([]);
+});
+
+test('what nvidia-smi says of the load is given for the GPUs asked for, zeros where it says nothing', () => {
+  const text = 'GPU-1, 37, 4096, 16384\nGPU-2, [N/A], 100, 0\n';
+  expect(parseGpuUsage(text, ['GPU-2', 'GPU-1', 'GPU-9'])).toEqual([
+    { util: 0, memoryUtil: 0 },
+    { util: 37, memoryUtil: 25 },
+    { util: 0, memoryUtil: 0 },
+  ]);
 });

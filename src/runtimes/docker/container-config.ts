@@ -1,5 +1,6 @@
 import { parseArgs } from '../args.ts';
-import type { WorkloadSpec } from '../runtime.ts';
+import { parsePort } from '../ports.ts';
+import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
 
 export const LABELS = {
   installation: 'podyard.installation',
@@ -9,6 +10,8 @@ export const LABELS = {
   gpu: 'podyard.gpu',
   /** Real GPUs by UUID, separated by commas. */
   gpuDevices: 'podyard.gpu.devices',
+  /** `<port>/<protocol>`, separated by commas. */
+  ports: 'podyard.ports',
 } as const;
 
 const MEBIBYTE = 2 ** 20;
@@ -22,12 +25,25 @@ const PIDS_LIMIT = 4096;
  */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 
-/** The body of the engine's create request. `devices`: UUIDs of real GPUs; none when GPUs are simulated. */
-export function containerConfig(
-  spec: WorkloadSpec,
-  place: { installation: string; network: string; devices: readonly string[] },
-): object {
+/** What the create request needs besides the workload's own description. */
+export interface ContainerPlace {
+  installation: string;
+  network: string;
+  /** Null: the engine chooses. */
+  address: string | null;
+  /** UUIDs of real GPUs; none when GPUs are simulated. */
+  devices: readonly string[];
+  /** The address of this machine on which the ports of pods are published. */
+  publishIp: string;
+  /** Whether the engine's storage can hold a container to a size. */
+  canLimitDisk: boolean;
+}
+
+/** The body of the engine's create request. */
+export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): object {
   const { entrypoint, cmd } = parseArgs(spec.args);
+  // Workers are reached by their address; only people look for a pod's ports on the machine itself.
+  const published = spec.kind === 'pod' ? [...new Set(spec.ports.map((port) => `${parsePort(port).private}/tcp`))] : [];
   return {
     Image: spec.image,
     ...(entrypoint && { Entrypoint: entrypoint }),
@@ -35,8 +51,14 @@ export function containerConfig(
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     Hostname: spec.id,
     Labels: labelsOf(spec, place),
+    ExposedPorts: Object.fromEntries(published.map((port) => [port, {}])),
+    ...(place.address !== null && {
+      NetworkingConfig: { EndpointsConfig: { [place.network]: { IPAMConfig: { IPv4Address: place.address } } } },
+    }),
     HostConfig: {
       NetworkMode: place.network,
+      PortBindings: Object.fromEntries(published.map((port) => [port, [{ HostIp: place.publishIp, HostPort: '' }]])),
+      ...(place.canLimitDisk && { StorageOpt: { size: `${spec.diskGb}G` } }),
       ...(spec.memoryBytes && { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }), // equal: no swap on top
       ...(spec.cpus && { NanoCpus: Math.round(spec.cpus * 1e9) }),
       PidsLimit: PIDS_LIMIT,
@@ -64,6 +86,7 @@ function labelsOf(
     [LABELS.kind]: spec.kind,
     ...(spec.gpu && { [LABELS.gpu]: `${spec.gpu.pool}:${spec.gpu.count}` }),
     ...(place.devices.length > 0 && { [LABELS.gpuDevices]: place.devices.join(',') }),
+    ...(spec.ports.length > 0 && { [LABELS.ports]: spec.ports.join(',') }),
   };
 }
 
@@ -71,4 +94,16 @@ function labelsOf(
 export function gpuOf(labels: Readonly<Record<string, string>>): WorkloadSpec['gpu'] {
   const match = /^(.+):(\d+)$/.exec(labels[LABELS.gpu] ?? '');
   return match && { pool: match[1]!, count: Number(match[2]) };
+}
+
+/** The ports of a workload by its labels; `publicOf` knows where one of them is published. */
+export function portsOf(
+  labels: Readonly<Record<string, string>>,
+  publicOf: (port: number) => { ip: string; public: number } | undefined,
+): PublishedPort[] {
+  const items = (labels[LABELS.ports] ?? '').split(',').filter(Boolean);
+  return items.map((item) => {
+    const port = parsePort(item);
+    return { ...port, ...(publicOf(port.private) ?? { public: null, ip: null }) };
+  });
 }

@@ -5,8 +5,9 @@
  */
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type DescribePool, describePool, gpuCapacity } from '../gpu-pools.ts';
+import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
+import { parsePort } from '../ports.ts';
 import type {
   Capacity,
   LogLine,
@@ -17,15 +18,20 @@ import type {
   OnProgress,
   RegistryAuth,
   Runtime,
+  StartOptions,
+  Whereabouts,
   WorkloadSpec,
+  WorkloadStats,
 } from '../runtime.ts';
 import { BridgeNetwork } from './bridge-network.ts';
-import { containerConfig, gpuOf, LABELS } from './container-config.ts';
+import { ContainerAddresses } from './container-addresses.ts';
+import { containerConfig, gpuOf, LABELS, portsOf } from './container-config.ts';
 import { watchContainers } from './container-events.ts';
+import { readUsage } from './container-usage.ts';
 import { Engine, EngineError, isRefusal } from './engine.ts';
+import { EngineImages } from './engine-images.ts';
 import { LogFrames, LogPlace } from './log-frames.ts';
-import { type Gpu, listNvidiaGpus } from './nvidia-gpus.ts';
-import { pullImage } from './pull-image.ts';
+import { type Gpu, listNvidiaGpus, readGpuUsage } from './nvidia-gpus.ts';
 
 export interface DockerRuntimeOptions {
   /** Default: what DOCKER_HOST says, else the usual socket. */
@@ -36,6 +42,8 @@ export interface DockerRuntimeOptions {
   describePool?: DescribePool;
   /** The bridge network, shared by all installations on the engine. Default `podyard`. */
   network?: string;
+  /** The address of this machine on which ports of pods are published. Default 127.0.0.1. */
+  publishIp?: string;
   logger: Logger;
 }
 
@@ -46,13 +54,37 @@ interface ContainerSummary {
   State: string;
   Created: number;
   NetworkSettings?: { Networks?: Record<string, { IPAddress?: string }> };
+  Ports?: { IP?: string; PrivatePort: number; PublicPort?: number }[];
 }
 
 /** The members used of `GET /containers/{id}/json`. */
 interface ContainerDetails {
   State: { Status: string; ExitCode: number; OOMKilled: boolean; Error: string; StartedAt: string; FinishedAt: string };
-  HostConfig: { Memory: number };
+  HostConfig: { Memory: number; NanoCpus: number };
   Config: { Labels: Record<string, string> };
+  NetworkSettings: {
+    Networks?: Record<string, { IPAddress?: string }>;
+    Ports?: Record<string, { HostIp: string; HostPort: string }[] | null>;
+  };
+}
+
+/** The members used of `GET /containers/{id}/stats`. */
+interface ContainerStats {
+  memory_stats?: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
+}
+
+/** The members used of `GET /info`. */
+interface EngineInfo {
+  NCPU: number;
+  MemTotal: number;
+  Driver: string;
+  DriverStatus: [string, string][] | null;
+}
+
+interface Machine {
+  memoryBytes: number;
+  cpus: number;
+  canLimitDisk: boolean;
 }
 
 type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>;
@@ -65,6 +97,11 @@ const STATES: Record<string, ObservedState> = {
 };
 
 const CREATE_TIMEOUT_MS = 120_000;
+/** An address, or a port of this machine, that somebody else has. */
+const TAKEN = /address already in use|ip address .* already allocated|port is already allocated/i;
+const ADDRESS_TRIES = 20;
+/** How long an address is believed; a workload that ended or started anew is found out by then. */
+const ADDRESS_TTL_MS = 2000;
 const REMOVE_TIMEOUT_MS = 60_000;
 
 /** Nothing is asked of the engine before the first call. */
@@ -78,57 +115,87 @@ class DockerRuntime implements Runtime {
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #network: BridgeNetwork;
-  readonly #starts = new InFlight();
-  readonly #pulls = new InFlight();
-  readonly #presentImages = new Set<string>();
+  readonly #starts = new InFlight<Whereabouts>();
+  readonly #images: EngineImages;
   /** Of ended containers, by container id: an end does not change any more. */
   readonly #endings = new Map<string, Ending>();
   /** When this process saw a workload start; the engine's list has only whole seconds of the creation. */
   readonly #startedAt = new Map<string, Date>();
   /** Real GPUs by workload, kept from before the create request, so that two starts never choose the same. */
   readonly #devices = new Map<string, readonly string[]>();
+  /** Where workloads were last seen; null: not running. */
+  readonly #lastSeen = new Map<string, { address: string | null; at: number }>();
+  readonly #looks = new InFlight<string | null>();
   readonly #closed = new AbortController();
-  #machine: Promise<{ memoryBytes: number; cpus: number }> | undefined;
+  #addresses: ContainerAddresses | undefined;
+  #machine: Promise<Machine> | undefined;
   #realGpus: Promise<Gpu[]> | undefined;
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#network = new BridgeNetwork(this.#engine, options.network ?? 'podyard', options.logger);
+    this.#images = new EngineImages(this.#engine);
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {
-    const gateway = await this.#network.ensure();
+    const { gateway } = await this.#network.ensure();
     return { bind: gateway, host: gateway };
   }
 
   async capacity(): Promise<Capacity> {
     const [machine, containers, gpus] = await Promise.all([this.#readMachine(), this.#containers(), this.#pools()]);
     const held = containers.filter((one) => stateOf(one) !== 'exited').map((one) => gpuOf(one.Labels));
-    return { ...machine, gpus: gpuCapacity(gpus.pools, held, gpus.describe) };
+    const { memoryBytes, cpus } = machine;
+    return { memoryBytes, cpus, gpus: gpuCapacity(gpus.pools, held, gpus.describe) };
   }
 
-  async prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
-    if (this.#presentImages.has(image)) return;
-    // Two users' credentials must not share a pull: one may have the right and the other not.
-    const key = JSON.stringify([image, options.auth?.username, options.auth?.password]);
-    await this.#pulls.run(key, async () => {
-      if (!(await this.#isPresent(image))) await pullImage(this.#engine, image, options);
-      this.#presentImages.add(image);
-    });
+  prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
+    return this.#images.prepare(image, options);
   }
 
-  start(spec: WorkloadSpec, options: { onProgress?: OnProgress } = {}): Promise<void> {
+  start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     return this.#starts.run(spec.id, async () => {
-      await this.#network.ensure();
       const devices = await this.#chooseDevices(spec);
       try {
-        await this.#createAndStart(spec, devices, options.onProgress ?? (() => {}));
+        return await this.#createAndStart(spec, devices, options);
       } catch (error) {
         this.#devices.delete(spec.id);
         throw error;
       }
     });
+  }
+
+  async memoryBytes(id: string): Promise<number> {
+    const path = `/containers/${this.#nameOf(id)}/stats`;
+    const query = { stream: 0, 'one-shot': 1 };
+    try {
+      return memoryOf(await this.#engine.json<ContainerStats>({ method: 'GET', path, query }));
+    } catch (error) {
+      if (isRefusal(error, 404)) throw notFound('Workload');
+      throw error;
+    }
+  }
+
+  async reach(id: string, port: number): Promise<{ host: string; port: number } | null> {
+    const seen = this.#lastSeen.get(id);
+    const isFresh = seen !== undefined && performance.now() - seen.at < ADDRESS_TTL_MS;
+    const address = isFresh ? seen.address : await this.#looks.run(id, () => this.#lookUp(id));
+    return address === null ? null : { host: address, port };
+  }
+
+  async stats(id: string): Promise<WorkloadStats | null> {
+    try {
+      const { State, HostConfig, Config } = await this.#inspect(this.#nameOf(id));
+      if (State.Status !== 'running') return null;
+      const usage = await readUsage(this.#engine, this.#nameOf(id), HostConfig.NanoCpus / 1e9);
+      const devices = Config.Labels[LABELS.gpuDevices]?.split(',');
+      const gpus = devices ? await readGpuUsage(devices) : idleGpus(gpuOf(Config.Labels));
+      return usage && { ...usage, gpus };
+    } catch (error) {
+      if (isRefusal(error, 404) || isRefusal(error, 409)) return null;
+      throw error;
+    }
   }
 
   async freeze(id: string): Promise<void> {
@@ -149,6 +216,7 @@ class DockerRuntime implements Runtime {
     }
     this.#startedAt.delete(id);
     this.#devices.delete(id);
+    this.#lastSeen.delete(id);
   }
 
   async list(): Promise<Observed[]> {
@@ -178,25 +246,88 @@ class DockerRuntime implements Runtime {
     await this.#engine.close();
   }
 
-  async #createAndStart(spec: WorkloadSpec, devices: readonly string[], tell: OnProgress): Promise<void> {
-    if ((await this.#create(spec, devices)) === 'runs already') return;
-    tell('Container created');
-    try {
-      await this.#post(spec.id, 'start', { timeoutMs: CREATE_TIMEOUT_MS });
-    } catch (error) {
-      await this.#remove(spec.id).catch(() => {});
-      if (isRefusal(error, 404, /network/i)) this.#network.forget(); // somebody removed it: the next start makes it anew
-      throw startFailure(error);
+  /** An address that turns out to be taken costs another try: strangers on the network choose theirs without asking. */
+  async #createAndStart(spec: WorkloadSpec, devices: readonly string[], tell: StartOptions): Promise<Whereabouts> {
+    for (let left = ADDRESS_TRIES; ; left--) {
+      const address = left > 1 ? await this.#nextAddress() : null;
+      if ((await this.#create(spec, devices, address)) === 'runs already') return this.#find(spec.id);
+      tell.onProgress?.('Container created');
+      tell.onCreated?.();
+      try {
+        await this.#post(spec.id, 'start', { timeoutMs: CREATE_TIMEOUT_MS });
+      } catch (error) {
+        await this.#remove(spec.id).catch(() => {});
+        if (left > 1 && error instanceof EngineError && TAKEN.test(error.message)) continue;
+        if (isRefusal(error, 404, /network/i)) this.#forgetNetwork(); // somebody removed it: the next start makes it anew
+        throw startFailure(error);
+      }
+      this.#startedAt.set(spec.id, new Date());
+      tell.onProgress?.('Container started');
+      return this.#settle(spec, address);
     }
-    this.#startedAt.set(spec.id, new Date());
-    tell('Container started');
   }
 
-  async #create(spec: WorkloadSpec, devices: readonly string[]): Promise<'created' | 'runs already'> {
+  /** Null where the engine has to choose. */
+  async #nextAddress(): Promise<string | null> {
+    const { subnet, gateway, isPinned } = await this.#network.ensure();
+    if (!isPinned) return null;
+    this.#addresses ??= new ContainerAddresses(subnet, gateway, Math.random());
+    return this.#addresses.next();
+  }
+
+  #forgetNetwork(): void {
+    this.#network.forget();
+    this.#addresses = undefined;
+  }
+
+  /** Spares the engine a question where the answer is known. */
+  async #settle(spec: WorkloadSpec, address: string | null): Promise<Whereabouts> {
+    if (address === null || (spec.kind === 'pod' && spec.ports.length > 0)) return this.#find(spec.id);
+    this.#noteAddress(spec.id, address);
+    return { address, publishedPorts: spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null })) };
+  }
+
+  /** Where it is, by the engine. */
+  async #find(id: string): Promise<Whereabouts> {
+    const { State, Config, NetworkSettings } = await this.#inspect(this.#nameOf(id));
+    const isThere = State.Status === 'running' || State.Status === 'paused';
+    const address = (isThere && NetworkSettings.Networks?.[this.#network.name]?.IPAddress) || null;
+    this.#noteAddress(id, address);
+    if (!isThere) return { address, publishedPorts: [] };
+    const publishedPorts = portsOf(Config.Labels, (port) => {
+      const binding = NetworkSettings.Ports?.[`${port}/tcp`]?.[0];
+      return binding && { ip: binding.HostIp, public: Number(binding.HostPort) };
+    });
+    return { address, publishedPorts };
+  }
+
+  async #lookUp(id: string): Promise<string | null> {
+    try {
+      return (await this.#find(id)).address;
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+      this.#noteAddress(id, null);
+      return null;
+    }
+  }
+
+  #noteAddress(id: string, address: string | null): void {
+    if (this.#lastSeen.size > 10_000) this.#lastSeen.clear();
+    this.#lastSeen.set(id, { address, at: performance.now() });
+  }
+
+  async #create(
+    spec: WorkloadSpec,
+    devices: readonly string[],
+    address: string | null,
+  ): Promise<'created' | 'runs already'> {
     const body = containerConfig(spec, {
       installation: this.#options.installation,
       network: this.#network.name,
+      address,
       devices,
+      publishIp: this.#options.publishIp ?? '127.0.0.1',
+      canLimitDisk: (await this.#readMachine()).canLimitDisk,
     });
     const create = () =>
       this.#engine.json({
@@ -212,8 +343,16 @@ class DockerRuntime implements Runtime {
     } catch (error) {
       if (isRefusal(error, 409, /already in use/i)) return this.#settleConflict(spec.id, create);
       if (isRefusal(error, 404)) {
-        this.#presentImages.delete(spec.image);
+        this.#images.forget(spec.image);
         throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`, { cause: error });
+      }
+      if (error instanceof EngineError && /storage-opt/i.test(error.message)) {
+        const machine = await this.#readMachine();
+        if (machine.canLimitDisk) {
+          this.#options.logger.warn({ err: error }, 'the engine cannot hold containers to the size of their disk');
+          machine.canLimitDisk = false;
+          return this.#create(spec, devices, address);
+        }
       }
       throw startFailure(error);
     }
@@ -223,8 +362,7 @@ class DockerRuntime implements Runtime {
   async #settleConflict(id: string, create: () => Promise<unknown>): Promise<'created' | 'runs already'> {
     const { State } = await this.#inspect(this.#nameOf(id));
     if (State.Status === 'running' || State.Status === 'paused') return 'runs already';
-    if (State.Status === 'created') return 'created';
-    await this.#remove(id);
+    await this.#remove(id); // also one that never ran: it may stand on an address of before
     await create();
     return 'created';
   }
@@ -307,11 +445,12 @@ class DockerRuntime implements Runtime {
     const known = { id, kind: container.Labels[LABELS.kind] === 'pod' ? 'pod' : 'worker', state } as const;
     if (state === 'exited') {
       const ending = await this.#endingOf(container.Id);
-      return ending && { ...known, ...ending, address: null };
+      return ending && { ...known, ...ending, address: null, publishedPorts: [] };
     }
     const address = container.NetworkSettings?.Networks?.[this.#network.name]?.IPAddress || null;
+    const publishedPorts = state === 'created' ? [] : portsOf(container.Labels, publicPortsOf(container));
     const startedAt = state === 'created' ? null : (this.#startedAt.get(id) ?? new Date(container.Created * 1000));
-    return { ...known, address, exitCode: null, reason: null, startedAt, finishedAt: null };
+    return { ...known, address, publishedPorts, exitCode: null, reason: null, startedAt, finishedAt: null };
   }
 
   /** Undefined when the container is removed meanwhile. */
@@ -334,25 +473,14 @@ class DockerRuntime implements Runtime {
     return `podyard-${this.#options.installation}-${id}`;
   }
 
-  async #isPresent(image: string): Promise<boolean> {
-    try {
-      await this.#engine.json({ method: 'GET', path: `/images/${image}/json` });
-      return true;
-    } catch (error) {
-      // 400: not a name of an image at all; the pull says so better
-      if (isRefusal(error, 404) || isRefusal(error, 400)) return false;
-      throw error;
-    }
-  }
-
-  #readMachine(): Promise<{ memoryBytes: number; cpus: number }> {
-    this.#machine ??= this.#engine
-      .json<{ NCPU: number; MemTotal: number }>({ method: 'GET', path: '/info' })
-      .then(({ NCPU, MemTotal }) => ({ memoryBytes: MemTotal, cpus: NCPU }))
-      .catch((error) => {
+  #readMachine(): Promise<Machine> {
+    this.#machine ??= this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' }).then(
+      (info) => ({ memoryBytes: info.MemTotal, cpus: info.NCPU, canLimitDisk: hasDiskLimits(info) }),
+      (error) => {
         this.#machine = undefined;
         throw error;
-      });
+      },
+    );
     return this.#machine;
   }
 
@@ -390,6 +518,23 @@ class DockerRuntime implements Runtime {
   }
 }
 
+/** overlay2 needs XFS below it, mounted with project quotas; whether it is, only a try can tell. */
+function hasDiskLimits({ Driver, DriverStatus }: EngineInfo): boolean {
+  if (Driver === 'btrfs' || Driver === 'zfs') return true;
+  return (
+    Driver === 'overlay2' &&
+    (DriverStatus ?? []).some(([name, value]) => /^backing fs|^backing filesystem/i.test(name) && value === 'xfs')
+  );
+}
+
+/** Where a container's ports are published, by the engine's list. */
+function publicPortsOf({ Ports }: ContainerSummary): (port: number) => { ip: string; public: number } | undefined {
+  return (port) => {
+    const found = Ports?.find(({ PrivatePort, PublicPort }) => PrivatePort === port && PublicPort !== undefined);
+    return found && { ip: found.IP ?? '0.0.0.0', public: found.PublicPort! };
+  };
+}
+
 function stateOf(container: ContainerSummary): ObservedState {
   return STATES[container.State] ?? 'exited';
 }
@@ -404,6 +549,12 @@ function endingOf({ State, HostConfig }: ContainerDetails): Ending {
   };
 }
 
+/** As `docker stats` counts: without the file cache that the kernel may drop (cgroup v2, and v1 under another name). */
+function memoryOf({ memory_stats: memory }: ContainerStats): number {
+  const cache = memory?.stats?.inactive_file ?? memory?.stats?.total_inactive_file ?? 0;
+  return Math.max(0, (memory?.usage ?? 0) - cache);
+}
+
 /** The engine says the year 1 for never. */
 function timeOf(text: string): Date | null {
   const time = new Date(text);
@@ -413,6 +564,11 @@ function timeOf(text: string): Date | null {
 /** The end of the engine's sentence is what a user can act on; the layers before it are its own. */
 function startFailure(error: unknown): Error {
   if (!(error instanceof EngineError)) return error as Error;
+  if (/no space left/i.test(error.message)) {
+    return new Failure('unavailable', 'The disk of this machine is full: the container could not be made', {
+      cause: error,
+    });
+  }
   const words = error.message.replace(/^.*unable to start container process: /s, '').replace(/: unknown$/, '');
   return new Failure('unprocessable', `The container could not be started: ${words}`, { cause: error });
 }

@@ -17,6 +17,7 @@ export type GroupState = 'running' | 'stopped' | 'gone';
 /** The variable that marks every process of a workload, so that members can be told without their leader. */
 export const MARKER = 'PODYARD_WORKLOAD';
 
+const PAGE_BYTES = 4096;
 const isLinux = process.platform === 'linux';
 
 /** Changes with every boot, which starts pids and start times anew. Empty where the system does not tell. */
@@ -47,14 +48,31 @@ export function signalGroup(group: GroupId, signal: NodeJS.Signals): boolean {
   }
 }
 
+/** What its members hold in memory; what they share counts for each of them. 0 where the system does not tell. */
+export function groupMemoryBytes(group: GroupId): number {
+  if (!isLinux) return 0;
+  let pages = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name) || readStat(Number(name))?.groupId !== group.pid) continue;
+    pages += Number(readText(`/proc/${name}/statm`).split(' ')[1] ?? 0); // proc(5): the second field is what is resident
+  }
+  return pages * PAGE_BYTES;
+}
+
+/** The processes of a group at this moment. Empty where the system does not tell. */
+export function membersOf(group: GroupId): number[] {
+  if (!isLinux || groupState(group) === 'gone') return [];
+  return processIds().filter((pid) => readStat(pid)?.groupId === group.pid);
+}
+
 /** Kills what is left of a group whose leader is gone: members that carry `marker` in their environment, and no others. */
 export function killOrphans(group: GroupId, marker: string): void {
   if (!isLinux) return;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name) || readStat(Number(name))?.groupId !== group.pid) continue;
-    if (!readText(`/proc/${name}/environ`).split('\0').includes(`${MARKER}=${marker}`)) continue;
+  for (const pid of processIds()) {
+    if (readStat(pid)?.groupId !== group.pid) continue;
+    if (!readText(`/proc/${pid}/environ`).split('\0').includes(`${MARKER}=${marker}`)) continue;
     try {
-      process.kill(Number(name), 'SIGKILL');
+      process.kill(pid, 'SIGKILL');
     } catch {
       // it went by itself
     }
@@ -70,6 +88,12 @@ export async function waitForState(group: GroupId, states: readonly GroupState[]
     if (leftMs <= 0) return false;
     await sleep(Math.min(pauseMs, leftMs));
   }
+}
+
+function processIds(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 interface Stat {

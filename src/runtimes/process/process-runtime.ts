@@ -27,8 +27,9 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseArgs } from '../args.ts';
-import { type DescribePool, describePool, gpuCapacity, requireGpus } from '../gpu-pools.ts';
+import { type DescribePool, describePool, gpuCapacity, idleGpus, requireGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
+import { parsePort } from '../ports.ts';
 import type {
   Capacity,
   GpuCapacity,
@@ -38,14 +39,21 @@ import type {
   ObservedState,
   OnEvent,
   OnProgress,
+  PublishedPort,
   Runtime,
+  StartOptions,
+  Whereabouts,
   WorkloadSpec,
+  WorkloadStats,
 } from '../runtime.ts';
+import { GroupListeners } from './group-listeners.ts';
+import { readGroupUsage } from './group-usage.ts';
 import { findExecutable, findImage } from './images-file.ts';
 import { OutputLog } from './output-log.ts';
 import {
   bootId,
   type GroupId,
+  groupMemoryBytes,
   groupState,
   identify,
   killOrphans,
@@ -74,6 +82,7 @@ interface Workload {
   kind: WorkloadSpec['kind'];
   image: string;
   gpu: WorkloadSpec['gpu'];
+  ports: readonly string[];
   bootId: string;
 }
 
@@ -93,6 +102,7 @@ kill -KILL 0
 `;
 
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const LOOPBACK = '127.0.0.1';
 const KILL_TIMEOUT_MS = 10_000;
 const START_TIMEOUT_MS = 5000;
 const DEFAULT_MAX_LOG_BYTES = 10 * 2 ** 20;
@@ -107,10 +117,11 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #root: string;
   readonly #hostEnv: Record<string, string>;
-  readonly #starts = new InFlight();
+  readonly #starts = new InFlight<Whereabouts>();
   /** What this process follows; the folders are the truth. */
   readonly #followed = new Map<string, { log: OutputLog; watcher: FSWatcher | undefined }>();
-  readonly #listeners = new Set<OnEvent>();
+  readonly #onEvents = new Set<OnEvent>();
+  readonly #listeners = new GroupListeners();
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -136,16 +147,18 @@ class ProcessRuntime implements Runtime {
     findImage(this.#options.imagesFiles, image);
   }
 
-  start(spec: WorkloadSpec, options: { onProgress?: OnProgress } = {}): Promise<void> {
+  start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     return this.#starts.run(spec.id, async () => {
-      if (this.#load(spec.id)) {
-        if (!this.#isOver(spec.id)) return;
+      const before = this.#load(spec.id);
+      if (before) {
+        if (!this.#isOver(spec.id)) return this.#whereabouts(before);
         this.#remove(spec.id);
       }
       const command = this.#commandOf(spec);
       requireGpus(spec.gpu, this.#gpus()); // no pause from here until the folder is there, so that nobody else takes them
       try {
         this.#makeFolder(spec, command.directory);
+        options.onCreated?.();
         await this.#spawn(spec, command.words);
       } catch (error) {
         this.#remove(spec.id);
@@ -153,7 +166,28 @@ class ProcessRuntime implements Runtime {
       }
       options.onProgress?.('Process started');
       this.#emit(spec.id);
+      return this.#whereabouts(this.#load(spec.id)!);
     });
+  }
+
+  async reach(id: string, port: number): Promise<{ host: string; port: number } | null> {
+    const workload = this.#load(id);
+    const group = workload && this.#groupOf(workload);
+    return group ? this.#listeners.find(group, port) : null;
+  }
+
+  async stats(id: string): Promise<WorkloadStats | null> {
+    const workload = this.#load(id);
+    const group = workload && this.#groupOf(workload);
+    const usage = group && (await readGroupUsage(group));
+    return usage ? { ...usage, gpus: idleGpus(workload.gpu) } : null;
+  }
+
+  async memoryBytes(id: string): Promise<number> {
+    const workload = this.#load(id);
+    if (!workload) throw notFound('Workload');
+    const group = this.#groupOf(workload);
+    return group ? groupMemoryBytes(group) : 0;
   }
 
   async freeze(id: string): Promise<void> {
@@ -187,14 +221,14 @@ class ProcessRuntime implements Runtime {
   }
 
   watch(onEvent: OnEvent): () => void {
-    this.#listeners.add(onEvent);
+    this.#onEvents.add(onEvent);
     for (const id of this.#ids()) this.#follow(id);
-    return () => this.#listeners.delete(onEvent);
+    return () => this.#onEvents.delete(onEvent);
   }
 
   async close(): Promise<void> {
     for (const id of [...this.#followed.keys()]) this.#unfollow(id);
-    this.#listeners.clear();
+    this.#onEvents.clear();
   }
 
   #gpus(): GpuCapacity[] {
@@ -225,8 +259,8 @@ class ProcessRuntime implements Runtime {
     const work = join(this.#folder(spec.id), 'work');
     mkdirSync(work, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(directory)) symlinkSync(join(directory, name), join(work, name));
-    const { id, kind, image, gpu } = spec;
-    const workload: Workload = { id, kind, image, gpu, bootId: bootId() };
+    const { id, kind, image, gpu, ports } = spec;
+    const workload: Workload = { id, kind, image, gpu, ports, bootId: bootId() };
     writeFileSync(join(this.#folder(id), 'workload.json'), JSON.stringify(workload));
   }
 
@@ -284,12 +318,23 @@ class ProcessRuntime implements Runtime {
       id,
       kind,
       state,
-      address: state === 'running' || state === 'frozen' ? '127.0.0.1' : null,
+      ...(state === 'running' || state === 'frozen'
+        ? this.#whereabouts(workload)
+        : { address: null, publishedPorts: [] }),
       exitCode,
       reason: isOver && exitCode === null ? 'It was killed from outside, or the machine restarted' : null,
       startedAt: this.#timeOf(id, 'workload.json'),
       finishedAt: isOver ? (this.#timeOf(id, 'exit') ?? this.#timeOf(id, 'output.log')) : null,
     };
+  }
+
+  /** All ports are this machine's own. */
+  #whereabouts({ ports }: Workload): Whereabouts {
+    const publishedPorts = ports.map((item): PublishedPort => {
+      const port = parsePort(item);
+      return { ...port, public: port.private, ip: LOOPBACK };
+    });
+    return { address: LOOPBACK, publishedPorts };
   }
 
   #stateOf(workload: Workload): ObservedState {
@@ -392,6 +437,6 @@ class ProcessRuntime implements Runtime {
 
   #emit(id: string): void {
     this.#followed.get(id)?.log.note();
-    for (const listener of this.#listeners) listener(id);
+    for (const onEvent of this.#onEvents) onEvent(id);
   }
 }

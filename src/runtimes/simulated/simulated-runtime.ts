@@ -3,8 +3,9 @@
  * slow pulls, slow starts and crashes are as real to the rest of Podyard as anywhere else.
  */
 import { Failure, notFound } from '../../core/errors.ts';
-import { type DescribePool, describePool } from '../gpu-pools.ts';
+import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
+import { parsePort } from '../ports.ts';
 import type {
   Capacity,
   GpuCapacity,
@@ -15,7 +16,10 @@ import type {
   OnProgress,
   RegistryAuth,
   Runtime,
+  StartOptions,
+  Whereabouts,
   WorkloadSpec,
+  WorkloadStats,
 } from '../runtime.ts';
 import { pass, realTimerClock, type TimerClock } from './timer-clock.ts';
 
@@ -28,6 +32,7 @@ export interface Behaviour {
   exitAfterMs: number | null;
   exitCode: number;
   reason: string | null;
+  memoryBytes: number;
   /** From SIGTERM to its end. Null: SIGTERM does nothing. */
   endAfterTermMs: number | null;
   /** The n-th line, from 0, and when it is printed, in run time; undefined after the last. Times ascend. */
@@ -58,6 +63,7 @@ const QUIET: Behaviour = {
   exitAfterMs: null,
   exitCode: 0,
   reason: null,
+  memoryBytes: 0,
   endAfterTermMs: 0,
   lines: () => undefined,
 };
@@ -204,7 +210,7 @@ class SimulatedRuntime implements Runtime {
   readonly capabilities = { gpu: true, freeze: true, volumes: true, logs: true, isolation: true };
   readonly #world: SimulatedWorld;
   readonly #installation: string;
-  readonly #starts = new InFlight();
+  readonly #starts = new InFlight<Whereabouts>();
   readonly #listeners = new Set<OnEvent>();
 
   constructor(world: SimulatedWorld, installation: string) {
@@ -230,11 +236,11 @@ class SimulatedRuntime implements Runtime {
     options.onProgress?.(`Pulled image ${image}`);
   }
 
-  start(spec: WorkloadSpec): Promise<void> {
+  start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     return this.#starts.run(spec.id, async () => {
       const key = this.#keyOf(spec.id);
       const before = this.#world.workloads.get(key);
-      if (before?.ended === null) return;
+      if (before?.ended === null) return whereabouts(before);
       if (!this.#world.images.has(spec.image)) {
         throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`);
       }
@@ -242,6 +248,7 @@ class SimulatedRuntime implements Runtime {
       const workload = new SimulatedWorkload(this.#world, this.#installation, spec, this.#choosePlace(spec));
       this.#world.workloads.set(key, workload);
       workload.onChange(() => this.#emit(spec.id));
+      options.onCreated?.();
       await pass(this.#world.clock, workload.behaviour.startMs);
       if (workload.behaviour.startFailure !== null) {
         this.#world.workloads.delete(key);
@@ -249,7 +256,23 @@ class SimulatedRuntime implements Runtime {
       }
       workload.begin();
       this.#emit(spec.id);
+      return whereabouts(workload);
     });
+  }
+
+  /** Its addresses are made up: nothing listens, and a real machine may have them. */
+  async reach(): Promise<null> {
+    return null;
+  }
+
+  async stats(id: string): Promise<WorkloadStats | null> {
+    const workload = this.#world.workloads.get(this.#keyOf(id));
+    if (!workload || workload.startedAt === null || workload.ended !== null) return null;
+    return { cpuUtil: 0, memoryUtil: 0, gpus: idleGpus(workload.spec.gpu) };
+  }
+
+  async memoryBytes(id: string): Promise<number> {
+    return this.#getRunning(id).behaviour.memoryBytes;
   }
 
   async freeze(id: string): Promise<void> {
@@ -362,10 +385,14 @@ function observe(workload: SimulatedWorkload): Observed {
     id: spec.id,
     kind: spec.kind,
     state: ended ? 'exited' : startedAt === null ? 'created' : frozenAt !== null ? 'frozen' : 'running',
-    address: isRunning ? workload.address : null,
+    ...(isRunning ? whereabouts(workload) : { address: null, publishedPorts: [] }),
     exitCode: ended?.exitCode ?? null,
     reason: ended?.reason ?? null,
     startedAt: startedAt === null ? null : new Date(startedAt),
     finishedAt: ended && new Date(ended.at),
   };
+}
+
+function whereabouts({ address, spec }: SimulatedWorkload): Whereabouts {
+  return { address, publishedPorts: spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null })) };
 }

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkloadStats } from '../runtime.ts';
+import type { Engine } from './engine.ts';
+
+/** Between two looks at the counters: short enough to wait for, long enough for the clock ticks that they count. */
+const PAUSE_MS = 250;
+
+/** The members used of `GET /containers/{id}/stats`. */
+interface ContainerStats {
+  cpu_stats: { cpu_usage?: { total_usage: number }; online_cpus?: number };
+  memory_stats: { usage?: number; limit?: number; stats?: Record<string, number> };
+}
+
+/** Two looks at a container's counters. `cpus`: what it may use; 0 for all of them. Undefined when it ended meanwhile. */
+export async function readUsage(
+  engine: Engine,
+  container: string,
+  cpus: number,
+): Promise<Pick<WorkloadStats, 'cpuUtil' | 'memoryUtil'> | null> {
+  const look = async () => {
+    const query = { stream: false, 'one-shot': true }; // the engine's own two looks are a second apart
+    const path = `/containers/${container}/stats`;
+    return { at: performance.now(), ...(await engine.json<ContainerStats>({ method: 'GET', path, query })) };
+  };
+  const first = await look();
+  await sleep(PAUSE_MS);
+  const second = await look();
+  const usedNs = (second.cpu_stats.cpu_usage?.total_usage ?? 0) - (first.cpu_stats.cpu_usage?.total_usage ?? 0);
+  const { usage, limit, stats } = second.memory_stats;
+  if (usage === undefined || usedNs < 0) return null;
+  const allowedNs = (second.at - first.at) * 1e6 * (cpus || second.cpu_stats.online_cpus || 1);
+  const cached = stats?.total_inactive_file ?? stats?.inactive_file ?? 0; // given back when it is needed
+  return { cpuUtil: percent(usedNs, allowedNs), memoryUtil: percent(usage - cached, limit ?? 0) };
+}
+
+function percent(part: number, whole: number): number {
+  return whole > 0 ? Math.min(100, Math.max(0, Math.round((part / whole) * 1000) / 10)) : 0;
+}
