@@ -4,11 +4,13 @@ import type { Pool } from '../db/pool.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
+import { noteWorkerPorts } from '../domain/workers/serving-workers.ts';
 import { type ControlledWorker, noteRunning, noteStarting } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { workerEnv } from './worker-env.ts';
+import { type WorkerPorts, workerPorts } from './worker-ports.ts';
 
 /** Where a worker may run; all null for one without a GPU. */
 export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
@@ -42,15 +44,19 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
     createMs = sincePlaced();
   };
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
-  await runtime.start(workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, place, token), {
-    onProgress,
-    onCreated,
-  });
+  const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, runtime) : null;
+  if (ports) await noteWorkerPorts(pool, worker.id, ports);
+  const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports });
+  await runtime.start(spec, { onProgress, onCreated });
   await noteRunning(pool, worker.id, null, { pullMs, createMs });
   logs.follow(worker.id);
 }
 
-function workloadSpec(deps: WorkerStart, worker: ControlledWorker, place: Place, token: string): WorkloadSpec {
+function workloadSpec(
+  deps: WorkerStart,
+  worker: ControlledWorker,
+  { place, token, ports }: { place: Place; token: string; ports: WorkerPorts | null },
+): WorkloadSpec {
   const { spec } = worker;
   const { machine } = deps.capacity;
   const cpus = spec.cpu?.vcpuCount ?? null;
@@ -67,6 +73,7 @@ function workloadSpec(deps: WorkerStart, worker: ControlledWorker, place: Place,
       dataCenterId: place.dataCenterId,
       cpus: cpus ?? machine.cpus,
       memoryBytes: memoryBytes ?? machine.memoryBytes,
+      ports,
     }),
     diskGb: spec.diskGb,
     ports: spec.ports,

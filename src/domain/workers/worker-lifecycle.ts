@@ -127,20 +127,27 @@ export async function noteStarting(
   );
 }
 
-/** Adds a stage to the worker's timeline: pullAt (the image is here), startAt (the container runs). */
-export async function noteStage(db: Db, id: WorkerId, stage: 'pullAt' | 'startAt'): Promise<void> {
-  await db.query('update workers set timeline = timeline || jsonb_build_object($2::text, now()) where id = $1', [
-    id,
-    stage,
-  ]);
+/** How long after it had a place its image was there, and its container made. */
+export interface StartMarks {
+  pullMs: number;
+  createMs: number;
 }
 
-export async function noteRunning(db: Db, id: WorkerId, address: string | null): Promise<void> {
+/** Its container runs. Marks become times of the database's clock, as all others of the timeline are. */
+export async function noteRunning(
+  db: Db,
+  id: WorkerId,
+  address: string | null,
+  marks: StartMarks | null = null,
+): Promise<void> {
   await db.query(
     `update workers set phase = 'RUNNING', phase_reason = null, address = $2, started_at = coalesce(started_at, now()),
-       timeline = timeline || jsonb_build_object('startAt', now())
+       timeline = timeline || jsonb_build_object('startAt', now()) || case when $3::float8 is null then '{}' else
+         jsonb_build_object(
+           'pullAt', (timeline ->> 'capacityAt')::timestamptz + $3::float8 * interval '1 millisecond',
+           'createAt', (timeline ->> 'capacityAt')::timestamptz + $4::float8 * interval '1 millisecond') end
      where id = $1 and phase in ('PENDING', 'STARTING')`,
-    [id, address],
+    [id, address, marks?.pullMs ?? null, marks?.createMs ?? null],
   );
 }
 
