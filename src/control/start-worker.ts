@@ -47,8 +47,8 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, runtime) : null;
   if (ports) await noteWorkerPorts(pool, worker.id, ports);
   const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports });
-  await runtime.start(spec, { onProgress, onCreated });
-  await noteRunning(pool, worker.id, null, { pullMs, createMs });
+  const { address } = await runtime.start(spec, { onProgress, onCreated });
+  await noteRunning(pool, worker.id, address, { pullMs, createMs });
   logs.follow(worker.id);
 }
 

@@ -38,7 +38,6 @@ import type {
   Observed,
   ObservedState,
   OnEvent,
-  OnProgress,
   PublishedPort,
   Runtime,
   StartOptions,
