@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from './secret.ts';
+import { MAX_SECRET_NAME_LENGTH, RESERVED_PREFIX, SECRET_NAME } from './secret.ts';
 
 /** Throws `badRequest` for what cannot be a secret; no text of it shows the value. */
 export function checkSecret(given: { name?: string; value?: string; description?: string | null }): void {
@@ -8,10 +8,12 @@ export function checkSecret(given: { name?: string; value?: string; description?
 }
 
 function nameProblem(name: string | undefined): string | undefined {
-  if (name === undefined || (SECRET_NAME.test(name) && name.length <= MAX_SECRET_NAME_LENGTH)) return undefined;
+  if (name === undefined) return undefined;
+  const isName = SECRET_NAME.test(name) && name.length <= MAX_SECRET_NAME_LENGTH && !name.startsWith(RESERVED_PREFIX);
+  if (isName) return undefined;
   return (
     `name: it must begin with a letter or '_', go on with letters, digits and '_', '.', '-', '/', have at most ` +
-    `${MAX_SECRET_NAME_LENGTH} characters, and not begin with RUNPOD`
+    `${MAX_SECRET_NAME_LENGTH} characters, and not begin with ${RESERVED_PREFIX}`
   );
 }
 

@@ -13,6 +13,8 @@ export async function listSecretUses(db: Db, userId: UserId, name = ''): Promise
        select 1 as place, 'template' as kind, id, name, env, created_at from templates where user_id = $1
        union all
        select 2, 'endpoint', id, name, env, created_at from endpoints where user_id = $1
+       union all
+       select 3, 'pod', id, name, env, created_at from pods where user_id = $1 and wanted <> 'TERMINATE'
      ) x where strpos(env::text, $2) > 0 order by place, created_at, id`,
     [userId, REFERENCE_PREFIX + name],
   );
