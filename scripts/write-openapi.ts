@@ -17,6 +17,7 @@ const app = buildRestApp({
   rateLimiter: unlimited,
   secretBox: undefined as never,
   capacity: undefined as never,
+  podFigures: undefined as never,
   logger: silentLogger,
   clock: { now: () => 0 },
   publicUrlFor: () => 'http://127.0.0.1:8080',

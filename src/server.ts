@@ -9,9 +9,9 @@ import { CapacityLedger } from './control/capacity-ledger.ts';
 import { Cleaner, makePartitions } from './control/clean-up.ts';
 import { LogCollector } from './control/collect-logs.ts';
 import { WebhookDeliverer } from './control/deliver-webhooks.ts';
+import { type FrozenMemory, WorkerFreezer } from './control/freeze-workers.ts';
 import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
-import { type FrozenMemory, WorkerFreezer } from './control/freeze-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
@@ -33,6 +33,7 @@ import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import type { Context } from './domain/context.ts';
 import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
 import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
+import { createPodFigures, type PodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
 import { PROBLEM_JSON } from './http/problem.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
@@ -112,9 +113,17 @@ async function start(
   data.start();
   const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
   const capacity = createCapacitySource({ pool, clock, readRuntime: () => runtime.capacity() });
+  const podFigures = createPodFigures({ clock, readUsage: (podId) => runtime.stats(podId) });
   const shared = { pool, bus, clock, logger, secretBox, data };
   const { buildRestApp } = await loading;
-  const publicServer = createPublicServer(config, buildRestApp, { ...shared, keyRing, rateLimiter, capacity, cleanUp });
+  const publicServer = createPublicServer(config, buildRestApp, {
+    ...shared,
+    keyRing,
+    rateLimiter,
+    capacity,
+    podFigures,
+    cleanUp,
+  });
   const control = startControl(config, { ...shared, runtime, workerApiUrl, databaseUrl });
   cleanUp.add(async () => {
     await control.stop();
@@ -260,6 +269,7 @@ function createPublicServer(
     logger: Logger;
     secretBox: SecretBox;
     capacity: CapacitySource;
+    podFigures: PodFigures;
     data: DataPlane;
     cleanUp: CleanUpStack;
   },

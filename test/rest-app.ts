@@ -11,6 +11,7 @@ import { KeyRing } from '../src/domain/access/key-ring.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
+import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { buildRestApp } from '../src/rest/app.ts';
 import type { RestApp } from '../src/rest/rest-app.ts';
@@ -48,7 +49,7 @@ export interface CallOptions {
  * the description: a wrong one to `call` throws there, one to an outer server's client in `close`.
  */
 export async function startRestApp(
-  options: { rateLimiter?: RateLimiter; capacity?: CapacitySource } = {},
+  options: { rateLimiter?: RateLimiter; capacity?: CapacitySource; podFigures?: PodFigures } = {},
 ): Promise<RestFixture> {
   const database = await createTestDatabase();
   const { pool } = database;
@@ -62,6 +63,7 @@ export async function startRestApp(
     rateLimiter: options.rateLimiter ?? unlimited,
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
+    podFigures: options.podFigures ?? { read: async () => new Map() },
     logger: silentLogger,
     clock: systemClock,
     publicUrlFor: () => 'http://podyard.test:8080',

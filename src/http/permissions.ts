@@ -8,6 +8,8 @@ function permit(area: Area, access: Access): (params: Record<string, string>) =>
 
 /** What operations name, in REST and in GraphQL; an `id` restricts to one record. */
 export const PERMISSIONS = {
+  readPod: permit('pods', 'read'),
+  writePod: permit('pods', 'write'),
   readEndpoint: permit('serverless', 'read'),
   writeEndpoint: permit('serverless', 'write'),
   readTemplate: permit('templates', 'read'),

@@ -16,20 +16,26 @@ import { changeRolloutRoute } from './routes/change-rollout.ts';
 import { createApiKeyRoute } from './routes/create-api-key.ts';
 import { createEndpointRoute } from './routes/create-endpoint.ts';
 import { createNetworkVolumeRoute } from './routes/create-network-volume.ts';
+import { createPodRoute } from './routes/create-pod.ts';
 import { createRegistryRoute } from './routes/create-registry.ts';
 import { createRegistryDelegationRoute } from './routes/create-registry-delegation.ts';
+import { createSecretRoute } from './routes/create-secret.ts';
 import { createTemplateRoute } from './routes/create-template.ts';
 import { deleteApiKeyRoute } from './routes/delete-api-key.ts';
 import { deleteEndpointRoute } from './routes/delete-endpoint.ts';
 import { deleteNetworkVolumeRoute } from './routes/delete-network-volume.ts';
+import { deletePodRoute } from './routes/delete-pod.ts';
 import { deleteRegistryRoute } from './routes/delete-registry.ts';
 import { deleteRegistryDelegationRoute } from './routes/delete-registry-delegation.ts';
+import { deleteSecretRoute } from './routes/delete-secret.ts';
 import { deleteTemplateRoute } from './routes/delete-template.ts';
 import { getAccountRoute } from './routes/get-account.ts';
 import { getApiReferenceRoute } from './routes/get-api-reference.ts';
 import { getApiReferenceAssetRoute } from './routes/get-api-reference-asset.ts';
 import { getBillingRoute } from './routes/get-billing.ts';
 import { getClusterBillingRoute } from './routes/get-cluster-billing.ts';
+import { getConsoleRoute } from './routes/get-console.ts';
+import { getConsoleAssetRoute } from './routes/get-console-asset.ts';
 import { getCpuFlavorRoute } from './routes/get-cpu-flavor.ts';
 import { getDataCenterRoute } from './routes/get-data-center.ts';
 import { getEndpointRoute } from './routes/get-endpoint.ts';
@@ -39,26 +45,36 @@ import { getHealthRoute } from './routes/get-health.ts';
 import { getNetworkVolumeRoute } from './routes/get-network-volume.ts';
 import { getNetworkVolumeBillingRoute } from './routes/get-network-volume-billing.ts';
 import { getOpenApiRoute } from './routes/get-openapi.ts';
+import { getPodRoute } from './routes/get-pod.ts';
 import { getPodBillingRoute } from './routes/get-pod-billing.ts';
+import { getPodLogsRoute } from './routes/get-pod-logs.ts';
 import { getReadinessRoute } from './routes/get-readiness.ts';
 import { getRegistryRoute } from './routes/get-registry.ts';
+import { getSecretRoute } from './routes/get-secret.ts';
 import { getServerlessBillingRoute } from './routes/get-serverless-billing.ts';
 import { getTemplateRoute } from './routes/get-template.ts';
+import { getWorkerRoute } from './routes/get-worker.ts';
 import { getWorkerLogsRoute } from './routes/get-worker-logs.ts';
 import { listApiKeysRoute } from './routes/list-api-keys.ts';
 import { listCpuFlavorsRoute } from './routes/list-cpu-flavors.ts';
 import { listDataCentersRoute } from './routes/list-data-centers.ts';
+import { listDecisionsRoute } from './routes/list-decisions.ts';
 import { listEndpointReleasesRoute } from './routes/list-endpoint-releases.ts';
 import { listEndpointWorkersRoute } from './routes/list-endpoint-workers.ts';
 import { listEndpointsRoute } from './routes/list-endpoints.ts';
 import { listGpuTypesRoute } from './routes/list-gpu-types.ts';
 import { listNetworkVolumesRoute } from './routes/list-network-volumes.ts';
+import { listPodsRoute } from './routes/list-pods.ts';
 import { listRegistriesRoute } from './routes/list-registries.ts';
 import { listRegistryDelegationsRoute } from './routes/list-registry-delegations.ts';
+import { listSecretsRoute } from './routes/list-secrets.ts';
 import { listTemplatesRoute } from './routes/list-templates.ts';
+import { podActionRoute } from './routes/pod-action.ts';
 import { rollbackReleaseRoute } from './routes/rollback-release.ts';
 import { updateEndpointRoute } from './routes/update-endpoint.ts';
 import { updateNetworkVolumeRoute } from './routes/update-network-volume.ts';
+import { updatePodRoute } from './routes/update-pod.ts';
+import { updateSecretRoute } from './routes/update-secret.ts';
 import { updateTemplateRoute } from './routes/update-template.ts';
 import { watchAccountRoute } from './routes/watch-account.ts';
 import { watchEndpointRoute } from './routes/watch-endpoint.ts';
@@ -67,12 +83,21 @@ import { createSerializerCompiler } from './serialization.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 const ROUTES: readonly RestRoute[] = [
+  listPodsRoute,
+  createPodRoute,
+  getPodRoute,
+  updatePodRoute,
+  deletePodRoute,
+  podActionRoute,
+  getPodLogsRoute,
   listEndpointsRoute,
   createEndpointRoute,
   getEndpointRoute,
   updateEndpointRoute,
   deleteEndpointRoute,
   listEndpointWorkersRoute,
+  getWorkerRoute,
+  listDecisionsRoute,
   listEndpointReleasesRoute,
   rollbackReleaseRoute,
   changeRolloutRoute,
@@ -112,7 +137,14 @@ const ROUTES: readonly RestRoute[] = [
   listApiKeysRoute,
   createApiKeyRoute,
   deleteApiKeyRoute,
+  listSecretsRoute,
+  createSecretRoute,
+  getSecretRoute,
+  updateSecretRoute,
+  deleteSecretRoute,
   getOpenApiRoute,
+  getConsoleRoute,
+  getConsoleAssetRoute,
   getApiReferenceRoute,
   getApiReferenceAssetRoute,
   getHealthRoute,

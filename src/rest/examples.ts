@@ -62,6 +62,44 @@ const worker = {
   dataCenterId: 'LOCAL-1',
   uptimeSeconds: 412,
   startedAt: '2026-11-20T10:02:11.000Z',
+  reason: null,
+};
+
+const workerDetail = {
+  ...worker,
+  decision: 'a job waits and there is no worker',
+  createdAt: '2026-11-20T10:02:09.120Z',
+  frozenAt: null,
+  frozenMemoryBytes: null,
+  endedAt: null,
+  exitCode: null,
+  timeline: [
+    { stage: 'capacity', from: '2026-11-20T10:02:09.120Z', to: '2026-11-20T10:02:09.131Z', ms: 11 },
+    { stage: 'pull', from: '2026-11-20T10:02:09.131Z', to: '2026-11-20T10:02:10.702Z', ms: 1571 },
+    { stage: 'create', from: '2026-11-20T10:02:10.702Z', to: '2026-11-20T10:02:10.761Z', ms: 59 },
+    { stage: 'start', from: '2026-11-20T10:02:10.761Z', to: '2026-11-20T10:02:11.000Z', ms: 239 },
+    { stage: 'ready', from: '2026-11-20T10:02:11.000Z', to: '2026-11-20T10:02:11.415Z', ms: 415 },
+  ],
+};
+
+const decision = {
+  at: '2026-11-20T10:02:09.119Z',
+  wanted: 1,
+  reason: 'a job waits and there is no worker',
+  inputs: {
+    version: 2,
+    min: 0,
+    max: 3,
+    scaler: { type: 'QUEUE_DELAY', value: 4 },
+    queued: 1,
+    queuedLowPriority: 0,
+    inProgress: 0,
+    oldestWaitMs: 3,
+    workers: { pending: 0, starting: 0, idle: 0, busy: 0, leaving: 0, frozen: 0 },
+    outdated: 0,
+    failedStarts: 0,
+  },
+  actions: [{ kind: 'start', workerId: worker.id, reason: 'a job waits and there is no worker' }],
 };
 
 const release = {
@@ -91,6 +129,42 @@ const template = {
   serverless: true,
   public: false,
   category: 'NVIDIA',
+};
+
+const podSettings = {
+  name: 'notebook',
+  image: 'ghcr.io/example/notebook:2.1.0',
+  args: '',
+  disk: 20,
+  ports: ['8888/http', '22/tcp'],
+  env: { JUPYTER_TOKEN: '{{ RUNPOD_SECRET_jupyter }}' },
+  registry: null,
+  gpu: { id: 'NVIDIA GeForce RTX 4090', count: 1 },
+  mounts: { persistent: { size: 50, path: '/workspace' } },
+  cloud: 'SECURE',
+};
+const pod = {
+  id: 'p6f3k9x2m5h8rd',
+  ...podSettings,
+  status: 'RUNNING',
+  actions: ['stop', 'restart', 'terminate'],
+  dataCenterId: 'LOCAL-1',
+  template: null,
+  cost: 0.69,
+  locked: false,
+  globalNetworking: { enabled: false, ip: null, internalDns: null },
+  runtime: {
+    uptime: 754,
+    gpus: [{ util: 87, memoryUtil: 41.5 }],
+    cpu: { util: 12.5 },
+    memory: { util: 33 },
+    ports: [
+      { private: 8888, public: null, type: 'http', ip: null },
+      { private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' },
+    ],
+  },
+  createdAt: CREATED_AT,
+  startedAt: '2026-11-20T09:30:07.000Z',
 };
 
 const volume = { id: 'v5n2b8r0t6y4wq', name: 'models', size: 100, dataCenter: 'LOCAL-1', type: 'STANDARD' };
@@ -144,6 +218,15 @@ const dataCenter = {
   cpuAvailability: [{ id: cpuFlavor.id, name: cpuFlavor.name, availability: 'MEDIUM' }],
 };
 
+const secret = {
+  id: 's7d4k1w8n3x6bc',
+  name: 'HUB_TOKEN',
+  description: 'Reads the private models',
+  usedBy: [{ kind: 'endpoint', id: ENDPOINT_ID, name: 'transcriber' }],
+  createdAt: CREATED_AT,
+  updatedAt: CREATED_AT,
+};
+
 const apiKey = {
   id: 'a1q9w3e7r5t2yu',
   name: 'deploy',
@@ -172,6 +255,11 @@ const DETAILS: Record<FailureKind, string> = {
 /** By the `$id` of the schema. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ErrorResponse: problemExample('unprocessable', 422, 'Unprocessable Entity'),
+  Pod: pod,
+  PodList: { pods: [pod] },
+  CreatePodRequest: podSettings,
+  UpdatePodRequest: { image: 'ghcr.io/example/notebook:2.2.0' },
+  PodActionRequest: { action: 'stop' },
   Endpoint: endpoint,
   EndpointList: { endpoints: [endpoint] },
   CreateEndpointRequest: { ...settings, ...container },
@@ -182,6 +270,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     summary: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 1 },
     endpointVersion: 2,
   },
+  WorkerDetail: workerDetail,
+  DecisionList: { decisions: [decision] },
   Release: release,
   Rollout: rollout,
   ChangeRolloutRequest: { action: 'pause' },
@@ -219,6 +309,10 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ApiKey: apiKey,
   ApiKeyList: { apiKeys: [apiKey] },
   CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, expiresAt: apiKey.expiresAt },
+  Secret: secret,
+  SecretList: { secrets: [secret] },
+  CreateSecretRequest: { name: secret.name, value: 'a token of the hub', description: secret.description },
+  UpdateSecretRequest: { value: 'a newer token of the hub' },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
 };
 

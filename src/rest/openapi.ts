@@ -39,6 +39,7 @@ export const OPENAPI: SwaggerOptions = {
     },
     servers: [{ url: 'http://127.0.0.1:8080' }],
     tags: [
+      { name: 'pods', description: 'Containers of one’s own that run until they are stopped.' },
       { name: 'serverless', description: 'Endpoints: autoscaled workers behind a queue or a load balancer.' },
       { name: 'templates', description: 'Reusable settings of pods and endpoints.' },
       { name: 'network-volumes', description: 'Persistent storage.' },

@@ -18,6 +18,7 @@ import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
 import type { LiveViews } from '../domain/live/live-views.ts';
+import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 
 export { PERMISSIONS } from '../http/permissions.ts';
@@ -29,6 +30,7 @@ export interface RestDeps extends Context {
   rateLimiter: RateLimiter;
   secretBox: SecretBox;
   capacity: CapacitySource;
+  podFigures: PodFigures;
   logger: Logger;
   clock: Clock;
   /** Where the client of this request reaches the API, without a slash at the end. */

@@ -41,11 +41,14 @@ const SOURCES = [
    from network_volumes where created_at < $2`,
 ];
 
+/** The same as one query, for who asks what is charged at a moment. */
+export const CHARGED = SOURCES.join(' union all ');
+
 const METER = `
   insert into usage (starts_at, span, user_id, kind, resource_id, component, item, units, seconds, amount)
   select m.minute, 'minute', s.user_id, s.kind, s.resource_id, s.component, s.item, s.units, sum(t.seconds),
          round(sum(t.seconds * s.units * coalesce(p.usd_per_hour, 0) / 3600), 12)
-  from (${SOURCES.join(' union all ')}) as s
+  from (${CHARGED}) as s
   cross join lateral generate_series(
     date_trunc('minute', greatest(s.starts_at, $1), 'UTC'),
     least(s.ends_at, $2) - interval '1 microsecond',

@@ -78,11 +78,16 @@ export async function findCredentials(
   return result.rows[0];
 }
 
-/** What uses it, as words for people (`endpoint 'hello'`). Pods join here when there are any. */
+/** What uses it, as words for people (`endpoint 'hello'`). */
 export async function findRegistryUse(db: Db, userId: UserId, id: RegistryId): Promise<string | undefined> {
-  const result = await db.query<{ name: string }>(
-    'select name from endpoints where user_id = $1 and registry_id = $2 order by created_at, id limit 1',
+  const result = await db.query<{ use: string }>(
+    `select use from (
+       select format('endpoint ''%s''', name) as use, created_at, id from endpoints where user_id = $1 and registry_id = $2
+       union all
+       select format('pod ''%s''', name), created_at, id from pods
+       where user_id = $1 and registry_id = $2 and wanted <> 'TERMINATE'
+     ) as uses order by created_at, id limit 1`,
     [userId, id],
   );
-  return result.rows[0] && `endpoint '${result.rows[0].name}'`;
+  return result.rows[0]?.use;
 }

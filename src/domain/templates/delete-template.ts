@@ -3,21 +3,14 @@ import type { TemplateId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { deleteTemplateRow, getTemplateRow, getTemplateRowByName, readTemplateUse } from './template-store.ts';
+import { deleteTemplateRow, getTemplateRow, readTemplateUse } from './template-store.ts';
 
 /** Throws `notFound`, and `badRequest` while something made from it exists or went less than two minutes ago. */
-export async function deleteTemplate(
-  context: Context,
-  actor: Actor,
-  template: TemplateId | { name: string },
-): Promise<void> {
+export async function deleteTemplate(context: Context, actor: Actor, id: TemplateId): Promise<void> {
   await transaction(context.pool, async (db) => {
-    const { id } =
-      typeof template === 'string'
-        ? await getTemplateRow(db, actor.userId, template, 'for update')
-        : await getTemplateRowByName(db, actor.userId, template.name, 'for update');
-    const { isUsed, restsUntil } = await readTemplateUse(db, id);
-    if (isUsed) throw new Failure('badRequest', 'The template is in use by an endpoint.', { isClash: true });
+    await getTemplateRow(db, actor.userId, id, 'for update');
+    const { usedBy, restsUntil } = await readTemplateUse(db, id);
+    if (usedBy !== null) throw new Failure('badRequest', `The template is in use by ${usedBy}.`, { isClash: true });
     if (restsUntil !== null) {
       const detail = `The template was in use until a moment ago; it can be deleted from ${restsUntil.toISOString()} on.`;
       throw new Failure('badRequest', detail, { isClash: true });

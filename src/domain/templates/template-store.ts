@@ -99,19 +99,13 @@ export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId)
   return result.rows[0] && toTemplate(result.rows[0]);
 }
 
-/** By its name, which is unique among the user's own. Throws `notFound`. Served by `templates_by_name`. */
-export async function getTemplateRowByName(
-  db: Db,
-  userId: UserId,
-  name: string,
-  lock: '' | 'for update' = '',
-): Promise<Template> {
-  const result = await db.query<TemplateRow>(
-    `select * from templates where user_id = $1 and md5(name) = md5($2) and name = $2 ${lock}`,
+/** By its name, which is unique among the user's own. Served by `templates_by_name`. */
+export async function findTemplateIdByName(db: Db, userId: UserId, name: string): Promise<TemplateId | undefined> {
+  const result = await db.query<{ id: TemplateId }>(
+    'select id from templates where user_id = $1 and md5(name) = md5($2) and name = $2',
     [userId, name],
   );
-  if (!result.rows[0]) throw notFound('Template');
-  return toTemplate(result.rows[0]);
+  return result.rows[0]?.id;
 }
 
 /** `createdAt` is the database's. Throws `badRequest` when the user has a template of that name. */
@@ -156,12 +150,17 @@ export async function noteTemplateUse(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Whether something made from it exists, whoever made it, and until when it must rest after the last one went (null: no
- * longer). Pods join here when there are any.
+ * What kind of thing made from it exists (`an endpoint`), whoever made it, and until when it must rest after the last one
+ * went; each null when there is none.
  */
-export async function readTemplateUse(db: Db, id: TemplateId): Promise<{ isUsed: boolean; restsUntil: Date | null }> {
-  const result = await db.query<{ isUsed: boolean; restsUntil: Date | null }>(
-    `select exists (select from endpoints e where e.template_id = t.id) as "isUsed",
+export async function readTemplateUse(
+  db: Db,
+  id: TemplateId,
+): Promise<{ usedBy: string | null; restsUntil: Date | null }> {
+  const result = await db.query<{ usedBy: string | null; restsUntil: Date | null }>(
+    `select case when exists (select from endpoints e where e.template_id = t.id) then 'an endpoint'
+                 when exists (select from pods p where p.template_id = t.id and p.wanted <> 'TERMINATE') then 'a pod'
+            end as "usedBy",
             case when t.last_used_at + interval '${REST_MINUTES} minutes' > clock_timestamp()
                  then t.last_used_at + interval '${REST_MINUTES} minutes' end as "restsUntil"
      from templates t where t.id = $1`,

@@ -50,8 +50,8 @@ export async function deleteVolumeRow(db: Db, userId: UserId, id: VolumeId): Pro
 }
 
 /**
- * What mounts it, as words for people (`endpoint 'hello'`): an endpoint that lists it, or a live worker of a release that
- * did. Pods join here when there are any.
+ * What mounts it, as words for people (`endpoint 'hello'`): an endpoint that lists it, a live worker of a release that
+ * did, or a pod, a terminated one for as long as its container is there.
  */
 export async function findVolumeUse(db: Db, userId: UserId, id: VolumeId): Promise<string | undefined> {
   const result = await db.query<{ use: string }>(
@@ -60,8 +60,21 @@ export async function findVolumeUse(db: Db, userId: UserId, id: VolumeId): Promi
      union all
      select format('worker ''%s''', id) from workers
      where user_id = $1 and phase <> 'EXITED' and spec -> 'networkVolumeIds' ? $2
+     union all
+     select format('pod ''%s''', name) from pods
+     where user_id = $1 and network_volume_id = $2 and gone_at is null
+       and (wanted <> 'TERMINATE' or phase in ('STARTING', 'RUNNING'))
      limit 1`,
     [userId, id],
   );
   return result.rows[0]?.use;
+}
+
+/** Those of the ids that are the user's, in the order of the ids. */
+export async function listVolumesById(db: Db, userId: UserId, ids: readonly string[]): Promise<Volume[]> {
+  const result = await db.query<Volume>(
+    `select ${COLUMNS} from network_volumes where user_id = $1 and id = any($2::text[]) order by array_position($2, id)`,
+    [userId, ids],
+  );
+  return result.rows;
 }

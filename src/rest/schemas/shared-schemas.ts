@@ -23,6 +23,7 @@ import {
 } from './catalog-schemas.ts';
 import { CreateEndpointRequest, EndpointList, EndpointResponse, UpdateEndpointRequest } from './endpoint-schemas.ts';
 import { ErrorResponse } from './error-response.ts';
+import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -32,6 +33,7 @@ import {
   RegistryResponse,
 } from './registry-schemas.ts';
 import { ChangeRolloutRequest, ReleaseListResponse, ReleaseResponse, RolloutResponse } from './release-schemas.ts';
+import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secret-schemas.ts';
 import { CreateTemplateRequest, TemplateList, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
@@ -39,17 +41,24 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './volume-schemas.ts';
-import { WorkerListResponse, WorkerResponse } from './worker-schemas.ts';
+import { DecisionList, WorkerDetailResponse, WorkerListResponse, WorkerResponse } from './worker-schemas.ts';
 
 /** Every schema with a name of its own in the description. */
 export const SHARED_SCHEMAS = [
   ErrorResponse,
+  PodResponse,
+  PodList,
+  CreatePodRequest,
+  UpdatePodRequest,
+  PodActionRequest,
   EndpointResponse,
   EndpointList,
   CreateEndpointRequest,
   UpdateEndpointRequest,
   WorkerResponse,
   WorkerListResponse,
+  WorkerDetailResponse,
+  DecisionList,
   ReleaseResponse,
   RolloutResponse,
   ChangeRolloutRequest,
@@ -85,4 +94,8 @@ export const SHARED_SCHEMAS = [
   ApiKeyList,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  SecretResponse,
+  SecretList,
+  CreateSecretRequest,
+  UpdateSecretRequest,
 ] as const;

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { createPodFigures, type PodUsage } from './pod-figures.ts';
+
+const usage: PodUsage = { cpuUtil: 12, memoryUtil: 34, gpus: [] };
+
+function start(answers: (id: string) => Promise<PodUsage | null>) {
+  const state = { now: 1_000, asked: [] as string[] };
+  const figures = createPodFigures({
+    clock: { now: () => state.now },
+    readUsage: (id) => {
+      state.asked.push(id);
+      return answers(id);
+    },
+  });
+  return { figures, state };
+}
+
+test('the runtime is asked about a pod once a second, however often somebody asks', async () => {
+  const { figures, state } = start(async () => usage);
+  const read = async () => (await figures.read(['a', 'b'], 1_000)).get('a');
+  expect(await Promise.all([read(), read()])).toEqual([usage, usage]);
+  expect(await read()).toEqual(usage);
+  expect(state.asked).toEqual(['a', 'b']);
+  state.now += 1_000;
+  await read();
+  expect(state.asked).toEqual(['a', 'b', 'a', 'b']);
+});
+
+test('a list does not wait for a runtime that is slow; a later one has the figures', async () => {
+  const slow = Promise.withResolvers<PodUsage>();
+  const { figures, state } = start(() => slow.promise);
+  expect(await figures.read(['a'], 1)).toEqual(new Map());
+  slow.resolve(usage);
+  expect(await figures.read(['a'], 10_000)).toEqual(new Map([['a', usage]]));
+  expect(state.asked).toEqual(['a']);
+});
+
+test('while a new look is under way the figures of the last one are given', async () => {
+  const looks = [Promise.resolve(usage), new Promise<PodUsage>(() => {})];
+  const { figures, state } = start(() => looks.shift()!);
+  await figures.read(['a'], 1_000);
+  state.now += 5_000;
+  expect(await figures.read(['a'], 60_000)).toEqual(new Map([['a', usage]]));
+});
+
+test('a pod that the runtime does not know, or a runtime that fails, is no figures', async () => {
+  const { figures } = start((id) => (id === 'a' ? Promise.resolve(null) : Promise.reject(new Error('no engine'))));
+  expect(await figures.read(['a', 'b'], 1_000)).toEqual(new Map());
+});

@@ -1,0 +1,523 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import type { Stock } from '../../domain/catalog/capacity-source.ts';
+import type { PodUsage } from '../../domain/pods/pod-figures.ts';
+
+const GIB = 2 ** 30;
+const GPU = 'NVIDIA GeForce RTX 4090';
+const stock: Stock = {
+  gpus: [{ pool: 'ADA_24', gpuTypeId: GPU, dataCenterId: 'LOCAL-1', total: 1_000, free: 1_000 }],
+  cpus: 8,
+  memoryBytes: 32 * GIB,
+};
+const usage: PodUsage = { cpuUtil: 12.5, memoryUtil: 33, gpus: [{ util: 87, memoryUtil: 41 }] };
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp({
+    capacity: { read: async () => stock },
+    podFigures: { read: async (ids) => new Map(ids.map((id) => [id, usage])) },
+  });
+});
+afterAll(() => rest.close());
+
+const PATH = '/v2/pods';
+const minimal = { name: 'least', image: 'podyard/echo:1', gpu: { id: GPU } };
+const cpuPod = { name: 'cpu', image: 'i', cpu: { id: 'cpu3c', vcpuCount: 2 } };
+const create = (body: unknown, key = rest.alice.key) => rest.call('POST', PATH, { key, body });
+const createId = async (more: object = {}, key = rest.alice.key): Promise<string> =>
+  (await create({ ...minimal, ...more }, key)).json().id;
+const get = (id: string, key = rest.alice.key) => rest.call('GET', `${PATH}/${id}`, { key });
+const read = async (id: string) => (await get(id)).json();
+const update = (id: string, body: unknown, key = rest.alice.key) => rest.call('PATCH', `${PATH}/${id}`, { key, body });
+const act = (id: string, action: unknown, key = rest.alice.key) =>
+  rest.call('POST', `${PATH}/${id}/action`, { key, body: { action } });
+const remove = (id: string, key = rest.alice.key) => rest.call('DELETE', `${PATH}/${id}`, { key });
+const createVolume = async (dataCenter = 'LOCAL-1', key = rest.alice.key): Promise<string> => {
+  const body = { name: 'data', size: 10, dataCenter };
+  return (await rest.call('POST', '/v2/network-volumes', { key, body })).json().id;
+};
+const createTemplate = async (more: object, key = rest.alice.key): Promise<string> => {
+  const body = { name: `template ${Math.random()}`, image: 'from/template:1', ...more };
+  return (await rest.call('POST', '/v2/templates', { key, body })).json().id;
+};
+/** What control would observe. */
+const observe = (id: string, phase: string) =>
+  rest.database.pool.query(
+    `update pods set phase = $2, phase_revision = revision, address = '10.0.0.7', started_at = now() - interval '1 minute',
+       published_ports = '[{"private": 22, "public": 32768, "type": "tcp", "ip": "127.0.0.1"}]' where id = $1`,
+    [id, phase],
+  );
+const revisionOf = async (id: string): Promise<number> =>
+  (await rest.database.pool.query('select revision from pods where id = $1', [id])).rows[0].revision;
+
+describe('a create', () => {
+  test('with the least there must be answers 201 with the whole record and every default', async () => {
+    const response = await create(minimal);
+    expect(response.statusCode).toBe(201);
+    const { id, createdAt, ...others } = response.json();
+    expect(id).toMatch(/^[a-z][a-z0-9]+$/);
+    expect(Date.parse(createdAt)).toBeGreaterThan(0);
+    expect(others).toEqual({
+      name: 'least',
+      status: 'PROVISIONING',
+      actions: ['stop', 'terminate'],
+      image: 'podyard/echo:1',
+      args: '',
+      disk: 20,
+      ports: [],
+      env: {},
+      registry: null,
+      gpu: { id: GPU, count: 1 },
+      mounts: {},
+      cloud: 'SECURE',
+      dataCenterId: 'LOCAL-1',
+      template: null,
+      cost: 0.59,
+      locked: false,
+      globalNetworking: { enabled: false, ip: null, internalDns: null },
+      runtime: null,
+      startedAt: null,
+    });
+    expect(await read(id)).toEqual(response.json());
+  });
+
+  test('keeps every field that is given', async () => {
+    const given = {
+      name: 'full',
+      image: 'a/b:1',
+      args: 'serve',
+      disk: 7,
+      ports: ['80/http', '22/tcp'],
+      env: { A: '1', TOKEN: '{{ RUNPOD_SECRET_token }}' },
+      gpu: { id: GPU, count: 2 },
+      mounts: { persistent: { size: 10, path: '/workspace' } },
+      cloud: 'COMMUNITY',
+    };
+    const response = await create({ ...given, dataCenterIds: ['LOCAL-1'], globalNetworking: true });
+    expect(response.statusCode).toBe(201);
+    expect(response.json()).toMatchObject(given);
+    expect(response.json().cost).toBe(0.68);
+    const { globalNetworking, id } = response.json();
+    expect(globalNetworking).toEqual({ enabled: true, ip: null, internalDns: `${id}.runpod.internal` });
+  });
+
+  test('of a CPU pod carries the memory of its flavour, and no gpu', async () => {
+    const response = await create(cpuPod);
+    expect(response.statusCode).toBe(201);
+    expect(response.json().cpu).toEqual({ id: 'cpu3c', vcpuCount: 2, memory: 4 });
+    expect(response.json()).not.toHaveProperty('gpu');
+    expect(response.json().cost).toBe(0.06);
+  });
+
+  test.each([
+    ['name', { name: '' }, '/name: must NOT have fewer than 1 characters'],
+    ['a missing image', { image: undefined }, "$: must have required property 'image'"],
+    ['gpu.count', { gpu: { id: GPU, count: 0 } }, '/gpu/count: must be >= 1'],
+    ['gpu pools', { gpu: { id: GPU, pools: [] } }, "/gpu: additional property 'pools' is not allowed"],
+    ['too few vCPUs', { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 1 } }, '/cpu/vcpuCount: must be >= 2'],
+    [
+      'no CPU flavor',
+      { gpu: undefined, cpu: { id: '', vcpuCount: 2 } },
+      '/cpu/id: must NOT have fewer than 1 characters',
+    ],
+    ['cloud', { cloud: 'ALL' }, '/cloud: must be one of SECURE, COMMUNITY'],
+    ['a third kind of mount', { mounts: { host: '/' } }, "/mounts: additional property 'host' is not allowed"],
+    [
+      'too little storage',
+      { mounts: { persistent: { size: 9, path: '/w' } } },
+      '/mounts/persistent/size: must be >= 10',
+    ],
+    [
+      'two volumes',
+      { mounts: { network: [1, 2].map(() => ({ volumeId: 'v', path: '/v' })) } },
+      '/mounts/network: must NOT have more than 1 items',
+    ],
+    [
+      'half a volume',
+      { mounts: { network: [{ volumeId: 'v' }] } },
+      "/mounts/network/0: must have required property 'path'",
+    ],
+    ['a port', { ports: ['0/http'] }, expect.stringMatching(/^\/ports\/0: must match pattern/)],
+    ['an unknown property', { locked: true }, "$: additional property 'locked' is not allowed"],
+  ])('with a schema failure in %s is a 422 that names its place', async (_, change, error) => {
+    const response = await create({ ...minimal, ...change });
+    expect(response.statusCode).toBe(422);
+    expect(response.json().errors).toEqual([error]);
+  });
+
+  test.each([
+    ['both gpu and cpu', { cpu: cpuPod.cpu }, 'there must be exactly one of gpu and cpu'],
+    ['neither gpu nor cpu', { gpu: undefined }, 'there must be exactly one of gpu and cpu'],
+    ['an unknown GPU type', { gpu: { id: 'ADA_24' } }, "gpu.id: there is no GPU type 'ADA_24'"],
+    [
+      'an unknown flavor',
+      { gpu: undefined, cpu: { id: 'cpu9', vcpuCount: 2 } },
+      "cpu.id: there is no CPU flavor 'cpu9'",
+    ],
+    [
+      'vCPUs that are no power of two',
+      { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 6 } },
+      'cpu.vcpuCount: cpu3c has a power of two of vCPUs, from 2 to 32',
+    ],
+    [
+      'more vCPUs than the flavor has',
+      { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 64 } },
+      'cpu.vcpuCount: cpu3c has a power of two of vCPUs, from 2 to 32',
+    ],
+    ['an unknown data center', { dataCenterIds: ['MOON-1'] }, "dataCenterIds: there is no data center 'MOON-1'"],
+    ['an unknown registry', { registry: 'r1' }, "registry: there is no registry 'r1'"],
+    ['a port listed twice', { ports: ['1/tcp', '1/tcp'] }, "ports: '1/tcp' is listed more than once"],
+    [
+      'eleven HTTP ports',
+      { ports: Array.from({ length: 11 }, (_, i) => `${8000 + i}/http`) },
+      'ports: 11 HTTP ports are listed, but at most 10 are allowed',
+    ],
+    [
+      'both kinds of mount',
+      { mounts: { persistent: { size: 10, path: '/w' }, network: [{ volumeId: 'v', path: '/v' }] } },
+      'mounts: a pod has at most one of persistent and network',
+    ],
+    [
+      'storage of its own on a CPU pod',
+      { gpu: undefined, cpu: cpuPod.cpu, mounts: { persistent: { size: 10, path: '/w' } } },
+      'mounts.persistent: a CPU pod cannot have one',
+    ],
+    [
+      'an unknown volume',
+      { mounts: { network: [{ volumeId: 'v', path: '/v' }] } },
+      "mounts.network: there is no network volume 'v'",
+    ],
+    ['an unknown template', { templateId: 't' }, "templateId: there is no template 't'"],
+  ])('with %s is a 400', async (_, change, detail) => {
+    const response = await create({ ...minimal, ...change });
+    expect(response.statusCode).toBe(400);
+    expect(response.json()).toEqual({ title: 'Bad Request', status: 400, detail });
+  });
+
+  test.each([
+    ['GPUs of a type that is not there', { gpu: { id: 'NVIDIA A40' } }],
+    ['more GPUs than are on one machine', { gpu: { id: GPU, count: 1_001 } }],
+    ['a data center that has none', { dataCenterIds: ['EU-RO-1'] }],
+    ['more vCPUs than the machine has', { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 16 } }],
+  ])('without capacity (%s) is a 400 whose detail clients know', async (_, change) => {
+    const response = await create({ ...minimal, ...change });
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toMatch(/^There are no longer any instances available/);
+  });
+
+  test('ties the pod to the data centre of its volume', async () => {
+    const here = await createVolume();
+    const mounts = { network: [{ volumeId: here, path: '/data' }] };
+    expect((await create({ ...minimal, mounts })).json()).toMatchObject({ mounts, dataCenterId: 'LOCAL-1' });
+    const elsewhere = { network: [{ volumeId: await createVolume('EU-RO-1'), path: '/data' }] };
+    const refused = await create({ ...minimal, mounts: elsewhere, dataCenterIds: ['LOCAL-1'] });
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json().detail).toMatch(/is in EU-RO-1, which dataCenterIds does not list$/);
+    const noCapacity = await create({ ...minimal, mounts: elsewhere });
+    expect(noCapacity.json().detail).toMatch(/^There are no longer any instances available/);
+  });
+
+  test("of a stranger's volume or registry is the same 400 as of none", async () => {
+    const volumeId = await createVolume('LOCAL-1', rest.bob.key);
+    const response = await create({ ...minimal, mounts: { network: [{ volumeId, path: '/v' }] } });
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toBe(`mounts.network: there is no network volume '${volumeId}'`);
+  });
+
+  test('from a template copies its container and mount; the request wins, env name by name', async () => {
+    const mounts = { persistent: { size: 10, path: '/workspace' } };
+    const templateId = await createTemplate({ env: { A: '1', B: '2' }, disk: 7, mounts });
+    const { image: _, ...body } = minimal;
+    const pod = (await create({ ...body, templateId, env: { B: '3' } })).json();
+    expect(pod).toMatchObject({
+      image: 'from/template:1',
+      env: { A: '1', B: '3' },
+      disk: 7,
+      mounts,
+      template: templateId,
+    });
+    expect((await create({ ...body, templateId, mounts: {} })).json().mounts).toEqual({});
+    expect((await create({ ...cpuPod, templateId })).json().mounts).toEqual({});
+    const serverless = await create({ ...minimal, templateId: await createTemplate({ serverless: true }) });
+    expect(serverless.statusCode).toBe(400);
+    expect(serverless.json().detail).toMatch(/is a serverless template, not one for pods$/);
+  });
+
+  test('takes GPUs from everybody: of the last ones one request of many gets them', async () => {
+    const scarce = await startRestApp({
+      capacity: { read: async () => ({ ...stock, gpus: [{ ...stock.gpus[0]!, total: 3, free: 3 }] }) },
+    });
+    const body = { ...minimal, gpu: { id: GPU, count: 2 } };
+    const answers = await Promise.all(
+      [scarce.alice, scarce.bob, scarce.alice, scarce.bob].map(({ key }) => scarce.call('POST', PATH, { key, body })),
+    );
+    expect(answers.map((answer) => answer.statusCode).toSorted()).toEqual([201, 400, 400, 400]);
+    await scarce.close();
+  });
+});
+
+describe('the status', () => {
+  test.each([
+    ['PROVISIONING', ['stop', 'terminate']],
+    ['STARTING', ['stop', 'terminate']],
+    ['RUNNING', ['stop', 'restart', 'terminate']],
+    ['EXITED', ['start', 'terminate']],
+    ['ERROR', ['start', 'terminate']],
+  ])('%s allows %s and refuses everything else with 409', async (status, actions) => {
+    const id = await createId();
+    if (status === 'EXITED') await act(id, 'stop');
+    await observe(id, status);
+    expect(await read(id)).toMatchObject({ status, actions });
+    for (const action of ['start', 'stop', 'restart'].filter((each) => !actions.includes(each))) {
+      const response = await act(id, action);
+      expect(response.statusCode).toBe(409);
+      const detail = `${action} is not possible: the pod is ${status}; possible are ${actions.join(', ')}`;
+      expect(response.json()).toEqual({ title: 'Conflict', status: 409, detail });
+    }
+  });
+
+  test('is EXITED at once after a stop, costs nothing, and is on its way back after a start', async () => {
+    const id = await createId();
+    await observe(id, 'RUNNING');
+    const stopped = await act(id, 'stop');
+    expect(stopped.statusCode).toBe(200);
+    expect(stopped.json()).toMatchObject({ status: 'EXITED', actions: ['start', 'terminate'], cost: 0, runtime: null });
+    const started = await act(id, 'start');
+    expect(started.statusCode).toBe(200);
+    expect(started.json()).toMatchObject({ status: 'STARTING', cost: 0.59 }); // its old container is still there
+    await observe(id, 'EXITED');
+    await act(id, 'stop');
+    expect((await act(id, 'start')).json().status).toBe('PROVISIONING');
+  });
+
+  test('RUNNING shows the figures of the moment and the published ports', async () => {
+    const id = await createId({ globalNetworking: true });
+    await observe(id, 'RUNNING');
+    const { runtime, globalNetworking, startedAt } = await read(id);
+    expect(runtime).toEqual({
+      uptime: expect.any(Number),
+      gpus: [{ util: 87, memoryUtil: 41 }],
+      cpu: { util: 12.5 },
+      memory: { util: 33 },
+      ports: [{ private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' }],
+    });
+    expect(runtime.uptime).toBeGreaterThanOrEqual(60);
+    expect(globalNetworking.ip).toBe('10.0.0.7');
+    expect(Date.parse(startedAt)).toBeGreaterThan(0);
+  });
+
+  test('of a restarted pod is STARTING', async () => {
+    const id = await createId();
+    await observe(id, 'RUNNING');
+    const response = await act(id, 'restart');
+    expect(response.statusCode).toBe(200);
+    expect(response.json().status).toBe('STARTING');
+  });
+});
+
+describe('a start', () => {
+  test('without capacity is a 400, and the pod stays EXITED', async () => {
+    const free = { gpus: [{ ...stock.gpus[0]!, total: 1, free: 1 }], cpus: 8, memoryBytes: GIB };
+    const scarce = await startRestApp({ capacity: { read: async () => free } });
+    const { key } = scarce.alice;
+    const { id } = (await scarce.call('POST', PATH, { key, body: minimal })).json();
+    await scarce.call('POST', `${PATH}/${id}/action`, { key, body: { action: 'stop' } });
+    expect((await scarce.call('POST', PATH, { key, body: minimal })).statusCode).toBe(201);
+    const refused = await scarce.call('POST', `${PATH}/${id}/action`, { key, body: { action: 'start' } });
+    expect(refused.statusCode).toBe(400);
+    expect(refused.json().detail).toMatch(/^There are no longer any instances available/);
+    expect((await scarce.call('GET', `${PATH}/${id}`, { key })).json().status).toBe('EXITED');
+    await scarce.close();
+  });
+});
+
+describe('a lock', () => {
+  test('refuses stop and restart, and nothing else', async () => {
+    const id = await createId();
+    await observe(id, 'RUNNING');
+    expect((await update(id, { locked: true })).json()).toMatchObject({ locked: true, actions: ['terminate'] });
+    for (const action of ['stop', 'restart']) {
+      const response = await act(id, action);
+      expect(response.statusCode).toBe(409);
+      expect(response.json().detail).toMatch(/the pod is RUNNING and locked/);
+    }
+    expect((await update(id, { locked: false })).json().actions).toEqual(['stop', 'restart', 'terminate']);
+    await update(id, { locked: true });
+    expect((await act(id, 'terminate')).statusCode).toBe(204);
+  });
+});
+
+describe('an update', () => {
+  test('changes what is present: absent stays, null and empty values clear', async () => {
+    const id = await createId({ args: 'serve', ports: ['80/http'], env: { A: '1' } });
+    const before = await read(id);
+    expect((await update(id, {})).json()).toEqual(before);
+    expect((await update(id, { name: 'renamed' })).json()).toEqual({ ...before, name: 'renamed' });
+    const cleared = await update(id, { args: '', ports: [], env: {}, registry: null });
+    expect(cleared.json()).toMatchObject({ args: '', ports: [], env: {}, registry: null });
+    expect((await update(id, { globalNetworking: true })).json().globalNetworking.enabled).toBe(true);
+  });
+
+  test('of the container gives a pod that runs another one at once; of anything else, or of nothing, does not', async () => {
+    const id = await createId({ env: { A: '1' }, mounts: { persistent: { size: 10, path: '/w' } } });
+    await observe(id, 'RUNNING');
+    for (const body of [
+      { name: 'x' },
+      { env: { A: '1' }, image: minimal.image },
+      { mounts: { persistent: { size: 20, path: '/w' } } },
+    ]) {
+      expect((await update(id, body)).json().status).toBe('RUNNING');
+    }
+    expect(await revisionOf(id)).toBe(1);
+    for (const body of [
+      { image: 'b:2' },
+      { env: {} },
+      { disk: 9 },
+      { mounts: { persistent: { size: 20, path: '/x' } } },
+    ]) {
+      const before = await revisionOf(id);
+      expect((await update(id, body)).json().status).toBe('STARTING');
+      expect(await revisionOf(id)).toBe(before + 1);
+    }
+  });
+
+  test('leaves a stopped pod stopped', async () => {
+    const id = await createId();
+    await act(id, 'stop');
+    expect((await update(id, { image: 'b:2' })).json()).toMatchObject({ image: 'b:2', status: 'EXITED' });
+  });
+
+  test.each([
+    ['name', { name: '' }],
+    ['image', { image: null }],
+    ['gpu', { gpu: { id: GPU } }],
+    ['half a storage', { mounts: { persistent: { size: 20 } } }],
+    ['half a volume', { mounts: { network: [{ path: '/v' }] } }],
+  ])('with a schema failure in %s is a 422', async (_, body) => {
+    expect((await update(await createId(), body)).statusCode).toBe(422);
+  });
+
+  test('keeps the kind of mount and the volume; the path may change, the size may grow', async () => {
+    const volumeId = await createVolume();
+    const other = await createVolume();
+    const refusal = async (id: string, mounts: object) => {
+      const response = await update(id, { mounts });
+      expect(response.statusCode).toBe(400);
+      return response.json().detail;
+    };
+    const network = await createId({ mounts: { network: [{ volumeId, path: '/v' }] } });
+    expect((await update(network, { mounts: {} })).json().mounts).toEqual({ network: [{ volumeId, path: '/v' }] });
+    expect((await update(network, { mounts: { network: [{ volumeId, path: '/x' }] } })).json().mounts).toEqual({
+      network: [{ volumeId, path: '/x' }],
+    });
+    expect(await refusal(network, { network: [] })).toMatch(/^mounts.network: the volume stays attached/);
+    expect(await refusal(network, { network: [{ volumeId: other, path: '/x' }] })).toMatch(
+      /^mounts.network: another volume/,
+    );
+    const kind = 'the pod was made without one';
+    expect(await refusal(network, { persistent: { size: 10, path: '/w' } })).toBe(`mounts.persistent: ${kind}`);
+    const persistent = await createId({ mounts: { persistent: { size: 20, path: '/w' } } });
+    expect(await refusal(persistent, { network: [{ volumeId, path: '/v' }] })).toBe(`mounts.network: ${kind}`);
+    expect(await refusal(persistent, { persistent: { size: 19, path: '/w' } })).toMatch(
+      /^mounts.persistent.size: it only/,
+    );
+    expect((await update(persistent, { mounts: { persistent: { size: 30, path: '/x' } } })).json().mounts).toEqual({
+      persistent: { size: 30, path: '/x' },
+    });
+  });
+
+  test.each([
+    ['an unknown registry', { registry: 'r1' }],
+    ['a port listed twice', { ports: ['1/tcp', '1/tcp'] }],
+    ['eleven HTTP ports', { ports: Array.from({ length: 11 }, (_, i) => `${8000 + i}/http`) }],
+  ])('with %s is a 400 that changes nothing', async (_, body) => {
+    const id = await createId();
+    expect((await update(id, body)).statusCode).toBe(400);
+    expect(await revisionOf(id)).toBe(1);
+  });
+});
+
+describe('a terminated pod', () => {
+  test.each(['DELETE', 'action'])('(%s) is answered with 204, and missing from then on', async (way) => {
+    const id = await createId();
+    const response = await (way === 'DELETE' ? remove(id) : act(id, 'terminate'));
+    expect(response.statusCode).toBe(204);
+    expect(response.body).toBe('');
+    const list = (await rest.call('GET', PATH, { key: rest.alice.key })).json().pods;
+    expect(list.map((pod: { id: string }) => pod.id)).not.toContain(id);
+    const logs = await rest.call('GET', `${PATH}/${id}/logs`, { key: rest.alice.key });
+    for (const answer of [await get(id), await remove(id), await act(id, 'start'), await update(id, {}), logs]) {
+      expect(answer.statusCode).toBe(404);
+      expect(answer.json().detail).toBe('Pod not found');
+    }
+  });
+});
+
+test('a volume, a registry and a template cannot be deleted while a pod uses them', async () => {
+  const { key } = rest.alice;
+  const volumeId = await createVolume();
+  const body = { name: 'r', username: 'u', password: 'p' };
+  const registry = (await rest.call('POST', '/v2/registries', { key, body })).json().id;
+  const templateId = await createTemplate({});
+  const id = await createId({ name: 'user', mounts: { network: [{ volumeId, path: '/v' }] }, registry, templateId });
+  const drop = async (path: string) => rest.call('DELETE', path, { key });
+  const details = [
+    (await drop(`/v2/network-volumes/${volumeId}`)).json().detail,
+    (await drop(`/v2/registries/${registry}`)).json().detail,
+    (await drop(`/v2/templates/${templateId}`)).json().detail,
+  ];
+  expect(details).toEqual([
+    "The network volume is mounted by pod 'user'.",
+    "The registry is in use by pod 'user'.",
+    'The template is in use by a pod.',
+  ]);
+  await remove(id);
+  expect((await drop(`/v2/network-volumes/${volumeId}`)).statusCode).toBe(204);
+  expect((await drop(`/v2/registries/${registry}`)).statusCode).toBe(204);
+  expect((await drop(`/v2/templates/${templateId}`)).json().detail).toMatch(/was in use until a moment ago/);
+});
+
+test('the log of a pod takes the words that logs of workers take', async () => {
+  const log = async (query: string, headers = {}) =>
+    (await rest.call('GET', `${PATH}/${await createId()}/logs${query}`, { key: rest.alice.key, headers })).statusCode;
+  expect(await log('', { 'last-event-id': '17' })).toBe(400);
+  expect(await log('?tail=5001')).toBe(422);
+  expect(await log('?source=stdout')).toBe(422);
+});
+
+test('every operation refuses without a key, without the permission, and for somebody else’s pod as for a missing one', async () => {
+  const id = await createId();
+  const reader = await rest.keyFor(rest.alice, 'pods:read');
+  const other = await rest.keyFor(rest.alice, 'templates:write');
+  const one = await rest.keyFor(rest.alice, `pods/${id}:write`);
+  const operations = [
+    ['GET', PATH, undefined, other],
+    ['POST', PATH, minimal, reader],
+    ['GET', `${PATH}/:id`, undefined, other],
+    ['PATCH', `${PATH}/:id`, {}, reader],
+    ['DELETE', `${PATH}/:id`, undefined, reader],
+    ['POST', `${PATH}/:id/action`, { action: 'start' }, reader],
+    ['GET', `${PATH}/:id/logs`, undefined, other],
+  ] as const;
+  for (const [method, path, body, weak] of operations) {
+    const call = (target: string, key?: string) =>
+      rest.call(method, path.replace(':id', target), { ...(key && { key }), ...(body && { body }) });
+    expect((await call(id)).statusCode).toBe(401);
+    expect((await call(id, weak)).statusCode).toBe(403);
+    if (!path.includes(':id')) continue;
+    const foreign = await call(id, rest.bob.key);
+    const missing = await call('nosuchpod', rest.bob.key);
+    expect(foreign.statusCode).toBe(404);
+    expect(foreign.body).toBe(missing.body);
+  }
+  expect((await get(id, one)).statusCode).toBe(200);
+  expect((await get(await createId(), one)).statusCode).toBe(403);
+  const list = await rest.call('GET', PATH, { key: rest.bob.key });
+  expect(list.json()).toEqual({ pods: [] });
+});
+
+test.each([{}, { action: 'pause' }, { action: 'stop', force: true }])('an action %j is a 422', async (body) => {
+  const response = await rest.call('POST', `${PATH}/${await createId()}/action`, { key: rest.alice.key, body });
+  expect(response.statusCode).toBe(422);
+});
