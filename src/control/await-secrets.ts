@@ -12,11 +12,13 @@ export async function awaitSecrets(
   deps: { pool: Pool; logs: Pick<LogCollector, 'system'> },
   pending: readonly ControlledWorker[],
 ): Promise<ControlledWorker[]> {
-  const missing = await findMissingSecrets(deps.pool, pending);
-  for (const [worker, reason] of missing) {
-    if (worker.phaseReason === reason) continue;
+  const wanted = pending.map(({ userId, spec }) => ({ userId, env: spec.env }));
+  const missing = await findMissingSecrets(deps.pool, wanted);
+  for (const [i, worker] of pending.entries()) {
+    const reason = missing[i] ?? null;
+    if (reason === null || worker.phaseReason === reason) continue;
     deps.logs.system(worker.id, `waits: ${reason}`);
     await noteBlocked(deps.pool, worker.id, reason);
   }
-  return pending.filter((worker) => !missing.has(worker));
+  return pending.filter((_, i) => missing[i] === null);
 }

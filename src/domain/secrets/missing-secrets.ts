@@ -3,24 +3,21 @@ import type { Db } from '../../db/pool.ts';
 import { secretNamesIn } from './secret-references.ts';
 
 /**
- * What of the given would not start for lack of a secret, with a sentence that names what is missing. One query for all
- * of them, and none when no env names a secret.
+ * For each of `wanted`, in order: null, or a sentence that names the secrets for lack of which it cannot be started. One
+ * query for all, and none when no env names a secret.
  */
-export async function findMissingSecrets<T extends { userId: UserId; spec: { env: Readonly<Record<string, string>> } }>(
+export async function findMissingSecrets(
   db: Db,
-  wanted: readonly T[],
-): Promise<Map<T, string>> {
-  const named = wanted.flatMap((one) => secretNamesIn(one.spec.env).map((name) => ({ one, name })));
-  if (named.length === 0) return new Map();
-  const known = await listKnown(
-    db,
-    named.map(({ one, name }) => ({ userId: one.userId, name })),
-  );
-  const missing = new Map<T, string[]>();
-  for (const { one, name } of named) {
-    if (!known.has(keyOf(one.userId, name))) missing.set(one, [...(missing.get(one) ?? []), name]);
-  }
-  return new Map([...missing].map(([one, names]) => [one, missingSecretsReason(names)]));
+  wanted: readonly { userId: UserId; env: Readonly<Record<string, string>> }[],
+): Promise<(string | null)[]> {
+  const named = wanted.map(({ userId, env }) => secretNamesIn(env).map((name) => ({ userId, name })));
+  const all = named.flat();
+  if (all.length === 0) return wanted.map(() => null);
+  const known = await listKnown(db, all);
+  return named.map((own) => {
+    const missing = own.filter((one) => !known.has(keyOf(one))).map(({ name }) => name);
+    return missing.length === 0 ? null : missingSecretsReason(missing);
+  });
 }
 
 /** Served by the unique index. */
@@ -31,10 +28,10 @@ async function listKnown(db: Db, named: readonly { userId: UserId; name: string 
            where (user_id, name) in (select * from unnest($1::text[], $2::text[]))`,
     values: [named.map(({ userId }) => userId), named.map(({ name }) => name)],
   });
-  return new Set(result.rows.map(({ userId, name }) => keyOf(userId, name)));
+  return new Set(result.rows.map(keyOf));
 }
 
-function keyOf(userId: UserId, name: string): string {
+function keyOf({ userId, name }: { userId: UserId; name: string }): string {
   return `${userId} ${name}`; // an id holds no blank
 }
 

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newMasterKey } from '../../core/master-key.ts';
+import { createSecretBox, masterKeyId, type SecretBox, sealedUnder } from '../../core/secret-box.ts';
+import type { Actor } from '../access/actor.ts';
+import { createUser } from '../access/users.ts';
+import { createRegistry } from '../registries/create-registry.ts';
+import { openCredentials } from '../registries/open-credentials.ts';
+import { checkMasterKey } from './check-master-key.ts';
+import { createSecret } from './create-secret.ts';
+import { openSecretBox } from './open-secret-box.ts';
+import { resolveSecrets } from './resolve-secrets.ts';
+import { rotateMasterKey } from './rotate-master-key.ts';
+import { SEALED_COLUMNS } from './sealed-values.ts';
+import { updateSecret } from './update-secret.ts';
+
+let database: TestDatabase;
+let directory: string;
+let file: string;
+let actor: Actor;
+beforeAll(async () => {
+  database = await createTestDatabase({ maxConnections: 8 });
+  const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
+  actor = { userId, keyId: 'k' as never, scopes: [] };
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'podyard-master-key-'));
+  file = join(directory, 'master-key');
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true });
+  await query('delete from secrets');
+  await query('delete from registries');
+  await query('update master_key set key_id = null');
+});
+
+const query = async <T extends object>(text: string) => (await database.pool.query<T>(text)).rows;
+const contextOf = (secretBox: SecretBox) => ({ pool: database.pool, bus: { publish: () => {} }, secretBox });
+const create = (secretBox: SecretBox, name: string, value = `value of ${name}`) =>
+  createSecret(contextOf(secretBox), actor, { name, value, description: null });
+const read = async (secretBox: SecretBox, name: string) =>
+  (await resolveSecrets(contextOf(secretBox), actor.userId, { X: `{{ RUNPOD_SECRET_${name} }}` })).X;
+const everything = () =>
+  query<{ id: string; sealed: Buffer }>(
+    SEALED_COLUMNS.map(({ table, column }) => `select id, ${column} as sealed from ${table}`).join(' union all '),
+  );
+
+test('the list of what is sealed is complete: every other binary column is known to be something else', async () => {
+  const columns = await query<{ name: string }>(
+    `select table_name || '.' || column_name as name from information_schema.columns
+     where table_schema = current_schema() and data_type = 'bytea' order by 1`,
+  );
+  const hashes = ['api_keys.secret_hash', 'idempotency_keys.body_hash', 'master_key.key_id', 'workers.token_hash'];
+  const sealed = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`);
+  expect(columns.map(({ name }) => name)).toEqual([...hashes, ...sealed].toSorted());
+});
+
+test('the first start makes the file; the next reads the same key', async () => {
+  const box = await openSecretBox(database.pool, { keys: null, file });
+  await create(box, 'a');
+  expect(await read(await openSecretBox(database.pool, { keys: null, file }), 'a')).toBe('value of a');
+});
+
+test('a file that is gone while something is encrypted is said, and none is made in its place', async () => {
+  await create(await openSecretBox(database.pool, { keys: null, file }), 'a');
+  await rm(file);
+  await expect(openSecretBox(database.pool, { keys: null, file })).rejects.toThrow(
+    `the master key is missing: 1 values in this database are encrypted, and there is no ${file}: bring back the file`,
+  );
+  expect(await readdir(directory)).toEqual([]);
+});
+
+test('a file that is gone while nothing is encrypted is made again, and that key counts from then on', async () => {
+  await openSecretBox(database.pool, { keys: null, file });
+  await rm(file);
+  const box = await openSecretBox(database.pool, { keys: null, file });
+  await create(box, 'a');
+  expect(await read(box, 'a')).toBe('value of a');
+});
+
+test.each(['a secret', 'the password of a registry'])('another key is refused for the sake of %s', async (what) => {
+  const [key, other] = [newMasterKey(), newMasterKey()];
+  const box = await openSecretBox(database.pool, { keys: [key], file });
+  if (what === 'a secret') await create(box, 'a');
+  else await createRegistry(contextOf(box), actor, { name: 'hub', username: 'u', password: 'p' });
+  const before = await everything();
+  await expect(openSecretBox(database.pool, { keys: [other], file })).rejects.toThrow(
+    `were encrypted with (missing: ${masterKeyId(key)} for 1): bring back the file master-key of the data directory, ` +
+      'or set PODYARD_MASTER_KEY. Nothing was changed.',
+  );
+  expect(await everything()).toEqual(before);
+  expect(await read(await openSecretBox(database.pool, { keys: [other, key], file }), 'a').catch(() => 'no a')).toBe(
+    what === 'a secret' ? 'value of a' : 'no a',
+  );
+});
+
+test('one damaged value, or one that was moved, does not keep the server from starting', async () => {
+  const box = await openSecretBox(database.pool, { keys: [newMasterKey()], file });
+  for (const name of ['good', 'cut', 'empty', 'moved']) await create(box, name);
+  await query(`update secrets set value = substring(value for 15) where name = 'cut'`);
+  await query(`update secrets set value = '' where name = 'empty'`);
+  await query(`update secrets set value = (select value from secrets where name = 'good') where name = 'moved'`);
+  await checkMasterKey(database.pool, box);
+  expect(await read(box, 'good')).toBe('value of good');
+  for (const name of ['cut', 'empty', 'moved']) {
+    await expect(read(box, name)).rejects.toThrow('its stored value is damaged, or was copied from another record');
+  }
+});
+
+test('a rotation leaves nothing under the old key, registries and the first form of sealed values among it', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  const before = await openSecretBox(database.pool, { keys: [old], file });
+  for (let i = 0; i < 250; i++) await create(before, `s${i}`);
+  const { id } = await createRegistry(contextOf(before), actor, { name: 'hub', username: 'u', password: 'p' });
+  // The first form is the present one without the key's id.
+  await query(`update registries set password = '\\x01'::bytea || substring(password from 10)`);
+  await checkMasterKey(database.pool, before);
+  const { resealed, unreadable } = await rotateMasterKey(
+    database.pool,
+    createSecretBox([fresh, old]),
+    masterKeyId(fresh),
+  );
+  expect([resealed, unreadable]).toEqual([251, []]);
+  expect(new Set((await everything()).map(({ sealed }) => sealedUnder(sealed)))).toEqual(new Set([masterKeyId(fresh)]));
+  const after = await openSecretBox(database.pool, { keys: [fresh], file });
+  expect(await read(after, 's249')).toBe('value of s249');
+  expect((await openCredentials(contextOf(after), actor.userId, id)).password).toBe('p');
+  await expect(openSecretBox(database.pool, { keys: [old], file })).rejects.toThrow('the master key is not the one');
+});
+
+test('a rotation that is cut off anywhere leaves everything readable with both keys, and the next one finishes it', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  const before = await openSecretBox(database.pool, { keys: [old], file });
+  for (let i = 0; i < 250; i++) await create(before, `s${i}`);
+  const both = createSecretBox([fresh, old]);
+  const cut = rotateMasterKey(database.pool, both, masterKeyId(fresh), () => {
+    throw new Error('cut off');
+  });
+  await expect(cut).rejects.toThrow('cut off');
+  const keys = (await everything()).map(({ sealed }) => sealedUnder(sealed));
+  expect([keys.filter((key) => key === masterKeyId(fresh)).length, keys.length]).toEqual([100, 250]);
+  const restarted = await openSecretBox(database.pool, { keys: [old, fresh], file });
+  for (let i = 0; i < 250; i += 25) expect(await read(restarted, `s${i}`)).toBe(`value of s${i}`);
+  expect((await rotateMasterKey(database.pool, both, masterKeyId(fresh))).resealed).toBe(150);
+});
+
+test('what is created and changed while a rotation runs, by a server that started before it, is under the new key', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  let keys = [old];
+  const server = createSecretBox(keys, () => keys); // as with a file: the new key is found there when it is needed
+  await checkMasterKey(database.pool, server);
+  const secrets = await Promise.all(Array.from({ length: 120 }, (_, i) => create(server, `s${i}`)));
+  keys = [fresh, old];
+  const [rotation] = await Promise.all([
+    rotateMasterKey(database.pool, createSecretBox(keys), masterKeyId(fresh)),
+    ...Array.from({ length: 40 }, (_, i) => create(server, `new${i}`)),
+    ...secrets.slice(0, 40).map(({ id }) => updateSecret(contextOf(server), actor, id, { value: 'changed' })),
+    ...Array.from({ length: 40 }, (_, i) => read(server, `s${i + 50}`)),
+  ]);
+  expect(rotation.unreadable).toEqual([]);
+  expect(new Set((await everything()).map(({ sealed }) => sealedUnder(sealed)))).toEqual(new Set([masterKeyId(fresh)]));
+  const after = createSecretBox(fresh);
+  expect([await read(after, 's0'), await read(after, 's119'), await read(after, 'new39')]).toEqual([
+    'changed',
+    'value of s119',
+    'value of new39',
+  ]);
+});
+
+test('what cannot be opened stays as it is and is named, and everything else is rotated', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  const before = await openSecretBox(database.pool, { keys: [old], file });
+  const { id } = await create(before, 'cut');
+  await create(before, 'good');
+  await query(`update secrets set value = substring(value for 30) where name = 'cut'`);
+  const [cut] = await query(`select value from secrets where name = 'cut'`);
+  const rotation = await rotateMasterKey(database.pool, createSecretBox([fresh, old]), masterKeyId(fresh));
+  expect(rotation).toEqual({
+    resealed: 1,
+    unreadable: [
+      `secrets ${id}: a secret cannot be decrypted: its stored value is damaged, or was copied from another record`,
+    ],
+  });
+  expect(await query(`select value from secrets where name = 'cut'`)).toEqual([cut]);
+});
+
+test('a file that holds something else than keys is an error that shows nothing of it', async () => {
+  await writeFile(file, randomBytes(20));
+  await expect(openSecretBox(database.pool, { keys: null, file })).rejects.toThrow(
+    `${file} does not hold a master key`,
+  );
+});
