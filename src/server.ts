@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, BlockList } from 'node:net';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -12,6 +12,7 @@ import { WebhookDeliverer } from './control/deliver-webhooks.ts';
 import { type FrozenMemory, WorkerFreezer } from './control/freeze-workers.ts';
 import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
+import { WorkerProber } from './control/probe-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
@@ -108,7 +109,17 @@ async function start(
   const keyRing = new KeyRing({ pool, bus, clock });
   const { runtime, notices } = await createRuntime(config, installation, logger);
   cleanUp.add(() => runtime.close());
-  const data = new DataPlane({ pool, queuePool, bus, keyRing, clock, limits: config.limits, logger });
+  const data = new DataPlane({
+    pool,
+    queuePool,
+    bus,
+    keyRing,
+    clock,
+    limits: config.limits,
+    loadBalancing: config.loadBalancing,
+    trustedProxies: new BlockList(),
+    logger,
+  });
   const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);
   data.start();
   const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
@@ -355,11 +366,13 @@ function startControl(
     secretBox,
     apiUrl: workerApiUrl,
     graceMs,
+    drainMs: config.loadBalancing.drainMs,
   });
   const memory = createFrozenMemory(config, runtime);
   const loops = [
     logs,
     runner,
+    new WorkerProber({ pool, bus, runtime, logs, logger }),
     new WorkerFreezer({ pool, bus, clock, logger, runtime, logs, memory }),
     new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
     new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),

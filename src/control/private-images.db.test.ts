@@ -88,6 +88,7 @@ async function runWorker(
     secretBox: box,
     apiUrl: 'http://127.0.0.1:1',
     graceMs: 0,
+    drainMs: 0,
   });
   await runner.runOnce();
   await runner.stop(); // waits for the start that is under way

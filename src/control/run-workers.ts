@@ -10,22 +10,32 @@ import type { JobQueue } from '../domain/jobs/job-queue.ts';
 import {
   type ControlledWorker,
   drainWorker,
+  type LiveWorker,
   listControlledWorkers,
+  listLiveWorkers,
   noteExited,
   notePending,
   noteRunning,
   stopWorker,
+  toLiveWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
-import { type PoolCapacity, placeWorker } from '../scaling/place-worker.ts';
 import { awaitSecrets } from './await-secrets.ts';
 import type { LogCollector } from './collect-logs.ts';
-import { evictFrozen } from './evict-frozen.ts';
+import { placeWorkers } from './place-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
+/** At each tick so many of the workers that nothing was heard of are read again: a hint may have been lost. */
+const SWEEP_AT_ONCE = 250;
+/** So often the list of live workers is read as a whole, for those that no hint told of. */
+const LEARN_MS = 30_000;
+/** When GPUs have become free, those that wait for some are looked at, but not more often than this. */
+const PLACE_INTERVAL_MS = 200;
+/** Listing may take this share of the time: the more workloads there are, the less often events lead to a list. */
+const LIST_SHARE = 0.05;
 const IDLE_TICK_MS = 10_000;
 /** A hand-over that was under way when the worker was told to leave has committed by then. */
 const SETTLE_MS = 150;
@@ -48,6 +58,7 @@ export class WorkerRunner {
   readonly #tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
   readonly #start: WorkerStart;
   readonly #graceMs: number;
+  readonly #drainMs: number;
   readonly #loop: Loop;
   /** Starts and stops under way. */
   readonly #tasks = new Map<WorkerId, Promise<void>>();
@@ -55,8 +66,20 @@ export class WorkerRunner {
   readonly #touchedAt = new Map<WorkerId, number>();
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
+  /** All live workers, as last read: the rest of their rows is read only of those that something is to be done about. */
+  #known: Map<WorkerId, LiveWorker> | undefined;
+  /** Those of them that are on their way somewhere. */
+  readonly #unsettled = new Set<WorkerId>();
+  /** To be read again. */
+  readonly #dirty = new Set<WorkerId>();
+  #sweep: Iterator<WorkerId> = [][Symbol.iterator]();
   #unsubscribe: (() => void)[] = [];
+  #learnedAt = 0;
+  #tickedAt = 0;
+  #placedAt = 0;
+  #hasRoom = false;
   #listedAt = 0;
+  #listTookMs = 0;
   #hasEvents = true;
 
   constructor(
@@ -67,6 +90,8 @@ export class WorkerRunner {
       queue: JobQueue;
       tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
       graceMs: number;
+      /** How long a load-balancing worker that leaves may go on with its requests. */
+      drainMs: number;
     },
   ) {
     this.#pool = options.pool;
@@ -79,6 +104,7 @@ export class WorkerRunner {
     this.#tell = options.tell;
     this.#start = options;
     this.#graceMs = options.graceMs;
+    this.#drainMs = options.drainMs;
     this.#loop = new Loop({
       name: 'run-workers',
       tickMs: IDLE_TICK_MS,
@@ -89,14 +115,15 @@ export class WorkerRunner {
 
   start(): void {
     this.#unsubscribe = [
-      this.#bus.subscribe('worker', () => this.#loop.wake()),
-      this.#bus.subscribe('secret', () => this.#loop.wake()),
-      this.#bus.subscribe('demand', () => this.#wakeForDrains()),
+      this.#bus.subscribe('worker', (id) => this.#look([id as WorkerId])),
+      this.#bus.subscribe('secret', () => this.#look(this.#pending())),
+      this.#bus.subscribe('demand', (id) => this.#lookAtDrains(id as EndpointId)),
       this.#runtime.watch(() => {
         this.#hasEvents = true;
         this.#loop.wake();
       }),
     ];
+    this.#known = undefined; // whoever led meanwhile has changed it
     this.#loop.start();
   }
 
@@ -108,7 +135,9 @@ export class WorkerRunner {
     await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, 3_000).unref())]);
   }
 
+  /** One look at everything there is; tests use it. */
   runOnce(): Promise<void> {
+    this.#known = undefined;
     return this.#loop.runOnce();
   }
 
@@ -122,31 +151,125 @@ export class WorkerRunner {
     );
   }
 
-  #draining = 0;
-  #wakeForDrains(): void {
-    if (this.#draining > 0) this.#loop.wake();
+  /** Something changed about these workers. */
+  #look(ids: readonly WorkerId[]): void {
+    for (const id of ids) this.#dirty.add(id);
+    if (ids.length > 0) this.#loop.wake();
   }
 
+  /** A job of this endpoint ended, perhaps the one that a worker which leaves had to finish. */
+  #lookAtDrains(endpointId: EndpointId): void {
+    const draining = this.#draining.get(endpointId);
+    if (draining) this.#look([...draining]);
+  }
+
+  readonly #draining = new Map<EndpointId, Set<WorkerId>>();
+
+  #pending(): WorkerId[] {
+    return [...this.#unsettled].filter((id) => this.#known?.get(id)?.phase === 'PENDING');
+  }
+
+  /** The cost of a run grows with what changed; a list, and a tick, look further. */
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
-    const observed = this.#hasEvents || now - this.#listedAt >= TICK_MS ? await this.#list(now) : undefined;
-    const workers = await listControlledWorkers(this.#pool, null); // after the list: what was started is in it
+    const observed = this.#isListDue(now) ? await this.#list(now) : undefined;
+    const known = await this.#learn(now); // after the list: what was started is in it
+    if (Math.abs(now - this.#tickedAt) >= TICK_MS) this.#tick(known, now);
+    const placeAt = this.#placedAt + PLACE_INTERVAL_MS;
+    if (this.#hasRoom && now >= placeAt) this.#lookForRoom(now);
+    const changed = observed ? this.#compare(observed, known, now) : new Map<WorkerId, Observed | undefined>();
+    const workers = await this.#read(known, [...this.#dirty, ...changed.keys()]);
     this.#tellReadiness(workers);
-    if (observed) await this.#compare(observed, workers, now);
+    for (const worker of workers) {
+      if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), now);
+    }
+    const free = workers.filter((worker) => !this.#tasks.has(worker.id));
     await this.#startPending(
-      workers.filter((worker) => this.#isFree(worker) && worker.phase === 'PENDING'),
+      free.filter((worker) => worker.phase === 'PENDING'),
       now,
     );
-    this.#giveUpUnready(
-      workers.filter((worker) => this.#isFree(worker)),
-      now,
-    );
-    const leavesAt = await this.#endLeaving(
-      workers.filter((worker) => this.#isFree(worker)),
-      now,
-    );
-    if (workers.length === 0) return undefined;
-    return { atMs: Math.min(leavesAt ?? Number.POSITIVE_INFINITY, now + TICK_MS) };
+    this.#giveUpUnready(free, now);
+    const leavesAt = await this.#endLeaving(free, now);
+    if (known.size === 0) return undefined;
+    const atMs = Math.min(leavesAt ?? Number.POSITIVE_INFINITY, this.#nextListAt(now), this.#tickedAt + TICK_MS);
+    return { atMs: this.#hasRoom ? Math.min(atMs, placeAt) : atMs };
+  }
+
+  #isListDue(now: number): boolean {
+    return Math.abs(now - this.#listedAt) >= TICK_MS || (this.#hasEvents && now >= this.#nextListAt(now));
+  }
+
+  #nextListAt(now: number): number {
+    if (!this.#hasEvents) return this.#listedAt + TICK_MS;
+    return Math.min(this.#listedAt + this.#listTookMs / LIST_SHARE, now + TICK_MS);
+  }
+
+  /** What is on its way is read at each tick, and a part of the rest, so that a lost hint costs time only. */
+  #tick(known: Map<WorkerId, LiveWorker>, now: number): void {
+    this.#tickedAt = now;
+    for (const id of this.#unsettled) this.#dirty.add(id);
+    for (let i = 0; i < Math.min(SWEEP_AT_ONCE, known.size); i++) {
+      let next = this.#sweep.next();
+      if (next.done) {
+        this.#sweep = known.keys();
+        next = this.#sweep.next();
+      }
+      if (!next.done) this.#dirty.add(next.value);
+    }
+  }
+
+  #lookForRoom(now: number): void {
+    this.#placedAt = now;
+    this.#hasRoom = false;
+    for (const id of this.#pending()) this.#dirty.add(id);
+  }
+
+  /** All live workers, from the table now and then. */
+  async #learn(now: number): Promise<Map<WorkerId, LiveWorker>> {
+    if (this.#known && Math.abs(now - this.#learnedAt) < LEARN_MS) return this.#known;
+    const live = await listLiveWorkers(this.#pool);
+    const before = this.#known;
+    this.#known = new Map(live.map((worker) => [worker.id, worker]));
+    this.#learnedAt = now;
+    this.#unsettled.clear();
+    const isSmall = live.length <= SWEEP_AT_ONCE;
+    for (const { id, isSettled } of live) {
+      if (!isSettled) this.#unsettled.add(id);
+      if (isSmall || !isSettled) this.#dirty.add(id);
+      if (isSettled && !before?.has(id)) this.#logs.follow(id);
+    }
+    return this.#known;
+  }
+
+  /** The rows of these workers; those that have none any more are forgotten. */
+  async #read(known: Map<WorkerId, LiveWorker>, ids: readonly WorkerId[]): Promise<ControlledWorker[]> {
+    this.#dirty.clear();
+    if (ids.length === 0) return [];
+    const workers = await listControlledWorkers(this.#pool, { ids: [...new Set(ids)] }).catch((error) => {
+      for (const id of ids) this.#dirty.add(id);
+      throw error;
+    });
+    const gone = new Set(ids);
+    for (const worker of workers) {
+      gone.delete(worker.id);
+      const live = toLiveWorker(worker);
+      known.set(worker.id, live);
+      if (live.isSettled) this.#unsettled.delete(worker.id);
+      else this.#unsettled.add(worker.id);
+    }
+    for (const id of gone) {
+      const endpointId = known.get(id)?.endpointId;
+      if (endpointId) this.#noteDraining(endpointId, id, false);
+      known.delete(id);
+      this.#unsettled.delete(id);
+    }
+    return workers;
+  }
+
+  #noteDraining(endpointId: EndpointId, id: WorkerId, isDraining: boolean): void {
+    const draining = this.#draining.get(endpointId) ?? new Set();
+    if (isDraining) this.#draining.set(endpointId, draining.add(id));
+    else if (draining.delete(id) && draining.size === 0) this.#draining.delete(endpointId);
   }
 
   /** A worker that was seen before it was ready, and is ready now, gets a line about it. */
@@ -164,33 +287,54 @@ export class WorkerRunner {
     if (this.#unready.size > 10_000) this.#unready.clear();
   }
 
-  #isFree(worker: ControlledWorker): boolean {
-    return !this.#tasks.has(worker.id);
-  }
-
   async #list(now: number): Promise<Observed[]> {
     this.#hasEvents = false;
+    const startedAt = performance.now();
     const observed = await this.#runtime.list();
     this.#listedAt = now;
+    this.#listTookMs = performance.now() - startedAt;
     return observed.filter((workload) => workload.kind === 'worker');
   }
 
-  /** The runtime's list against the table. */
-  async #compare(observed: readonly Observed[], workers: readonly ControlledWorker[], listedAt: number): Promise<void> {
-    const rows = new Map(workers.map((worker) => [worker.id as string, worker]));
+  /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
+  #compare(
+    observed: readonly Observed[],
+    known: ReadonlyMap<WorkerId, LiveWorker>,
+    listedAt: number,
+  ): Map<WorkerId, Observed | undefined> {
+    const changed = new Map<WorkerId, Observed | undefined>();
+    const missing = new Set(known.keys());
     for (const workload of observed) {
-      if (rows.has(workload.id) || this.#isTouched(workload.id as WorkerId, listedAt)) continue;
-      this.#logger.info({ workerId: workload.id }, 'a container without a worker is removed');
-      this.#task(workload.id as WorkerId, () => this.#runtime.stop(workload.id, 0));
+      const id = workload.id as WorkerId;
+      missing.delete(id);
+      const isUp = workload.state === 'running' || workload.state === 'frozen';
+      if (this.#isTouched(id, listedAt)) continue;
+      const worker = known.get(id);
+      if (!worker) this.#removeStray(id);
+      else if (!isUp || worker.phase === 'STARTING') changed.set(id, workload);
     }
-    const workloads = new Map(observed.map((workload) => [workload.id, workload]));
-    for (const worker of workers) {
-      if (worker.phase === 'PENDING' || this.#isTouched(worker.id, listedAt)) continue;
-      const workload = workloads.get(worker.id);
-      if (workload?.state === 'running' || workload?.state === 'frozen') await this.#adopt(worker, workload);
-      else if (worker.phase === 'STARTING' && (!workload || workload.state === 'created')) this.#abandon(worker);
-      else this.#task(worker.id, () => this.#bury(worker, workload));
+    for (const id of missing) {
+      if (known.get(id)!.phase !== 'PENDING' && !this.#isTouched(id, listedAt)) changed.set(id, undefined);
     }
+    return changed;
+  }
+
+  /** Its row is looked for once more: what is known may be older than the list. */
+  #removeStray(id: WorkerId): void {
+    this.#task(id, async () => {
+      const [worker] = await listControlledWorkers(this.#pool, { ids: [id] });
+      if (worker) return;
+      this.#logger.info({ workerId: id }, 'a container without a worker is removed');
+      await this.#runtime.stop(id, 0);
+    });
+  }
+
+  /** A worker whose workload is not as its row says. */
+  async #reconcile(worker: ControlledWorker, workload: Observed | undefined, listedAt: number): Promise<void> {
+    if (worker.phase === 'PENDING' || this.#isTouched(worker.id, listedAt)) return;
+    if (workload?.state === 'running' || workload?.state === 'frozen') await this.#adopt(worker, workload);
+    else if (worker.phase === 'STARTING' && (!workload || workload.state === 'created')) this.#abandon(worker);
+    else this.#task(worker.id, () => this.#bury(worker, workload));
   }
 
   #isTouched(id: WorkerId, listedAt: number): boolean {
@@ -230,6 +374,7 @@ export class WorkerRunner {
     exit: { code: number | null; reason: string; isLost: boolean },
   ): Promise<void> {
     await noteExited(this.#pool, worker.id, exit);
+    this.#hasRoom ||= worker.gpuPool !== null;
     await rescueLeases(this.#queue, this.#tell, [worker.id]);
     const level = exit.isLost ? 'warn' : 'info';
     this.#logger[level]({ endpointId: worker.endpointId, workerId: worker.id, reason: exit.reason }, 'worker ended');
@@ -241,16 +386,14 @@ export class WorkerRunner {
     const rested = pending.filter((worker) => worker.wanted === 'RUN' && (worker.notBefore?.getTime() ?? 0) <= now);
     const due = await awaitSecrets(this.#start, rested);
     if (due.length === 0) return;
-    const capacities = await this.#start.capacity.readFree(now);
+    const { placed, missing } = await placeWorkers({ ...this.#start, bus: this.#bus, logger: this.#logger }, due, now);
     for (const worker of due) {
-      const place = placeAndOccupy(worker, capacities);
-      if (typeof place === 'string') {
-        if (worker.phaseReason !== place) this.#logs.system(worker.id, `waits: ${place}`);
-        await evictFrozen({ pool: this.#pool, bus: this.#bus }, wantedGpus(worker), capacities);
-        await notePending(this.#pool, worker.id, place);
-      } else {
-        this.#task(worker.id, () => this.#startWorker(worker, place));
-      }
+      const place = placed.get(worker.id);
+      if (place) this.#task(worker.id, () => this.#startWorker(worker, place));
+      const reason = missing.get(worker.id);
+      if (reason === undefined || worker.phaseReason === reason) continue;
+      this.#logs.system(worker.id, `waits: ${reason}`);
+      await notePending(this.#pool, worker.id, reason);
     }
   }
 
@@ -259,6 +402,7 @@ export class WorkerRunner {
       await startWorker(this.#start, worker, place);
       const { endpointId, id, spec } = worker;
       this.#logger.info({ endpointId, workerId: id, image: spec.image }, 'worker started');
+      this.#bus.publish('worker', id);
     } catch (error) {
       const reason = messageOf(error);
       this.#logs.system(worker.id, `could not be started: ${reason}`);
@@ -270,8 +414,8 @@ export class WorkerRunner {
   /** Drained workers are stopped, and who says that it is unhealthy leaves. Answers when the next one may be done. */
   async #endLeaving(workers: readonly ControlledWorker[], now: number): Promise<number | undefined> {
     let nextAt: number | undefined;
-    this.#draining = 0;
     for (const worker of workers) {
+      this.#noteDraining(worker.endpointId, worker.id, worker.wanted === 'DRAIN' && worker.phase !== 'PENDING');
       if (worker.wanted === 'RUN') {
         if (worker.unhealthyReason !== null && worker.phase === 'RUNNING') {
           await drainWorker(this.#pool, worker.id, `unhealthy: ${worker.unhealthyReason}`);
@@ -286,24 +430,30 @@ export class WorkerRunner {
         continue;
       }
       const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
-      const isDone = worker.leased === 0 && settledAt <= now;
+      const isDone = (worker.leased === 0 && settledAt <= now) || this.#isOverdue(worker, now);
       if (worker.wanted === 'STOP' || isDone) this.#task(worker.id, () => this.#stopWorker(worker));
-      else {
-        this.#draining += 1;
-        if (worker.leased === 0) nextAt = Math.min(nextAt ?? settledAt, settledAt);
+      else if (worker.leased === 0) {
+        this.#dirty.add(worker.id);
+        nextAt = Math.min(nextAt ?? settledAt, settledAt);
       }
     }
     return nextAt;
   }
 
-  /** A container that runs but never asks for work is a failed start, whatever it does instead. */
+  /** Jobs have time limits of their own, connections to a load-balancing worker have none. */
+  #isOverdue({ endpointType, drainAt }: ControlledWorker, now: number): boolean {
+    return endpointType === 'LOAD_BALANCING' && drainAt !== null && now - drainAt.getTime() >= this.#drainMs;
+  }
+
+  /** A container that runs but never becomes ready is a failed start, whatever it does instead. */
   #giveUpUnready(workers: readonly ControlledWorker[], now: number): void {
     for (const worker of workers) {
-      const { phase, wanted, readyAt, startedAt, spec } = worker;
+      const { phase, phaseReason, wanted, readyAt, startedAt, spec } = worker;
       if (phase !== 'RUNNING' || wanted !== 'RUN' || readyAt !== null || startedAt === null) continue;
       const seconds = initTimeoutSeconds(spec.env);
       if (now - startedAt.getTime() < seconds * 1000) continue;
-      const reason = `it was not ready within ${seconds} s of its start (RUNPOD_INIT_TIMEOUT)`;
+      const why = phaseReason === null ? '' : `: ${phaseReason}`;
+      const reason = `it was not ready within ${seconds} s of its start (RUNPOD_INIT_TIMEOUT)${why}`;
       this.#task(worker.id, async () => {
         this.#logs.system(worker.id, `stops: ${reason}`);
         await this.#runtime.stop(worker.id, IDLE_GRACE_MS);
@@ -327,6 +477,8 @@ export class WorkerRunner {
       .catch((error) => this.#logger.error({ workerId: id, err: error }, `worker task failed: ${messageOf(error)}`))
       .finally(() => {
         this.#tasks.delete(id);
+        this.#start.capacity.settle(id);
+        this.#dirty.add(id);
         this.#touchedAt.set(id, this.#clock.now());
         if (this.#touchedAt.size > 10_000) this.#touchedAt.clear();
         this.#loop.wake();
@@ -345,21 +497,4 @@ function graceOf(worker: ControlledWorker, graceMs: number): number {
 function initTimeoutSeconds(env: Readonly<Record<string, string>>): number {
   const seconds = Number(env.RUNPOD_INIT_TIMEOUT);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_INIT_TIMEOUT_SECONDS;
-}
-
-function wantedGpus({ spec }: ControlledWorker): Parameters<typeof placeWorker>[0] {
-  return { pools: spec.gpu?.pools ?? [], count: spec.gpu?.count ?? 0, dataCenterIds: [] };
-}
-
-/** The place of a worker, taken off `capacities`; or the sentence that says what is missing. */
-function placeAndOccupy(worker: ControlledWorker, capacities: PoolCapacity[]): Place | string {
-  const { gpu } = worker.spec;
-  if (!gpu) return { pool: null, gpuTypeId: null, dataCenterId: null };
-  const placement = placeWorker(wantedGpus(worker), capacities);
-  if (!placement.isPlaced) return placement.reason;
-  const entry = capacities.find(
-    (capacity) => capacity.pool === placement.pool && capacity.dataCenterId === placement.dataCenterId,
-  );
-  entry!.free -= gpu.count;
-  return placement;
 }

@@ -31,6 +31,7 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const { pool, runtime, logs } = deps;
   const token = newSecret('pyw');
   await noteStarting(pool, worker.id, { ...place, tokenHash: hashSecret(token) });
+  deps.capacity.settle(worker.id);
   const placedAt = performance.now();
   const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);

@@ -1,4 +1,5 @@
 import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
+import type { WorkerPorts } from './worker-ports.ts';
 
 const PING_INTERVAL_MS = 10_000;
 
@@ -16,6 +17,8 @@ export function workerEnv(
     dataCenterId: string | null;
     cpus: number;
     memoryBytes: number;
+    /** Of a load-balancing worker. */
+    ports: WorkerPorts | null;
   },
 ): Record<string, string> {
   const base = `${options.apiUrl}/v2/${worker.endpointId}`;
@@ -37,5 +40,6 @@ export function workerEnv(
     RUNPOD_MEM_GB: String(Math.floor(options.memoryBytes / 2 ** 30)),
     RUNPOD_DC_ID: options.dataCenterId ?? '',
     ...(options.gpuTypeId === null ? {} : { RUNPOD_GPU_TYPE_ID: options.gpuTypeId }),
+    ...(options.ports && { PORT: String(options.ports.http), PORT_HEALTH: String(options.ports.health) }),
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { JobLimits } from '../config.ts';
+import type { BlockList } from 'node:net';
+import type { JobLimits, LoadBalancingLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
@@ -12,6 +13,7 @@ import { newRequestId } from '../http/request-id.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
 import { JobDispatch } from './job-dispatch.ts';
+import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { WorkerActivity } from './worker-activity.ts';
@@ -50,12 +52,13 @@ export function isQueuePath(url: string): boolean {
   return end > 0 && !REST_AREAS.has(url.slice(4, end));
 }
 
-/** The queue plane and the worker API of one process, joined by the hand-over of jobs. */
+/** The queue plane and the worker API of one process, joined by the hand-over of jobs; and the load balancer beside them. */
 export class DataPlane {
   readonly queue: JobQueue;
   readonly dispatch: JobDispatch;
   readonly workerServer: Server;
   readonly activity: WorkerActivity;
+  readonly loadBalancer: LoadBalancer;
   readonly #queuePlane: QueuePlane;
   readonly #stopPolls: StopPolls;
 
@@ -67,6 +70,9 @@ export class DataPlane {
     keyRing: KeyRing;
     clock: Clock;
     limits: JobLimits;
+    loadBalancing: LoadBalancingLimits;
+    /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
+    trustedProxies: BlockList;
     logger: Logger;
   }) {
     const { pool, queuePool, bus, keyRing, clock, limits, logger } = options;
@@ -87,6 +93,7 @@ export class DataPlane {
     const lostHandOvers = new LostHandOvers({ pool, dispatch, logger });
     const endpoints = new EndpointDirectory({ pool, bus, clock });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
+    this.loadBalancer = new LoadBalancer({ ...options, limits: options.loadBalancing, endpoints, activity });
     this.#queuePlane = { dispatch, stream, endpoints, keyRing, pool, clock, limits, processId: bus.processId, logger };
     this.workerServer = createWorkerServer({
       dispatch,
@@ -107,10 +114,12 @@ export class DataPlane {
   start(): void {
     this.dispatch.start();
     this.activity.start();
+    this.loadBalancer.start();
   }
 
   /** Answers what is held and writes what is noted. Close the listeners afterwards. */
   async stop(): Promise<void> {
+    await this.loadBalancer.stop();
     await this.dispatch.stop();
     this.#stopPolls.dismissAll();
     await this.activity.stop();

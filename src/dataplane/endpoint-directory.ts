@@ -11,6 +11,8 @@ export interface EndpointEntry {
   readonly userId: UserId;
   readonly type: EndpointType;
   readonly workersMax: number;
+  /** Per request; 0 means no limit. */
+  readonly timeoutMs: number;
   /** Queued jobs as of the last look, plus what this process queued since. */
   queuedEstimate: number;
 }
@@ -59,9 +61,14 @@ export class EndpointDirectory {
   }
 
   async #load(id: string, previous: EndpointEntry | undefined): Promise<EndpointEntry | undefined> {
-    const result = await this.#pool.query<{ user_id: UserId; type: EndpointType; workers_max: number }>({
+    const result = await this.#pool.query<{
+      user_id: UserId;
+      type: EndpointType;
+      workers_max: number;
+      timeout_ms: number;
+    }>({
       name: 'endpoint-entry',
-      text: 'select user_id, type, workers_max from endpoints where id = $1',
+      text: 'select user_id, type, workers_max, timeout_ms from endpoints where id = $1',
       values: [id],
     });
     const row = result.rows[0];
@@ -71,6 +78,7 @@ export class EndpointDirectory {
       userId: row.user_id,
       type: row.type,
       workersMax: row.workers_max,
+      timeoutMs: row.timeout_ms,
       queuedEstimate: previous?.queuedEstimate ?? (await this.#queued(id)),
     };
   }

@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import type { LoadBalancingLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
@@ -13,7 +14,7 @@ import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import type { Forward } from '../proxy/forward.ts';
+import { type ForwardSettings, forward } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { readAffinity } from './affinity.ts';
 import { DemandReporter } from './demand-reporter.ts';
@@ -38,8 +39,8 @@ export class LoadBalancer {
   readonly #keyRing: KeyRing;
   readonly #endpoints: EndpointDirectory;
   readonly #activity: WorkerActivity;
-  readonly #forward: Forward;
   readonly #limits: LoadBalancingLimits;
+  readonly #trustedProxies: BlockList;
   readonly #reporter: DemandReporter;
   readonly #traffics: TrafficDirectory;
 
@@ -51,8 +52,9 @@ export class LoadBalancer {
     keyRing: KeyRing;
     endpoints: EndpointDirectory;
     activity: WorkerActivity;
-    forward: Forward;
     limits: LoadBalancingLimits;
+    /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
+    trustedProxies: BlockList;
   }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
@@ -61,7 +63,7 @@ export class LoadBalancer {
     this.#keyRing = options.keyRing;
     this.#endpoints = options.endpoints;
     this.#activity = options.activity;
-    this.#forward = options.forward;
+    this.#trustedProxies = options.trustedProxies;
     this.#limits = options.limits;
     this.#reporter = new DemandReporter(options);
     this.#traffics = new TrafficDirectory({ ...options, reporter: this.#reporter });
@@ -86,11 +88,21 @@ export class LoadBalancer {
       const endpoint = found instanceof Promise ? await found : found;
       const traffic = this.#traffics.find(endpoint.id);
       traffic.usedAt = this.#clock.now();
+      if (traffic.settings.answerTimeoutMs !== endpoint.timeoutMs) traffic.settings = this.#settings(endpoint);
       if (!traffic.isLoaded) await traffic.loaded;
       await this.#serve(exchange, endpoint, traffic, target);
     } catch (error) {
       this.#refuse(exchange, error);
     }
+  }
+
+  /** The endpoint's time limit is for the answer's beginning: streams and sockets may last. */
+  #settings({ timeoutMs }: EndpointEntry): ForwardSettings {
+    return {
+      trustedProxies: this.#trustedProxies,
+      answerTimeoutMs: timeoutMs,
+      maxBodyBytes: this.#limits.bodyBytes,
+    };
   }
 
   #admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
@@ -150,17 +162,18 @@ export class LoadBalancer {
   /** True when it is over; false when the worker could not be reached. */
   async #send(
     exchange: ClientExchange,
-    { balancer }: Traffic,
+    { balancer, settings }: Traffic,
     backend: Backend,
     attempt: Attempt,
     target: string,
   ): Promise<boolean> {
     this.#activity.noteWork(backend.id);
     try {
-      const outcome = await this.#forward(exchange, backend.upstream!, {
+      const { answerHeaders } = backend;
+      const outcome = await forward(settings, exchange, backend.upstream!, {
         target,
         withheld: WITHHELD,
-        answerHeaders: backend.answerHeaders,
+        answerHeaders,
       });
       if (outcome.kind !== 'notConnected') {
         if (backend.refusals > 0) balancer.noteReached(backend);
@@ -213,11 +226,12 @@ export class LoadBalancer {
     const requestId = newRequestId();
     if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
     const problem = toProblem(error);
-    const headers = ['content-type', PROBLEM_JSON, 'cache-control', 'no-store', 'x-request-id', requestId];
-    if (problem.status === 401) headers.push('www-authenticate', 'Bearer');
+    const headers = ['Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId];
+    if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
     if (error instanceof Failure && error.retryAfterSeconds !== undefined) {
-      headers.push('retry-after', String(error.retryAfterSeconds));
+      headers.push('Retry-After', String(error.retryAfterSeconds));
     }
-    exchange.answer(problem.status, headers, JSON.stringify({ ...problem, error: problem.detail }));
+    const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
+    exchange.answer(problem.status, problem.title, headers, body);
   }
 }

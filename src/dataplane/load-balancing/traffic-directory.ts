@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
 import { messageOf, notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
@@ -6,6 +7,7 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { listBalancedEndpoints, listServingWorkers, type ServingWorker } from '../../domain/workers/serving-workers.ts';
+import type { ForwardSettings } from '../proxy/forward.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import type { DemandReporter } from './demand-reporter.ts';
 import { type BalancedWorker, RequestBalancer } from './request-balancer.ts';
@@ -17,6 +19,7 @@ export interface Traffic {
   /** Resolves when the endpoint's workers were read once. */
   readonly loaded: Promise<void>;
   isLoaded: boolean;
+  settings: ForwardSettings;
   usedAt: number;
   lookedAt: number;
 }
@@ -25,6 +28,8 @@ const TICK_MS = 1_000;
 /** Hints bring every change at once; this bounds how long a lost one can matter. While requests wait, it is a tick. */
 const LOOK_AGAIN_MS = 10_000;
 const FORGET_AFTER_MS = 600_000;
+/** Replaced before the first request is forwarded. */
+const UNSET: ForwardSettings = { trustedProxies: new BlockList(), answerTimeoutMs: -1, maxBodyBytes: 0 };
 
 /** The load-balancing endpoints that are used through this process, each with the workers that there are for it. */
 export class TrafficDirectory {
@@ -91,6 +96,7 @@ export class TrafficDirectory {
         throw error;
       }),
       isLoaded: false,
+      settings: UNSET,
       usedAt: now,
       lookedAt: now,
     };
@@ -113,7 +119,8 @@ export class TrafficDirectory {
     for (const { endpointId, balancer } of this.#traffics.values()) {
       if (!balancer.has(id as never)) continue;
       this.#due.add(endpointId);
-      return this.#loop.wake();
+      this.#loop.wake();
+      return;
     }
     this.#unknown.add(id);
     this.#loop.wake();

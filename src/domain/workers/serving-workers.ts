@@ -1,5 +1,6 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 
 /**
  * Workers of load-balancing endpoints: what their health path said, and where they take requests. Control probes and
@@ -89,6 +90,23 @@ export async function noteServing(db: Db, id: WorkerId, at: { host: string; port
      where id = $1 and phase = 'RUNNING' and serving_at is null`,
     [id, at.host, at.port],
   );
+}
+
+/** Why a worker that runs is not ready yet. */
+export async function noteUnready(db: Db, id: WorkerId, reason: string): Promise<void> {
+  await db.query("update workers set phase_reason = $2 where id = $1 and phase = 'RUNNING' and serving_at is null", [
+    id,
+    reason,
+  ]);
+}
+
+/** It has requests in flight. */
+export async function isWorkerBusy(db: Db, id: WorkerId): Promise<boolean> {
+  const result = await db.query<{ held: number }>(
+    `select ${REQUESTS_OF_WORKER} as held from workers w where w.id = $1`,
+    [id],
+  );
+  return (result.rows[0]?.held ?? 0) > 0;
 }
 
 /** It gets no requests until it serves again. `reason` null: it said so itself; else it counts as unhealthy. */

@@ -12,11 +12,13 @@ import { fileURLToPath } from 'node:url';
 import type Docker from 'dockerode';
 import { type TarEntry, tar } from './tar.ts';
 
-export type ExampleName = 'podyard/echo-js' | 'podyard/echo-python';
+export type ExampleName = 'podyard/echo-js' | 'podyard/web-js' | 'podyard/echo-python';
 
 export const EXAMPLE_IMAGES: readonly { name: ExampleName; tag: string }[] = [
   { name: 'podyard/echo-js', tag: 'dev' },
   { name: 'podyard/echo-js', tag: 'v2' },
+  { name: 'podyard/web-js', tag: 'dev' },
+  { name: 'podyard/web-js', tag: 'v2' },
   { name: 'podyard/echo-python', tag: 'dev' },
 ];
 
@@ -45,7 +47,7 @@ export async function buildImage(options: {
 }): Promise<BuildResult> {
   const image = `${options.name}:${options.tag}`;
   const docker = options.docker ?? (await connect(options.socketPath));
-  const root = options.name === 'podyard/echo-js' ? nodeRoot() : pythonRoot();
+  const root = rootOf(options.name);
   if (typeof root === 'string') return { image, status: 'skipped', note: root };
 
   const content = fingerprint(root);
@@ -93,8 +95,14 @@ async function importRoot(docker: Docker, to: { name: string; tag: string }, roo
   if (failure) throw new Error(`the engine could not import ${to.name}:${to.tag}: ${failure[1]}`);
 }
 
-function nodeRoot(): Root {
-  const files = ['package.json', 'podyard-worker.js', 'echo.js'];
+function rootOf(name: ExampleName): Root | string {
+  if (name === 'podyard/echo-js') return nodeRoot(['package.json', 'podyard-worker.js', 'echo.js']);
+  if (name === 'podyard/web-js') return nodeRoot(['package.json', 'web.js']);
+  return pythonRoot();
+}
+
+/** The last file is the program. */
+function nodeRoot(files: readonly string[]): Root {
   return {
     entries: [
       ...base('node'),
@@ -102,7 +110,7 @@ function nodeRoot(): Root {
       ...libraries([process.execPath]),
       ...files.map((file) => ({ path: `worker/${file}`, source: join(WORKERS, 'javascript', file), mode: 0o644 })),
     ],
-    entrypoint: ['node', 'echo.js'],
+    entrypoint: ['node', files.at(-1)!],
   };
 }
 
