@@ -1,12 +1,20 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
-import { summarizeWorkers, type WorkerStatus, type WorkerSummary, workerStatus } from './worker-status.ts';
+import {
+  summarizeWorkers,
+  type WorkerStatus,
+  type WorkerSummary,
+  workerReason,
+  workerStatus,
+} from './worker-status.ts';
 import { listLiveWorkerRows } from './worker-store.ts';
 
 export interface Worker {
   id: WorkerId;
   status: WorkerStatus;
+  /** Why it is throttled, unhealthy or not started yet. */
+  reason: string | null;
   /** Its version is not the endpoint's newest. */
   isStale: boolean;
   version: number;
@@ -32,6 +40,7 @@ export async function listWorkers(db: Db, userId: UserId, endpointId: EndpointId
   const workers = rows.map((row) => ({
     id: row.id,
     status: workerStatus(row),
+    reason: workerReason(row),
     isStale: row.version !== endpoint.version,
     version: row.version,
     image: row.image,

@@ -28,6 +28,12 @@ export function workerStatus(worker: WorkerCondition): WorkerStatus {
   return worker.isReady ? 'IDLE' : 'INITIALIZING';
 }
 
+/** Why it is throttled, unhealthy or not started yet; null when there is nothing to say. */
+export function workerReason(worker: WorkerCondition): string | null {
+  if (worker.unhealthyReason !== null) return worker.unhealthyReason;
+  return worker.phase === 'PENDING' || worker.isLost ? worker.phaseReason : null;
+}
+
 export interface WorkerSummary {
   running: number;
   idle: number;

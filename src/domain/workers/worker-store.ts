@@ -2,7 +2,9 @@ import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import type { WorkerPhase } from './worker-lifecycle.ts';
 import type { WorkerCondition } from './worker-status.ts';
+import type { TimelineMarks } from './worker-timeline.ts';
 
 /** A live worker with what its status is made of. */
 export interface LiveWorkerRow extends WorkerCondition {
@@ -19,22 +21,56 @@ export interface LiveWorkerRow extends WorkerCondition {
 const IS_OUT_OF_SERVICE = `w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
   and w.serving_at is null`;
 
+const WORKER_COLUMNS = `
+  w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
+  w.data_center_id as "dataCenterId", w.started_at as "startedAt",
+  w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
+  case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
+  coalesce(a.unhealthy_reason, case when ${IS_OUT_OF_SERVICE} then w.phase_reason end) as "unhealthyReason",
+  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+    or ${REQUESTS_OF_WORKER} > 0 as "isBusy"`;
+
 /** Oldest first; a worker whose container has ended is not live, nor is a frozen one (rest.md section 3). */
 export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<LiveWorkerRow[]> {
   const result = await db.query<LiveWorkerRow>(
-    `select w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
-            w.data_center_id as "dataCenterId", w.started_at as "startedAt",
-            w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
-            case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
-            coalesce(a.unhealthy_reason, case when ${IS_OUT_OF_SERVICE} then w.phase_reason end) as "unhealthyReason",
-            exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-              or ${REQUESTS_OF_WORKER} > 0 as "isBusy"
+    `select ${WORKER_COLUMNS}
      from workers w left join worker_activity a on a.worker_id = w.id
      where w.endpoint_id = $1 and w.user_id = $2 and w.phase not in ('FROZEN', 'EXITED')
      order by w.created_at, w.id`,
     [endpointId, userId],
   );
   return result.rows;
+}
+
+/** One worker, live, frozen or ended. */
+export interface WorkerDetailRow extends Omit<LiveWorkerRow, 'phase'> {
+  phase: WorkerPhase;
+  wantedReason: string;
+  createdAt: Date;
+  exitedAt: Date | null;
+  exitCode: number | null;
+  timeline: TimelineMarks;
+  frozenAt: Date | null;
+  memoryBytes: number | null;
+}
+
+/** Throws `notFound` unless the worker belongs to this user's endpoint. */
+export async function getWorkerDetailRow(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  workerId: WorkerId,
+): Promise<WorkerDetailRow> {
+  const result = await db.query<WorkerDetailRow>(
+    `select ${WORKER_COLUMNS}, w.wanted_reason as "wantedReason", w.created_at as "createdAt", w.timeline,
+            w.exited_at as "exitedAt", w.exit_code as "exitCode", w.frozen_at as "frozenAt", w.memory_bytes as "memoryBytes"
+     from workers w left join worker_activity a on a.worker_id = w.id
+     where w.id = $1 and w.endpoint_id = $2 and w.user_id = $3`,
+    [workerId, endpointId, userId],
+  );
+  const row = result.rows[0];
+  if (!row) throw notFound('Worker');
+  return row;
 }
 
 export async function countLiveWorkers(db: Db, userId: UserId, endpointId: EndpointId): Promise<number> {

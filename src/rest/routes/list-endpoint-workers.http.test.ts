@@ -41,6 +41,7 @@ test('an endpoint without workers has an empty list, a summary of zeros and no r
     workersOnLatest: 0,
     workersTotal: 0,
     percentOnLatest: 0,
+    paused: false,
   });
 });
 
@@ -52,6 +53,7 @@ test('live workers are listed with their status, and the summary is the roll-up 
   await insertWorker('w4waiting', { phase: 'PENDING', phase_reason: 'no capacity: ADA_24 has 0 of 4 GPUs free' });
   await insertWorker('w5ill', { ready_at: startedAt });
   await insertWorker('w6gone', { phase: 'EXITED' });
+  await insertWorker('w6frozen', { phase: 'FROZEN', wanted: 'FREEZE', ready_at: startedAt, frozen_at: startedAt });
   const { pool } = rest.database;
   await pool.query(
     `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl, worker_id)
@@ -81,8 +83,11 @@ test('live workers are listed with their status, and the summary is the roll-up 
     dataCenterId: null,
     uptimeSeconds: 90,
     startedAt: startedAt.toISOString(),
+    reason: null,
   });
   expect(workers[2]).toMatchObject({ uptimeSeconds: null, startedAt: null });
+  expect(workers[3].reason).toBe('no capacity: ADA_24 has 0 of 4 GPUs free');
+  expect(workers[4].reason).toBe('disk');
 });
 
 test('after an update the old workers are stale and the roll-out is in progress until all run the newest', async () => {
@@ -93,7 +98,7 @@ test('after an update the old workers are stale and the roll-out is in progress 
   expect(workers.endpointVersion).toBe(2);
   expect(workers.workers.filter((worker: { isStale: boolean }) => worker.isStale)).toHaveLength(5);
   const { rollout, releases } = (await list('releases')).json();
-  expect(rollout).toEqual({ inProgress: true, workersOnLatest: 1, workersTotal: 6, percentOnLatest: 16 });
+  expect(rollout).toMatchObject({ inProgress: true, workersOnLatest: 1, workersTotal: 6, percentOnLatest: 16 });
   expect(releases.map((release: { workerCount: number }) => release.workerCount)).toEqual([1, 5]);
   await rest.database.pool.query(`update workers set phase = 'EXITED' where version = 1`);
   expect((await list('releases')).json().rollout).toMatchObject({ inProgress: false, percentOnLatest: 100 });

@@ -1,0 +1,58 @@
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { getEndpointRow } from '../endpoints/endpoint-store.ts';
+import type { Worker } from './list-workers.ts';
+import { type WorkerStatus, workerReason, workerStatus } from './worker-status.ts';
+import { getWorkerDetailRow, type WorkerDetailRow } from './worker-store.ts';
+import { type Stage, workerStages } from './worker-timeline.ts';
+
+export interface WorkerDetail extends Omit<Worker, 'status'> {
+  status: WorkerStatus | 'FROZEN' | 'EXITED';
+  /** Why what is wanted of it is wanted. */
+  decision: string;
+  createdAt: Date;
+  frozenAt: Date | null;
+  frozenMemoryBytes: number | null;
+  endedAt: Date | null;
+  exitCode: number | null;
+  timeline: Stage[];
+}
+
+/** One worker, live, frozen or ended, for as long as its logs are kept. Throws `notFound`. */
+export async function getWorker(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId,
+  workerId: WorkerId,
+  now: number,
+): Promise<WorkerDetail> {
+  const endpoint = await getEndpointRow(db, userId, endpointId);
+  const row = await getWorkerDetailRow(db, userId, endpointId, workerId);
+  const until = row.exitedAt?.getTime() ?? now;
+  return {
+    id: row.id,
+    ...condition(row),
+    isStale: row.version !== endpoint.version,
+    version: row.version,
+    image: row.image,
+    gpuCount: row.gpuCount,
+    gpuTypeId: row.gpuTypeId,
+    dataCenterId: row.dataCenterId,
+    uptimeSeconds: row.startedAt && Math.max(0, Math.floor((until - row.startedAt.getTime()) / 1000)),
+    startedAt: row.startedAt,
+    decision: row.wantedReason,
+    createdAt: row.createdAt,
+    frozenAt: row.frozenAt,
+    frozenMemoryBytes: row.memoryBytes,
+    endedAt: row.exitedAt,
+    exitCode: row.exitCode,
+    timeline: workerStages({ createdAt: row.createdAt, endedAt: row.exitedAt }, row.timeline),
+  };
+}
+
+function condition(row: WorkerDetailRow): Pick<WorkerDetail, 'status' | 'reason'> {
+  const { phase } = row;
+  if (phase === 'EXITED') return { status: phase, reason: row.phaseReason };
+  if (phase === 'FROZEN') return { status: phase, reason: row.wantedReason };
+  return { status: workerStatus({ ...row, phase }), reason: workerReason({ ...row, phase }) };
+}

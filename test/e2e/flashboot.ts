@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ObservedState } from '../../src/runtimes/runtime.ts';
+import { Api, type LogEvent, until } from './api.ts';
+import { ServerProcess, type TestedRuntime } from './server-process.ts';
+
+interface WorkerRow {
+  id: string;
+  phase: string;
+  phase_reason: string | null;
+}
+interface Decisions {
+  decisions: { reason: string; actions: { kind: string; workerId: string; reason: string }[] }[];
+}
+
+/** What FlashBoot promises, with real workers and one GPU, so that endpoints have to make room for each other. */
+export function flashbootTests(runtime: TestedRuntime): void {
+  let server: ServerProcess;
+  let api: Api;
+  beforeAll(async () => {
+    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:1' });
+    api = new Api(server);
+  });
+  afterAll(() => server?.dispose());
+
+  const rows = (endpointId: string) =>
+    server.query<WorkerRow>(
+      'select id, phase, phase_reason from workers where endpoint_id = $1 order by created_at, id',
+      [endpointId],
+    );
+  const frozen = (endpointId: string) =>
+    until('its worker is frozen', async () => {
+      const found = await rows(endpointId);
+      return found.length > 0 && found.at(-1)!.phase === 'FROZEN' && found.at(-1)!.id;
+    });
+  const workloads = async (): Promise<Map<string, ObservedState>> => {
+    const view = server.openRuntime();
+    const list = await view.list();
+    await view.close();
+    return new Map(list.map(({ id, state }) => [id, state]));
+  };
+  const create = (more: Record<string, unknown> = {}) =>
+    api.createEndpoint({ flashboot: 'FLASHBOOT', scaling: { idleTimeout: 0 }, ...more });
+
+  test('a worker that is idle is frozen and no longer listed; the next job finds it as it was, also after a restart', async () => {
+    const id = await create();
+    const first = await api.runToEnd(id, { echo: 1, logLines: 1 });
+    expect(await frozen(id)).toBe(first.workerId);
+    expect((await workloads()).get(first.workerId!)).toBe('frozen');
+    expect(await api.workers(id)).toEqual([]);
+
+    const second = await api.runToEnd(id, { echo: 2, logLines: 1 });
+    expect(second).toMatchObject({ status: 'COMPLETED', output: 2, workerId: first.workerId });
+    console.log(`${runtime}: a job that woke its worker waited ${second.delayTime} ms`);
+
+    expect(await frozen(id)).toBe(first.workerId);
+    await server.kill();
+    await server.start();
+    const third = await api.runToEnd(id, { echo: 3, logLines: 1 });
+    expect(third).toMatchObject({ status: 'COMPLETED', output: 3, workerId: first.workerId });
+    expect(await rows(id)).toHaveLength(1);
+    const thaws = (events: readonly LogEvent[]) => events.filter(({ line }) => /^thawed in \d+ ms: /.test(line));
+    const events = await api.logs(id, first.workerId!, (lines) => thaws(lines).length === 2);
+    expect(events.some(({ source, line }) => source === 'system' && line.startsWith('frozen: idle for '))).toBe(true);
+
+    const { decisions } = await api.call<Decisions>('GET', `/v2/serverless/${id}/decisions`);
+    const kinds = decisions.flatMap(({ actions }) => actions.map(({ kind }) => kind));
+    expect(kinds.toReversed().slice(0, 4)).toEqual(['start', 'freeze', 'thaw', 'freeze']);
+    await api.delete(id);
+    await until('nothing is left of it', async () => (await workloads()).size === 0);
+  });
+
+  test('a frozen worker leaves when it is of no use any more: after a new release, and without FlashBoot', async () => {
+    const id = await create();
+    const first = await api.runToEnd(id, { echo: 1 });
+    await frozen(id);
+    await api.patch(id, { env: { NEW: 'yes' } });
+    await until('the outdated one is gone', async () => (await rows(id))[0]!.phase === 'EXITED');
+    const second = await api.runToEnd(id, { env: 'NEW' });
+    expect(second).toMatchObject({ output: { env: 'yes' } });
+    expect(second.workerId).not.toBe(first.workerId);
+    await frozen(id);
+    await api.patch(id, { flashboot: 'OFF' });
+    await until('nothing is left', async () => (await workloads()).size === 0);
+    await api.runToEnd(id, { echo: 3 });
+    await until('it was stopped, not frozen', async () => (await rows(id)).every(({ phase }) => phase === 'EXITED'));
+    await api.delete(id);
+  });
+
+  test('a frozen worker gives its GPU to an endpoint that has work for it', async () => {
+    const idle = await create();
+    const first = await api.runToEnd(idle, { echo: 1 });
+    await frozen(idle);
+    const busy = await create();
+    expect(await api.runToEnd(busy, { echo: 2 })).toMatchObject({ status: 'COMPLETED', output: 2 });
+    const [gone] = await rows(idle);
+    expect(gone).toMatchObject({ id: first.workerId, phase: 'EXITED', phase_reason: 'its GPUs are needed for others' });
+    await api.delete(idle);
+    await api.delete(busy);
+    await until('nothing is left', async () => (await workloads()).size === 0);
+  });
+
+  test('a frozen worker that was lost is replaced by a cold start, and the job does not notice', async () => {
+    const id = await create();
+    const first = await api.runToEnd(id, { echo: 1 });
+    await frozen(id);
+    const view = server.openRuntime();
+    await view.stop(first.workerId!, 0);
+    await view.close();
+    const second = await api.runToEnd(id, { echo: 2 });
+    expect(second).toMatchObject({ status: 'COMPLETED', output: 2 });
+    expect(second.workerId).not.toBe(first.workerId);
+    expect(second.retries ?? 0).toBe(0);
+    await api.delete(id);
+    await until('nothing is left', async () => (await workloads()).size === 0);
+  });
+}
