@@ -7,7 +7,6 @@ import type { Pool } from '../db/pool.ts';
 import {
   isWorkerBusy,
   listProbedWorkers,
-  noteAnswering,
   noteNotServing,
   noteServing,
   noteUnready,
@@ -32,7 +31,8 @@ const REPLACED_AFTER_MS = 60_000;
 type Verdict =
   | { kind: 'serving'; at: { host: string; port: number } }
   | { kind: 'initializing' }
-  | { kind: 'bad'; reason: string; isAnswer: boolean };
+  | { kind: 'busy' }
+  | { kind: 'bad'; reason: string };
 
 interface Probe {
   worker: ProbedWorker;
@@ -40,7 +40,6 @@ interface Probe {
   timer: NodeJS.Timeout | undefined;
   isAsking: boolean;
   isServing: boolean;
-  hasAnswered: boolean;
   failures: number;
   /** What stands in the row. */
   toldReason: string | null;
@@ -118,7 +117,6 @@ export class WorkerProber {
       timer: undefined,
       isAsking: false,
       isServing: worker.isServing,
-      hasAnswered: worker.wasReady,
       failures: 0,
       toldReason: null,
       outSince: worker.wasReady && !worker.isServing ? performance.now() : null,
@@ -168,34 +166,28 @@ export class WorkerProber {
     const where = `GET ${path} on port ${worker.healthPort}`;
     const at = await this.#runtime.reach(worker.id, worker.healthPort);
     const answer: HealthAnswer = at === null ? { kind: 'closed' } : await probeHealth(at, path, stop.signal);
-    if (answer.kind === 'closed') return { kind: 'bad', isAnswer: false, reason: closedReason(worker.healthPort) };
+    if (answer.kind === 'closed') return { kind: 'bad', reason: closedReason(worker.healthPort) };
     if (answer.kind === 'silent') {
-      if (await isWorkerBusy(this.#pool, worker.id)) return { kind: 'bad', isAnswer: true, reason: '' };
-      return { kind: 'bad', isAnswer: false, reason: `${where} is not answered` };
+      if (await isWorkerBusy(this.#pool, worker.id)) return { kind: 'busy' };
+      return { kind: 'bad', reason: `${where} is not answered` };
     }
     if (answer.status === 204) return { kind: 'initializing' };
     if (answer.status !== 200) {
-      return { kind: 'bad', isAnswer: true, reason: `${where} is answered with ${answer.status}` };
+      return { kind: 'bad', reason: `${where} is answered with ${answer.status}` };
     }
     if (worker.httpPort === worker.healthPort) return { kind: 'serving', at: at! };
     const target = await this.#runtime.reach(worker.id, worker.httpPort);
     if (target && (await canConnect(target))) return { kind: 'serving', at: target };
     return {
       kind: 'bad',
-      isAnswer: true,
       reason: `${where} says that it is well, but ${closedReason(worker.httpPort)}`,
     };
   }
 
   async #take(probe: Probe, verdict: Verdict): Promise<void> {
-    const { worker } = probe;
-    if (!probe.hasAnswered && (verdict.kind !== 'bad' || verdict.isAnswer)) {
-      probe.hasAnswered = true;
-      await noteAnswering(this.#pool, worker.id);
-    }
     if (verdict.kind === 'serving') await this.#noteServing(probe, verdict.at);
     else if (verdict.kind === 'initializing') await this.#takeOut(probe, null);
-    else if (verdict.reason !== '') await this.#noteBad(probe, verdict.reason);
+    else if (verdict.kind === 'bad') await this.#noteBad(probe, verdict.reason);
   }
 
   async #noteServing(probe: Probe, at: { host: string; port: number }): Promise<void> {

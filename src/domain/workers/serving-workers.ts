@@ -75,13 +75,6 @@ export async function noteWorkerPorts(db: Db, id: WorkerId, ports: { http: numbe
   await db.query('update workers set http_port = $2, health_port = $3 where id = $1', [id, ports.http, ports.health]);
 }
 
-/** Its server answered for the first time: from here to readiness it is the program's own loading. */
-export async function noteAnswering(db: Db, id: WorkerId): Promise<void> {
-  await db.query(`update workers set timeline = jsonb_build_object('answersAt', now()) || timeline where id = $1`, [
-    id,
-  ]);
-}
-
 /** Its health path said 200, and it takes connections at that place. */
 export async function noteServing(db: Db, id: WorkerId, at: { host: string; port: number }): Promise<void> {
   await db.query(

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { WorkerId } from '../../core/ids.ts';
+import { Upstream } from '../proxy/upstream.ts';
+import { type Affinity, type Attempt, type BalancedWorker, RequestBalancer } from './request-balancer.ts';
+
+let changes: boolean[];
+let connected: Upstream[];
+let balancer: RequestBalancer;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  changes = [];
+  connected = [];
+  balancer = new RequestBalancer({
+    maxHeld: 3,
+    now: () => Date.now(),
+    onChange: (isUrgent) => changes.push(isUrgent),
+    connect: (at) => {
+      const upstream = new Upstream(at);
+      connected.push(upstream);
+      return upstream;
+    },
+  });
+});
+afterEach(() => {
+  balancer.close(() => new Error('closed') as never);
+  vi.useRealTimers();
+});
+
+function worker(id: string, change: Partial<BalancedWorker> = {}): BalancedWorker {
+  return {
+    id: id as WorkerId,
+    version: 1,
+    state: 'ready',
+    concurrency: 10,
+    at: { host: '127.0.0.1', port: 80 },
+    ...change,
+  };
+}
+
+function attempt(affinity?: Affinity): Attempt {
+  return { affinity, refusedBy: undefined, retryAt: 0 };
+}
+
+const client = () => ({ isOver: false, onGone: null as (() => void) | null });
+const idsOf = (count: number, one = attempt) => Array.from({ length: count }, () => balancer.acquire(one())?.id);
+
+test('the worker with the fewest requests in flight gets the next one', () => {
+  balancer.update([worker('a'), worker('b'), worker('c')]);
+  const ids = idsOf(9);
+  for (const id of ['a', 'b', 'c']) expect(ids.filter((other) => other === id)).toHaveLength(3);
+  balancer.release(balancer.acquire(attempt())!);
+  const [first] = ids;
+  const held = balancer.inUse();
+  expect(held[first as WorkerId]).toBe(3);
+});
+
+test('among equals chance decides, so that processes do not all choose the same', () => {
+  balancer.update([worker('a'), worker('b'), worker('c')]);
+  const chosen = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const backend = balancer.acquire(attempt())!;
+    chosen.add(backend.id);
+    balancer.release(backend);
+  }
+  expect([...chosen].sort()).toEqual(['a', 'b', 'c']);
+});
+
+test('among equals a worker of the newest release goes first', () => {
+  balancer.update([worker('old'), worker('new', { version: 2 })]);
+  for (let i = 0; i < 20; i++) {
+    const backend = balancer.acquire(attempt())!;
+    expect(backend.id).toBe('new');
+    balancer.release(backend);
+  }
+});
+
+test('only a ready worker gets requests', () => {
+  balancer.update([
+    worker('starting', { state: 'waiting', at: null }),
+    worker('leaving', { state: 'leaving' }),
+    worker('frozen', { state: 'frozen' }),
+  ]);
+  expect(balancer.acquire(attempt())).toBeUndefined();
+  balancer.update([worker('starting')]);
+  expect(balancer.acquire(attempt())?.id).toBe('starting');
+});
+
+test('a worker gets as many requests at once as it takes; more wait until one is over', async () => {
+  balancer.update([worker('a', { concurrency: 2 })]);
+  const [first] = [balancer.acquire(attempt())!, balancer.acquire(attempt())!];
+  expect(balancer.acquire(attempt())).toBeUndefined();
+  const waiting = balancer.hold(attempt(), client(), 1000);
+  balancer.release(first);
+  expect((await waiting)?.id).toBe('a');
+  expect(balancer.inFlight).toBe(2);
+  expect(balancer.held).toBe(0);
+});
+
+test('held requests are served in the order they came when a worker becomes ready', async () => {
+  const order: number[] = [];
+  const waits = [1, 2, 3].map((n) => balancer.hold(attempt(), client(), 1000).then(() => order.push(n)));
+  expect([balancer.held, balancer.oldestHeldAt]).toEqual([3, Date.now()]);
+  balancer.update([worker('a')]);
+  await Promise.all(waits);
+  expect(order).toEqual([1, 2, 3]);
+  expect([balancer.held, balancer.inFlight, balancer.oldestHeldAt]).toEqual([0, 3, null]);
+});
+
+test('when as many wait as may, the next is refused with 429 and a time to come back', async () => {
+  for (let i = 0; i < 3; i++) void balancer.hold(attempt(), client(), 1000);
+  await expect(balancer.hold(attempt(), client(), 1000)).rejects.toMatchObject({
+    kind: 'tooManyRequests',
+    retryAfterSeconds: 1,
+  });
+});
+
+test('a request waits no longer than it may', async () => {
+  const waiting = balancer.hold(attempt(), client(), 1000);
+  await vi.advanceTimersByTimeAsync(999);
+  expect(balancer.held).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await waiting).toBeUndefined();
+  expect(balancer.held).toBe(0);
+});
+
+test('a client that goes away gives up its place', async () => {
+  const gone = client();
+  const waiting = balancer.hold(attempt(), gone, 1000);
+  gone.onGone!();
+  expect(await waiting).toBeUndefined();
+  expect(balancer.held).toBe(0);
+  expect(await balancer.hold(attempt(), { ...client(), isOver: true }, 1000)).toBeUndefined();
+});
+
+test('a request that a worker could not take goes to another one, and the next ones avoid it for a moment', () => {
+  balancer.update([worker('a'), worker('b')]);
+  const retried = attempt();
+  const bad = balancer.acquire(retried)!;
+  expect(balancer.noteRefused(bad, retried)).toBe(true);
+  balancer.release(bad);
+  const good = balancer.acquire(retried)!;
+  expect(good.id).not.toBe(bad.id);
+  expect(idsOf(5)).toEqual(Array(5).fill(good.id));
+  vi.advanceTimersByTime(30);
+  expect(idsOf(5)).toContain(bad.id);
+});
+
+test('one failed dial does not take the only worker out: a fresh request goes to it, the refused one tries again soon', async () => {
+  balancer.update([worker('only')]);
+  const retried = attempt();
+  const backend = balancer.acquire(retried)!;
+  balancer.noteRefused(backend, retried);
+  balancer.release(backend);
+  expect(balancer.acquire(retried)).toBeUndefined();
+  const waiting = balancer.hold(retried, client(), 60_000);
+  expect(balancer.acquire(attempt())?.id).toBe('only');
+  await vi.advanceTimersByTimeAsync(25);
+  expect((await waiting)?.id).toBe('only');
+});
+
+test('the pause before the next try grows while a worker stays out of reach, and ends with its first answer', () => {
+  balancer.update([worker('only')]);
+  const pauses = Array.from({ length: 8 }, () => {
+    const one = attempt();
+    const backend = balancer.acquire(one)!;
+    balancer.noteRefused(backend, one);
+    balancer.release(backend);
+    const pause = one.retryAt - Date.now();
+    vi.advanceTimersByTime(pause);
+    return pause;
+  });
+  expect(pauses).toEqual([25, 50, 100, 200, 400, 800, 1000, 1000]);
+  const one = attempt();
+  const backend = balancer.acquire(one)!;
+  balancer.noteReached(backend);
+  balancer.noteRefused(backend, one);
+  expect(one.retryAt - Date.now()).toBe(25);
+});
+
+test('requests that were refused together count once', () => {
+  balancer.update([worker('only')]);
+  const all = Array.from({ length: 5 }, () => attempt());
+  const backends = all.map((one) => balancer.acquire(one)!);
+  const news = backends.map((backend, i) => balancer.noteRefused(backend, all[i]!));
+  expect(news).toEqual([true, false, false, false, false]);
+  expect(all.every(({ retryAt }) => retryAt === Date.now() + 25)).toBe(true);
+});
+
+test('a held request that was refused does not keep those behind it from another worker', async () => {
+  balancer.update([worker('a')]);
+  const retried = attempt();
+  const backend = balancer.acquire(retried)!;
+  balancer.noteRefused(backend, retried);
+  const refused = balancer.hold(retried, client(), 60_000);
+  balancer.update([worker('a', { state: 'leaving' })]);
+  const behind = balancer.hold(attempt(), client(), 60_000);
+  balancer.update([worker('a', { state: 'leaving' }), worker('b')]);
+  expect((await refused)?.id).toBe('b');
+  expect((await behind)?.id).toBe('b');
+});
+
+test('soft affinity prefers a worker and takes another when that one is busy or gone', () => {
+  balancer.update([worker('a', { concurrency: 1 }), worker('b')]);
+  const soft = () => attempt({ workerId: 'a', kind: 'soft' });
+  expect(idsOf(3, soft)).toEqual(['a', 'b', 'b']);
+  balancer.update([worker('b')]);
+  expect(idsOf(1, soft)).toEqual(['b']);
+});
+
+test('strict affinity waits for its worker, however free the others are', async () => {
+  balancer.update([worker('a', { concurrency: 1 }), worker('b')]);
+  const strict = attempt({ workerId: 'a', kind: 'strict' });
+  const busy = balancer.acquire(strict)!;
+  expect(balancer.acquire(strict)).toBeUndefined();
+  const waiting = balancer.hold(strict, client(), 60_000);
+  expect(balancer.acquire(attempt())?.id).toBe('b');
+  balancer.release(busy);
+  expect((await waiting)?.id).toBe('a');
+});
+
+test('strict affinity to a worker that is gone, leaves or is frozen is refused; strict-resume waits for a frozen one', async () => {
+  const strict = attempt({ workerId: 'a', kind: 'strict' });
+  const resume = attempt({ workerId: 'a', kind: 'strict-resume' });
+  for (const state of ['leaving', 'frozen'] as const) {
+    balancer.update([worker('a', { state })]);
+    expect(() => balancer.acquire(strict)).toThrow('affinity_worker_gone');
+  }
+  expect(balancer.acquire(resume)).toBeUndefined();
+  const waiting = balancer.hold(resume, client(), 60_000);
+  balancer.update([]);
+  await expect(waiting).rejects.toThrow('affinity_worker_gone');
+});
+
+test('a worker that leaves is in use until its last request has ended, and its connections are closed then', () => {
+  balancer.update([worker('a')]);
+  const backend = balancer.acquire(attempt())!;
+  balancer.update([]);
+  expect(balancer.inUse()).toEqual({ a: 1 });
+  expect(connected[0]!.isClosed).toBe(false);
+  changes.length = 0;
+  balancer.release(backend);
+  expect(changes).toEqual([true]); // whoever waits to stop it hears of it
+  expect(balancer.inUse()).toEqual({});
+  expect(connected[0]!.isClosed).toBe(true);
+});
+
+test('a worker that may get requests is in use even while it has none', () => {
+  balancer.update([worker('a'), worker('b', { state: 'waiting' })]);
+  expect(balancer.inUse()).toEqual({ a: 0 });
+  expect(changes).toContain(true);
+});
+
+test('every way out gives its count back', async () => {
+  balancer.update([worker('a', { concurrency: 2 })]);
+  const retried = attempt();
+  const refused = balancer.acquire(retried)!;
+  balancer.noteRefused(refused, retried);
+  balancer.release(refused);
+  const one = balancer.acquire(attempt())!;
+  const two = balancer.acquire(attempt())!;
+  const gone = client();
+  const aborted = balancer.hold(attempt(), gone, 1000);
+  const late = balancer.hold(attempt(), client(), 1000);
+  gone.onGone!();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([await aborted, await late]).toEqual([undefined, undefined]);
+  balancer.update([]);
+  balancer.release(one);
+  balancer.release(two);
+  expect([balancer.held, balancer.inFlight, balancer.inUse()]).toEqual([0, 0, {}]);
+});
