@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
@@ -32,6 +33,8 @@ export interface Config {
   roles: ReadonlySet<Role>;
   /** Port of the worker API; null: one that is chosen on the first start and kept. */
   workerApiPort: number | null;
+  /** The address of this machine on which containers' ports of pods are published. */
+  publishIp: string;
   /** What of the environment processes that run as workers get: PATH, HOME, LANG, TMPDIR. */
   hostEnv: Readonly<Record<string, string>>;
   /** More files that map image names to commands, for the process runtime. */
@@ -136,6 +139,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       env.PODYARD_WORKER_API_PORT === undefined
         ? null
         : integer('PODYARD_WORKER_API_PORT', env.PODYARD_WORKER_API_PORT, 0, 65_535, 0),
+    publishIp: ipAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
     hostEnv: Object.fromEntries(
       ['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
     ),
@@ -195,6 +199,12 @@ function memory(name: string, value: string): { bytes: number } | { share: numbe
 function rateLimit(value: string | undefined): RateQuotas | null {
   if (value === 'off') return null;
   return { ...DEFAULT_QUOTAS, ...(value === undefined ? {} : parseRateQuotas('--rate-limit', value)) };
+}
+
+function ipAddress(name: string, value: string | undefined, fallback: string): string {
+  if (value === undefined || value === '') return fallback;
+  if (isIP(value) === 0) throw new Error(`${name} is '${value}', but must be an IP address`);
+  return value;
 }
 
 function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {

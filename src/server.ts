@@ -10,12 +10,16 @@ import { Cleaner, makePartitions } from './control/clean-up.ts';
 import { LogCollector } from './control/collect-logs.ts';
 import { WebhookDeliverer } from './control/deliver-webhooks.ts';
 import { type FrozenMemory, WorkerFreezer } from './control/freeze-workers.ts';
+import { VolumeKeeper } from './control/keep-volumes.ts';
 import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
 import { WorkerProber } from './control/probe-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
+import { StorageDirectories } from './control/storage-directories.ts';
+import { StorageQuotas } from './control/storage-quotas.ts';
+import { WorkloadMounts } from './control/workload-mounts.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { type EndpointId, newId } from './core/ids.ts';
@@ -135,7 +139,7 @@ async function start(
     podFigures,
     cleanUp,
   });
-  const control = startControl(config, { ...shared, runtime, workerApiUrl, databaseUrl });
+  const control = startControl(config, { ...shared, installation, runtime, workerApiUrl, databaseUrl });
   cleanUp.add(async () => {
     await control.stop();
     await data.stop();
@@ -211,7 +215,12 @@ async function createRuntime(
     const { createDockerRuntime } = await import('./runtimes/docker/docker-runtime.ts');
     const { listNvidiaGpus } = await import('./runtimes/docker/nvidia-gpus.ts');
     const isSimulated = config.simulateGpus !== null || (await listNvidiaGpus()).length === 0;
-    const docker = createDockerRuntime({ installation: installation.id, gpus: isSimulated ? gpus : null, logger });
+    const docker = createDockerRuntime({
+      installation: installation.id,
+      gpus: isSimulated ? gpus : null,
+      publishIp: config.publishIp,
+      logger,
+    });
     const cause = await docker.workerApiAddress().then(
       () => undefined,
       (error: unknown) => error,
@@ -337,6 +346,7 @@ function startControl(
     clock: Clock;
     logger: Logger;
     secretBox: SecretBox;
+    installation: Installation;
     runtime: Runtime;
     data: DataPlane;
     workerApiUrl: string;
@@ -344,7 +354,7 @@ function startControl(
   },
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
-  const { pool, bus, clock, logger, secretBox, runtime, data, workerApiUrl, databaseUrl } = parts;
+  const { pool, bus, clock, logger, secretBox, installation, runtime, data, workerApiUrl, databaseUrl } = parts;
   const { queue, dispatch } = data;
   const tell = {
     queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
@@ -353,6 +363,9 @@ function startControl(
   };
   const { graceMs, leaseMs } = config.limits;
   const logs = new LogCollector({ pool, bus, runtime, logger });
+  const directories = new StorageDirectories(join(config.dataDir, 'storage', installation.id));
+  const quotas = new StorageQuotas({ root: directories.root, logger });
+  const mounts = new WorkloadMounts({ pool, runtime, directories, quotas });
   const runner = new WorkerRunner({
     pool,
     bus,
@@ -364,6 +377,7 @@ function startControl(
     queue,
     tell,
     secretBox,
+    mounts,
     apiUrl: workerApiUrl,
     graceMs,
     drainMs: config.loadBalancing.drainMs,
@@ -379,6 +393,7 @@ function startControl(
     new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),
     new UsageMeter({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
+    new VolumeKeeper({ pool, bus, logger, logs, directories }),
   ];
   const stopLoops = async () => {
     for (const loop of [...loops].reverse()) await loop.stop();

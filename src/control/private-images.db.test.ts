@@ -17,6 +17,9 @@ import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/si
 import { CapacityLedger } from './capacity-ledger.ts';
 import { LogCollector } from './collect-logs.ts';
 import { WorkerRunner } from './run-workers.ts';
+import { StorageDirectories } from './storage-directories.ts';
+import { StorageQuotas } from './storage-quotas.ts';
+import { WorkloadMounts } from './workload-mounts.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 const secretBox = createSecretBox(randomBytes(32));
@@ -75,6 +78,8 @@ async function runWorker(
   await insertWorker(pool, { id, endpointId: endpoint.id, reason: 'test', pause: null });
   const runtime = createSimulatedRuntime({ installation: 'test', world });
   const logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
+  const directories = new StorageDirectories('/nowhere');
+  const quotas = new StorageQuotas({ root: directories.root, logger: silentLogger });
   const runner = new WorkerRunner({
     pool,
     bus,
@@ -86,6 +91,7 @@ async function runWorker(
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     tell: { queued: () => {}, ended: () => {} },
     secretBox: box,
+    mounts: new WorkloadMounts({ pool, runtime, directories, quotas }),
     apiUrl: 'http://127.0.0.1:1',
     graceMs: 0,
     drainMs: 0,

@@ -11,6 +11,7 @@ import type { CapacityLedger } from './capacity-ledger.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { workerEnv } from './worker-env.ts';
 import { type WorkerPorts, workerPorts } from './worker-ports.ts';
+import type { WorkloadMounts, WorkloadStorage } from './workload-mounts.ts';
 
 /** Where a worker may run; all null for one without a GPU. */
 export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
@@ -22,6 +23,7 @@ export interface WorkerStart {
   capacity: CapacityLedger;
   /** Opens the credentials of private registries, and the secrets that an env names. */
   secretBox: SecretBox;
+  mounts: WorkloadMounts;
   /** Where workloads reach the worker API. */
   apiUrl: string;
 }
@@ -47,7 +49,8 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, runtime) : null;
   if (ports) await noteWorkerPorts(pool, worker.id, ports);
-  const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports });
+  const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
+  const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports, storage });
   const { address } = await runtime.start(spec, { onProgress, onCreated });
   await noteRunning(pool, worker.id, address, { pullMs, createMs });
   logs.follow(worker.id);
@@ -56,7 +59,17 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
 function workloadSpec(
   deps: WorkerStart,
   worker: ControlledWorker,
-  { place, token, ports }: { place: Place; token: string; ports: WorkerPorts | null },
+  {
+    place,
+    token,
+    ports,
+    storage,
+  }: {
+    place: Place;
+    token: string;
+    ports: WorkerPorts | null;
+    storage: WorkloadStorage;
+  },
 ): WorkloadSpec {
   const { spec } = worker;
   const { machine } = deps.capacity;
@@ -67,20 +80,23 @@ function workloadSpec(
     kind: 'worker',
     image: spec.image,
     args: spec.args,
-    env: workerEnv(worker, {
-      apiUrl: deps.apiUrl,
-      token,
-      gpuTypeId: place.gpuTypeId,
-      dataCenterId: place.dataCenterId,
-      cpus: cpus ?? machine.cpus,
-      memoryBytes: memoryBytes ?? machine.memoryBytes,
-      ports,
-    }),
+    env: {
+      ...workerEnv(worker, {
+        apiUrl: deps.apiUrl,
+        token,
+        gpuTypeId: place.gpuTypeId,
+        dataCenterId: place.dataCenterId,
+        cpus: cpus ?? machine.cpus,
+        memoryBytes: memoryBytes ?? machine.memoryBytes,
+        ports,
+      }),
+      ...storage.env,
+    },
     diskGb: spec.diskGb,
     ports: spec.ports,
     gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
     memoryBytes,
     cpus,
-    mounts: [],
+    mounts: storage.mounts,
   };
 }

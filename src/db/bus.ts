@@ -29,6 +29,8 @@ export interface HintTopics {
   key: string;
   /** A secret was made or changed: what waits for it can start. Payload: user id. */
   secret: string;
+  /** A network volume was deleted: its files can go. Payload: volume id. */
+  volume: string;
   /** A webhook waits to be delivered. Payload: empty. */
   webhook: string;
   /** A Podyard process came or went. Payload: process id. */

@@ -167,7 +167,14 @@ const pod = {
   startedAt: '2026-11-20T09:30:07.000Z',
 };
 
-const volume = { id: 'v5n2b8r0t6y4wq', name: 'models', size: 100, dataCenter: 'LOCAL-1', type: 'STANDARD' };
+const volume = {
+  id: 'v5n2b8r0t6y4wq',
+  name: 'models',
+  size: 100,
+  dataCenter: 'LOCAL-1',
+  type: 'STANDARD',
+  usedBytes: 0,
+};
 const registry = { id: 'c2x7z4a9s1d6fg', name: 'ghcr' };
 
 const REPOSITORY_ARN = 'arn:aws:ecr:eu-central-1:123456789012:repository/team/transcriber';

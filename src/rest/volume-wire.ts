@@ -28,5 +28,6 @@ export function toVolumeResponse(volume: Volume): Static<typeof NetworkVolumeRes
     size: volume.sizeGb,
     dataCenter: volume.dataCenterId,
     type: volume.type,
+    usedBytes: volume.usedBytes,
   };
 }

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { deleteVolumeRow, findVolumeUse, getVolumeRow } from './volume-store.ts';
 
-/** Throws `notFound`, and `badRequest` while something mounts it. */
+/** Its files go soon afterwards. Throws `notFound`, and `badRequest` while something mounts it. */
 export async function deleteVolume(context: Context, actor: Actor, id: VolumeId): Promise<void> {
   await transaction(context.pool, async (db) => {
     await getVolumeRow(db, actor.userId, id, 'for update');
@@ -14,4 +14,5 @@ export async function deleteVolume(context: Context, actor: Actor, id: VolumeId)
       throw new Failure('badRequest', `The network volume is mounted by ${use}.`, { isClash: true });
     await deleteVolumeRow(db, actor.userId, id);
   });
+  context.bus.publish('volume', id);
 }

@@ -3,7 +3,7 @@ import type { UserId, VolumeId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Volume } from './volume.ts';
 
-const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type`;
+const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type, used_bytes as "usedBytes"`;
 
 /** Oldest first. */
 export async function listVolumeRows(db: Db, userId: UserId): Promise<Volume[]> {
@@ -45,8 +45,13 @@ export async function updateVolumeRow(db: Db, volume: Volume): Promise<void> {
   ]);
 }
 
+/** With a note for control, which removes the files. */
 export async function deleteVolumeRow(db: Db, userId: UserId, id: VolumeId): Promise<void> {
-  await db.query('delete from network_volumes where id = $1 and user_id = $2', [id, userId]);
+  await db.query(
+    `with gone as (delete from network_volumes where id = $1 and user_id = $2 returning id, data_center_id)
+     insert into volume_removals (volume_id, data_center_id) select id, data_center_id from gone`,
+    [id, userId],
+  );
 }
 
 /**

@@ -10,4 +10,6 @@ export interface Volume {
   sizeGb: number;
   dataCenterId: string;
   type: VolumeType;
+  /** What it holds, as last measured. */
+  usedBytes: number;
 }

@@ -6,6 +6,11 @@ const size = Type.Integer({ minimum: 10, maximum: 4096, description: 'GB. It can
 const dataCenter = Type.String({ description: 'The data center it is in; what mounts it runs there.' });
 const type = stringEnum(['STANDARD', 'HIGH_PERFORMANCE'], { description: 'Storage tier.' });
 
+const usedBytes = Type.Integer({
+  minimum: 0,
+  description: 'Extension of this server: what the files in it take, as measured about once a minute.',
+});
+
 export const CreateNetworkVolumeRequest = closed(
   {
     name,
@@ -22,7 +27,7 @@ export const UpdateNetworkVolumeRequest = closed(
 );
 
 export const NetworkVolumeResponse = Type.Object(
-  { id: Type.String(), name, size, dataCenter, type },
+  { id: Type.String(), name, size, dataCenter, type, usedBytes },
   { $id: 'NetworkVolume', description: 'Persistent storage in one data center.' },
 );
 
