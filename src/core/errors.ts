@@ -13,8 +13,12 @@ export type FailureKind =
   | 'unsupportedMediaType'
   | 'unprocessable'
   | 'tooManyRequests'
+  | 'requestTimeout'
+  | 'headersTooLarge'
   | 'internal'
-  | 'unavailable';
+  | 'badGateway'
+  | 'unavailable'
+  | 'gatewayTimeout';
 
 /** Status and title of every kind of failure (contract.md, "Errors"; rest.md section 1). The compiler keeps it complete. */
 export const FAILURES: Record<FailureKind, { status: number; title: string }> = {
@@ -28,8 +32,12 @@ export const FAILURES: Record<FailureKind, { status: number; title: string }> = 
   unsupportedMediaType: { status: 415, title: 'Unsupported Media Type' },
   unprocessable: { status: 422, title: 'Unprocessable Entity' },
   tooManyRequests: { status: 429, title: 'Too Many Requests' },
+  requestTimeout: { status: 408, title: 'Request Timeout' },
+  headersTooLarge: { status: 431, title: 'Request Header Fields Too Large' },
   internal: { status: 500, title: 'Internal Server Error' },
+  badGateway: { status: 502, title: 'Bad Gateway' },
   unavailable: { status: 503, title: 'Service Unavailable' },
+  gatewayTimeout: { status: 504, title: 'Gateway Timeout' },
 };
 
 /** A refusal with public text. `errors` lists single validation failures, each `location: what is wrong`. */

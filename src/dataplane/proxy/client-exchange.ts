@@ -57,11 +57,17 @@ export interface ClientExchange {
   flush(): void;
   end(trailers: RawHeaders): void;
   /** A whole answer of our own; nothing when one was started or the client is gone. */
-  answer(status: number, headers: RawHeaders, body: string): void;
+  answer(status: number, reason: string, headers: RawHeaders, body: string): void;
   /** Cuts the connection, so that the client cannot take what it has for the whole. */
   abort(): void;
   /** After a 101 was started: the connection itself, with what came after the head. */
-  detach(): { wire: Wire; head: Buffer };
+  detach(): TunnelEnd;
+}
+
+/** A connection that has left HTTP, and what was read of it before. */
+export interface TunnelEnd {
+  wire: Wire;
+  head: Buffer;
 }
 
 /** Who reads a wire. A chunk is only valid during the call. */
@@ -84,6 +90,11 @@ export interface Wire {
   writeBytes(chunk: Buffer): void;
   pause(): void;
   resume(): void;
+  /** Sends what is left and says that nothing more comes. */
   end(): void;
+  /** Sends what is left, then closes, whether or not the other side is done. */
+  closeSoon(): void;
   destroy(): void;
+  /** Lets the kernel look whether a silent other side still lives. */
+  keepAlive(): void;
 }

@@ -1,5 +1,22 @@
-import type { ClientExchange, RawHeaders } from './client-exchange.ts';
-import type { Upstream } from './upstream.ts';
+import type { BlockList } from 'node:net';
+import { FAILURES, Failure } from '../../core/errors.ts';
+import type { BodySink, ClientExchange, RawHeaders } from './client-exchange.ts';
+import { clientHeaders, upstreamHeaders } from './header-rules.ts';
+import type { ResponseHead } from './message-head.ts';
+import { refuse } from './refuse.ts';
+import { tunnel } from './tunnel.ts';
+import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
+import { lastChunk, writeBody } from './write-body.ts';
+
+/** How requests are forwarded in this process. */
+export interface ForwardSettings {
+  /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
+  trustedProxies: BlockList;
+  /** Until the answer's first byte; 0: no limit. None applies once bytes flow. */
+  answerTimeoutMs: number;
+  /** Of a request's body; 0: no limit. */
+  maxBodyBytes: number;
+}
 
 export interface ForwardOptions {
   /** Path and query for the upstream, where they are not those of the request. */
@@ -8,15 +25,15 @@ export interface ForwardOptions {
   withheld?: ReadonlySet<string>;
   /** Headers of ours for the answer. They replace those of the upstream with the same name. */
   answerHeaders?: RawHeaders;
-  /** Called when the connection stands, right before the first byte is sent. */
+  /** Called when there is a connection, right before the first byte is sent. */
   onConnected?: () => void;
 }
 
 /**
  * How a request ended.
- * - `done`: the answer went out completely (or, of an upgrade, the tunnel has closed).
+ * - `done`: it was answered completely (or, of an upgrade, the tunnel has closed).
  * - `notConnected`: no connection could be opened. Nothing was sent, nothing of the body read, nothing answered: it may
- *   be forwarded elsewhere, or `refuseUnreachable` answers it.
+ *   be forwarded elsewhere.
  * - `failed`: after something was sent. The client has got a 502 or 504, or its connection was cut.
  * - `clientGone`: the client went away first.
  */
@@ -26,7 +43,233 @@ export type ForwardOutcome =
   | { kind: 'failed'; reason: string }
   | { kind: 'clientGone' };
 
-/** `refused`: nothing listens there. */
-export type ConnectFailure = 'refused' | 'timedOut' | 'unreachable';
+/** May be sent twice without harm (RFC 9110 section 9.2.2), as long as there is no body that would have to be kept. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+/** Servers close idle connections just when they are used again. None does so this early. */
+const FRESH_MS = 1000;
+/** A connection that was closed before it got the request shows it at once; what fails later has perhaps begun the work. */
+const STALE_WITHIN_MS = 250;
+const NOTHING: ReadonlySet<string> = new Set();
 
-export type Forward = (exchange: ClientExchange, upstream: Upstream, options?: ForwardOptions) => Promise<ForwardOutcome>;
+/** Passes one request to the upstream and its answer to the client, both as they come. Never rejects. */
+export function forward(
+  settings: ForwardSettings,
+  exchange: ClientExchange,
+  upstream: Upstream,
+  options: ForwardOptions = {},
+): Promise<ForwardOutcome> {
+  return new Promise((resolve) => new Forwarding(settings, exchange, upstream, options, resolve).start());
+}
+
+class Forwarding implements BodySink, AnswerReader {
+  readonly #settings: ForwardSettings;
+  readonly #exchange: ClientExchange;
+  readonly #upstream: Upstream;
+  readonly #options: ForwardOptions;
+  readonly #resolve: (outcome: ForwardOutcome) => void;
+  #connection: UpstreamConnection | null = null;
+  /** Written with the first bytes of the body, if they are there already. */
+  #unsent = '';
+  #sentAt = 0;
+  #bodyBytes = 0;
+  #isRequestSent: boolean;
+  #answer: ResponseHead | null = null;
+  #isOver = false;
+  #wasRepeated = false;
+
+  constructor(
+    settings: ForwardSettings,
+    exchange: ClientExchange,
+    upstream: Upstream,
+    options: ForwardOptions,
+    resolve: (outcome: ForwardOutcome) => void,
+  ) {
+    this.#settings = settings;
+    this.#exchange = exchange;
+    this.#upstream = upstream;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#isRequestSent = exchange.bodyLength === 0;
+  }
+
+  start(): void {
+    const { bodyLength, isOver } = this.#exchange;
+    const { maxBodyBytes } = this.#settings;
+    if (isOver) {
+      this.#finish({ kind: 'clientGone' });
+      return;
+    }
+    if (maxBodyBytes > 0 && typeof bodyLength === 'number' && bodyLength > maxBodyBytes) {
+      this.#refuseTooLarge();
+      return;
+    }
+    this.#exchange.onGone = () => this.#finish({ kind: 'clientGone' });
+    const known = this.#upstream.take(this.#isRepeatable ? Number.POSITIVE_INFINITY : FRESH_MS);
+    if (known) this.#send(known);
+    else this.#connect();
+  }
+
+  get #isRepeatable(): boolean {
+    return this.#exchange.bodyLength === 0 && REPEATABLE.has(this.#exchange.method);
+  }
+
+  #connect(): void {
+    this.#upstream.connect(
+      (connection) => {
+        if (this.#isOver) connection.giveBack();
+        else this.#send(connection);
+      },
+      (reason) => {
+        if (this.#isOver) return;
+        if (this.#wasRepeated) this.#fail('the connection was closed, and no other could be opened');
+        else this.#finish({ kind: 'notConnected', reason });
+      },
+    );
+  }
+
+  #send(connection: UpstreamConnection): void {
+    const exchange = this.#exchange;
+    const { answerTimeoutMs } = this.#settings;
+    this.#connection = connection;
+    this.#sentAt = performance.now();
+    if (answerTimeoutMs > 0) connection.deadlineAt = this.#sentAt + answerTimeoutMs;
+    connection.begin(this, exchange.method === 'HEAD');
+    this.#options.onConnected?.();
+    this.#unsent = this.#requestHead();
+    if (!this.#isRequestSent) exchange.readBody(this); // what of it came with the head goes out with the head
+    this.#flush();
+  }
+
+  #requestHead(): string {
+    const { method, target, headers, bodyLength, upgrade, remoteAddress, isSecure } = this.#exchange;
+    const { target: otherTarget, withheld = NOTHING } = this.#options;
+    const isTrusted = this.#settings.trustedProxies.check(remoteAddress, remoteAddress.includes(':') ? 'ipv6' : 'ipv4');
+    const client = { remoteAddress, isSecure, isTrusted, host: headers.get('host') ?? '' };
+    let head = `${method} ${otherTarget ?? target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
+    if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+    if (bodyLength === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
+    else if (bodyLength > 0 || headers.get('content-length') !== undefined) head += `Content-Length: ${bodyLength}\r\n`;
+    return `${head}\r\n`;
+  }
+
+  #flush(): void {
+    if (this.#unsent === '' || this.#connection === null) return;
+    this.#connection.wire.writeText(this.#unsent);
+    this.#unsent = '';
+  }
+
+  onBodyData(chunk: Buffer): void {
+    if (this.#connection === null) return;
+    const { maxBodyBytes } = this.#settings;
+    this.#bodyBytes += chunk.length;
+    if (maxBodyBytes > 0 && this.#bodyBytes > maxBodyBytes) {
+      this.#refuseTooLarge();
+      return;
+    }
+    const { wire } = this.#connection;
+    this.#unsent = writeBody(wire, this.#unsent, chunk, this.#exchange.bodyLength === 'chunked');
+    this.#flush();
+    if (wire.isFull) this.#exchange.pauseBody();
+  }
+
+  onBodyEnd(trailers: RawHeaders): void {
+    this.#isRequestSent = true;
+    if (this.#exchange.bodyLength === 'chunked') this.#unsent += lastChunk(trailers);
+    this.#flush();
+  }
+
+  onUpstreamDrain(): void {
+    if (!this.#isRequestSent) this.#exchange.resumeBody();
+  }
+
+  onAnswerHead(head: ResponseHead): void {
+    const exchange = this.#exchange;
+    this.#connection!.deadlineAt = Number.POSITIVE_INFINITY;
+    if (head.status === 101) {
+      this.#changeProtocol(head);
+      return;
+    }
+    if (head.status < 200) {
+      exchange.inform(head.status, head.reason, clientHeaders(head.headers, []));
+      return;
+    }
+    this.#answer = head;
+    exchange.onDrain = () => this.#connection?.wire.resume();
+    exchange.start({
+      status: head.status,
+      reason: head.reason,
+      headers: clientHeaders(head.headers, this.#options.answerHeaders ?? []),
+      length: head.bodyLength === 0 ? head.announcedLength : head.bodyLength,
+    });
+  }
+
+  onAnswerData(chunk: Buffer): void {
+    if (!this.#exchange.write(chunk)) this.#connection!.wire.pause();
+  }
+
+  onAnswerPause(): void {
+    if (this.#answer !== null) this.#exchange.flush();
+  }
+
+  onAnswerEnd(trailers: RawHeaders): void {
+    const { status, isPersistent } = this.#answer!;
+    const connection = this.#connection!;
+    this.#connection = null;
+    // An answer that came before the whole request leaves a connection on which nobody knows what is next.
+    if (isPersistent && this.#isRequestSent) connection.giveBack();
+    else connection.destroy();
+    this.#exchange.end(trailers);
+    this.#finish({ kind: 'done', status });
+  }
+
+  onUpstreamFailed(reason: string, hasTimedOut: boolean): void {
+    const wasUsed = this.#connection !== null && this.#connection.answers > 0;
+    this.#connection = null;
+    const isStale = wasUsed && performance.now() - this.#sentAt < STALE_WITHIN_MS;
+    if (this.#answer === null && isStale && this.#isRepeatable && !this.#wasRepeated) {
+      this.#wasRepeated = true;
+      this.#connect();
+    } else this.#fail(reason, hasTimedOut);
+  }
+
+  /** What was begun cannot be taken back, but it can be cut, so that nobody takes the part for the whole. */
+  #fail(reason: string, hasTimedOut = false): void {
+    if (this.#answer !== null) this.#exchange.abort();
+    else if (hasTimedOut) refuse(this.#exchange, new Failure('gatewayTimeout', 'The server did not answer in time.'));
+    else refuse(this.#exchange, new Failure('badGateway', `The server failed to answer: ${reason}.`));
+    this.#finish({ kind: 'failed', reason });
+  }
+
+  #refuseTooLarge(): void {
+    const detail = `The request body is larger than ${this.#settings.maxBodyBytes} bytes.`;
+    if (this.#answer === null) refuse(this.#exchange, new Failure('contentTooLarge', detail));
+    else this.#exchange.abort();
+    this.#finish({ kind: 'done', status: FAILURES.contentTooLarge.status });
+  }
+
+  /** Nobody asked, nobody may change. Otherwise bytes of any kind go both ways until both sides have closed. */
+  #changeProtocol(head: ResponseHead): void {
+    const exchange = this.#exchange;
+    if (exchange.upgrade === null) {
+      this.#fail('it changed the protocol without being asked');
+      return;
+    }
+    const protocol = head.headers.get('upgrade') ?? exchange.upgrade;
+    const headers = clientHeaders(head.headers, this.#options.answerHeaders ?? []);
+    headers.push('Connection', 'Upgrade', 'Upgrade', protocol);
+    const upstream = this.#connection!.detach();
+    this.#connection = null;
+    exchange.start({ status: 101, reason: head.reason, headers, length: null });
+    tunnel(exchange.detach(), upstream, () => this.#finish({ kind: 'done', status: 101 }));
+  }
+
+  #finish(outcome: ForwardOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection?.destroy();
+    this.#connection = null;
+    this.#exchange.onGone = null;
+    this.#exchange.onDrain = null;
+    this.#resolve(outcome);
+  }
+}

@@ -1,6 +1,5 @@
-/** The header fields of one message in their order, names also in lower case. */
+/** The header fields of one message in their order. Names are kept as they came and in lower case. */
 export class HeaderList {
-  /** As they came. */
   readonly names: string[] = [];
   readonly lowerNames: string[] = [];
   readonly values: string[] = [];

@@ -1,13 +1,264 @@
+import { BodyReader } from './body-reader.ts';
+import type { RawHeaders, TunnelEnd, Wire, WireReader } from './client-exchange.ts';
+import { Deadlines, type Timed } from './deadlines.ts';
+import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts';
+import { SocketWire } from './wire.ts';
+
+const CONNECT_TIMEOUT_MS = 5000;
+/** Longer than a connection may lie idle here, some servers keep it open no longer than two seconds. */
+const IDLE_TIMEOUT_MS = 4000;
+const MAX_IDLE = 1024;
+const MAX_HEAD_BYTES = 65_536;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** `refused`: nothing listens there. */
+export type ConnectFailure = 'refused' | 'timedOut' | 'unreachable';
+
+/** Who has sent a request and reads the answer. A chunk is only valid during the call. */
+export interface AnswerReader {
+  onAnswerHead(head: ResponseHead): void;
+  onAnswerData(chunk: Buffer): void;
+  onAnswerEnd(trailers: RawHeaders): void;
+  /** All that was read in one go has been told: a good moment to write what is held back. */
+  onAnswerPause(): void;
+  /** The upstream has taken what was written. */
+  onUpstreamDrain(): void;
+  /** The connection ended, what came is not HTTP, or nothing came in time. */
+  onUpstreamFailed(reason: string, hasTimedOut: boolean): void;
+}
+
+const deadlines = new Deadlines();
+
 /** One address that requests are forwarded to, with the connections to it. Close it when the target goes away. */
 export class Upstream {
   readonly address: string;
   readonly port: number;
+  /** The one that was used last is taken first, so that those that are too many fall idle. */
+  readonly #idle: UpstreamConnection[] = [];
+  #isClosed = false;
 
   constructor(options: { address: string; port: number }) {
     this.address = options.address;
     this.port = options.port;
   }
 
-  /** Idle connections close at once, busy ones after their answer. Nothing new is forwarded. */
-  close(): void {}
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** A connection that has been idle for no longer than `maxIdleMs`, if there is one. */
+  take(maxIdleMs: number): UpstreamConnection | undefined {
+    const connection = this.#idle.at(-1);
+    if (!connection || performance.now() - connection.idleSince > maxIdleMs) return undefined;
+    this.#idle.pop();
+    connection.deadlineAt = Number.POSITIVE_INFINITY;
+    return connection;
+  }
+
+  /** Opens another. Exactly one of the two is called, later. */
+  connect(onConnected: (connection: UpstreamConnection) => void, onFailed: (failure: ConnectFailure) => void): void {
+    new Attempt(this, onConnected, onFailed);
+  }
+
+  /** For the next request. */
+  giveBack(connection: UpstreamConnection): void {
+    if (this.#isClosed || this.#idle.length >= MAX_IDLE) {
+      connection.destroy();
+      return;
+    }
+    connection.idleSince = performance.now();
+    connection.deadlineAt = connection.idleSince + IDLE_TIMEOUT_MS;
+    this.#idle.push(connection);
+  }
+
+  forget(connection: UpstreamConnection): void {
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+  }
+
+  /** Idle connections close at once, busy ones after their answer. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#idle.splice(0)) connection.destroy();
+  }
+}
+
+/** The opening of one connection. */
+class Attempt implements WireReader, Timed {
+  deadlineAt = performance.now() + CONNECT_TIMEOUT_MS;
+  readonly #wire: SocketWire;
+  readonly #onFailed: (failure: ConnectFailure) => void;
+  #hasTimedOut = false;
+
+  constructor(
+    upstream: Upstream,
+    onConnected: (connection: UpstreamConnection) => void,
+    onFailed: (failure: ConnectFailure) => void,
+  ) {
+    this.#onFailed = onFailed;
+    this.#wire = SocketWire.connect({
+      address: upstream.address,
+      port: upstream.port,
+      onConnect: () => {
+        deadlines.delete(this);
+        onConnected(new UpstreamConnection(upstream, this.#wire));
+      },
+    });
+    this.#wire.reader = this;
+    deadlines.add(this);
+  }
+
+  onBytes(): void {}
+  onEnd(): void {}
+  onDrain(): void {}
+
+  onClosed(error: NodeJS.ErrnoException | null): void {
+    deadlines.delete(this);
+    if (this.#hasTimedOut || error?.code === 'ETIMEDOUT') this.#onFailed('timedOut');
+    else this.#onFailed(error?.code === 'ECONNREFUSED' ? 'refused' : 'unreachable');
+  }
+
+  onDeadline(): void {
+    this.#hasTimedOut = true;
+    this.#wire.destroy();
+  }
+}
+
+/** A connection to an upstream: one request at a time, its answer read strictly. */
+export class UpstreamConnection implements WireReader, Timed {
+  readonly wire: Wire;
+  idleSince = 0;
+  deadlineAt = Number.POSITIVE_INFINITY;
+  /** How many answers it has brought. */
+  answers = 0;
+  readonly #upstream: Upstream;
+  #reader: AnswerReader | null = null;
+  #isHead = false;
+  #isHeadRead = false;
+  #body: BodyReader | null = null;
+  #held: Buffer | null = null;
+  readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
+
+  constructor(upstream: Upstream, wire: Wire) {
+    this.#upstream = upstream;
+    this.wire = wire;
+    wire.reader = this;
+    deadlines.add(this);
+  }
+
+  /** The next request's answer goes to `reader`. */
+  begin(reader: AnswerReader, isHead: boolean): void {
+    this.#reader = reader;
+    this.#isHead = isHead;
+    this.#isHeadRead = false;
+    this.#body = null;
+  }
+
+  /** After the end of the answer, if it may be used again. */
+  giveBack(): void {
+    this.#reader = null;
+    this.deadlineAt = Number.POSITIVE_INFINITY;
+    if (this.#held !== null || this.wire.isClosed) this.destroy();
+    else this.#upstream.giveBack(this);
+  }
+
+  destroy(): void {
+    this.#reader = null;
+    this.wire.destroy();
+  }
+
+  /** After a 101: the wire with what came behind the head. */
+  detach(): TunnelEnd {
+    deadlines.delete(this);
+    this.#reader = null;
+    return { wire: this.wire, head: this.#held ?? Buffer.alloc(0) };
+  }
+
+  /** The deadline of what it does now: of the answer's head, or of lying idle. */
+  onDeadline(): void {
+    this.#fail('it did not answer in time', true);
+  }
+
+  onBytes(chunk: Buffer): void {
+    if (this.#reader === null) {
+      this.destroy(); // it speaks without having been asked
+      return;
+    }
+    try {
+      this.#read(this.#held === null ? chunk : Buffer.concat([this.#held, chunk]));
+    } catch (error) {
+      if (!(error instanceof BadHead)) throw error;
+      this.#fail(`its answer is not HTTP: ${error.message}`);
+    }
+    this.#reader?.onAnswerPause();
+  }
+
+  onEnd(): void {
+    const reader = this.#reader;
+    if (reader !== null && this.#isEndedByClose) {
+      this.#reader = null;
+      reader.onAnswerEnd([]);
+      this.wire.destroy();
+    } else this.#fail('it closed the connection before the end of its answer');
+  }
+
+  onDrain(): void {
+    this.#reader?.onUpstreamDrain();
+  }
+
+  onClosed(error: Error | null): void {
+    deadlines.delete(this);
+    this.#upstream.forget(this);
+    this.#fail(
+      error === null
+        ? 'it closed the connection'
+        : `the connection was lost (${(error as NodeJS.ErrnoException).code ?? error.message})`,
+    );
+  }
+
+  #isEndedByClose = false;
+
+  #read(bytes: Buffer): void {
+    this.#held = null;
+    let at = 0;
+    while (!this.#isHeadRead) {
+      const end = bytes.indexOf(HEAD_END, at);
+      if (end === -1) {
+        if (bytes.length - at > MAX_HEAD_BYTES) throw new BadHead('its headers are too large');
+        if (bytes.length > at) this.#held = Buffer.from(bytes.subarray(at));
+        return;
+      }
+      const head = parseResponseHead(bytes.toString('latin1', at, end + 4), this.#isHead);
+      at = end + 4;
+      this.#beginAnswer(head, bytes, at);
+      if (this.#reader === null) return; // the reader had enough of it
+    }
+    this.#readBody(at === 0 ? bytes : bytes.subarray(at));
+  }
+
+  #beginAnswer(head: ResponseHead, bytes: Buffer, at: number): void {
+    if (head.status === 101) this.#held = Buffer.from(bytes.subarray(at));
+    if (head.status >= 200) {
+      this.#isHeadRead = true;
+      this.#isEndedByClose = head.bodyLength === 'untilClose';
+      this.#body = head.bodyLength === 0 ? null : new BodyReader(head.bodyLength);
+    }
+    this.#reader!.onAnswerHead(head);
+  }
+
+  #readBody(bytes: Buffer): void {
+    const body = this.#body;
+    const at = body === null ? 0 : body.read(bytes, this.#onData);
+    if (this.#reader === null || (body !== null && !body.isDone)) return;
+    // What comes behind the answer belongs to none: the connection is not used again.
+    if (at < bytes.length) this.#held = Buffer.from(bytes.subarray(at));
+    this.answers += 1;
+    this.#reader.onAnswerEnd(body === null ? [] : body.trailers);
+  }
+
+  #fail(reason: string, hasTimedOut = false): void {
+    const reader = this.#reader;
+    this.destroy();
+    reader?.onUpstreamFailed(reason, hasTimedOut);
+  }
 }

@@ -1,0 +1,413 @@
+import { BodyReader } from './body-reader.ts';
+import type { AnswerHead, BodySink, ClientExchange, RawHeaders, TunnelEnd, WireReader } from './client-exchange.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import type { HeaderList } from './header-list.ts';
+import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
+import type { SocketWire } from './wire.ts';
+import { headerLines, lastChunk, writeBody } from './write-body.ts';
+
+/** Answers a request itself: the exchange is its own from here on. */
+export type ExchangeHandler = (exchange: ClientExchange) => void;
+
+/** Why a connection is not read on. */
+export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';
+
+/** What a connection leaves to its owner. */
+export interface ConnectionOwner {
+  /** Who answers this request; null: nobody of the proxy, so that the connection is handed over. */
+  dispatch(head: RequestHead): ExchangeHandler | null;
+  /** The connection is not ours any more. `unread` begins with a request. */
+  handOver(connection: ClientConnection, unread: Buffer): void;
+  /** A whole answer, as it goes on the wire, for what cannot be read. */
+  refusal(reason: Unreadable): string;
+  onClosed(connection: ClientConnection): void;
+  readonly deadlines: Deadlines;
+  /** True when answers shall be the last of their connections. */
+  readonly isClosing: boolean;
+}
+
+const MAX_HEAD_BYTES = 32_768;
+const HEAD_TIMEOUT_MS = 60_000;
+const IDLE_TIMEOUT_MS = 75_000;
+/** How long a client that is still sending may take to see that it was answered and cut off. */
+const LINGER_MS = 2000;
+/** What a client sends ahead of its turn is kept up to here, then not read until it is its turn. */
+const MAX_HELD_BYTES = 65_536;
+const HEAD_END = Buffer.from('\r\n\r\n');
+const CR = 13;
+const LF = 10;
+const NOTHING: Buffer = Buffer.alloc(0);
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * One connection of a client: reads requests strictly, one after the other, and gives each to its handler as an exchange.
+ * The first that is nobody's business here takes the connection with it.
+ */
+export class ClientConnection implements WireReader, Timed {
+  readonly wire: SocketWire;
+  readonly remoteAddress: string;
+  readonly isSecure: boolean;
+  deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
+  readonly owner: ConnectionOwner;
+  #exchange: OwnExchange | null = null;
+  /** Read, and not yet used. */
+  #held: Buffer = NOTHING;
+  #isPaused = false;
+  #isReading = false;
+  #isLingering = false;
+
+  constructor(wire: SocketWire, owner: ConnectionOwner, client: { remoteAddress: string; isSecure: boolean }) {
+    this.wire = wire;
+    this.owner = owner;
+    this.remoteAddress = client.remoteAddress;
+    this.isSecure = client.isSecure;
+    wire.reader = this;
+    owner.deadlines.add(this);
+  }
+
+  get isIdle(): boolean {
+    return this.#exchange === null && this.#held.length === 0;
+  }
+
+  onBytes(chunk: Buffer): void {
+    if (this.#isLingering) return;
+    const exchange = this.#exchange;
+    if (exchange?.isReadingBody && this.#held.length === 0) {
+      const used = exchange.feed(chunk);
+      if (used < chunk.length) this.#hold(chunk.subarray(used));
+      return;
+    }
+    if (exchange === null && this.#held.length === 0) {
+      this.#held = chunk; // only until the end of this call: #readRequests copies what it leaves
+      this.#readRequests();
+    } else {
+      this.#hold(chunk);
+      if (exchange === null) this.#readRequests();
+    }
+  }
+
+  onEnd(): void {
+    if (this.#exchange === null) this.wire.closeSoon();
+    else this.wire.destroy(); // who says no more while an answer is due has given up
+  }
+
+  onDrain(): void {
+    this.#exchange?.onDrain?.();
+  }
+
+  onClosed(): void {
+    this.owner.deadlines.delete(this);
+    this.#lose();
+    this.owner.onClosed(this);
+  }
+
+  onDeadline(): void {
+    if (this.#isLingering || this.isIdle) this.wire.destroy();
+    else if (this.#exchange === null) this.#refuse('tooSlow');
+  }
+
+  /** Nothing more is answered here. */
+  close(): void {
+    if (this.isIdle) this.wire.destroy();
+  }
+
+  destroy(): void {
+    this.wire.destroy();
+  }
+
+  /** The flow of the body begins or goes on: first what is held of it. */
+  feedBody(exchange: OwnExchange): void {
+    const held = this.#held;
+    if (held.length > 0) {
+      this.#held = NOTHING;
+      const used = exchange.feed(held);
+      this.#held = used < held.length ? held.subarray(used) : NOTHING;
+    }
+    if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.wire.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.wire.resume();
+  }
+
+  /** The exchange is over, and was answered. */
+  finish(exchange: OwnExchange, isPersistent: boolean): void {
+    if (this.#exchange !== exchange) return;
+    this.#exchange = null;
+    if (isPersistent) {
+      this.deadlineAt = performance.now() + IDLE_TIMEOUT_MS;
+      if (this.#isPaused) this.resume();
+      if (this.#held.length > 0 && !this.#isReading) this.#readRequests();
+    } else this.#linger();
+  }
+
+  detach(): Buffer {
+    this.owner.deadlines.delete(this);
+    this.#exchange = null;
+    const held = this.#held;
+    this.#held = NOTHING;
+    return held;
+  }
+
+  /** What it sent as a body is none. */
+  onBadBody(exchange: OwnExchange): void {
+    if (exchange.isStarted) this.wire.destroy();
+    else this.#refuse('invalid');
+    this.#lose();
+  }
+
+  #lose(): void {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    exchange?.lose();
+  }
+
+  #hold(chunk: Buffer): void {
+    this.#held = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
+    if (this.#held.length >= MAX_HELD_BYTES) this.pause();
+  }
+
+  /** A loop, not a recursion: a client may send a thousand requests at once, each answered on the spot. */
+  #readRequests(): void {
+    this.#isReading = true;
+    try {
+      while (this.#exchange === null && this.#held.length > 0 && this.#readRequest());
+    } catch (error) {
+      if (!(error instanceof BadHead)) throw error;
+      this.#refuse('invalid');
+    }
+    this.#isReading = false;
+    // What is left may lie in the wire's own buffer.
+    if (this.#held.length > 0) this.#held = Buffer.from(this.#held);
+  }
+
+  /** Answers false when more must come first, or nothing shall. */
+  #readRequest(): boolean {
+    const bytes = this.#held;
+    let at = 0;
+    while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some send an empty line after a body
+    const end = bytes.indexOf(HEAD_END, at);
+    if (end === -1 || end - at > MAX_HEAD_BYTES) {
+      if (bytes.length - at > MAX_HEAD_BYTES) this.#refuse('tooLarge');
+      else if (hasBareLineFeed(bytes, at)) throw new BadHead('a line does not end with CR LF');
+      else if (this.deadlineAt > performance.now() + HEAD_TIMEOUT_MS)
+        this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
+      return false;
+    }
+    const head = parseRequestHead(bytes.toString('latin1', at, end + 4));
+    const handler = this.owner.dispatch(head);
+    if (handler === null) {
+      this.#held = NOTHING;
+      this.owner.deadlines.delete(this);
+      this.owner.handOver(this, Buffer.from(bytes.subarray(at)));
+      return false;
+    }
+    this.#held = end + 4 === bytes.length ? NOTHING : bytes.subarray(end + 4);
+    this.deadlineAt = NEVER;
+    this.#exchange = new OwnExchange(this, head);
+    handler(this.#exchange);
+    return true;
+  }
+
+  #refuse(reason: Unreadable): void {
+    this.#held = NOTHING;
+    this.wire.writeText(this.owner.refusal(reason));
+    this.#linger();
+  }
+
+  /** A connection closed while the client still sends is reset, and the answer may be lost with it. */
+  #linger(): void {
+    this.#isLingering = true;
+    this.#held = NOTHING;
+    this.deadlineAt = performance.now() + LINGER_MS;
+    this.wire.end();
+    this.resume();
+  }
+}
+
+function hasBareLineFeed(bytes: Buffer, at: number): boolean {
+  for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, lf + 1)) {
+    if (lf === at || bytes[lf - 1] !== CR) return true;
+  }
+  return false;
+}
+
+/** A request read by a `ClientConnection`. */
+class OwnExchange implements ClientExchange {
+  readonly method: string;
+  readonly target: string;
+  readonly minorVersion: 0 | 1;
+  readonly headers: HeaderList;
+  readonly upgrade: string | null;
+  readonly bodyLength: number | 'chunked';
+  isOver = false;
+  isStarted = false;
+  onGone: (() => void) | null = null;
+  onDrain: (() => void) | null = null;
+  readonly #connection: ClientConnection;
+  #body: BodyReader | null = null;
+  #sink: BodySink | null = null;
+  #isBodyPaused = false;
+  isBodyRead: boolean;
+  /** Text that waits to be written with what follows. */
+  #unsent = '';
+  #isPersistent: boolean;
+  #isChunked = false;
+  #hasBody = true;
+  readonly #onData = (data: Buffer): void => this.#sink?.onBodyData(data);
+
+  constructor(connection: ClientConnection, head: RequestHead) {
+    this.#connection = connection;
+    this.method = head.method;
+    this.target = head.target;
+    this.minorVersion = head.minorVersion;
+    this.headers = head.headers;
+    this.upgrade = head.upgrade;
+    this.bodyLength = head.bodyLength;
+    this.isBodyRead = head.bodyLength === 0;
+    this.#isPersistent = head.isPersistent;
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress;
+  }
+
+  get isSecure(): boolean {
+    return this.#connection.isSecure;
+  }
+
+  get isReadingBody(): boolean {
+    return this.#body !== null && !this.isBodyRead && !this.#isBodyPaused;
+  }
+
+  readBody(sink: BodySink): void {
+    this.#sink = sink;
+    if (this.isBodyRead) {
+      sink.onBodyEnd([]);
+      return;
+    }
+    this.#body = new BodyReader(this.bodyLength);
+    this.#connection.feedBody(this);
+  }
+
+  pauseBody(): void {
+    this.#isBodyPaused = true;
+    this.#connection.pause();
+  }
+
+  resumeBody(): void {
+    if (!this.#isBodyPaused) return;
+    this.#isBodyPaused = false;
+    this.#connection.feedBody(this);
+    if (!this.#isBodyPaused) this.#connection.resume();
+  }
+
+  /** Takes what belongs to the body; answers how much that was. */
+  feed(chunk: Buffer): number {
+    const body = this.#body!;
+    let used = chunk.length;
+    try {
+      used = body.read(chunk, this.#onData);
+    } catch (error) {
+      if (!(error instanceof BadHead)) throw error;
+      this.#connection.onBadBody(this);
+      return chunk.length;
+    }
+    if (body.isDone) {
+      this.isBodyRead = true;
+      this.#sink?.onBodyEnd(body.trailers);
+    }
+    return used;
+  }
+
+  inform(status: number, reason: string, headers: RawHeaders): void {
+    if (this.isOver || this.isStarted || this.minorVersion === 0) return;
+    this.#connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+  }
+
+  start({ status, reason, headers, length }: AnswerHead): void {
+    if (this.isOver) return;
+    this.isStarted = true;
+    this.#hasBody = this.method !== 'HEAD' && status >= 200 && status !== 204 && status !== 304;
+    this.#unsent = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}`;
+    if (typeof length === 'number') this.#unsent += `Content-Length: ${length}\r\n`;
+    else if (length !== null) this.#frameWithoutLength();
+    if (status !== 101) this.#addConnection();
+    this.#unsent += '\r\n';
+  }
+
+  #frameWithoutLength(): void {
+    if (this.minorVersion === 0) this.#isPersistent = false;
+    else {
+      this.#isChunked = this.#hasBody;
+      this.#unsent += 'Transfer-Encoding: chunked\r\n';
+    }
+  }
+
+  #addConnection(): void {
+    if (!this.isBodyRead || this.#connection.owner.isClosing) this.#isPersistent = false;
+    if (!this.#isPersistent) this.#unsent += 'Connection: close\r\n';
+    else if (this.minorVersion === 0) this.#unsent += 'Connection: keep-alive\r\n';
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.isOver || !this.#hasBody || chunk.length === 0) return true;
+    this.#unsent = writeBody(this.#connection.wire, this.#unsent, chunk, this.#isChunked);
+    return !this.#connection.wire.isFull;
+  }
+
+  flush(): void {
+    if (this.#unsent === '') return;
+    this.#connection.wire.writeText(this.#unsent);
+    this.#unsent = '';
+  }
+
+  end(trailers: RawHeaders): void {
+    if (this.isOver) return;
+    if (this.#isChunked) this.#unsent += lastChunk(trailers);
+    this.flush();
+    this.#finish();
+  }
+
+  answer(status: number, reason: string, headers: RawHeaders, body: string): void {
+    if (this.isOver || this.isStarted) return;
+    const bytes = Buffer.from(body);
+    this.start({ status, reason, headers, length: bytes.length });
+    this.write(bytes);
+    this.end([]);
+  }
+
+  abort(): void {
+    if (!this.isOver) this.#connection.destroy();
+  }
+
+  detach(): TunnelEnd {
+    this.flush();
+    this.isOver = true;
+    return { wire: this.#connection.wire, head: this.#connection.detach() };
+  }
+
+  /** The client is gone. */
+  lose(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#sink = null;
+    const { onGone } = this;
+    this.onGone = null;
+    onGone?.();
+  }
+
+  #finish(): void {
+    this.isOver = true;
+    this.#sink = null;
+    this.onGone = null;
+    this.onDrain = null;
+    this.#connection.finish(this, this.#isPersistent);
+  }
+}

@@ -1,0 +1,99 @@
+import type { RawHeaders } from './client-exchange.ts';
+import type { HeaderList } from './header-list.ts';
+import { listItems } from './message-head.ts';
+
+/** Of one connection, not of the message (RFC 9110 section 7.6.1), and what frames it: each side makes its own. */
+const HOP_BY_HOP = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te'],
+  ...['transfer-encoding', 'content-length', 'upgrade'],
+]);
+
+/** `Connection` may name more of them, but never these: a request must not lose what says whose it is and where it ends. */
+const NEVER_DROPPED = new Set(['host', 'content-type', 'content-encoding', 'trailer']);
+
+/** Said by us of the client. Servers that read headers as variables cannot tell `_` from `-`, so both are ours. */
+const isAboutClient = (lowerName: string): boolean => {
+  const name = lowerName.includes('_') ? lowerName.replaceAll('_', '-') : lowerName;
+  return name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip';
+};
+
+const isFramingInDisguise = (lowerName: string): boolean =>
+  lowerName.includes('_') && HOP_BY_HOP.has(lowerName.replaceAll('_', '-'));
+
+/** What is known of the client of a request. */
+export interface ClientFacts {
+  remoteAddress: string;
+  isSecure: boolean;
+  host: string;
+  /** It may say itself for whom it asks. */
+  isTrusted: boolean;
+}
+
+/** The headers of a request for its upstream, as text, without those that frame the body. Pure. */
+export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
+  const { names, lowerNames, values } = headers;
+  const named = namedByConnection(headers);
+  let text = '';
+  for (let i = 0; i < names.length; i++) {
+    const name = lowerNames[i]!;
+    if (HOP_BY_HOP.has(name) || isAboutClient(name) || isFramingInDisguise(name) || withheld.has(name)) continue;
+    if (named?.has(name)) continue;
+    text += `${names[i]}: ${values[i]}\r\n`;
+  }
+  if (listItems(headers.get('te')?.toLowerCase() ?? '').includes('trailers'))
+    text += 'TE: trailers\r\nConnection: TE\r\n';
+  return text + forwardedHeaders(headers, client);
+}
+
+/** The headers of an answer for the client: without those of the connection, and with `replaced` in place of its own. Pure. */
+export function clientHeaders(headers: HeaderList, replaced: RawHeaders): string[] {
+  const { names, lowerNames, values } = headers;
+  const named = namedByConnection(headers);
+  const kept: string[] = [];
+  for (let i = 0; i < names.length; i++) {
+    const name = lowerNames[i]!;
+    if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (replaced.length > 0 && isAmong(name, replaced)) continue;
+    kept.push(names[i]!, values[i]!);
+  }
+  if (replaced.length > 0) kept.push(...replaced);
+  return kept;
+}
+
+function isAmong(lowerName: string, headers: RawHeaders): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i]!.toLowerCase() === lowerName) return true;
+  return false;
+}
+
+function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
+  const value = headers.get('connection');
+  if (value === undefined) return null;
+  const all = headers.values.filter((_, i) => headers.lowerNames[i] === 'connection').join(',');
+  const named = listItems(all.toLowerCase()).filter((name) => !NEVER_DROPPED.has(name));
+  return new Set(named);
+}
+
+/** Both forms, since either is read: the list of addresses grows by the one we see; the rest is what the first proxy saw. */
+function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, host, isTrusted }: ClientFacts): string {
+  const proto = isSecure ? 'https' : 'http';
+  const said = (name: string): string | undefined => (isTrusted ? joined(headers, name) : undefined);
+  const before = said('x-forwarded-for');
+  const forwarded = said('forwarded');
+  const own = `for=${nodeName(remoteAddress)};host="${host.replace(/["\\]/g, '')}";proto=${proto}`;
+  return (
+    `X-Forwarded-For: ${before === undefined ? '' : `${before}, `}${remoteAddress}\r\n` +
+    `X-Forwarded-Proto: ${said('x-forwarded-proto') ?? proto}\r\n` +
+    `X-Forwarded-Host: ${said('x-forwarded-host') ?? host}\r\n` +
+    `Forwarded: ${forwarded === undefined ? '' : `${forwarded}, `}${own}\r\n`
+  );
+}
+
+function joined(headers: HeaderList, lowerName: string): string | undefined {
+  const values = headers.values.filter((_, i) => headers.lowerNames[i] === lowerName);
+  return values.length === 0 ? undefined : values.join(', ');
+}
+
+/** RFC 7239 section 6: an IPv6 address stands in brackets and quotes. */
+function nodeName(address: string): string {
+  return address.includes(':') ? `"[${address}]"` : address;
+}

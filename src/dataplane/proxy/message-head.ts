@@ -1,0 +1,200 @@
+import type { BodyLength } from './client-exchange.ts';
+import { HeaderList } from './header-list.ts';
+
+/**
+ * Strict reading of HTTP/1.1 message heads (RFC 9112). Whatever two readers could understand in two ways is refused, not
+ * mended: that is what request smuggling lives on. Text is latin1, one character a byte, and ends with the empty line.
+ */
+
+export interface RequestHead {
+  method: string;
+  /** Origin form, or `*`. An absolute form has been reduced to it: its authority is that of Host. */
+  target: string;
+  minorVersion: 0 | 1;
+  headers: HeaderList;
+  /** The value of Host; empty for HTTP/1.0 without one. */
+  host: string;
+  bodyLength: number | 'chunked';
+  isPersistent: boolean;
+  upgrade: string | null;
+}
+
+export interface ResponseHead {
+  status: number;
+  reason: string;
+  headers: HeaderList;
+  bodyLength: BodyLength;
+  /** What Content-Length says, also where no body follows. */
+  announcedLength: number | null;
+  isPersistent: boolean;
+}
+
+/** The head breaks a rule; the message says which. */
+export class BadHead extends Error {}
+
+const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([\x21\x22\x24-\x7e\x80-\xff]+) HTTP\/1\.([01])\r\n/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n/;
+/** No blank before the colon, no folding, no control characters; CR and LF only together. */
+const FIELD = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y;
+const LENGTH = /^\d{1,15}$/;
+const ABSOLUTE = /^https?:\/\/([^/?@]+)(.*)$/i;
+const MAX_FIELDS = 200;
+
+/** Throws `BadHead`. */
+export function parseRequestHead(text: string): RequestHead {
+  const line = REQUEST_LINE.exec(text);
+  if (!line) throw new BadHead('the request line is not valid');
+  const headers = parseFields(text, line[0].length);
+  const minorVersion = line[3] === '1' ? 1 : 0;
+  const method = line[1]!;
+  const fields = readFramingFields(headers);
+  if (fields.hostCount > 1 || (minorVersion === 1 && fields.hostCount === 0)) {
+    throw new BadHead('there must be one Host header');
+  }
+  const host = fields.host ?? '';
+  const bodyLength = requestBodyLength(fields, minorVersion);
+  return {
+    method,
+    target: originForm(method, line[2]!, host),
+    minorVersion,
+    headers,
+    host,
+    bodyLength,
+    isPersistent: isPersistent(minorVersion, fields.connection),
+    upgrade: readUpgrade(fields, minorVersion, bodyLength),
+  };
+}
+
+/** `isHead`: the request's method was HEAD, so no body follows. Throws `BadHead`. */
+export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
+  const line = STATUS_LINE.exec(text);
+  if (!line) throw new BadHead('the status line is not valid');
+  const headers = parseFields(text, line[0].length);
+  const minorVersion = line[1] === '1' ? 1 : 0;
+  const status = Number(line[2]);
+  const fields = readFramingFields(headers);
+  const announcedLength = fields.contentLength === null ? null : Number(fields.contentLength);
+  const bodyLength = responseBodyLength(fields, minorVersion, status, isHead);
+  return {
+    status,
+    reason: line[3] ?? '',
+    headers,
+    bodyLength,
+    announcedLength,
+    isPersistent: bodyLength !== 'untilClose' && isPersistent(minorVersion, fields.connection),
+  };
+}
+
+/** The fields of a head or a trailer section, from `at` to the empty line that must end the text. Throws `BadHead`. */
+export function parseFields(text: string, at: number): HeaderList {
+  const headers = new HeaderList();
+  const end = text.length - 2;
+  while (at < end) {
+    FIELD.lastIndex = at;
+    const field = FIELD.exec(text);
+    if (!field) throw new BadHead('a header is not valid');
+    headers.add(field[1]!, field[2]!.trim());
+    at = FIELD.lastIndex;
+  }
+  if (at !== end || !text.endsWith('\r\n')) throw new BadHead('the headers do not end with an empty line');
+  if (headers.names.length > MAX_FIELDS) throw new BadHead(`there are more than ${MAX_FIELDS} headers`);
+  return headers;
+}
+
+interface FramingFields {
+  hostCount: number;
+  host: string | null;
+  contentLength: string | null;
+  transferEncoding: string | null;
+  connection: string | null;
+  upgrade: string | null;
+}
+
+/** One pass for all that decides where the message ends. Lengths that come twice are refused even when they agree. */
+function readFramingFields(headers: HeaderList): FramingFields {
+  const fields: FramingFields = {
+    hostCount: 0,
+    host: null,
+    contentLength: null,
+    transferEncoding: null,
+    connection: null,
+    upgrade: null,
+  };
+  const { lowerNames, values } = headers;
+  for (let i = 0; i < lowerNames.length; i++) {
+    const value = values[i]!;
+    switch (lowerNames[i]) {
+      case 'host':
+        fields.hostCount += 1;
+        fields.host = value;
+        break;
+      case 'content-length':
+        if (fields.contentLength !== null) throw new BadHead('there is more than one Content-Length');
+        if (!LENGTH.test(value)) throw new BadHead('Content-Length is not a number');
+        fields.contentLength = value;
+        break;
+      case 'transfer-encoding':
+        if (fields.transferEncoding !== null) throw new BadHead('there is more than one Transfer-Encoding');
+        if (value.toLowerCase() !== 'chunked') throw new BadHead('the only Transfer-Encoding known here is chunked');
+        fields.transferEncoding = value;
+        break;
+      case 'connection':
+        fields.connection =
+          fields.connection === null ? value.toLowerCase() : `${fields.connection},${value.toLowerCase()}`;
+        break;
+      case 'upgrade':
+        fields.upgrade = fields.upgrade === null ? value : `${fields.upgrade}, ${value}`;
+        break;
+    }
+  }
+  if (fields.transferEncoding !== null && fields.contentLength !== null) {
+    throw new BadHead('there are both Content-Length and Transfer-Encoding');
+  }
+  return fields;
+}
+
+function requestBodyLength(fields: FramingFields, minorVersion: 0 | 1): number | 'chunked' {
+  if (fields.transferEncoding === null) return Number(fields.contentLength ?? 0);
+  if (minorVersion === 0) throw new BadHead('HTTP/1.0 has no Transfer-Encoding');
+  return 'chunked';
+}
+
+function responseBodyLength(fields: FramingFields, minorVersion: 0 | 1, status: number, isHead: boolean): BodyLength {
+  if (minorVersion === 0 && fields.transferEncoding !== null) throw new BadHead('HTTP/1.0 has no Transfer-Encoding');
+  if (isHead || status < 200 || status === 204 || status === 304) return 0;
+  if (fields.transferEncoding !== null) return 'chunked';
+  return fields.contentLength === null ? 'untilClose' : Number(fields.contentLength);
+}
+
+function isPersistent(minorVersion: 0 | 1, connection: string | null): boolean {
+  if (connection === null) return minorVersion === 1;
+  const options = listItems(connection);
+  if (options.includes('close')) return false;
+  return minorVersion === 1 || options.includes('keep-alive');
+}
+
+/**
+ * An upgrade needs both headers. One that brings a body is not taken as one, nor is h2c: inside it, requests of another
+ * grammar would pass unread. Both are then plain requests, which HTTP allows for any upgrade.
+ */
+function readUpgrade(fields: FramingFields, minorVersion: 0 | 1, bodyLength: number | 'chunked'): string | null {
+  if (fields.upgrade === null || minorVersion === 0 || bodyLength !== 0) return null;
+  if (!listItems(fields.connection ?? '').includes('upgrade')) return null;
+  const offersHttp2 = listItems(fields.upgrade.toLowerCase()).some((protocol) => protocol.startsWith('h2'));
+  return offersHttp2 ? null : fields.upgrade;
+}
+
+/** An absolute form whose authority is not that of Host would be one request for two readers. */
+function originForm(method: string, target: string, host: string): string {
+  if (target.charCodeAt(0) === 0x2f) return target;
+  if (target === '*' && method === 'OPTIONS') return target;
+  const absolute = ABSOLUTE.exec(target);
+  if (!absolute || absolute[1]!.toLowerCase() !== host.toLowerCase())
+    throw new BadHead('the request target is not valid');
+  const rest = absolute[2]!;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+export function listItems(value: string): string[] {
+  return value.split(',').map((item) => item.trim());
+}

@@ -1,0 +1,133 @@
+import { connect, Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Wire, WireReader } from './client-exchange.ts';
+
+const READ_BYTES = 65_536;
+const KEEP_ALIVE_AFTER_MS = 60_000;
+
+/** Every read goes in here: it is used up, or copied, before the next one. A buffer for each would cost a quarter of all time. */
+const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/** What node does not document: the kernel's side of a socket, which another Socket can take over. */
+interface HandleHolder {
+  _handle: { reading?: boolean; readStop?(): void } | null;
+}
+
+const deaf: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
+
+/** A TCP or TLS connection whose reads cost no memory of their own while nobody waits. */
+export class SocketWire implements Wire {
+  reader: WireReader = deaf;
+  readonly socket: Socket;
+  #error: Error | null = null;
+  readonly #isShared: boolean;
+
+  /** The connection is opened; `onConnect` is called when it stands. */
+  static connect(options: { address: string; port: number; onConnect: () => void }): SocketWire {
+    let wire: SocketWire;
+    const socket = connect({
+      host: options.address,
+      port: options.port,
+      noDelay: true,
+      allowHalfOpen: true,
+      onread: { buffer: readBuffer, callback: (size, buffer) => wire.#deliver(size, buffer as Buffer) },
+    });
+    socket.once('connect', options.onConnect);
+    wire = new SocketWire(socket, true);
+    return wire;
+  }
+
+  /** A connection that a server made with `pauseOnConnect` has accepted. */
+  static accept(accepted: Socket): SocketWire {
+    if (accepted instanceof TLSSocket) {
+      const wire = new SocketWire(accepted, false);
+      accepted.on('data', (chunk: Buffer) => wire.reader.onBytes(chunk));
+      return wire;
+    }
+    let wire: SocketWire;
+    const onread = { buffer: readBuffer, callback: (size: number, buffer: Buffer) => wire.#deliver(size, buffer) };
+    wire = new SocketWire(takeOver(accepted, { onread }), true);
+    return wire;
+  }
+
+  private constructor(socket: Socket, isShared: boolean) {
+    this.socket = socket;
+    this.#isShared = isShared;
+    socket.on('error', (error) => {
+      this.#error = error;
+    });
+    socket.on('end', () => this.reader.onEnd());
+    socket.on('drain', () => this.reader.onDrain());
+    socket.on('close', () => this.reader.onClosed(this.#error));
+  }
+
+  get isFull(): boolean {
+    return this.socket.writableLength >= this.socket.writableHighWaterMark;
+  }
+
+  get isClosed(): boolean {
+    return this.socket.destroyed;
+  }
+
+  writeText(text: string): void {
+    this.socket.write(text, 'latin1');
+  }
+
+  writeBytes(chunk: Buffer): void {
+    this.socket.write(this.#isShared || chunk.buffer === readBuffer.buffer ? Buffer.from(chunk) : chunk);
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  end(): void {
+    this.socket.end();
+  }
+
+  closeSoon(): void {
+    this.socket.end(() => this.socket.destroy());
+  }
+
+  keepAlive(): void {
+    this.socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** An ordinary socket for the same connection, with `unread` before what is still to come. The wire is dead afterwards. */
+  release(unread: Buffer): Socket {
+    this.reader = deaf;
+    this.socket.removeAllListeners();
+    const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
+    socket.unshift(unread);
+    return socket;
+  }
+
+  #deliver(size: number, buffer: Buffer): boolean {
+    this.reader.onBytes(size === buffer.length ? buffer : buffer.subarray(0, size));
+    return true;
+  }
+}
+
+/**
+ * A new Socket for the connection of an old one. It is the only way to give `onread` to a connection that a server has
+ * accepted: node offers it to clients alone. The old Socket is closed without its connection.
+ */
+function takeOver(
+  old: Socket,
+  options: { onread?: { buffer: Buffer; callback: (size: number, buffer: Buffer) => boolean } },
+): Socket {
+  const holder = old as unknown as HandleHolder;
+  const handle = holder._handle;
+  holder._handle = null;
+  old.destroy();
+  const init: object = { handle, allowHalfOpen: true, ...options };
+  return new Socket(init);
+}
