@@ -10,28 +10,22 @@ import type { JobQueue } from '../domain/jobs/job-queue.ts';
 import {
   type ControlledWorker,
   drainWorker,
-  type LiveWorker,
   listControlledWorkers,
-  listLiveWorkers,
   noteExited,
   notePending,
   noteRunning,
   stopWorker,
-  toLiveWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
 import { awaitSecrets } from './await-secrets.ts';
 import type { LogCollector } from './collect-logs.ts';
+import { KnownWorkers } from './known-workers.ts';
 import { placeWorkers } from './place-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
-/** At each tick so many of the workers that nothing was heard of are read again: a hint may have been lost. */
-const SWEEP_AT_ONCE = 250;
-/** So often the list of live workers is read as a whole, for those that no hint told of. */
-const LEARN_MS = 30_000;
 /** When GPUs have become free, those that wait for some are looked at, but not more often than this. */
 const PLACE_INTERVAL_MS = 200;
 /** Listing may take this share of the time: the more workloads there are, the less often events lead to a list. */
@@ -66,15 +60,8 @@ export class WorkerRunner {
   readonly #touchedAt = new Map<WorkerId, number>();
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
-  /** All live workers, as last read: the rest of their rows is read only of those that something is to be done about. */
-  #known: Map<WorkerId, LiveWorker> | undefined;
-  /** Those of them that are on their way somewhere. */
-  readonly #unsettled = new Set<WorkerId>();
-  /** To be read again. */
-  readonly #dirty = new Set<WorkerId>();
-  #sweep: Iterator<WorkerId> = [][Symbol.iterator]();
+  readonly #known: KnownWorkers;
   #unsubscribe: (() => void)[] = [];
-  #learnedAt = 0;
   #tickedAt = 0;
   #placedAt = 0;
   #hasRoom = false;
@@ -95,6 +82,7 @@ export class WorkerRunner {
     },
   ) {
     this.#pool = options.pool;
+    this.#known = new KnownWorkers(options.pool);
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
@@ -116,14 +104,14 @@ export class WorkerRunner {
   start(): void {
     this.#unsubscribe = [
       this.#bus.subscribe('worker', (id) => this.#look([id as WorkerId])),
-      this.#bus.subscribe('secret', () => this.#look(this.#pending())),
-      this.#bus.subscribe('demand', (id) => this.#lookAtDrains(id as EndpointId)),
+      this.#bus.subscribe('secret', () => this.#look(this.#known.pending)),
+      this.#bus.subscribe('demand', (id) => this.#look(this.#known.drainingOf(id as EndpointId))),
       this.#runtime.watch(() => {
         this.#hasEvents = true;
         this.#loop.wake();
       }),
     ];
-    this.#known = undefined; // whoever led meanwhile has changed it
+    this.#known.forget(); // whoever led meanwhile has changed it
     this.#loop.start();
   }
 
@@ -137,7 +125,7 @@ export class WorkerRunner {
 
   /** One look at everything there is; tests use it. */
   runOnce(): Promise<void> {
-    this.#known = undefined;
+    this.#known.forget();
     return this.#loop.runOnce();
   }
 
@@ -151,34 +139,24 @@ export class WorkerRunner {
     );
   }
 
-  /** Something changed about these workers. */
-  #look(ids: readonly WorkerId[]): void {
-    for (const id of ids) this.#dirty.add(id);
-    if (ids.length > 0) this.#loop.wake();
-  }
-
-  /** A job of this endpoint ended, perhaps the one that a worker which leaves had to finish. */
-  #lookAtDrains(endpointId: EndpointId): void {
-    const draining = this.#draining.get(endpointId);
-    if (draining) this.#look([...draining]);
-  }
-
-  readonly #draining = new Map<EndpointId, Set<WorkerId>>();
-
-  #pending(): WorkerId[] {
-    return [...this.#unsettled].filter((id) => this.#known?.get(id)?.phase === 'PENDING');
+  /** Something may be done about these workers now. */
+  #look(ids: Iterable<WorkerId>): void {
+    if (this.#known.markDirty(ids)) this.#loop.wake();
   }
 
   /** The cost of a run grows with what changed; a list, and a tick, look further. */
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
     const observed = this.#isListDue(now) ? await this.#list(now) : undefined;
-    const known = await this.#learn(now); // after the list: what was started is in it
-    if (Math.abs(now - this.#tickedAt) >= TICK_MS) this.#tick(known, now);
+    for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
+    if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
+      this.#tickedAt = now;
+      this.#known.markSome();
+    }
     const placeAt = this.#placedAt + PLACE_INTERVAL_MS;
     if (this.#hasRoom && now >= placeAt) this.#lookForRoom(now);
-    const changed = observed ? this.#compare(observed, known, now) : new Map<WorkerId, Observed | undefined>();
-    const workers = await this.#read(known, [...this.#dirty, ...changed.keys()]);
+    const changed = observed ? this.#compare(observed, now) : new Map<WorkerId, Observed | undefined>();
+    const workers = await this.#known.readDirty(changed.keys());
     this.#tellReadiness(workers);
     for (const worker of workers) {
       if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), now);
@@ -190,7 +168,7 @@ export class WorkerRunner {
     );
     this.#giveUpUnready(free, now);
     const leavesAt = await this.#endLeaving(free, now);
-    if (known.size === 0) return undefined;
+    if (this.#known.size === 0) return undefined;
     const atMs = Math.min(leavesAt ?? Number.POSITIVE_INFINITY, this.#nextListAt(now), this.#tickedAt + TICK_MS);
     return { atMs: this.#hasRoom ? Math.min(atMs, placeAt) : atMs };
   }
@@ -204,72 +182,10 @@ export class WorkerRunner {
     return Math.min(this.#listedAt + this.#listTookMs / LIST_SHARE, now + TICK_MS);
   }
 
-  /** What is on its way is read at each tick, and a part of the rest, so that a lost hint costs time only. */
-  #tick(known: Map<WorkerId, LiveWorker>, now: number): void {
-    this.#tickedAt = now;
-    for (const id of this.#unsettled) this.#dirty.add(id);
-    for (let i = 0; i < Math.min(SWEEP_AT_ONCE, known.size); i++) {
-      let next = this.#sweep.next();
-      if (next.done) {
-        this.#sweep = known.keys();
-        next = this.#sweep.next();
-      }
-      if (!next.done) this.#dirty.add(next.value);
-    }
-  }
-
   #lookForRoom(now: number): void {
     this.#placedAt = now;
     this.#hasRoom = false;
-    for (const id of this.#pending()) this.#dirty.add(id);
-  }
-
-  /** All live workers, from the table now and then. */
-  async #learn(now: number): Promise<Map<WorkerId, LiveWorker>> {
-    if (this.#known && Math.abs(now - this.#learnedAt) < LEARN_MS) return this.#known;
-    const live = await listLiveWorkers(this.#pool);
-    const before = this.#known;
-    this.#known = new Map(live.map((worker) => [worker.id, worker]));
-    this.#learnedAt = now;
-    this.#unsettled.clear();
-    const isSmall = live.length <= SWEEP_AT_ONCE;
-    for (const { id, isSettled } of live) {
-      if (!isSettled) this.#unsettled.add(id);
-      if (isSmall || !isSettled) this.#dirty.add(id);
-      if (isSettled && !before?.has(id)) this.#logs.follow(id);
-    }
-    return this.#known;
-  }
-
-  /** The rows of these workers; those that have none any more are forgotten. */
-  async #read(known: Map<WorkerId, LiveWorker>, ids: readonly WorkerId[]): Promise<ControlledWorker[]> {
-    this.#dirty.clear();
-    if (ids.length === 0) return [];
-    const workers = await listControlledWorkers(this.#pool, { ids: [...new Set(ids)] }).catch((error) => {
-      for (const id of ids) this.#dirty.add(id);
-      throw error;
-    });
-    const gone = new Set(ids);
-    for (const worker of workers) {
-      gone.delete(worker.id);
-      const live = toLiveWorker(worker);
-      known.set(worker.id, live);
-      if (live.isSettled) this.#unsettled.delete(worker.id);
-      else this.#unsettled.add(worker.id);
-    }
-    for (const id of gone) {
-      const endpointId = known.get(id)?.endpointId;
-      if (endpointId) this.#noteDraining(endpointId, id, false);
-      known.delete(id);
-      this.#unsettled.delete(id);
-    }
-    return workers;
-  }
-
-  #noteDraining(endpointId: EndpointId, id: WorkerId, isDraining: boolean): void {
-    const draining = this.#draining.get(endpointId) ?? new Set();
-    if (isDraining) this.#draining.set(endpointId, draining.add(id));
-    else if (draining.delete(id) && draining.size === 0) this.#draining.delete(endpointId);
+    this.#known.markDirty(this.#known.pending);
   }
 
   /** A worker that was seen before it was ready, and is ready now, gets a line about it. */
@@ -297,24 +213,20 @@ export class WorkerRunner {
   }
 
   /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
-  #compare(
-    observed: readonly Observed[],
-    known: ReadonlyMap<WorkerId, LiveWorker>,
-    listedAt: number,
-  ): Map<WorkerId, Observed | undefined> {
+  #compare(observed: readonly Observed[], listedAt: number): Map<WorkerId, Observed | undefined> {
     const changed = new Map<WorkerId, Observed | undefined>();
-    const missing = new Set(known.keys());
+    const missing = new Set(this.#known.ids);
     for (const workload of observed) {
       const id = workload.id as WorkerId;
       missing.delete(id);
       const isUp = workload.state === 'running' || workload.state === 'frozen';
       if (this.#isTouched(id, listedAt)) continue;
-      const worker = known.get(id);
+      const worker = this.#known.get(id);
       if (!worker) this.#removeStray(id);
       else if (!isUp || worker.phase === 'STARTING') changed.set(id, workload);
     }
     for (const id of missing) {
-      if (known.get(id)!.phase !== 'PENDING' && !this.#isTouched(id, listedAt)) changed.set(id, undefined);
+      if (this.#known.get(id)!.phase !== 'PENDING' && !this.#isTouched(id, listedAt)) changed.set(id, undefined);
     }
     return changed;
   }
@@ -415,7 +327,6 @@ export class WorkerRunner {
   async #endLeaving(workers: readonly ControlledWorker[], now: number): Promise<number | undefined> {
     let nextAt: number | undefined;
     for (const worker of workers) {
-      this.#noteDraining(worker.endpointId, worker.id, worker.wanted === 'DRAIN' && worker.phase !== 'PENDING');
       if (worker.wanted === 'RUN') {
         if (worker.unhealthyReason !== null && worker.phase === 'RUNNING') {
           await drainWorker(this.#pool, worker.id, `unhealthy: ${worker.unhealthyReason}`);
@@ -433,7 +344,7 @@ export class WorkerRunner {
       const isDone = (worker.leased === 0 && settledAt <= now) || this.#isOverdue(worker, now);
       if (worker.wanted === 'STOP' || isDone) this.#task(worker.id, () => this.#stopWorker(worker));
       else if (worker.leased === 0) {
-        this.#dirty.add(worker.id);
+        this.#known.markDirty([worker.id]);
         nextAt = Math.min(nextAt ?? settledAt, settledAt);
       }
     }
@@ -478,7 +389,7 @@ export class WorkerRunner {
       .finally(() => {
         this.#tasks.delete(id);
         this.#start.capacity.settle(id);
-        this.#dirty.add(id);
+        this.#known.markDirty([id]);
         this.#touchedAt.set(id, this.#clock.now());
         if (this.#touchedAt.size > 10_000) this.#touchedAt.clear();
         this.#loop.wake();

@@ -121,7 +121,7 @@ export class EndpointScaler {
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
     const [demands, workers] = await Promise.all([
       listEndpointDemand(this.#pool, ids),
-      listControlledWorkers(this.#pool, ids),
+      listControlledWorkers(this.#pool, { endpointIds: ids }),
     ]);
     const budgetBytes = await this.#frozenBudget();
     const canFreeze = budgetBytes > 0 && demands.some(({ flashboot }) => flashboot !== 'OFF');

@@ -48,19 +48,46 @@ const COLUMNS = `
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
 
-/** All live workers, or those of the given endpoints; oldest first. */
+/** The live ones of these workers, or all live ones of these endpoints; oldest first. */
 export async function listControlledWorkers(
   db: Db,
-  endpointIds: readonly EndpointId[] | null,
+  of: { ids: readonly WorkerId[] } | { endpointIds: readonly EndpointId[] },
 ): Promise<ControlledWorker[]> {
   const result = await db.query<ControlledWorker>({
-    name: endpointIds ? 'workers-of' : 'workers-all',
+    name: 'ids' in of ? 'workers-known' : 'workers-of',
     text: `select ${COLUMNS} from workers w left join worker_activity a on a.worker_id = w.id
-           where w.phase <> 'EXITED' ${endpointIds ? 'and w.endpoint_id = any($1::text[])' : ''}
+           where w.phase <> 'EXITED' and ${'ids' in of ? 'w.id' : 'w.endpoint_id'} = any($1::text[])
            order by w.created_at, w.id`,
-    values: endpointIds ? [endpointIds] : [],
+    values: ['ids' in of ? of.ids : of.endpointIds],
   });
   return result.rows;
+}
+
+/** A live worker, as little of it as can be remembered of each. */
+export interface LiveWorker {
+  id: WorkerId;
+  endpointId: EndpointId;
+  phase: WorkerPhase;
+  /** It works or is frozen, and nothing else is wanted of it. */
+  isSettled: boolean;
+}
+
+/** Served by workers_live; the activity is not looked at, so one that calls itself unhealthy seems settled here. */
+export async function listLiveWorkers(db: Db): Promise<LiveWorker[]> {
+  const result = await db.query<LiveWorker>({
+    name: 'workers-live',
+    text: `select id, endpoint_id as "endpointId", phase,
+                  wanted = 'FREEZE' or (wanted = 'RUN' and phase = 'RUNNING' and ready_at is not null) as "isSettled"
+           from workers where phase <> 'EXITED'`,
+  });
+  return result.rows;
+}
+
+/** The same of one worker that was read as a whole. */
+export function toLiveWorker(worker: ControlledWorker): LiveWorker {
+  const { id, endpointId, phase, wanted, readyAt, unhealthyReason } = worker;
+  const works = wanted === 'RUN' && phase === 'RUNNING' && readyAt !== null && unhealthyReason === null;
+  return { id, endpointId, phase, isSettled: wanted === 'FREEZE' || works };
 }
 
 /** A new worker on the endpoint's newest release. With `pause` it waits, shown as unhealthy, until that time. */

@@ -1,0 +1,58 @@
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** Where workers of an endpoint may be placed. */
+export interface PlacementRule {
+  endpointId: EndpointId;
+  /** In the order of preference; empty for any. */
+  dataCenterIds: string[];
+}
+
+/** Of the endpoints that still exist. */
+export async function listPlacementRules(db: Db, endpointIds: readonly EndpointId[]): Promise<PlacementRule[]> {
+  const result = await db.query<PlacementRule>({
+    name: 'placement-rules',
+    text: 'select id as "endpointId", data_center_ids as "dataCenterIds" from endpoints where id = any($1::text[])',
+    values: [endpointIds],
+  });
+  return result.rows;
+}
+
+/** In which data centre each of these volumes is. */
+export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const result = await db.query<{ id: string; dataCenterId: string }>({
+    name: 'volume-data-centers',
+    text: 'select id, data_center_id as "dataCenterId" from network_volumes where id = any($1::text[])',
+    values: [ids],
+  });
+  return new Map(result.rows.map(({ id, dataCenterId }) => [id, dataCenterId]));
+}
+
+/** A worker that has GPUs and works, or will. */
+export interface GpuHolder {
+  id: WorkerId;
+  endpointId: EndpointId;
+  pool: string;
+  dataCenterId: string;
+  count: number;
+  createdAt: Date;
+  isBusy: boolean;
+  isLeaving: boolean;
+  /** `workers.min` of its endpoint. */
+  min: number;
+}
+
+/** All of the installation, of whatever user: they share the GPUs. Frozen workers are not among them: they make room. */
+export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
+  const result = await db.query<GpuHolder>({
+    name: 'gpu-holders',
+    text: `select w.id, w.endpoint_id as "endpointId", w.gpu_pool as pool, w.data_center_id as "dataCenterId",
+                  w.gpu_count as count, w.created_at as "createdAt", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
+                  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy",
+                  coalesce(e.workers_min, 0) as min
+           from workers w left join endpoints e on e.id = w.endpoint_id
+           where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE' and w.gpu_pool is not null`,
+  });
+  return result.rows;
+}
