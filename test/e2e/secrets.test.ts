@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Api, until } from './api.ts';
+import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
+import { ServerProcess } from './server-process.ts';
+
+const CANARY = `canary-${crypto.randomUUID()}`;
+const SECRET = 'team/hub.token-1';
+const REFERENCE = `{{ RUNPOD_SECRET_${SECRET} }}`;
+/** A worker that tells what it was given without showing it. */
+const HASHER = `
+  import { createHash } from 'node:crypto';
+  import { start } from '/worker/podyard-worker.js';
+  await start({ handler: ({ input }) => createHash('sha256').update(process.env[input.name] ?? '').digest('hex') });
+`;
+const HASHER_ARGS = JSON.stringify({ entrypoint: ['node', '--input-type=module', '-e', HASHER] });
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Real containers, a database of its own, everything that is logged: none of it may show what a secret holds. */
+describeWithEngine('secrets of workers in containers', () => {
+  let server: ServerProcess;
+  let api: Api;
+  beforeAll(async () => {
+    await needExampleImages();
+    // The embedded server: its files, its write-ahead log and its own log are within reach.
+    server = await ServerProcess.start({ runtime: 'docker', env: { PODYARD_LOG_LEVEL: 'debug' } });
+    api = new Api(server);
+  });
+  afterAll(() => server?.dispose());
+
+  const createSecret = (name: string, value: string) =>
+    api.call<{ id: string }>('POST', '/v2/account/secrets', { name, value, description: 'of the test' });
+  const systemLines = async (endpointId: string, workerId: string, text: string) =>
+    (await api.logs(endpointId, workerId, (events) => events.some(({ line }) => line.includes(text)))).filter(
+      ({ source }) => source === 'system',
+    );
+
+  test('a worker has the value, and nothing else shows it: no table, file, log, answer, or process but its own', async () => {
+    const { id: secretId } = await createSecret(SECRET, CANARY);
+    const env = { PLAIN: REFERENCE, WITHIN: `{{RUNPOD_SECRET_${SECRET}}}:${REFERENCE}` };
+    const id = await api.createEndpoint({ args: HASHER_ARGS, env, workers: { min: 0, max: 1 } });
+    expect((await api.runToEnd(id, { name: 'PLAIN' })).output).toBe(sha256(CANARY));
+    expect((await api.runToEnd(id, { name: 'WITHIN' })).output).toBe(sha256(`${CANARY}:${CANARY}`));
+
+    // A start that fails with the secret in hand, and a change that makes a release: both have a lot to say.
+    const broken = await api.createEndpoint({
+      args: '{"entrypoint":["/nowhere"]}',
+      env,
+      workers: { min: 1, max: 1 },
+    });
+    const unhealthy = await until('the broken one is unhealthy', async () =>
+      (await api.workers(broken)).find(({ status }) => status === 'UNHEALTHY'),
+    );
+    await api.patch(id, { env: { ...env, MORE: 'x' } });
+    const worker = (await until('the new one runs', async () => {
+      const workers = await api.workers(id);
+      return workers.length === 0 || workers.every(({ version }) => version === 2) ? ['none'] : false;
+    }))!;
+    expect(worker).toEqual(['none']);
+    expect((await api.runToEnd(id, { name: 'PLAIN' })).output).toBe(sha256(CANARY));
+    const [live] = await api.workers(id);
+    const workerLog = await systemLines(id, live!.id, 'ready');
+    expect(workerLog.length).toBeGreaterThan(1);
+
+    const holders = await processesWith(CANARY);
+    const container = new Docker().getContainer(`podyard-${server.installation}-${live!.id}`);
+    const { State } = await container.inspect();
+    expect(holders.environments).toEqual([State.Pid]);
+    expect(holders.commandLines).toEqual([]);
+
+    const paths = [
+      '/v2/account/secrets',
+      `/v2/account/secrets/${secretId}`,
+      '/v2/account',
+      '/v2/openapi.json',
+      '/metrics',
+    ];
+    for (const one of [id, broken]) {
+      const base = `/v2/serverless/${one}`;
+      paths.push(base, `${base}/workers`, `${base}/releases`, `/v2/${one}/health`, `/v2/${one}/requests`);
+    }
+    paths.push('/v2/serverless', `/v2/serverless/${broken}/workers/${unhealthy.id}`);
+    const answers = await Promise.all(paths.map((path) => ask(server, 'GET', path)));
+    const query = '{ myself { secrets { id name description } endpoints { id env { key value } } } }';
+    answers.push(await ask(server, 'POST', '/graphql', { query }));
+    answers.push(await ask(server, 'DELETE', `/v2/account/secrets/${secretId}`));
+    expect(answers.join('\n')).toContain(SECRET);
+    expectNone('an answer', answers.join('\n'));
+
+    const rows = await everyRow(server);
+    expect(rows).toContain(SECRET);
+    expectNone('a row', rows);
+    expectNone('what the server wrote', `${server.stdout}${server.stderr}`);
+    expect(server.stderr).toContain('worker started'); // it did log
+    await server.query('checkpoint');
+    expect(await filesWith(server.dataDir, CANARY)).toEqual([]);
+
+    // What the engine keeps is gone with the container.
+    await api.delete(broken);
+    await api.delete(id);
+    await until('the containers are gone', async () => (await containersOf(server.installation)).size === 0);
+    expect((await processesWith(CANARY)).environments).toEqual([]);
+  }, 120_000);
+
+  test('a secret that is not there stops the start, is named, and lets the worker start when it appears', async () => {
+    const env = { TOKEN: 'a{{ RUNPOD_SECRET_later }}b' };
+    const id = await api.createEndpoint({ args: HASHER_ARGS, env, workers: { min: 0, max: 1 } });
+    const { id: jobId } = await api.run(id, { name: 'TOKEN' });
+    const waiting = await until('a worker is unhealthy', async () =>
+      (await api.workers(id)).find(({ status }) => status === 'UNHEALTHY'),
+    );
+    const reason = "there is no secret 'later', which its env names";
+    const lines = await systemLines(id, waiting.id, 'waits');
+    expect(lines.map(({ line }) => line)).toEqual([`waits: ${reason}`]);
+    const [row] = await server.query('select phase, phase_reason from workers where id = $1', [waiting.id]);
+    expect(row).toEqual({ phase: 'PENDING', phase_reason: reason });
+    expect((await containersOf(server.installation)).has(waiting.id)).toBe(false);
+    await createSecret('later', 'now');
+    expect((await api.ended(id, jobId)).output).toBe(sha256('anowb'));
+    expect((await api.workers(id)).map((worker) => worker.id)).toEqual([waiting.id]);
+    await api.delete(id);
+  });
+});
+
+function expectNone(what: string, text: string): void {
+  const at = [CANARY, Buffer.from(CANARY).toString('hex'), Buffer.from(CANARY).toString('base64')].map((form) =>
+    text.indexOf(form),
+  );
+  const found = at.find((place) => place >= 0);
+  if (found !== undefined)
+    expect.fail(`${what} holds the secret: …${text.slice(Math.max(0, found - 200), found)}<here>`);
+}
+
+/** One request; the body of the answer, whatever its status. */
+async function ask(server: ServerProcess, method: string, path: string, body?: object): Promise<string> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${server.key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  return `${method} ${path} ${response.status} ${await response.text()}`;
+}
+
+/** All rows of all tables as text, as a dump has them; binary values in hexadecimal digits. */
+async function everyRow(server: ServerProcess): Promise<string> {
+  const tables = await server.query<{ name: string }>(
+    `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  expect(tables.length).toBeGreaterThan(10);
+  const dumps = await Promise.all(
+    tables.map(({ name }) => server.query<{ row: string }>(`select t::text as row from ${name} t`)),
+  );
+  return dumps.flatMap((rows) => rows.map(({ row }) => row)).join('\n');
+}
+
+async function filesWith(directory: string, text: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  expect(files.length).toBeGreaterThan(100);
+  const found: string[] = [];
+  for (const file of files) {
+    const content = await readFile(file).catch(() => Buffer.alloc(0)); // the database removes files while we look
+    if (content.includes(text)) found.push(file);
+  }
+  return found;
+}
+
+/** Processes of this machine whose command line, or whose environment, holds the text. */
+async function processesWith(text: string): Promise<{ commandLines: number[]; environments: number[] }> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const holding = async (file: string) => {
+    const found: number[] = [];
+    for (const pid of pids) {
+      const content = await readFile(`/proc/${pid}/${file}`).catch(() => Buffer.alloc(0)); // it has just ended
+      if (content.includes(text)) found.push(pid);
+    }
+    return found;
+  };
+  return { commandLines: await holding('cmdline'), environments: await holding('environ') };
+}
