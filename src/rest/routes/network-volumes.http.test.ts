@@ -27,7 +27,7 @@ describe('a create', () => {
     const offered = (await rest.call('GET', '/v2/catalog/datacenters/EU-RO-1', { key: rest.alice.key })).json();
     const { id, ...others } = response.json();
     expect(id).toMatch(/^[a-z][a-z0-9]+$/);
-    expect(others).toEqual({ ...MINIMAL, type: offered.networkVolumeTypes[0] });
+    expect(others).toEqual({ ...MINIMAL, type: offered.networkVolumeTypes[0], usedBytes: 0 });
     expect(await read(id)).toEqual(response.json());
   });
 
