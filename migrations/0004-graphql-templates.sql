@@ -8,3 +8,6 @@ alter table endpoints add column client_settings jsonb not null default '{}';
 -- in the same transaction as its template, in whichever order.
 alter table templates add column endpoint_id text;
 create index templates_by_endpoint on templates (endpoint_id) where endpoint_id is not null;
+
+-- SSH public keys of the user, one a line.
+alter table users add column public_keys text not null default '';

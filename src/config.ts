@@ -26,6 +26,8 @@ export interface Config {
   catalogFile: string | null;
   /** The first user's key; null: one is made and shown once. Never logged. */
   adminKey: string | null;
+  /** Whether clients may ask `/graphql` for its schema. */
+  isGraphqlIntrospectable: boolean;
   /** Allows webhooks to private, loopback and link-local addresses. */
   allowPrivateWebhooks: boolean;
   stopWorkersOnExit: boolean;
@@ -128,6 +130,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
     },
     catalogFile: file(text(flags.catalog, 'PODYARD_CATALOG')),
     adminKey: env.PODYARD_ADMIN_KEY || null,
+    isGraphqlIntrospectable: env.PODYARD_GRAPHQL_INTROSPECTION !== 'false',
     allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
     stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
     roles: new Set(

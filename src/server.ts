@@ -40,6 +40,7 @@ import { ensureInstallation, type Installation, saveWorkerApiPort } from './doma
 import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
 import { createPodFigures, type PodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
+import { isGraphqlPath, LazyGraphqlApp } from './graphql/lazy-app.ts';
 import { PROBLEM_JSON } from './http/problem.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
 import { newRequestId } from './http/request-id.ts';
@@ -298,8 +299,10 @@ function createPublicServer(
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 });
   const publicUrlFor = (request: IncomingMessage): string => config.publicUrl ?? localUrl(config, server, request);
   const rest = buildRest({ ...deps, publicUrlFor, lbHost: null });
+  const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   cleanUp.add(async () => {
     await rest.close(); // ends the open log streams
+    await graphql.close();
     await close(server);
   });
   // Its schemas are compiled once the listener stands: a request that comes earlier waits for them.
@@ -309,6 +312,7 @@ function createPublicServer(
   server.on('clientError', refuseUnreadable);
   server.on('request', (req, res) => {
     if (isQueuePath(req.url!)) data.handle(req, res);
+    else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
     else void prepareRest().then(() => rest.routing(req, res));
   });
   return server;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
 import { messageOf } from '../src/core/errors.ts';
 import { newId, type UserId } from '../src/core/ids.ts';
-import { silentLogger } from '../src/core/logger.ts';
+import { type Logger, silentLogger } from '../src/core/logger.ts';
 import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
@@ -35,7 +35,24 @@ export interface RestFixture {
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
   /** One request; `body` is sent as JSON unless it is text. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
+  /** A document for `/graphql`, with the key as `?api_key=`; the status is 200 unless it is expected otherwise. */
+  graphql(query: string, options?: GraphqlOptions): Promise<GraphqlAnswer>;
+  /** Any request to `/graphql`. */
+  callGraphql(options: InjectOptions): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
+}
+
+export interface GraphqlOptions {
+  key?: string;
+  variables?: object;
+  operationName?: string;
+  status?: number;
+}
+
+export interface GraphqlAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: as any client sees it
+  data: any;
+  errors?: { message: string; path?: (string | number)[]; locations?: object[]; extensions: { code: string } }[];
 }
 
 export interface CallOptions {
@@ -49,14 +66,20 @@ export interface CallOptions {
  * the description: a wrong one to `call` throws there, one to an outer server's client in `close`.
  */
 export async function startRestApp(
-  options: { rateLimiter?: RateLimiter; capacity?: CapacitySource; podFigures?: PodFigures } = {},
+  options: {
+    rateLimiter?: RateLimiter;
+    capacity?: CapacitySource;
+    podFigures?: PodFigures;
+    logger?: Logger;
+    isIntrospectable?: boolean;
+  } = {},
 ): Promise<RestFixture> {
   const database = await createTestDatabase();
   const { pool } = database;
   const bus = new Bus({ pool, databaseUrl: database.url, processId: newId(8), logger: silentLogger });
   await bus.start();
   const secretBox = createSecretBox(randomBytes(32));
-  const app = buildRestApp({
+  const deps = {
     pool,
     bus,
     keyRing: new KeyRing({ pool, bus, clock: systemClock }),
@@ -64,11 +87,16 @@ export async function startRestApp(
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
-    logger: silentLogger,
+    logger: options.logger ?? silentLogger,
     clock: systemClock,
-    publicUrlFor: () => 'http://podyard.test:8080',
-    lbHost: null,
-  });
+  };
+  const app = buildRestApp({ ...deps, publicUrlFor: () => 'http://podyard.test:8080', lbHost: null });
+  let graphqlApp: FastifyInstance | undefined;
+  const callGraphql = async (request: InjectOptions) => {
+    const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests need none of it
+    graphqlApp ??= buildGraphqlApp({ ...deps, isIntrospectable: options.isIntrospectable ?? true });
+    return graphqlApp.inject(request);
+  };
   await app.ready();
   const wrong: Error[] = [];
   const routing = app.routing;
@@ -101,8 +129,16 @@ export async function startRestApp(
       checkAnswer({ method, url, status: response.statusCode, headers: response.headers, body: response.body });
       return response;
     },
+    callGraphql,
+    graphql: async (query, { key, status = 200, ...body } = {}) => {
+      const url = key === undefined ? '/graphql' : `/graphql?api_key=${encodeURIComponent(key)}`;
+      const response = await callGraphql({ method: 'POST', url, payload: { query, ...body } });
+      if (response.statusCode !== status) throw new Error(`answered ${response.statusCode}: ${response.body}`);
+      return response.json();
+    },
     close: async () => {
       await app.close();
+      await graphqlApp?.close();
       await bus.stop();
       await database.drop();
       if (wrong.length > 0) throw new AggregateError(wrong, wrong.map(messageOf).join('\n'));

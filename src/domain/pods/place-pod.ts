@@ -14,7 +14,7 @@ export interface PodPlace {
 }
 
 /** Clients look for these words (rest.md section 1, "No capacity"). */
-const NO_CAPACITY = 'There are no longer any instances available';
+export const NO_CAPACITY = 'There are no longer any instances available';
 
 /**
  * A place for the pod in one of the data centres, the first listed first (none listed: any). GPUs that it gets are nobody

@@ -1,0 +1,12 @@
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** Endpoint → its live workers, of all endpoints of a user in one query; endpoints without any are absent. */
+export async function listWorkerIds(db: Db, userId: UserId): Promise<Map<EndpointId, WorkerId[]>> {
+  const result = await db.query<{ endpointId: EndpointId; ids: WorkerId[] }>(
+    `select endpoint_id as "endpointId", array_agg(id order by created_at, id) as ids from workers
+     where user_id = $1 and phase not in ('FROZEN', 'EXITED') group by endpoint_id`,
+    [userId],
+  );
+  return new Map(result.rows.map(({ endpointId, ids }) => [endpointId, ids]));
+}

@@ -1,0 +1,196 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import {
+  executeRootSelectionSet,
+  type GraphQLFormattedError,
+  getOperationAST,
+  OperationTypeNode,
+  validateExecutionArgs,
+} from 'graphql';
+import { FAILURES, Failure, messageOf } from '../core/errors.ts';
+import type { Actor } from '../domain/access/actor.ts';
+import { authenticate } from '../http/authenticate.ts';
+import { readBearer } from '../http/bearer.ts';
+import { refuseExceeded } from '../http/rate-limiter.ts';
+import { newRequestId } from '../http/request-id.ts';
+import { toFailure } from '../http/to-failure.ts';
+import { countRootFields } from './document-limits.ts';
+import { Documents } from './documents.ts';
+import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
+import { codeOf, documentError, fieldError, logTo } from './graphql-errors.ts';
+import { createSchema } from './schema.ts';
+
+/** As for REST. */
+const BODY_LIMIT_BYTES = 100 * 1024;
+const COMMON_HEADERS = {
+  'cache-control': 'no-store',
+  // Any page may call: the key in the request is what permits.
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'x-request-id, retry-after, ratelimit, ratelimit-policy',
+};
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'POST, OPTIONS',
+  'access-control-allow-headers': 'authorization, content-type, user-agent, x-request-id',
+  'access-control-max-age': '86400',
+};
+const BODY_MEMBERS = ['query', 'variables', 'operationName'];
+
+interface Body {
+  query: string;
+  variables: Record<string, unknown> | null;
+  operationName: string | null;
+}
+
+interface Answer {
+  status: number;
+  data?: unknown;
+  errors?: readonly GraphQLFormattedError[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks `/graphql`; null without a key. */
+    caller: Actor | null;
+  }
+}
+
+/**
+ * The GraphQL app (graphql.md). Wait for `ready()`; then `app.routing(request, response)` answers a request of an outer server, and
+ * `app.inject()` one of a test. Refusals come in the order of REST: key, rate limit, body; then the document, and then each field
+ * for itself. The URL may hold a key, so nothing here logs or repeats it.
+ */
+export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false, // the outer server stops accepting first
+  });
+  const schema = createSchema();
+  const documents = new Documents(schema, deps.isIntrospectable);
+  takeOnlyJson(app);
+  app.decorateRequest('caller', null);
+  app.setErrorHandler((error, request, reply) => sendRefusal(deps, toFailure(error), request, reply));
+  app.setNotFoundHandler(() => {
+    throw new Failure('badRequest', 'GraphQL is asked by POST to /graphql.');
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS });
+    if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
+    if (request.is404) throw new Failure('badRequest', 'GraphQL is asked by POST to /graphql.');
+    request.caller = await readCaller(deps, request);
+    if (request.caller) await checkRate(deps, request.caller, reply, 1);
+  });
+  app.options('/graphql', async () => {}); // answered above
+  app.post('/graphql', async (request, reply) => {
+    const { status, ...answer } = await run(readBody(request.body), request, reply);
+    return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer));
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const durationMs = Math.round(reply.elapsedTime);
+    const fields = { requestId: request.id, method: request.method, path: '/graphql', status: reply.statusCode };
+    deps.logger.debug({ ...fields, durationMs }, 'request');
+  });
+
+  /** A document that cannot run at all is a 400; what happens in its fields is told beside what they answered, with 200. */
+  async function run(body: Body, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
+    const prepared = refuseOverflow(() => documents.prepare(body.query));
+    if (prepared.errors) return { status: 400, errors: prepared.errors.map(documentError) };
+    const { document } = prepared;
+    const operation = getOperationAST(document, body.operationName);
+    const isMutation = operation?.operation === OperationTypeNode.MUTATION;
+    const args = refuseOverflow(() =>
+      validateExecutionArgs({
+        schema,
+        document,
+        operationName: body.operationName,
+        variableValues: body.variables,
+        contextValue: new GraphqlCall(deps, request.caller, isMutation),
+        hideSuggestions: true,
+      }),
+    );
+    if (!('operation' in args)) return { status: 400, errors: args.map(documentError) };
+    // Each field of the root is an operation, and counts like a request to REST.
+    const operations = countRootFields(document, args.operation);
+    if (request.caller && operations > 1) await checkRate(deps, request.caller, reply, operations - 1);
+    const { data, errors } = await executeRootSelectionSet(args);
+    const log = logTo(deps.logger, request.id);
+    return { status: 200, data, ...(errors ? { errors: errors.map((error) => fieldError(error, log)) } : {}) };
+  }
+  return app;
+}
+
+/** The key of `?api_key=`, which comes first, or of the bearer header; null when there is none at all. Throws `unauthorized`. */
+async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<Actor | null> {
+  const { api_key: given } = request.query as { api_key?: string | string[] };
+  const key = Array.isArray(given) ? given[0] : given;
+  const { authorization } = request.headers;
+  if (!key && !authorization) return null;
+  try {
+    return await authenticate(deps.keyRing, key || readBearer(authorization));
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'unauthorized') throw new Failure('unauthorized', 'invalid API key');
+    throw error;
+  }
+}
+
+/** Counts so many requests of the caller. Throws `tooManyRequests`. */
+async function checkRate(deps: GraphqlDeps, actor: Actor, reply: FastifyReply, count: number): Promise<void> {
+  const verdicts = await Promise.all(Array.from({ length: count }, () => deps.rateLimiter.check(actor.userId)));
+  const verdict = verdicts.find(({ exceeded }) => exceeded !== null) ?? verdicts.at(-1)!;
+  reply.headers(verdict.headers);
+  refuseExceeded(verdict);
+}
+
+/** A `__proto__` member is refused as malformed. */
+function takeOnlyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
+    parse(request, body, (error, value) => {
+      if (!error) return done(null, value);
+      done(new Failure('badRequest', 'The request body is not valid JSON.', { cause: error }));
+    });
+  });
+}
+
+function readBody(body: unknown): Body {
+  if (Array.isArray(body)) throw new Failure('badRequest', 'Batches are not taken: send one operation at a time.');
+  if (typeof body !== 'object' || body === null) throw new Failure('badRequest', 'The request body must be an object.');
+  const unknown = Object.keys(body).find((name) => !BODY_MEMBERS.includes(name));
+  if (unknown !== undefined) {
+    throw new Failure('badRequest', `The request body holds something else than ${BODY_MEMBERS.join(', ')}.`);
+  }
+  const { query, variables = null, operationName = null } = body as Record<string, unknown>;
+  if (typeof query !== 'string') throw new Failure('badRequest', 'query: must be a text');
+  if (typeof variables !== 'object' || Array.isArray(variables)) {
+    throw new Failure('badRequest', 'variables: must be an object');
+  }
+  if (operationName !== null && typeof operationName !== 'string') {
+    throw new Failure('badRequest', 'operationName: must be a text');
+  }
+  return { query, variables: variables as Body['variables'], operationName };
+}
+
+/** What is nested so deep that the stack does not hold it is refused like anything else that is too large. */
+function refuseOverflow<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new Failure('badRequest', 'The request is nested too deep.', { cause });
+  }
+}
+
+/** What ends the whole request. */
+function sendRefusal(deps: GraphqlDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
+  const { status } = FAILURES[failure.kind];
+  if (status >= 500) {
+    const cause = failure.cause ?? failure;
+    logTo(deps.logger, request.id)(`request failed: ${messageOf(cause)}`, cause);
+  }
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  if (status === 400 && request.is404) reply.header('allow', 'POST, OPTIONS');
+  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+  const errors: GraphQLFormattedError[] = [{ message: failure.message, extensions: { code: codeOf(failure) } }];
+  reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify({ errors }));
+}

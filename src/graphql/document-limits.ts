@@ -1,0 +1,90 @@
+import { type DocumentNode, Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graphql';
+import { Failure } from '../core/errors.ts';
+
+/**
+ * What a document may ask for. Judged before it is validated, because some rules of validation take time by the square of
+ * the number of fields. Real clients stay far below: the query that tools send for the whole schema costs about 300 and is 14 deep.
+ */
+export const PARSE_LIMITS = { maxLexicalTokens: 15_000, maxComments: 1_000 };
+const MAX_DEPTH = 16;
+const MAX_COST = 1_000;
+/** By depth: a field of the root runs an operation, one below it often reads a list. */
+const FIELD_COSTS = [20, 5];
+
+interface Size {
+  cost: number;
+  depth: number;
+}
+
+/** Throws `badRequest` for a document that is too deep or too costly, or whose fragments contain themselves. */
+export function checkLimits(document: DocumentNode): void {
+  const sizeOf = fragmentAwareSize(document);
+  let cost = 0;
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
+    const isRoot = definition.kind === Kind.OPERATION_DEFINITION;
+    const size = sizeOf(definition.selectionSet, isRoot ? 0 : FIELD_COSTS.length);
+    if (size.depth > MAX_DEPTH) {
+      throw new Failure('badRequest', `The document is more than ${MAX_DEPTH} fields deep.`);
+    }
+    cost += size.cost;
+  }
+  if (cost > MAX_COST) {
+    throw new Failure('badRequest', `The document asks for too much: its cost is above ${MAX_COST}. Send several.`);
+  }
+}
+
+/** Of a selection at a depth, its fragments included as often as they are spread. Each fragment is walked once a depth class. */
+function fragmentAwareSize(document: DocumentNode): (selectionSet: SelectionSetNode, depth: number) => Size {
+  const fragments = new Map(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition.selectionSet] as const] : [],
+    ),
+  );
+  const known = new Map<string, Size>();
+  const open = new Set<string>();
+  const sizeOf = (selectionSet: SelectionSetNode, depth: number): Size => {
+    const total: Size = { cost: 0, depth: 0 };
+    const add = ({ cost, depth: own }: Size) => {
+      total.cost += cost;
+      total.depth = Math.max(total.depth, own);
+    };
+    for (const selection of selectionSet.selections) {
+      if (selection.kind === Kind.FRAGMENT_SPREAD) add(sizeOfFragment(selection.name.value, depth));
+      else if (selection.kind === Kind.INLINE_FRAGMENT) add(sizeOf(selection.selectionSet, depth));
+      else {
+        const inner = selection.selectionSet ? sizeOf(selection.selectionSet, depth + 1) : { cost: 0, depth: 0 };
+        add({ cost: (FIELD_COSTS[depth] ?? 1) + inner.cost, depth: 1 + inner.depth });
+      }
+    }
+    return total;
+  };
+  const sizeOfFragment = (name: string, depth: number): Size => {
+    const key = `${Math.min(depth, FIELD_COSTS.length)} ${name}`;
+    const before = known.get(key);
+    if (before) return before;
+    const selectionSet = fragments.get(name);
+    if (!selectionSet) return { cost: 0, depth: 0 }; // validation says so
+    if (open.has(name)) throw new Failure('badRequest', `The fragment "${name}" contains itself.`);
+    open.add(name);
+    const size = sizeOf(selectionSet, depth);
+    open.delete(name);
+    known.set(key, size);
+    return size;
+  };
+  return sizeOf;
+}
+
+/** How many operations a request runs: as many as its root has fields, fragments included. Only for a document within limits. */
+export function countRootFields(document: DocumentNode, operation: OperationDefinitionNode): number {
+  const count = (selectionSet: SelectionSetNode): number =>
+    selectionSet.selections.reduce((sum, selection) => {
+      if (selection.kind === Kind.FIELD) return sum + (selection.name.value.startsWith('__') ? 0 : 1);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return sum + count(selection.selectionSet);
+      const fragment = document.definitions.find(
+        (one) => one.kind === Kind.FRAGMENT_DEFINITION && one.name.value === selection.name.value,
+      );
+      return sum + (fragment?.kind === Kind.FRAGMENT_DEFINITION ? count(fragment.selectionSet) : 0);
+    }, 0);
+  return count(operation.selectionSet);
+}

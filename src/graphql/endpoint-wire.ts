@@ -1,0 +1,171 @@
+import { Failure } from '../core/errors.ts';
+import type { NewEndpoint } from '../domain/endpoints/create-endpoint.ts';
+import type {
+  Endpoint,
+  EndpointClientSettings,
+  EndpointType,
+  FlashBoot,
+  GpuConfig,
+  ScalerType,
+} from '../domain/endpoints/endpoint.ts';
+import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
+import type { NewTemplate } from '../domain/templates/create-template.ts';
+import { toEnvironmentVariables, toId } from './container-wire.ts';
+import { readList, readNumber, readOneOf, readText } from './inputs.ts';
+import { type TemplateInput, toNewTemplate } from './template-wire.ts';
+
+/** Everything may be null; what has a default in the schema is absent only where the document says null. */
+export interface EndpointInput {
+  id?: string | null;
+  name?: string | null;
+  templateId?: string | null;
+  template?: (Omit<TemplateInput, 'name'> & { name?: string | null }) | null;
+  gpuIds?: string | null;
+  gpuCount?: number | null;
+  instanceIds?: (string | null)[] | null;
+  workersMin?: number | null;
+  workersMax?: number | null;
+  idleTimeout?: number | null;
+  scalerType?: string | null;
+  scalerValue?: number | null;
+  locations?: string | null;
+  networkVolumeId?: string | null;
+  networkVolumeIds?: ({ networkVolumeId: string } | null)[] | null;
+  executionTimeoutMs?: number | null;
+  allowedCudaVersions?: string | null;
+  minCudaVersion?: string | null;
+  flashBootType?: string | null;
+  type?: string | null;
+}
+
+/** graphql.md, "Endpoints": not the same as REST's. */
+const DEFAULTS = { workersMax: 3, idleTimeout: 10, scalerValue: 4, executionTimeoutMs: 300_000, gpuCount: 1 };
+const SCALER_TYPES: Record<string, ScalerType> = { QUEUE_DELAY: 'QUEUE_DELAY', REQUEST_COUNT: 'REQUEST_COUNT' };
+const FLASHBOOTS: Record<string, FlashBoot> = {
+  OFF: 'OFF',
+  FLASHBOOT: 'FLASHBOOT',
+  PRIORITY_FLASHBOOT: 'PRIORITY_FLASHBOOT',
+};
+const TYPES: Record<string, EndpointType> = { QB: 'QUEUE_BASED', LB: 'LOAD_BALANCING' };
+
+/** Throws `badRequest`; also where there is neither a template nor its id, for there is no image then. */
+export function toNewEndpoint(input: EndpointInput): NewEndpoint {
+  const templateId = toId(input.templateId);
+  const ownTemplate = toOwnTemplate(input);
+  if (templateId === null && ownTemplate === undefined) {
+    throw new Failure('badRequest', 'templateId: there must be a templateId, or a template');
+  }
+  const gpu = toGpu(input);
+  if (gpu === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
+  return {
+    ...toSettings(input),
+    name: readText(input.name, 'name'),
+    gpu,
+    type: readOneOf(input.type, 'type', TYPES, 'QUEUE_BASED'),
+    templateId,
+    ...(ownTemplate ? { ownTemplate } : {}),
+  };
+}
+
+/**
+ * The whole endpoint anew, but for what cannot be absent and is: name, pools, template. Throws `badRequest`, also for another
+ * `type` than `current`.
+ */
+export function toReplacement(input: EndpointInput, current: EndpointType): EndpointChange {
+  const ownTemplate = toOwnTemplate(input);
+  const templateId = toId(input.templateId);
+  const gpu = toGpu(input);
+  if (readOneOf(input.type, 'type', TYPES, current) !== current) {
+    throw new Failure('badRequest', 'type: is fixed at creation');
+  }
+  return {
+    ...toSettings(input),
+    ...(toId(input.name) === null ? {} : { name: input.name! }),
+    ...(gpu === undefined ? {} : { gpu }),
+    ...(ownTemplate ? { template: { ownTemplate } } : templateId === null ? {} : { template: { templateId } }),
+  };
+}
+
+function toSettings(input: EndpointInput) {
+  const volumes = (input.networkVolumeIds ?? []).flatMap((one) => one?.networkVolumeId ?? []);
+  const volume = toId(input.networkVolumeId);
+  return {
+    workers: {
+      min: readNumber(input.workersMin, 'workersMin', { min: 0, fallback: 0 }),
+      max: readNumber(input.workersMax, 'workersMax', { min: 0, fallback: DEFAULTS.workersMax }),
+    },
+    scaling: {
+      type: readOneOf(input.scalerType, 'scalerType', SCALER_TYPES, 'QUEUE_DELAY'),
+      value: readNumber(input.scalerValue, 'scalerValue', { min: 1, fallback: DEFAULTS.scalerValue }),
+      idleTimeoutSeconds: readNumber(input.idleTimeout, 'idleTimeout', { min: 0, fallback: DEFAULTS.idleTimeout }),
+    },
+    dataCenterIds: readList(input.locations),
+    // Clients send the same volume in both.
+    networkVolumeIds: volume === null || volumes.includes(volume) ? volumes : [volume, ...volumes],
+    timeoutMs: readNumber(input.executionTimeoutMs, 'executionTimeoutMs', {
+      min: 0,
+      fallback: DEFAULTS.executionTimeoutMs,
+    }),
+    flashboot: readOneOf(input.flashBootType, 'flashBootType', FLASHBOOTS, 'OFF'),
+    clientSettings: toClientSettings(input),
+  };
+}
+
+/** `POOL,POOL,-TYPE`; undefined when no pool is named. */
+function toGpu(input: EndpointInput): GpuConfig | undefined {
+  if (input.instanceIds?.some((id) => id !== null && id !== '')) {
+    throw new Failure('badRequest', 'instanceIds: CPU endpoints can be neither made nor changed');
+  }
+  const pools = readList(input.gpuIds).filter((item) => !item.startsWith('-'));
+  if (pools.length === 0) return undefined;
+  return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: DEFAULTS.gpuCount }) };
+}
+
+function toClientSettings({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInput): EndpointClientSettings {
+  const excluded = readList(gpuIds).flatMap((item) => (item.startsWith('-') ? [item.slice(1)] : []));
+  return {
+    ...(allowedCudaVersions ? { allowedCudaVersions } : {}),
+    ...(minCudaVersion ? { minCudaVersion } : {}),
+    ...(excluded.length > 0 ? { excludedGpuTypeIds: excluded } : {}),
+  };
+}
+
+/** The endpoint's name keeps two apart that come without a name of their own; it must be unique like any other. */
+function toOwnTemplate({ name, template }: EndpointInput): NewTemplate | undefined {
+  if (!template) return undefined;
+  return toNewTemplate({ ...template, name: template.name || `${name}__template__`, isServerless: true });
+}
+
+/** As the type Endpoint shows it, but for what other records say. */
+export function toEndpoint(endpoint: Endpoint) {
+  const { gpu, cpu, clientSettings: kept } = endpoint;
+  const excluded = (kept.excludedGpuTypeIds ?? []).map((id) => `-${id}`);
+  return {
+    endpoint,
+    id: endpoint.id,
+    name: endpoint.name,
+    userId: endpoint.userId,
+    aiKey: null,
+    type: endpoint.type === 'QUEUE_BASED' ? 'QB' : 'LB',
+    gpuIds: [...(gpu?.pools ?? []), ...excluded].join(','),
+    gpuCount: gpu?.count ?? 0,
+    instanceIds: cpu ? [`${cpu.id}-${cpu.vcpuCount}-${cpu.memory}`] : [],
+    workersMin: endpoint.workers.min,
+    workersMax: endpoint.workers.max,
+    workersStandby: endpoint.workers.min,
+    workersPFBTarget: endpoint.flashboot === 'PRIORITY_FLASHBOOT' ? 1 : 0,
+    idleTimeout: endpoint.scaling.idleTimeoutSeconds,
+    scalerType: endpoint.scaling.type,
+    scalerValue: endpoint.scaling.value,
+    locations: endpoint.dataCenterIds.join(','),
+    networkVolumeId: endpoint.networkVolumeIds[0] ?? null,
+    templateId: endpoint.templateId,
+    allowedCudaVersions: kept.allowedCudaVersions ?? '',
+    minCudaVersion: kept.minCudaVersion ?? '',
+    executionTimeoutMs: endpoint.timeoutMs,
+    flashBootType: endpoint.flashboot,
+    env: toEnvironmentVariables(endpoint.env),
+    version: endpoint.version,
+    createdAt: endpoint.createdAt.toISOString(),
+  };
+}

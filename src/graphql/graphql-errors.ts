@@ -1,0 +1,77 @@
+import type { GraphQLError, GraphQLFormattedError } from 'graphql';
+import { Failure, type FailureKind, messageOf } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { toFailure } from '../http/to-failure.ts';
+
+/** `extensions.code` of every kind of failure (graphql.md, "Transport"; TOO_MANY_REQUESTS is Podyard's own). */
+const CODES: Record<FailureKind, string> = {
+  badRequest: 'BAD_USER_INPUT',
+  unauthorized: 'UNAUTHENTICATED',
+  forbidden: 'FORBIDDEN',
+  notFound: 'NOT_FOUND',
+  methodNotAllowed: 'BAD_USER_INPUT',
+  conflict: 'CONFLICT',
+  contentTooLarge: 'BAD_USER_INPUT',
+  unsupportedMediaType: 'BAD_USER_INPUT',
+  unprocessable: 'BAD_USER_INPUT',
+  tooManyRequests: 'TOO_MANY_REQUESTS',
+  internal: 'INTERNAL_SERVER_ERROR',
+  unavailable: 'INTERNAL_SERVER_ERROR',
+  badGateway: 'INTERNAL_SERVER_ERROR',
+  gatewayTimeout: 'INTERNAL_SERVER_ERROR',
+  headersTooLarge: 'BAD_USER_INPUT',
+  requestTimeout: 'INTERNAL_SERVER_ERROR',
+};
+
+const MAX_MESSAGE = 300;
+
+export function codeOf(failure: Failure): string {
+  return failure.isClash ? 'CONFLICT' : CODES[failure.kind];
+}
+
+/** An error of the document or of its variables, as clients get it: without the values, which may be secret or huge. */
+export function documentError({ message, locations }: GraphQLError): GraphQLFormattedError {
+  return {
+    message: withoutValues(message),
+    ...(locations ? { locations } : {}),
+    extensions: { code: CODES.badRequest },
+  };
+}
+
+/** What a field's resolver threw, as clients get it. What nobody foresaw is logged and keeps its text to itself. */
+export function fieldError(error: GraphQLError, log: (message: string, cause: unknown) => void): GraphQLFormattedError {
+  const failure = isValueError(error)
+    ? new Failure('badRequest', withoutValues(error.message))
+    : toFailure(error.originalError ?? error);
+  if (failure.kind === 'internal' || failure.kind === 'unavailable') {
+    const cause = failure.cause ?? failure;
+    log(`field ${error.path?.join('.')} failed: ${messageOf(cause)}`, cause);
+  }
+  const { locations, path } = error;
+  return {
+    message: failure.errors ? `${failure.message} ${failure.errors.join('; ')}` : failure.message,
+    ...(locations ? { locations } : {}),
+    ...(path ? { path } : {}),
+    extensions: { code: codeOf(failure) },
+  };
+}
+
+/** Says on the log what was meant for the operator; a key is in none of the fields. */
+export function logTo(logger: Logger, requestId: string): (message: string, cause: unknown) => void {
+  return (message, err) => logger.error({ requestId, path: '/graphql', err }, message);
+}
+
+/** An argument that only its run-time value makes wrong; the executor finds it, not a resolver. */
+function isValueError(error: GraphQLError): boolean {
+  return error.originalError === undefined && /^Argument "|^Variable "/.test(error.message);
+}
+
+/** The library's texts end with the value that they are about, or quote it. */
+function withoutValues(message: string): string {
+  const text = message
+    .replace(/(,? but encountered error ".*";)?[,.;:]? [Ff]ound:? .*$/s, '.')
+    .replace(/( cannot represent [^:]*): .*$/s, '$1.')
+    .replace(/Unexpected (String|BlockString) .*$/s, 'Unexpected $1.')
+    .replace(/ got invalid value .*? at /s, ' at ');
+  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`;
+}

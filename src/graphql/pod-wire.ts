@@ -1,0 +1,180 @@
+import { Failure } from '../core/errors.ts';
+import { findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/catalog.ts';
+import type { NewPod } from '../domain/pods/create-pod.ts';
+import type { Cloud, Pod, PodMounts, PodStatus } from '../domain/pods/pod.ts';
+import type { PodUsage } from '../domain/pods/pod-figures.ts';
+import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
+import { readNumber, readOneOf, readText } from './inputs.ts';
+import { DEFAULT_MOUNT_PATH } from './template-wire.ts';
+
+interface PodInput {
+  name?: string | null;
+  imageName?: string | null;
+  cloudType?: string | null;
+  volumeInGb?: number | null;
+  containerDiskInGb?: number | null;
+  dockerArgs?: string | null;
+  ports?: string | null;
+  volumeMountPath?: string | null;
+  env?: (EnvironmentVariable | null)[] | null;
+  templateId?: string | null;
+  networkVolumeId?: string | null;
+  dataCenterId?: string | null;
+  containerRegistryAuthId?: string | null;
+}
+
+export interface GpuPodInput extends PodInput {
+  gpuTypeId?: string | null;
+  gpuTypeIdList?: (string | null)[] | null;
+  gpuCount?: number | null;
+}
+
+export interface CpuPodInput extends PodInput {
+  instanceId: string;
+}
+
+const CLOUDS: Record<string, readonly Cloud[]> = {
+  ALL: ['SECURE', 'COMMUNITY'],
+  SECURE: ['SECURE'],
+  COMMUNITY: ['COMMUNITY'],
+};
+const MAX_GPU_TYPES = 20;
+const INSTANCE_ID = /^(\w+)-(\d{1,4})-(\d{1,5})$/;
+
+/** The pods that would do, the one that is liked best first: by GPU type, then by cloud. Throws `badRequest`. */
+export function toGpuPods(input: GpuPodInput): NewPod[] {
+  const listed = (input.gpuTypeIdList ?? []).flatMap((id) => toId(id) ?? []);
+  const types = listed.length > 0 ? listed : [readText(input.gpuTypeId, 'gpuTypeId')];
+  if (types.length > MAX_GPU_TYPES) {
+    throw new Failure('badRequest', `gpuTypeIdList: must not name more than ${MAX_GPU_TYPES} types`);
+  }
+  const count = readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 });
+  const shared = toNewPod(input);
+  return types.flatMap((id) =>
+    cloudsOf(id, input).map((cloud) => ({ ...shared, cloud, gpu: { id, count }, cpu: null })),
+  );
+}
+
+/** At least one, so that there is a refusal to show. */
+function cloudsOf(gpuTypeId: string, { cloudType }: PodInput): readonly Cloud[] {
+  const clouds = readOneOf(cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
+  const gpu = findGpuType(gpuTypeId);
+  const offered = clouds.filter((cloud) => (cloud === 'SECURE' ? gpu?.secure : gpu?.community));
+  return offered.length > 0 ? offered : clouds.slice(0, 1);
+}
+
+/** Throws `badRequest`, also for memory that the flavour does not have with so many vCPUs. */
+export function toCpuPod(input: CpuPodInput): NewPod {
+  const [, id = '', vcpus, memory] = INSTANCE_ID.exec(input.instanceId) ?? [];
+  const flavor = findCpuFlavor(id);
+  if (!flavor || Number(vcpus) * flavor.ramGbPerVcpu !== Number(memory)) {
+    throw new Failure('badRequest', 'instanceId: must be <flavor>-<vCPUs>-<GB>, with the GB of the flavor: cpu3c-2-4');
+  }
+  const [cloud] = readOneOf(input.cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
+  return { ...toNewPod(input), cloud: cloud!, gpu: null, cpu: { id, vcpuCount: Number(vcpus) } };
+}
+
+/** What is empty is not given: a template's takes its place. */
+function toNewPod(input: PodInput) {
+  const { containerDiskInGb: disk, dataCenterId } = input;
+  const mounts = toMounts(input);
+  const registryId = toId(input.containerRegistryAuthId);
+  return {
+    name: input.name || input.imageName || 'pod',
+    ...(input.imageName ? { image: input.imageName } : {}),
+    ...(input.dockerArgs ? { args: input.dockerArgs } : {}),
+    ...(input.ports ? { ports: toPorts(input.ports) } : {}),
+    ...(disk === undefined || disk === null
+      ? {}
+      : { diskGb: readNumber(disk, 'containerDiskInGb', { min: 1, fallback: 1 }) }),
+    ...(registryId === null ? {} : { registryId }),
+    ...(mounts ? { mounts } : {}),
+    env: toEnv(input.env),
+    dataCenterIds: dataCenterId ? [dataCenterId] : [],
+    hasGlobalNetwork: false,
+    templateId: toId(input.templateId),
+  };
+}
+
+/** A network volume takes the place of the pod's own. */
+function toMounts(input: PodInput): PodMounts | undefined {
+  const sizeGb = readNumber(input.volumeInGb, 'volumeInGb', { min: 0, fallback: 0 });
+  const path = input.volumeMountPath || DEFAULT_MOUNT_PATH;
+  if (!path.startsWith('/')) throw new Failure('badRequest', "volumeMountPath: must begin with '/'");
+  const volumeId = toId(input.networkVolumeId);
+  if (volumeId !== null) return { persistent: null, network: { volumeId, path } };
+  return sizeGb === 0 ? undefined : { persistent: { sizeGb, path }, network: null };
+}
+
+const DESIRED: Record<PodStatus, 'RUNNING' | 'EXITED' | 'TERMINATED'> = {
+  PROVISIONING: 'RUNNING',
+  STARTING: 'RUNNING',
+  RUNNING: 'RUNNING',
+  EXITED: 'EXITED',
+  ERROR: 'EXITED',
+  TERMINATED: 'TERMINATED',
+};
+
+/** As the type Pod shows it, but for its live figures. */
+export function toPod(pod: Pod, now: number) {
+  const { gpu, cpu } = pod;
+  const { persistent, network } = pod.mounts;
+  return {
+    pod,
+    id: pod.id,
+    name: pod.name,
+    imageName: pod.image,
+    env: Object.entries(pod.env).map(([name, value]) => `${name}=${value}`),
+    desiredStatus: DESIRED[pod.status],
+    costPerHr: pod.costPerHour,
+    containerDiskInGb: pod.diskGb,
+    dockerArgs: pod.args,
+    dockerId: null,
+    gpuCount: gpu?.count ?? 0,
+    memoryInGb: cpu?.memory ?? null,
+    vcpuCount: cpu?.vcpuCount ?? null,
+    podType: 'RESERVED',
+    ports: pod.ports.join(','),
+    volumeInGb: persistent?.sizeGb ?? 0,
+    volumeMountPath: persistent?.path ?? network?.path ?? '',
+    networkVolumeId: network?.volumeId ?? null,
+    templateId: pod.templateId,
+    machineId: pod.dataCenterId,
+    uptimeSeconds: uptimeSeconds(pod, now),
+    createdAt: pod.createdAt.toISOString(),
+    lastStatusChange: pod.changedAt.toISOString(),
+    machine: {
+      podHostId: pod.id,
+      gpuDisplayName: gpu ? (findGpuType(gpu.id)?.name ?? gpu.id) : null,
+      gpuTypeId: gpu?.id ?? null,
+      location: findDataCenter(pod.dataCenterId)?.region ?? null,
+      dataCenterId: pod.dataCenterId,
+    },
+  };
+}
+
+/** Of a pod that runs. What has not been measured yet is zero. */
+export function toPodRuntime(pod: Pod, usage: PodUsage | undefined, now: number) {
+  const idle = Array.from({ length: pod.gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
+  const gpus = usage && usage.gpus.length > 0 ? usage.gpus : idle;
+  return {
+    uptimeInSeconds: uptimeSeconds(pod, now),
+    ports: pod.publishedPorts.map((port) => ({
+      ip: port.ip,
+      isIpPublic: port.public !== null,
+      privatePort: port.private,
+      publicPort: port.public,
+      type: port.type,
+    })),
+    gpus: gpus.map(({ util, memoryUtil }, i) => ({
+      id: `${pod.id}-${i}`,
+      gpuUtilPercent: util,
+      memoryUtilPercent: memoryUtil,
+    })),
+    container: { cpuPercent: usage?.cpuUtil ?? 0, memoryPercent: usage?.memoryUtil ?? 0 },
+  };
+}
+
+function uptimeSeconds({ status, startedAt }: Pod, now: number): number {
+  return status === 'RUNNING' && startedAt ? Math.max(0, Math.floor((now - startedAt.getTime()) / 1000)) : 0;
+}

@@ -1,0 +1,38 @@
+import { readPublicKeys, updatePublicKeys } from '../../domain/access/public-keys.ts';
+import { findUser } from '../../domain/access/users.ts';
+import { readSpendPerHour } from '../../domain/billing/read-spend.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
+import { readInput } from '../inputs.ts';
+
+export const accountResolvers: Resolvers = {
+  Query: {
+    myself: (_: unknown, __: unknown, call) => (call.actor === null ? null : {}),
+  },
+  User: {
+    // Every record shows its owner's id: there is nothing to permit.
+    id: (_: unknown, __: unknown, call) => call.actor!.userId,
+    email: async (_: unknown, __: unknown, call) => (await findUser(call.deps.pool, reader(call)))?.email ?? null,
+    pubKey: (_: unknown, __: unknown, call) => readPublicKeys(call.deps.pool, reader(call)),
+    clientBalance: (_: unknown, __: unknown, call) => {
+      call.permit(PERMISSIONS.readBilling());
+      return 0;
+    },
+    currentSpendPerHr: (_: unknown, __: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readBilling());
+      return readSpendPerHour(call.deps.pool, userId, new Date(call.deps.clock.now()));
+    },
+  },
+  Mutation: {
+    updateUserSettings: async (_: unknown, args: { input?: { pubKey?: string | null } | null }, call) => {
+      const { pubKey } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeAccount());
+      if (pubKey !== undefined && pubKey !== null) await updatePublicKeys(call.deps, actor, pubKey);
+      return {};
+    },
+  },
+};
+
+function reader(call: GraphqlCall) {
+  return call.permit(PERMISSIONS.readAccount()).userId;
+}

@@ -1,0 +1,93 @@
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
+import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
+import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
+import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { listTemplateRows } from '../../domain/templates/template-store.ts';
+import { listWorkerIds } from '../../domain/workers/list-worker-ids.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import { toId } from '../container-wire.ts';
+import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '../endpoint-wire.ts';
+import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
+import { checkTexts, readInput } from '../inputs.ts';
+import { toPodTemplate } from '../template-wire.ts';
+import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
+
+interface Shown {
+  endpoint: Endpoint;
+}
+
+export const endpointResolvers: Resolvers = {
+  User: {
+    endpoints: (_: unknown, __: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readEndpoint({}));
+      return listEndpoints(call, userId);
+    },
+    endpoint: async (_: unknown, { id }: { id: string }, call) => {
+      checkTexts(id, 'id');
+      const { userId } = call.permit(PERMISSIONS.readEndpoint({ id }));
+      return toEndpoint(await getEndpointRow(call.deps.pool, userId, id as EndpointId));
+    },
+  },
+  Endpoint: {
+    template: async ({ endpoint }: Shown, _: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readTemplate(endpoint.templateId ? { id: endpoint.templateId } : {}));
+      const templates = await call.share('templates', () => listTemplateRows(call.deps.pool, userId));
+      const template = templates.find(({ id }) => id === endpoint.templateId);
+      return template ? toPodTemplate(template) : null;
+    },
+    networkVolumeIds: async ({ endpoint }: Shown, _: unknown, call) => {
+      const volumes = await volumesOf(endpoint, call);
+      return volumes.map(({ id, dataCenterId }) => ({ networkVolumeId: id, dataCenterId }));
+    },
+    networkVolume: async ({ endpoint }: Shown, _: unknown, call) => {
+      const [volume] = await volumesOf(endpoint, call);
+      return volume ? toNetworkVolume(volume) : null;
+    },
+    pods: async ({ endpoint }: Shown, _: unknown, call) => {
+      const workers = await call.share('workers', () => listWorkerIds(call.deps.pool, endpoint.userId));
+      return call.count(workers.get(endpoint.id) ?? []).map((id) => ({ id, desiredStatus: 'RUNNING' }));
+    },
+  },
+  Mutation: {
+    saveEndpoint: async (_: unknown, args: { input?: EndpointInput | null }, call) => {
+      const input = readInput(args);
+      const id = toId(input.id) as EndpointId | null;
+      if (id === null) {
+        const actor = call.permit(PERMISSIONS.writeEndpoint({}));
+        return toEndpoint(await createEndpoint(call.deps, actor, toNewEndpoint(input)));
+      }
+      const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
+      const { type } = await getEndpointRow(call.deps.pool, actor.userId, id);
+      return toEndpoint(await updateEndpoint(call.deps, actor, id, toReplacement(input, type)));
+    },
+    deleteEndpoint: async (_: unknown, { id }: { id: string }, call) => {
+      checkTexts(id, 'id');
+      await deleteEndpoint(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), id as EndpointId);
+      return null;
+    },
+    updateEndpointTemplate: async (
+      _: unknown,
+      args: { input?: { endpointId: string; templateId: string } | null },
+      call,
+    ) => {
+      const { endpointId: id, templateId } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
+      return toEndpoint(await updateEndpoint(call.deps, actor, id as EndpointId, { template: { templateId } }));
+    },
+  },
+};
+
+/** Page by page, so that thousands do not keep others waiting. */
+async function* listEndpoints(call: GraphqlCall, userId: UserId) {
+  for await (const page of listEndpointPages(call.deps.pool, userId)) {
+    for (const endpoint of call.count(page)) yield toEndpoint(endpoint);
+  }
+}
+
+async function volumesOf({ networkVolumeIds }: Endpoint, call: GraphqlCall) {
+  if (networkVolumeIds.length === 0) return [];
+  const volumes = await listVolumes(call);
+  return networkVolumeIds.flatMap((id) => volumes.find((volume) => volume.id === id) ?? []);
+}

@@ -1,0 +1,75 @@
+import type { PodId } from '../../core/ids.ts';
+import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
+import { createPod } from '../../domain/pods/create-pod.ts';
+import type { Pod } from '../../domain/pods/pod.ts';
+import { PATIENCE_MS } from '../../domain/pods/pod-figures.ts';
+import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
+import { readInput } from '../inputs.ts';
+import { type CpuPodInput, type GpuPodInput, toCpuPod, toGpuPods, toPod, toPodRuntime } from '../pod-wire.ts';
+import { deployFirst } from './deploy-first.ts';
+
+interface PodInput {
+  input?: { podId: string } | null;
+}
+
+interface Shown {
+  pod: Pod;
+}
+
+export const podResolvers: Resolvers = {
+  Query: {
+    pod: async (_: unknown, args: PodInput, call) => {
+      const { podId: id } = readInput(args);
+      const { userId } = call.permit(PERMISSIONS.readPod({ id }));
+      return toPod(await getPodRow(call.deps.pool, userId, id as PodId), call.deps.clock.now());
+    },
+  },
+  User: {
+    pods: async (_: unknown, __: unknown, call) => {
+      const pods = call.count(await listPods(call));
+      return pods.map((pod) => toPod(pod, call.deps.clock.now()));
+    },
+  },
+  Pod: {
+    runtime: async ({ pod }: Shown, _: unknown, call) => {
+      if (pod.status !== 'RUNNING') return null;
+      const figures = await call.deps.podFigures.read([pod.id], PATIENCE_MS.list);
+      return toPodRuntime(pod, figures.get(pod.id), call.deps.clock.now());
+    },
+  },
+  Mutation: {
+    podFindAndDeployOnDemand: async (_: unknown, args: { input?: GpuPodInput | null }, call) => {
+      const input = readInput(args);
+      const actor = call.permit(PERMISSIONS.writePod({}));
+      const pod = await deployFirst(toGpuPods(input), (wish) => createPod(call.deps, actor, wish));
+      return toPod(pod, call.deps.clock.now());
+    },
+    deployCpuPod: async (_: unknown, args: { input?: CpuPodInput | null }, call) => {
+      const input = readInput(args);
+      const actor = call.permit(PERMISSIONS.writePod({}));
+      return toPod(await createPod(call.deps, actor, toCpuPod(input)), call.deps.clock.now());
+    },
+    podStop: async (_: unknown, args: PodInput, call) => {
+      const { podId: id } = readInput(args);
+      const pod = await stopPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
+      return toPod(pod, call.deps.clock.now());
+    },
+    podResume: async (_: unknown, args: PodInput, call) => {
+      const { podId: id } = readInput(args);
+      const pod = await startPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
+      return toPod(pod, call.deps.clock.now());
+    },
+    podTerminate: async (_: unknown, args: PodInput, call) => {
+      const { podId: id } = readInput(args);
+      await terminatePod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
+      return null;
+    },
+  },
+};
+
+function listPods(call: GraphqlCall): Promise<Pod[]> {
+  const { userId } = call.permit(PERMISSIONS.readPod({}));
+  return call.share('pods', () => listPodRows(call.deps.pool, userId));
+}

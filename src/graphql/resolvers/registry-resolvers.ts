@@ -1,0 +1,43 @@
+import type { RegistryId } from '../../core/ids.ts';
+import { createRegistry } from '../../domain/registries/create-registry.ts';
+import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
+import { listRegistryRows } from '../../domain/registries/registry-store.ts';
+import { updateRegistry } from '../../domain/registries/update-registry.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import type { Resolvers } from '../graphql-call.ts';
+import { checkTexts, readInput, readText } from '../inputs.ts';
+
+interface Credentials {
+  username: string;
+  password: string;
+}
+
+export const registryResolvers: Resolvers = {
+  User: {
+    containerRegistryCreds: async (_: unknown, __: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readRegistry({}));
+      return call.count(await listRegistryRows(call.deps.pool, userId));
+    },
+  },
+  Mutation: {
+    saveRegistryAuth: (_: unknown, args: { input?: (Credentials & { name: string }) | null }, call) => {
+      const input = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeRegistry({}));
+      return createRegistry(call.deps, actor, { name: readText(input.name, 'name'), ...readCredentials(input) });
+    },
+    updateRegistryAuth: (_: unknown, args: { input?: (Credentials & { id: string }) | null }, call) => {
+      const input = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeRegistry({ id: input.id }));
+      return updateRegistry(call.deps, actor, input.id as RegistryId, readCredentials(input));
+    },
+    deleteRegistryAuth: async (_: unknown, { registryAuthId: id }: { registryAuthId: string }, call) => {
+      checkTexts(id, 'registryAuthId');
+      await deleteRegistry(call.deps, call.permit(PERMISSIONS.writeRegistry({ id })), id as RegistryId);
+      return null;
+    },
+  },
+};
+
+function readCredentials({ username, password }: Credentials): Credentials {
+  return { username: readText(username, 'username'), password: readText(password, 'password') };
+}

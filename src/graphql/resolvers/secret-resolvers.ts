@@ -1,0 +1,61 @@
+import type { SecretId } from '../../core/ids.ts';
+import { createSecret } from '../../domain/secrets/create-secret.ts';
+import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
+import type { Secret } from '../../domain/secrets/secret.ts';
+import { listSecretRows } from '../../domain/secrets/secret-store.ts';
+import { updateSecret } from '../../domain/secrets/update-secret.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import type { Resolvers } from '../graphql-call.ts';
+import { checkTexts, readInput } from '../inputs.ts';
+
+export const secretResolvers: Resolvers = {
+  User: {
+    secrets: async (_: unknown, __: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readAccount());
+      return call.count(await listSecretRows(call.deps.pool, userId)).map(toSecret);
+    },
+  },
+  Secret: {
+    usedBy: async ({ name }: Secret, _: unknown, call) => {
+      const { userId } = call.permit(PERMISSIONS.readAccount());
+      const uses = await call.share('secret uses', () => listSecretUses(call.deps.pool, userId));
+      return call.count(uses.get(name) ?? []);
+    },
+  },
+  Mutation: {
+    secretCreate: async (
+      _: unknown,
+      args: { input?: { name: string; value: string; description?: string | null } | null },
+      call,
+    ) => {
+      const { name, value, description } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeAccount());
+      return toSecret(await createSecret(call.deps, actor, { name, value, description: description ?? null }));
+    },
+    secretUpdate: async (
+      _: unknown,
+      args: { input?: { id: string; value?: string | null; description?: string | null } | null },
+      call,
+    ) => {
+      const { id, value, description } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeAccount());
+      const change = {
+        ...(value === undefined || value === null ? {} : { value }),
+        ...(description === undefined ? {} : { description }), // null clears it
+      };
+      return toSecret(await updateSecret(call.deps, actor, id as SecretId, change));
+    },
+    secretDelete: async (_: unknown, { id, force }: { id: string; force?: boolean | null }, call) => {
+      checkTexts(id, 'id');
+      const actor = call.permit(PERMISSIONS.writeAccount());
+      await deleteSecret(call.deps, actor, id as SecretId, { isForced: force ?? false, inUse: 'conflict' });
+      return null;
+    },
+  },
+};
+
+function toSecret(secret: Secret) {
+  const { id, name, description, createdAt, updatedAt } = secret;
+  return { id, name, description, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}

@@ -1,0 +1,52 @@
+import type { TemplateId } from '../../core/ids.ts';
+import { createTemplate } from '../../domain/templates/create-template.ts';
+import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import { findTemplateIdByName, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
+import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import { toId } from '../container-wire.ts';
+import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
+import { checkTexts, readInput } from '../inputs.ts';
+import { type TemplateInput, toNewTemplate, toPodTemplate } from '../template-wire.ts';
+
+export const templateResolvers: Resolvers = {
+  Query: {
+    podTemplate: async (_: unknown, args: { id: string }, call) => {
+      checkTexts(args.id, 'id');
+      const { userId } = call.permit(PERMISSIONS.readTemplate(args));
+      return toPodTemplate(await getTemplateRow(call.deps.pool, userId, args.id as TemplateId));
+    },
+    podTemplates: (_: unknown, args: { input?: { isRunpod?: boolean | null } | null }, call) =>
+      args.input?.isRunpod ? [] : listPodTemplates(call),
+  },
+  User: {
+    podTemplates: (_: unknown, __: unknown, call) => listPodTemplates(call),
+  },
+  Mutation: {
+    saveTemplate: async (_: unknown, args: { input?: TemplateInput | null }, call) => {
+      const input = readInput(args);
+      const id = toId(input.id);
+      const actor = call.permit(PERMISSIONS.writeTemplate(id === null ? {} : { id }));
+      const template = toNewTemplate(input);
+      const saved =
+        id === null
+          ? await createTemplate(call.deps, actor, template)
+          : await updateTemplate(call.deps, actor, id as TemplateId, template);
+      return toPodTemplate(saved);
+    },
+    deleteTemplate: async (_: unknown, { templateName }: { templateName: string }, call) => {
+      checkTexts(templateName, 'templateName');
+      const id = call.actor && (await findTemplateIdByName(call.deps.pool, call.actor.userId, templateName));
+      // A key that is restricted to one template is judged by its id, which is not told to any other key.
+      const actor = call.permit(PERMISSIONS.writeTemplate(id ? { id } : {}));
+      await deleteTemplate(call.deps, actor, id ?? ('' as TemplateId));
+      return null;
+    },
+  },
+};
+
+async function listPodTemplates(call: GraphqlCall) {
+  const { userId } = call.permit(PERMISSIONS.readTemplate({}));
+  const templates = await call.share('templates', () => listTemplateRows(call.deps.pool, userId));
+  return call.count(templates).map(toPodTemplate);
+}

@@ -1,0 +1,67 @@
+import type { VolumeId } from '../../core/ids.ts';
+import { findDataCenter } from '../../domain/catalog/catalog.ts';
+import { createVolume } from '../../domain/volumes/create-volume.ts';
+import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
+import { updateVolume } from '../../domain/volumes/update-volume.ts';
+import type { Volume } from '../../domain/volumes/volume.ts';
+import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
+import { PERMISSIONS } from '../../http/permissions.ts';
+import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
+import { readInput, readNumber, readText } from '../inputs.ts';
+import { toDataCenter } from './catalog-resolvers.ts';
+
+/** GB, as in REST. */
+const SIZE_LIMITS = { min: 10, max: 4096, fallback: 0 };
+
+export const volumeResolvers: Resolvers = {
+  User: {
+    networkVolumes: async (_: unknown, __: unknown, call) => call.count(await listVolumes(call)).map(toNetworkVolume),
+  },
+  NetworkVolume: {
+    dataCenter: ({ dataCenterId }: { dataCenterId: string }) => {
+      const dataCenter = findDataCenter(dataCenterId);
+      return dataCenter ? toDataCenter(dataCenter) : null;
+    },
+  },
+  Mutation: {
+    createNetworkVolume: async (
+      _: unknown,
+      args: { input?: { name: string; size: number; dataCenterId: string } | null },
+      call,
+    ) => {
+      const { name, size, dataCenterId } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeVolume({}));
+      const sizeGb = readNumber(size, 'size', SIZE_LIMITS);
+      const volume = { name: readText(name, 'name'), sizeGb, dataCenterId, type: null };
+      return toNetworkVolume(await createVolume(call.deps, actor, volume));
+    },
+    updateNetworkVolume: async (
+      _: unknown,
+      args: { input?: { id: string; name?: string | null; size?: number | null } | null },
+      call,
+    ) => {
+      const { id, name, size } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writeVolume({ id }));
+      const change = {
+        ...(name === undefined || name === null ? {} : { name: readText(name, 'name') }),
+        ...(size === undefined || size === null ? {} : { sizeGb: readNumber(size, 'size', SIZE_LIMITS) }),
+      };
+      return toNetworkVolume(await updateVolume(call.deps, actor, id as VolumeId, change));
+    },
+    deleteNetworkVolume: async (_: unknown, args: { input?: { id: string } | null }, call) => {
+      const { id } = readInput(args);
+      await deleteVolume(call.deps, call.permit(PERMISSIONS.writeVolume({ id })), id as VolumeId);
+      return null;
+    },
+  },
+};
+
+/** The volumes of the one who asks, once a query. */
+export function listVolumes(call: GraphqlCall): Promise<Volume[]> {
+  const { userId } = call.permit(PERMISSIONS.readVolume({}));
+  return call.share('volumes', () => listVolumeRows(call.deps.pool, userId));
+}
+
+export function toNetworkVolume({ id, name, sizeGb, dataCenterId }: Volume) {
+  return { id, name, size: sizeGb, dataCenterId };
+}

@@ -1,0 +1,107 @@
+import { Failure } from '../core/errors.ts';
+import type { NewTemplate } from '../domain/templates/create-template.ts';
+import type { Template, TemplateCategory, TemplateClientSettings } from '../domain/templates/template.ts';
+import { type EnvironmentVariable, toEnv, toEnvironmentVariables, toId, toPorts } from './container-wire.ts';
+import { readNumber, readOneOf, readText } from './inputs.ts';
+
+/** Everything may be null; what has a default in the schema is absent only where the document says null. */
+export interface TemplateInput {
+  id?: string | null;
+  name: string;
+  imageName: string;
+  containerDiskInGb?: number | null;
+  volumeInGb?: number | null;
+  volumeMountPath?: string | null;
+  dockerArgs?: string | null;
+  env?: (EnvironmentVariable | null)[] | null;
+  ports?: string | null;
+  portsConfig?: { port?: unknown; name?: string | null }[] | null;
+  readme?: string | null;
+  isServerless?: boolean | null;
+  isPublic?: boolean | null;
+  containerRegistryAuthId?: string | null;
+  category?: string | null;
+  config?: unknown;
+  startSsh?: boolean | null;
+  startJupyter?: boolean | null;
+  startScript?: string | null;
+  advancedStart?: boolean | null;
+}
+
+const DEFAULT_DISK_GB = 20;
+/** Where the public interface mounts a volume that comes without a path. */
+export const DEFAULT_MOUNT_PATH = '/workspace';
+const CATEGORIES: Record<string, TemplateCategory> = { NVIDIA: 'NVIDIA', AMD: 'AMD', CPU: 'CPU' };
+const KEPT = [
+  'readme',
+  'startSsh',
+  'startJupyter',
+  'startScript',
+  'advancedStart',
+  'config',
+  'portsConfig',
+  'volumeMountPath',
+] as const satisfies (keyof TemplateClientSettings)[];
+
+/** A whole template: what the input leaves out is at its default, also when it replaces one. Throws `badRequest`. */
+export function toNewTemplate(input: TemplateInput): NewTemplate {
+  const isServerless = input.isServerless ?? false;
+  return {
+    name: readText(input.name, 'name'),
+    image: readText(input.imageName, 'imageName'),
+    args: input.dockerArgs ?? '',
+    diskGb: readNumber(input.containerDiskInGb, 'containerDiskInGb', { min: 1, fallback: DEFAULT_DISK_GB }),
+    ports: toPorts(input.ports),
+    env: toEnv(input.env),
+    registryId: toId(input.containerRegistryAuthId),
+    persistentMount: toMount(input, isServerless),
+    isServerless,
+    isPublic: input.isPublic ?? false,
+    category: readOneOf(input.category, 'category', CATEGORIES, 'NVIDIA'),
+    clientSettings: toClientSettings(input),
+  };
+}
+
+function toMount(input: TemplateInput, isServerless: boolean): Template['persistentMount'] {
+  const sizeGb = readNumber(input.volumeInGb, 'volumeInGb', { min: 0, fallback: 0 });
+  if (isServerless && sizeGb !== 0) {
+    throw new Failure('badRequest', 'volumeInGb: must be 0 for a serverless template');
+  }
+  const path = input.volumeMountPath || DEFAULT_MOUNT_PATH;
+  if (!path.startsWith('/')) throw new Failure('badRequest', "volumeMountPath: must begin with '/'");
+  return sizeGb === 0 ? null : { sizeGb, path };
+}
+
+function toClientSettings(input: TemplateInput): TemplateClientSettings {
+  const given = KEPT.filter((name) => input[name] !== undefined && input[name] !== null);
+  return Object.fromEntries(given.map((name) => [name, input[name]]));
+}
+
+/** As the type PodTemplate shows it. */
+export function toPodTemplate(template: Template) {
+  const { clientSettings: kept, persistentMount: mount } = template;
+  return {
+    id: template.id,
+    name: template.name,
+    imageName: template.image,
+    dockerArgs: template.args,
+    containerDiskInGb: template.diskGb,
+    volumeInGb: mount?.sizeGb ?? 0,
+    volumeMountPath: mount?.path ?? kept.volumeMountPath ?? '',
+    ports: template.ports.join(','),
+    portsConfig: kept.portsConfig ?? [],
+    env: toEnvironmentVariables(template.env),
+    containerRegistryAuthId: template.registryId,
+    readme: kept.readme ?? '',
+    isServerless: template.isServerless,
+    isPublic: template.isPublic,
+    isRunpod: false,
+    category: template.category,
+    config: kept.config ?? null,
+    startSsh: kept.startSsh ?? false,
+    startJupyter: kept.startJupyter ?? false,
+    startScript: kept.startScript ?? '',
+    advancedStart: kept.advancedStart ?? false,
+    createdAt: template.createdAt.toISOString(),
+  };
+}
