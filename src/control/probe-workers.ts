@@ -57,15 +57,21 @@ interface Probe {
 export class WorkerProber {
   readonly #pool: Pool;
   readonly #bus: Bus;
-  readonly #runtime: Runtime;
-  readonly #logs: LogCollector;
+  readonly #runtime: Pick<Runtime, 'reach'>;
+  readonly #logs: Pick<LogCollector, 'system'>;
   readonly #logger: Logger;
   readonly #loop: Loop;
   readonly #probes = new Map<WorkerId, Probe>();
   #starting = 0;
   #unsubscribe: () => void = () => {};
 
-  constructor(options: { pool: Pool; bus: Bus; runtime: Runtime; logs: LogCollector; logger: Logger }) {
+  constructor(options: {
+    pool: Pool;
+    bus: Bus;
+    runtime: Pick<Runtime, 'reach'>;
+    logs: Pick<LogCollector, 'system'>;
+    logger: Logger;
+  }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#runtime = options.runtime;

@@ -1,0 +1,71 @@
+import { type EndpointId, newId, type WorkerId } from '../src/core/ids.ts';
+import { silentLogger } from '../src/core/logger.ts';
+import { Bus } from '../src/db/bus.ts';
+import { createUser } from '../src/domain/access/users.ts';
+import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
+import { insertWorker } from '../src/domain/workers/worker-lifecycle.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+/** A load-balancing endpoint in a database of its own, with workers that are rows only. */
+export class BalancedEndpoint {
+  readonly id: EndpointId;
+  readonly database: TestDatabase;
+  readonly bus: Bus;
+
+  static async create(): Promise<BalancedEndpoint> {
+    const database = await createTestDatabase();
+    const bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'test', logger: silentLogger });
+    await bus.start();
+    const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
+    const actor = { userId, keyId: 'k' as never, scopes: [] };
+    const { id } = await createEndpoint({ pool: database.pool, bus }, actor, {
+      name: 'web',
+      type: 'LOAD_BALANCING',
+      image: 'web:1',
+      gpu: { pools: ['ADA_24'], count: 1 },
+      workers: { min: 0, max: 3 },
+      scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeoutSeconds: 60 },
+      dataCenterIds: [],
+      networkVolumeIds: [],
+      timeoutMs: 0,
+      flashboot: 'OFF',
+      templateId: null,
+    });
+    return new BalancedEndpoint(database, bus, id);
+  }
+
+  private constructor(database: TestDatabase, bus: Bus, id: EndpointId) {
+    this.database = database;
+    this.bus = bus;
+    this.id = id;
+  }
+
+  async close(): Promise<void> {
+    await this.bus.stop();
+    await this.database.drop();
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  async sql(text: string, ...values: unknown[]): Promise<any[]> {
+    return (await this.database.pool.query(text, values)).rows;
+  }
+
+  /** A worker whose container runs; `env` and ports as its release says. */
+  async runningWorker(ports: { http: number; health: number }, env: Record<string, string> = {}): Promise<WorkerId> {
+    const id = newId<WorkerId>();
+    await insertWorker(this.database.pool, { id, endpointId: this.id, reason: 'test', pause: null });
+    await this.sql(
+      `update workers set phase = 'RUNNING', started_at = now(), http_port = $2, health_port = $3,
+         spec = jsonb_set(spec, '{env}', $4) where id = $1`,
+      id,
+      ports.http,
+      ports.health,
+      JSON.stringify(env),
+    );
+    return id;
+  }
+
+  async worker(id: WorkerId) {
+    return (await this.sql('select * from workers where id = $1', id))[0];
+  }
+}
