@@ -21,6 +21,9 @@ import { reservedBytes } from '../scaling/frozen-workers.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker } from '../scaling/situation.ts';
 
 const TICK_MS = 5_000;
+/** At each tick so many endpoints are looked at without a hint, in steps: a hint may have been lost. */
+const SWEEP_STEP = 200;
+const SWEEP_STEPS = 5;
 /** An endpoint under steady load is looked at four times a second at most; one that was quiet, at once. */
 const MIN_INTERVAL_MS = 250;
 /**
@@ -41,9 +44,12 @@ export class EndpointScaler {
   readonly #lastLookAt = new Map<EndpointId, number>();
   readonly #idle = new Map<WorkerId, { lastWorkAt: number; firstSeenAt: number }>();
   #unsubscribes: (() => void)[] = [];
-  #fullLookAt = 0;
-  /** From then on a full round of reports has been seen. */
-  #observedAt = 0;
+  #sweptAt = 0;
+  #sweepAfterId = '';
+  #sweepSteps = 0;
+  #startedAt = Number.NEGATIVE_INFINITY;
+  /** All endpoints have been looked at since the start. */
+  #hasSeenAll = true;
   readonly #frozenBudget: () => Promise<number>;
 
   /** `frozenBudget`: what frozen workers may hold in all, in bytes; 0 where nothing can or may be frozen. */
@@ -72,7 +78,9 @@ export class EndpointScaler {
       this.#bus.subscribe('endpoint', (id) => this.#lookAtOnce(id as EndpointId)),
       this.#bus.subscribe('demand', (id) => this.wake(id as EndpointId)),
     ];
-    this.#observedAt = this.#clock.now() + TICK_MS;
+    this.#startedAt = this.#clock.now();
+    this.#hasSeenAll = false;
+    this.#sweepAfterId = '';
     this.#loop.start();
   }
 
@@ -83,9 +91,10 @@ export class EndpointScaler {
 
   /** Something changed that may change the answer for this endpoint. */
   wake(endpointId: EndpointId): void {
-    const at = (this.#lastLookAt.get(endpointId) ?? 0) + MIN_INTERVAL_MS;
+    const now = this.#clock.now();
+    const at = Math.min(this.#lastLookAt.get(endpointId) ?? 0, now) + MIN_INTERVAL_MS; // the clock may have been set back
     if (!this.#setDue(endpointId, at)) return;
-    const waitMs = at - this.#clock.now();
+    const waitMs = at - now;
     if (waitMs <= 0) this.#loop.wake();
     else setTimeout(() => this.#loop.wake(), waitMs);
   }
@@ -103,10 +112,11 @@ export class EndpointScaler {
 
   async #run(): Promise<NextRun> {
     const now = this.#clock.now();
-    if (now - this.#fullLookAt >= TICK_MS) {
-      for (const id of await listActiveEndpoints(this.#pool)) this.#due.set(id, 0);
-      this.#fullLookAt = now;
+    if (Math.abs(now - this.#sweptAt) >= TICK_MS) {
+      this.#sweptAt = now;
+      this.#sweepSteps = SWEEP_STEPS;
     }
+    if (this.#sweepSteps > 0) await this.#sweep();
     const ids = [...this.#due].filter(([, at]) => at <= now).map(([id]) => id);
     for (const id of ids) {
       this.#due.delete(id);
@@ -114,8 +124,22 @@ export class EndpointScaler {
     }
     if (ids.length > 0) await this.#scale(ids, now);
     if (this.#lastLookAt.size > 10_000) this.#lastLookAt.clear();
-    const next = Math.min(...this.#due.values(), this.#fullLookAt + TICK_MS);
-    return { atMs: next };
+    if (this.#idle.size > 50_000) this.#idle.clear(); // some have ended; the others are certainly idle a little later
+    if (this.#sweepSteps > 0) return { atMs: now };
+    let atMs = this.#sweptAt + TICK_MS;
+    for (const at of this.#due.values()) atMs = Math.min(atMs, at);
+    return { atMs };
+  }
+
+  /** One step: small, so that a hint does not wait for long. The first round after a start goes to the end at once. */
+  async #sweep(): Promise<void> {
+    const { ids, lastId } = await listActiveEndpoints(this.#pool, this.#sweepAfterId, SWEEP_STEP);
+    for (const id of ids) this.#due.set(id, 0);
+    this.#sweepAfterId = lastId ?? '';
+    if (this.#hasSeenAll) this.#sweepSteps -= 1;
+    if (lastId !== null) return;
+    this.#hasSeenAll = true;
+    this.#sweepSteps = 0;
   }
 
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
@@ -126,16 +150,17 @@ export class EndpointScaler {
     const budgetBytes = await this.#frozenBudget();
     const canFreeze = budgetBytes > 0 && demands.some(({ flashboot }) => flashboot !== 'OFF');
     const frozen = canFreeze ? await this.#listFrozen() : [];
+    const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
     for (const demand of demands) {
       const endpoint = toScalingEndpoint(demand, budgetBytes > 0);
-      const own = workers.filter((worker) => worker.endpointId === demand.id);
+      const own = workersOf.get(demand.id) ?? [];
       const decision = decideWorkers({
         endpoint,
         demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
         workers: own.map((worker) => this.#toScalingWorker(worker, now)),
         failedStarts: toFailedStarts(demand),
         frozenMemory: { budgetBytes, reservedBytes: reservedBytes(endpoint.flashboot, frozen) },
-        hasObserved: now >= this.#observedAt,
+        hasObserved: this.#hasSeenAll && now - this.#startedAt >= TICK_MS,
         now,
       });
       await this.#apply(demand, decision);
@@ -186,7 +211,7 @@ export class EndpointScaler {
 
   #toScalingWorker(worker: ControlledWorker, now: number): ScalingWorker {
     const isReady = worker.phase === 'RUNNING' && worker.readyAt !== null;
-    const isIdle = isReady && worker.leased === 0;
+    const isIdle = isReady && worker.leased === 0 && worker.wanted === 'RUN';
     const lastWorkAt = latest(worker.readyAt, worker.lastWorkAt, worker.thawedAt);
     const state = stateOf(worker, isReady);
     return {
@@ -205,7 +230,7 @@ export class EndpointScaler {
 
   #certainlyIdleAt(id: WorkerId, lastWorkAt: number, now: number): number {
     const seen = this.#idle.get(id);
-    if (seen?.lastWorkAt === lastWorkAt) return seen.firstSeenAt + CERTAIN_AFTER_MS;
+    if (seen?.lastWorkAt === lastWorkAt && seen.firstSeenAt <= now) return seen.firstSeenAt + CERTAIN_AFTER_MS;
     this.#idle.set(id, { lastWorkAt, firstSeenAt: now });
     return now + CERTAIN_AFTER_MS;
   }

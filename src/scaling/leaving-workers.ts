@@ -64,9 +64,10 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
 function idleVerdict({ endpoint, now }: ScalingInput, worker: ScalingWorker): string | number | null {
   if (worker.state === 'pending') return 'the work it was wanted for is gone';
   if (worker.leased > 0 || worker.idleSince === null || worker.certainlyIdleAt === null) return null;
-  const leavesAt = Math.max(worker.idleSince + endpoint.idleTimeoutMs, worker.certainlyIdleAt);
+  const idleSince = Math.min(worker.idleSince, worker.certainlyIdleAt); // the clock may have been set back since its last work
+  const leavesAt = Math.max(idleSince + endpoint.idleTimeoutMs, worker.certainlyIdleAt);
   if (leavesAt > now) return leavesAt;
-  const idleSeconds = Math.floor((now - worker.idleSince) / 1000);
+  const idleSeconds = Math.floor((now - idleSince) / 1000);
   return `idle for ${idleSeconds} s, the idle timeout is ${endpoint.idleTimeoutMs / 1000} s`;
 }
 

@@ -7,6 +7,9 @@ import {
   type ScalingWorker,
 } from './situation.ts';
 
+/** Clocks of one installation differ by less. */
+const CLOCK_DIFFERENCE_MS = 10_000;
+
 export interface Wanted {
   wanted: number;
   /** One sentence. */
@@ -54,14 +57,14 @@ function byQueueDelay(
   }
   if (live.length === 0) return { wanted: 1, reason: 'a job waits and there is no worker', nextAt: null };
   const delayMs = endpoint.scaler.value * 1000;
-  const lastStepAt = Math.max(...live.map((worker) => worker.createdAt));
-  const stepAt = Math.max(demand.oldestQueuedAt, lastStepAt) + delayMs;
+  const lastStepAt = Math.max(...live.map((worker) => plausible(worker.createdAt, now)));
+  const stepAt = Math.max(plausible(demand.oldestQueuedAt, now), lastStepAt) + delayMs;
   if (now < stepAt) {
     const wanted = Math.min(present, Math.max(work, 1));
     return { wanted, reason: `the oldest job waits for less than ${endpoint.scaler.value} s`, nextAt: stepAt };
   }
   const wanted = Math.min(present + 1, Math.max(work, 1));
-  const waitedSeconds = ((now - demand.oldestQueuedAt) / 1000).toFixed(1);
+  const waitedSeconds = (Math.max(0, now - demand.oldestQueuedAt) / 1000).toFixed(1);
   const reason = `the oldest job waits for ${waitedSeconds} s, longer than ${endpoint.scaler.value} s`;
   return { wanted, reason, nextAt: now + delayMs };
 }
@@ -76,4 +79,12 @@ function countOnce(endpoint: ScalingEndpoint, workers: readonly ScalingWorker[])
   const fresh = live.filter(isNew).length;
   const busy = workers.filter((worker) => worker.leased > 0 && (worker.state !== 'leaving' || !isNew(worker))).length;
   return Math.max(fresh, live.length - fresh, busy);
+}
+
+/**
+ * A time that lies far ahead was written before the clock was set back: it is as if it were long ago, or nothing would
+ * happen until the clock is there again. Clocks that differ a little are no reason for that.
+ */
+function plausible(at: number, now: number): number {
+  return at > now + CLOCK_DIFFERENCE_MS ? Number.NEGATIVE_INFINITY : at;
 }

@@ -64,14 +64,25 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
   return result.rows;
 }
 
-/** Endpoints that have, or should have, workers or work: the others cannot need the scaler. */
-export async function listActiveEndpoints(db: Db): Promise<EndpointId[]> {
-  const result = await db.query<{ id: EndpointId }>({
+/**
+ * Of the next `limit` endpoints after `afterId` those that have, or should have, workers or work: the others cannot need the
+ * scaler. `lastId` is where to go on, null at the end.
+ */
+export async function listActiveEndpoints(
+  db: Db,
+  afterId: string,
+  limit: number,
+): Promise<{ ids: EndpointId[]; lastId: string | null }> {
+  const { rows } = await db.query<{ id: EndpointId; isActive: boolean }>({
     name: 'endpoints-active',
-    text: `select id from endpoints where workers_min > 0
-           union select endpoint_id from workers where phase <> 'EXITED'
-           union select endpoint_id from endpoint_counters group by endpoint_id having sum(queued + in_progress) <> 0
-           union select endpoint_id from ${LIVE_REQUEST_DEMAND} d where held + in_flight > 0`,
+    text: `select id, workers_min > 0
+                  or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
+                  or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
+                  or exists (select from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id and held + in_flight > 0)
+                  as "isActive"
+           from (select id, workers_min from endpoints where id > $1 order by id limit $2) e order by id`,
+    values: [afterId, limit],
   });
-  return result.rows.map((row) => row.id);
+  const ids = rows.filter(({ isActive }) => isActive).map(({ id }) => id);
+  return { ids, lastId: rows.length < limit ? null : rows.at(-1)!.id };
 }
