@@ -15,6 +15,7 @@ import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
 import { WorkerProber } from './control/probe-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
+import { PodRunner } from './control/run-pods.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
 import { StorageDirectories } from './control/storage-directories.ts';
@@ -386,10 +387,13 @@ function startControl(
     graceMs,
     drainMs: config.loadBalancing.drainMs,
   });
+  const { publishIp } = config;
+  const pods = new PodRunner({ pool, bus, clock, logger, runtime, logs, mounts, secretBox, publishIp, graceMs });
   const memory = createFrozenMemory(config, runtime);
   const loops = [
     logs,
     runner,
+    pods,
     new WorkerProber({ pool, bus, runtime, logs, logger }),
     new WorkerFreezer({ pool, bus, clock, logger, runtime, logs, memory }),
     new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
@@ -414,7 +418,7 @@ function startControl(
     started: leadership.start(),
     stop: async () => {
       await leadership.stop();
-      if (config.stopWorkersOnExit) await runner.stopAll();
+      if (config.stopWorkersOnExit) await Promise.all([runner.stopAll(), pods.stopAll()]);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import { type Db, type Pool, sqlState, transaction } from '../db/pool.ts';
 import { deleteOldLogLines } from '../domain/logs/delete-old-log-lines.ts';
+import { deleteOldPods } from '../domain/pods/pod-lifecycle.ts';
 import { deleteOldRateWindows } from '../domain/rate-limits/count-requests.ts';
 
 const TICK_MS = 60_000;
@@ -49,6 +50,7 @@ export class Cleaner {
     await this.#dropPartitions(now);
     await deleteOldLogLines(this.#pool, new Date(now - this.#limits.logRetentionMs));
     await this.#deleteOld(now);
+    await deleteOldPods(this.#pool, new Date(now - this.#limits.logRetentionMs));
     await deleteOldRateWindows(this.#pool, new Date(now));
     await this.#foldCounters();
     return undefined;

@@ -84,7 +84,7 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     locked: pod.isLocked,
     globalNetworking: {
       enabled: pod.hasGlobalNetwork,
-      ip: pod.hasGlobalNetwork ? pod.address : null,
+      ip: null, // pods do not reach each other on a machine of one's own
       internalDns: pod.hasGlobalNetwork ? `${pod.id}.runpod.internal` : null,
     },
     runtime: pod.status === 'RUNNING' ? toRuntime(pod, usage, now) : null,

@@ -37,6 +37,8 @@ export interface WorkloadSpec {
   diskGb: number;
   /** `<port>/<protocol>` items. */
   ports: readonly string[];
+  /** Private port → where this machine shall publish it; of a port that is not named, the runtime chooses. */
+  publicPorts?: Readonly<Record<number, number>>;
   gpu: { pool: string; count: number } | null;
   memoryBytes: number | null;
   cpus: number | null;

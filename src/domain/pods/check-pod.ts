@@ -5,6 +5,7 @@ import { findCpuFlavor, findDataCenter, findGpuType } from '../catalog/catalog.t
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
+import { checkMountPath } from '../volumes/check-mount-path.ts';
 import type { PodMounts } from './pod.ts';
 
 /** The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`. */
@@ -42,7 +43,7 @@ export function withMemory({ id, vcpuCount }: { id: string; vcpuCount: number })
   return { id, vcpuCount, memory: flavor.ramGbPerVcpu * vcpuCount };
 }
 
-/** Throws `badRequest` for both kinds at once, and for storage of its own on a CPU pod. */
+/** Throws `badRequest` for both kinds at once, for storage of its own on a CPU pod, and for a path that is the image's own. */
 export function checkMounts(mounts: PodMounts, isCpuPod: boolean): void {
   if (mounts.persistent && mounts.network) {
     throw new Failure('badRequest', 'mounts: a pod has at most one of persistent and network');
@@ -50,6 +51,7 @@ export function checkMounts(mounts: PodMounts, isCpuPod: boolean): void {
   if (mounts.persistent && isCpuPod) {
     throw new Failure('badRequest', 'mounts.persistent: a CPU pod cannot have one');
   }
+  for (const mount of [mounts.persistent, mounts.network]) if (mount) checkMountPath(mount.path);
 }
 
 /**

@@ -5,6 +5,7 @@ import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
+import { checkMountPath } from '../volumes/check-mount-path.ts';
 import { checkPodContainer } from './check-pod.ts';
 import { isHolding, type NetworkMount, type Pod, type PodMounts } from './pod.ts';
 import { getPodRow, updatePodRow } from './pod-store.ts';
@@ -46,6 +47,7 @@ function changeMounts(before: PodMounts, { persistent, network }: NonNullable<Po
   if (network && network.volumeId !== before.network!.volumeId) {
     refuse(`network: another volume cannot take the place of '${before.network!.volumeId}'`);
   }
+  for (const mount of [persistent, network]) if (mount) checkMountPath(mount.path);
   return { persistent: persistent ?? before.persistent, network: network ?? before.network };
 }
 

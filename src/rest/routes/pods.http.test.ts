@@ -303,7 +303,7 @@ describe('the status', () => {
       ports: [{ private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' }],
     });
     expect(runtime.uptime).toBeGreaterThanOrEqual(60);
-    expect(globalNetworking.ip).toBe('10.0.0.7');
+    expect(globalNetworking).toEqual({ enabled: true, ip: null, internalDns: `${id}.runpod.internal` });
     expect(Date.parse(startedAt)).toBeGreaterThan(0);
   });
 

@@ -131,11 +131,17 @@ export const PodResponse = Type.Object(
     template: nullableString({ description: 'What it was made from.' }),
     cost: Type.Number({ minimum: 0, description: 'USD an hour; 0 while it is stopped.' }),
     locked,
-    globalNetworking: Type.Object({
-      enabled: Type.Boolean(),
-      ip: nullableString({ description: 'Its address among the pods, while it runs.' }),
-      internalDns: nullableString({ description: 'Its name among the pods.' }),
-    }),
+    globalNetworking: Type.Object(
+      {
+        enabled: Type.Boolean(),
+        ip: nullableString(),
+        internalDns: nullableString({ description: 'Its name on that network.' }),
+      },
+      {
+        description:
+          'Kept as it was asked for. Pods of one’s own cloud are kept apart, and do not reach each other by it.',
+      },
+    ),
     runtime: Type.Union([PodRuntime, Type.Null()], { description: 'Null unless it is RUNNING.' }),
     createdAt: dateTime(),
     startedAt: nullableString({ format: 'date-time', description: 'When its container last started.' }),

@@ -57,7 +57,12 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
     }),
     HostConfig: {
       NetworkMode: place.network,
-      PortBindings: Object.fromEntries(published.map((port) => [port, [{ HostIp: place.publishIp, HostPort: '' }]])),
+      PortBindings: Object.fromEntries(
+        published.map((port) => {
+          const hostPort = spec.publicPorts?.[Number.parseInt(port, 10)] ?? '';
+          return [port, [{ HostIp: place.publishIp, HostPort: String(hostPort) }]];
+        }),
+      ),
       ...(place.canLimitDisk && { StorageOpt: { size: `${spec.diskGb}G` } }),
       ...(spec.memoryBytes && { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }), // equal: no swap on top
       ...(spec.cpus && { NanoCpus: Math.round(spec.cpus * 1e9) }),

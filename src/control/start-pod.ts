@@ -1,0 +1,106 @@
+import { messageOf } from '../core/errors.ts';
+import type { RegistryId } from '../core/ids.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { Pool } from '../db/pool.ts';
+import { readPublicKeys } from '../domain/access/public-keys.ts';
+import { type ControlledPod, notePodPhase, notePodRunning } from '../domain/pods/pod-lifecycle.ts';
+import { openCredentials } from '../domain/registries/open-credentials.ts';
+import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
+import type { Runtime, Whereabouts, WorkloadSpec } from '../runtimes/runtime.ts';
+import type { LogCollector } from './collect-logs.ts';
+import { podEnv } from './pod-env.ts';
+import { choosePublicPorts } from './public-ports.ts';
+import type { WorkloadMounts } from './workload-mounts.ts';
+
+export interface PodStart {
+  pool: Pool;
+  runtime: Runtime;
+  logs: LogCollector;
+  mounts: WorkloadMounts;
+  /** Opens the credentials of private registries, and the secrets that an env names. */
+  secretBox: SecretBox;
+  /** The address of this machine on which ports of pods are published. */
+  publishIp: string;
+}
+
+/** What an engine says when somebody else was faster to take a port of this machine. */
+const PORT_TAKEN = /already allocated|address already in use/i;
+const PORT_TRIES = 3;
+
+/**
+ * From a wish to a running container. `superseded` resolves when something else is wanted meanwhile: a pull is then not
+ * waited for. Answers whether it runs; throws a sentence fit for users.
+ */
+export async function startPod(deps: PodStart, pod: ControlledPod, superseded: Promise<void>): Promise<boolean> {
+  const { pool, logs } = deps;
+  const pull = pullImage(deps, pod);
+  const isHere = await Promise.race([pull.done.then(() => true), superseded.then(() => false)]);
+  pull.silence();
+  if (!isHere || !(await notePodPhase(pool, pod, 'STARTING'))) return false;
+  const found = await startContainer(deps, pod);
+  await notePodRunning(pool, pod, found);
+  logs.follow(pod.id);
+  return true;
+}
+
+function pullImage(deps: PodStart, pod: ControlledPod): { done: Promise<void>; silence: () => void } {
+  let isSilent = false;
+  const onProgress = (line: string) => {
+    if (!isSilent) deps.logs.system(pod.id, line);
+  };
+  const pull = async () => {
+    // Credentials of a private registry reach the pull and nothing else: neither the workload nor a log.
+    const registryId = pod.registryId as RegistryId | null;
+    const auth = registryId && (await openCredentials(deps, pod.userId, registryId));
+    await deps.runtime.prepare(pod.image, auth ? { auth, onProgress } : { onProgress });
+  };
+  const done = pull();
+  done.catch(() => {}); // nobody waits any more for one that was superseded
+  return { done, silence: () => (isSilent = true) };
+}
+
+async function startContainer(deps: PodStart, pod: ControlledPod): Promise<Whereabouts> {
+  for (let left = PORT_TRIES; ; left--) {
+    const spec = await workloadSpec(deps, pod);
+    try {
+      return await deps.runtime.start(spec, { onProgress: (line) => deps.logs.system(pod.id, line) });
+    } catch (error) {
+      if (left === 1 || !PORT_TAKEN.test(messageOf(error))) throw error;
+    }
+  }
+}
+
+async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<WorkloadSpec> {
+  const { pool, runtime, publishIp } = deps;
+  const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
+  // Without a network of its own a container's ports are those of this machine.
+  const tcpPorts = runtime.capabilities.isolation
+    ? await choosePublicPorts(publishIp, tcp)
+    : new Map(tcp.map((port) => [port, port]));
+  const storage = await deps.mounts.ofPod(pod);
+  const cpus = pod.cpu?.vcpuCount ?? null;
+  const memoryBytes = pod.cpu ? pod.cpu.memory * 2 ** 30 : null;
+  const machine = await runtime.capacity();
+  return {
+    id: pod.id,
+    kind: 'pod',
+    image: pod.image,
+    args: pod.args,
+    env: podEnv(pod, {
+      env: await resolveSecrets(deps, pod.userId, pod.env),
+      storageEnv: storage.env,
+      cpus: cpus ?? machine.cpus,
+      memoryBytes: memoryBytes ?? machine.memoryBytes,
+      publicKeys: await readPublicKeys(pool, pod.userId),
+      publicIp: publishIp,
+      tcpPorts,
+    }),
+    diskGb: pod.diskGb,
+    ports: pod.ports,
+    publicPorts: Object.fromEntries(tcpPorts),
+    gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count },
+    memoryBytes,
+    cpus,
+    mounts: storage.mounts,
+  };
+}
