@@ -14,6 +14,15 @@ const mounts = closed(
   { persistent: Type.Optional(persistent) },
   { description: 'Replaced as a whole. A serverless template has none.' },
 );
+/** What came by GraphQL may be smaller: its interface asks for no least size. */
+const shownMounts = Type.Object(
+  {
+    persistent: Type.Optional(
+      Type.Object({ size: Type.Integer({ minimum: 1, description: 'GB.' }), path: persistent.properties.path }),
+    ),
+  },
+  { description: 'Storage beside the container; none for a serverless template.' },
+);
 const serverless = Type.Boolean({ description: 'For endpoints; otherwise for pods.' });
 const isPublic = Type.Boolean({ description: 'Others may use it, but neither list, nor change, nor delete it.' });
 const category = stringEnum(['CPU', 'NVIDIA', 'AMD']);
@@ -50,7 +59,7 @@ export const UpdateTemplateRequest = closed(
 );
 
 export const TemplateResponse = Type.Object(
-  { id: Type.String(), name, ...CONTAINER, mounts, serverless, public: isPublic, category },
+  { id: Type.String(), name, ...CONTAINER, mounts: shownMounts, serverless, public: isPublic, category },
   { $id: 'Template', description: 'Settings to make pods or endpoints from. They copy it, and do not follow it.' },
 );
 
