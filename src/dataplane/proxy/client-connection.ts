@@ -47,6 +47,7 @@ export class ClientConnection implements WireReader, Timed {
   readonly wire: SocketWire;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
+  readonly isTrusted: boolean;
   deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
   readonly owner: ConnectionOwner;
   #exchange: OwnExchange | null = null;
@@ -56,11 +57,16 @@ export class ClientConnection implements WireReader, Timed {
   #isReading = false;
   #isLingering = false;
 
-  constructor(wire: SocketWire, owner: ConnectionOwner, client: { remoteAddress: string; isSecure: boolean }) {
+  constructor(
+    wire: SocketWire,
+    owner: ConnectionOwner,
+    client: { remoteAddress: string; isSecure: boolean; isTrusted: boolean },
+  ) {
     this.wire = wire;
     this.owner = owner;
     this.remoteAddress = client.remoteAddress;
     this.isSecure = client.isSecure;
+    this.isTrusted = client.isTrusted;
     wire.reader = this;
     owner.deadlines.add(this);
   }
@@ -280,6 +286,10 @@ class OwnExchange implements ClientExchange {
 
   get isSecure(): boolean {
     return this.#connection.isSecure;
+  }
+
+  get isTrusted(): boolean {
+    return this.#connection.isTrusted;
   }
 
   get isReadingBody(): boolean {

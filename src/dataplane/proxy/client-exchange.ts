@@ -33,6 +33,8 @@ export interface ClientExchange {
   readonly headers: HeaderList;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
+  /** The other side is a proxy of ours: what it says of its client is taken. */
+  readonly isTrusted: boolean;
   /** The protocol that the client asks to change to, e.g. `websocket`; null for all but a valid request of that kind. */
   readonly upgrade: string | null;
   readonly bodyLength: number | 'chunked';

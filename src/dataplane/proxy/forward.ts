@@ -1,4 +1,3 @@
-import type { BlockList } from 'node:net';
 import { FAILURES, Failure } from '../../core/errors.ts';
 import type { BodySink, ClientExchange, RawHeaders } from './client-exchange.ts';
 import { clientHeaders, upstreamHeaders } from './header-rules.ts';
@@ -10,8 +9,6 @@ import { lastChunk, writeBody } from './write-body.ts';
 
 /** How requests are forwarded in this process. */
 export interface ForwardSettings {
-  /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
-  trustedProxies: BlockList;
   /** Until the answer's first byte; 0: no limit. None applies once bytes flow. */
   answerTimeoutMs: number;
   /** Of a request's body; 0: no limit. */
@@ -141,9 +138,8 @@ class Forwarding implements BodySink, AnswerReader {
   }
 
   #requestHead(): string {
-    const { method, target, headers, bodyLength, upgrade, remoteAddress, isSecure } = this.#exchange;
+    const { method, target, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = this.#exchange;
     const { target: otherTarget, withheld = NOTHING } = this.#options;
-    const isTrusted = this.#settings.trustedProxies.check(remoteAddress, remoteAddress.includes(':') ? 'ipv6' : 'ipv4');
     const client = { remoteAddress, isSecure, isTrusted, host: headers.get('host') ?? '' };
     let head = `${method} ${otherTarget ?? target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
     if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;

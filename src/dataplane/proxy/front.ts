@@ -12,6 +12,7 @@ import { newRequestId } from '../../http/request-id.ts';
 import { ClientConnection, type ConnectionOwner, type ExchangeHandler, type Unreadable } from './client-connection.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 import { SocketWire } from './wire.ts';
 
 const CLOSE_MS = 3000;
@@ -33,6 +34,7 @@ export class Front implements ConnectionOwner {
   readonly deadlines = new Deadlines();
   isClosing = false;
   readonly #http: HttpServer;
+  readonly #trustedProxies: TrustedProxies;
   readonly #dispatch: (head: RequestHead) => ExchangeHandler | null;
   readonly #connections = new Set<{ close(): void; destroy(): void }>();
   #onEmpty: () => void = () => {};
@@ -43,8 +45,10 @@ export class Front implements ConnectionOwner {
     /** Never listens itself. */
     http: HttpServer;
     dispatch: (head: RequestHead) => ExchangeHandler | null;
+    trustedProxies: TrustedProxies;
   }) {
     this.#http = options.http;
+    this.#trustedProxies = options.trustedProxies;
     this.#dispatch = options.dispatch;
     const onSocket = (socket: Socket) => this.#accept(socket);
     this.server =
@@ -123,9 +127,12 @@ export class Front implements ConnectionOwner {
     const isSecure = accepted instanceof TLSSocket;
     const remoteAddress = (accepted.remoteAddress ?? '').replace(MAPPED_IPV4, '');
     const wire = SocketWire.accept(accepted);
-    if (remoteAddress === '')
+    if (remoteAddress === '') {
       wire.destroy(); // it is gone already
-    else this.#connections.add(new ClientConnection(wire, this, { remoteAddress, isSecure }));
+      return;
+    }
+    const isTrusted = this.#trustedProxies.has(remoteAddress);
+    this.#connections.add(new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted }));
   }
 
   #forget(connection: { close(): void; destroy(): void }): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { AnswerHead, BodySink, ClientExchange, RawHeaders, TunnelEnd } from './client-exchange.ts';
 import { HeaderList } from './header-list.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 
 const NO_BODY: RawHeaders = [];
 
@@ -19,9 +20,12 @@ export class NodeExchange implements ClientExchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
 
-  constructor(req: IncomingMessage, res: ServerResponse) {
+  readonly isTrusted: boolean;
+
+  constructor(req: IncomingMessage, res: ServerResponse, trustedProxies: TrustedProxies) {
     this.#req = req;
     this.#res = res;
+    this.isTrusted = trustedProxies.has(this.remoteAddress);
     for (let i = 0; i < req.rawHeaders.length; i += 2) this.headers.add(req.rawHeaders[i]!, req.rawHeaders[i + 1]!);
     this.minorVersion = req.httpVersionMinor === 0 ? 0 : 1;
     this.bodyLength =
