@@ -28,6 +28,12 @@ export interface LogEvent {
   ts: string;
 }
 
+export interface LogsReading {
+  after?: string;
+  tail?: number;
+  atMostMs?: number;
+}
+
 /** An answer other than 2xx. */
 export class ApiError extends Error {
   readonly status: number;
@@ -121,15 +127,24 @@ export class Api {
     return (await this.call<{ workers: Worker[] }>('GET', `/v2/serverless/${endpointId}/workers`)).workers;
   }
 
-  /** Reads log events until `isEnough`, or for `atMostMs`: then it throws with what came. */
-  async logs(
+  /** A worker's log events. */
+  logs(
     endpointId: string,
     workerId: string,
     isEnough: (events: LogEvent[]) => boolean,
-    options: { after?: string; tail?: number; atMostMs?: number } = {},
+    options: LogsReading = {},
+  ): Promise<LogEvent[]> {
+    return this.logsAt(`/v2/serverless/${endpointId}/workers/${workerId}/logs`, isEnough, options);
+  }
+
+  /** Reads log events until `isEnough`, or for `atMostMs`: then it throws with what came. */
+  async logsAt(
+    path: string,
+    isEnough: (events: LogEvent[]) => boolean,
+    options: LogsReading = {},
   ): Promise<LogEvent[]> {
     const { after, tail = 5000, atMostMs = 20_000 } = options;
-    const response = await fetch(`${this.#url}/v2/serverless/${endpointId}/workers/${workerId}/logs?tail=${tail}`, {
+    const response = await fetch(`${this.#url}${path}?tail=${tail}`, {
       headers: { authorization: `Bearer ${this.#key}`, ...(after ? { 'last-event-id': after } : {}) },
       signal: AbortSignal.timeout(atMostMs),
     });

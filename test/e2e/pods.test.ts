@@ -1,0 +1,10 @@
+import { beforeAll, describe } from 'vitest';
+import { describeWithEngine, needExampleImages } from './container-engine.ts';
+import { podTests } from './pods.ts';
+
+describe('pods that are processes', () => podTests('process', { hasMounts: false }));
+
+describeWithEngine('pods in containers', () => {
+  beforeAll(needExampleImages);
+  podTests('docker', { hasMounts: true });
+});

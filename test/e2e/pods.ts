@@ -1,0 +1,246 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Api, type LogEvent, until } from './api.ts';
+import { ServerProcess, type TestedRuntime } from './server-process.ts';
+
+interface Pod {
+  id: string;
+  status: string;
+  actions: string[];
+  cost: number;
+  image: string;
+  startedAt: string | null;
+  runtime: {
+    uptime: number;
+    memory: { util: number };
+    ports: { private: number; public: number | null; type: string; ip: string | null }[];
+  } | null;
+}
+
+/** A server that tells what it is, keeps files and ends when it is told to. */
+const PROGRAM = `
+const { createServer } = require('node:http');
+const fs = require('node:fs');
+const started = Date.now() + '/' + process.pid;
+createServer((req, res) => {
+  const url = new URL(req.url, 'http://pod');
+  if (url.pathname === '/write') fs.writeFileSync(url.searchParams.get('file'), url.searchParams.get('text'));
+  if (url.pathname === '/print') for (let i = 0; i < 50; i++) console.log(url.searchParams.get('text') + ' ' + i);
+  const file = url.searchParams.get('file');
+  const text = file !== null && fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : null;
+  res.end(JSON.stringify({ started, env: process.env, text }), () => {
+    if (url.pathname === '/exit') process.exit(Number(url.searchParams.get('code')));
+  });
+}).listen(Number(process.env.WEB_PORT), '0.0.0.0', () => console.log('serving'));
+process.on('SIGTERM', () => process.exit(0));
+`;
+const MOUNT = '/workspace';
+const GPU = 'NVIDIA GeForce RTX 4090';
+
+/** The life of a pod in a real server with real containers or processes. `restart` leaves the container, as a kill does. */
+export function podTests(runtime: TestedRuntime, options: { hasMounts: boolean }): void {
+  let server: ServerProcess;
+  let api: Api;
+  const made: string[] = [];
+  beforeAll(async () => {
+    server = await ServerProcess.start({ runtime });
+    api = new Api(server);
+  });
+  afterAll(() => server?.dispose());
+  afterEach(async () => {
+    for (const id of made.splice(0)) await api.call('DELETE', `/v2/pods/${id}`).catch(() => {});
+  });
+
+  const get = (id: string) => api.call<Pod>('GET', `/v2/pods/${id}`);
+  const act = (id: string, action: string) => api.call<Pod>('POST', `/v2/pods/${id}/action`, { action });
+  const create = async (more: object = {}): Promise<{ id: string; port: number }> => {
+    const port = await freePort();
+    const { id } = await api.call<Pod>('POST', '/v2/pods', {
+      name: 'e2e',
+      image: 'podyard/echo-js:dev',
+      args: JSON.stringify({ entrypoint: ['node', '-e', PROGRAM] }),
+      ports: [`${port}/tcp`],
+      env: { WEB_PORT: String(port), GREETING: 'hello' },
+      gpu: { id: GPU },
+      ...(options.hasMounts && { mounts: { persistent: { size: 10, path: MOUNT } } }),
+      ...more,
+    });
+    made.push(id);
+    return { id, port };
+  };
+  /** What the program says, at the address that the record names; the answer of a container other than `not`. */
+  const ask = (
+    id: string,
+    path = '/',
+    not?: string,
+  ): Promise<{ started: string; env: NodeJS.ProcessEnv; text: string | null }> =>
+    until(
+      `pod ${id} answers`,
+      async () => {
+        const pod = await get(id);
+        const [port] = pod.runtime?.ports ?? [];
+        if (!port) throw new Error(`it is ${pod.status}; log: ${(await systemLines(id)).join(' | ')}`);
+        const response = await fetch(`http://${port.ip}:${port.public}${path}`, { signal: AbortSignal.timeout(5_000) });
+        const answer = (await response.json()) as { started: string; env: NodeJS.ProcessEnv; text: string | null };
+        return answer.started !== not && answer;
+      },
+      60_000,
+    );
+  const systemLines = async (id: string) =>
+    (
+      await server.query<{ line: string }>(
+        "select line from log_lines where workload_id = $1 and source = 'system' order by seq",
+        [id],
+      )
+    ).map(({ line }) => line);
+  const workloads = async () => {
+    const view = server.openRuntime();
+    const ids = (await view.list()).map(({ id }) => id);
+    await view.close();
+    return ids;
+  };
+  const lines = (events: readonly LogEvent[], start: string) =>
+    events.map(({ line }) => line).filter((line) => line.startsWith(start));
+  const statusIs = (id: string, status: string) =>
+    until(`pod ${id} is ${status}`, async () => (await get(id)).status === status, 60_000);
+
+  test('a pod goes the whole way: running, stopped, started, restarted, changed, terminated', async () => {
+    const { id, port } = await create();
+    const file = options.hasMounts ? `${MOUNT}/kept` : null;
+    const first = await ask(id, file ? `/write?file=${file}&text=kept` : '/');
+    expect(first.env).toMatchObject({
+      GREETING: 'hello',
+      RUNPOD_POD_ID: id,
+      RUNPOD_GPU_COUNT: '1',
+      RUNPOD_DC_ID: 'LOCAL-1',
+    });
+    const running = await get(id);
+    expect(running).toMatchObject({ status: 'RUNNING', actions: ['stop', 'restart', 'terminate'] });
+    expect(first.env[`RUNPOD_TCP_PORT_${port}`]).toBe(String(running.runtime!.ports[0]!.public));
+    expect(running.cost).toBeGreaterThan(0);
+    const measured = await until('it is measured', async () => {
+      const { runtime: figures } = await get(id);
+      return figures !== null && figures.memory.util > 0 && figures;
+    });
+    expect(measured.memory.util).toBeLessThanOrEqual(100);
+
+    expect(await act(id, 'stop')).toMatchObject({ status: 'EXITED', cost: 0, runtime: null });
+    await until('its container is gone', async () => !(await workloads()).includes(id));
+    expect((await get(id)).status).toBe('EXITED');
+
+    const look = file ? `/?file=${file}` : '/';
+    const kept = file ? 'kept' : null;
+    await act(id, 'start');
+    const second = await ask(id, look, first.started);
+    expect(second.text).toBe(kept);
+
+    expect(await act(id, 'restart')).toMatchObject({ status: 'STARTING' });
+    const third = await ask(id, look, second.started);
+    expect(third.text).toBe(kept);
+
+    await api.call('PATCH', `/v2/pods/${id}`, { env: { WEB_PORT: String(port), GREETING: 'changed' } });
+    const fourth = await ask(id, look, third.started);
+    expect(fourth).toMatchObject({ text: kept, env: { GREETING: 'changed' } });
+    await api.call('PATCH', `/v2/pods/${id}`, { image: 'podyard/echo-js:v2' });
+    expect((await ask(id, look, fourth.started)).text).toBe(kept);
+
+    await act(id, 'terminate');
+    await expect(get(id)).rejects.toMatchObject({ status: 404 });
+    await until('it is gone', async () => {
+      const [row] = await server.query<{ gone: boolean }>(
+        'select gone_at is not null as gone from pods where id = $1',
+        [id],
+      );
+      return row?.gone;
+    });
+    expect(await workloads()).not.toContain(id);
+    const runs = await server.query<{ ended: boolean }>(
+      'select ended_at is not null as ended from pod_runs where pod_id = $1',
+      [id],
+    );
+    expect(runs.map(({ ended }) => ended)).toEqual([true, true, true, true, true]);
+  });
+
+  test('a killed server leaves it running, and the next one adopts it; its log goes on where it was', async () => {
+    const { id } = await create();
+    const before = await ask(id, '/print?text=early');
+    const path = `/v2/pods/${id}/logs`;
+    const early = await api.logsAt(path, (events) => lines(events, 'early').length === 50);
+    const at = early.find(({ line }) => line === 'early 20')!;
+    await server.kill();
+    await server.start();
+    expect((await ask(id, '/print?text=late')).started).toBe(before.started);
+    const resumed = await api.logsAt(path, (events) => lines(events, 'late').length === 50, { after: at.id });
+    const numbered = (word: string, from: number) => Array.from({ length: 50 - from }, (_, i) => `${word} ${from + i}`);
+    expect(lines(resumed, 'early')).toEqual(numbered('early', 21));
+    expect(lines(resumed, 'late')).toEqual(numbered('late', 0));
+    expect((await systemLines(id)).filter((line) => line.startsWith('ended'))).toEqual([]);
+  });
+
+  test('a container that ends by itself, or is removed, is started again, whatever its exit code', async () => {
+    const { id } = await create();
+    const first = await ask(id, '/exit?code=0');
+    const second = await ask(id, '/exit?code=7', first.started);
+    const third = await ask(id, '/', second.started);
+    await server.kill();
+    const view = server.openRuntime();
+    await view.stop(id, 0); // as an engine, or a machine, that was restarted meanwhile
+    await view.close();
+    await server.start();
+    await ask(id, '/', third.started);
+    const ends = (await systemLines(id)).filter((line) => line.startsWith('ended'));
+    expect(ends).toHaveLength(3);
+    expect(ends[1]).toMatch(/code 7/);
+  });
+
+  test('what is wanted while the server is down or starting is done by the next one', async () => {
+    const { id } = await create();
+    await ask(id);
+    const [left] = await Promise.all([create(), server.startAndKill === undefined]);
+    await act(id, 'stop');
+    await server.kill();
+    await server.start();
+    await until('the stopped one is gone', async () => !(await workloads()).includes(id), 60_000);
+    await ask(left.id);
+    await api.call('DELETE', `/v2/pods/${left.id}`);
+    await server.kill();
+    await server.start();
+    await until('nothing is left', async () => (await workloads()).length === 0, 60_000);
+  });
+
+  test('an image that cannot be had is an ERROR with its reason in the system log, until it is changed and started', async () => {
+    const { id } = await create({ image: '127.0.0.1:9/no/such:image' });
+    await statusIs(id, 'ERROR');
+    expect(await get(id)).toMatchObject({ actions: ['start', 'terminate'], cost: 0 });
+    const log = await api.logsAt(
+      `/v2/pods/${id}/logs`,
+      (events) => lines(events, 'could not be started: ').length === 1,
+    );
+    expect(log.every(({ source }) => source === 'system')).toBe(true);
+    await api.call('PATCH', `/v2/pods/${id}`, { image: 'podyard/echo-js:dev' });
+    await act(id, 'start');
+    await ask(id);
+  });
+
+  test('GPUs of pods and of workers come out of one ledger', async () => {
+    const pods = await Promise.all([create({ gpu: { id: GPU, count: 2 } }), create({ gpu: { id: GPU } })]);
+    const refused = create({ gpu: { id: GPU, count: 2 } });
+    await expect(refused).rejects.toThrow(/There are no longer any instances available/);
+    const endpointId = await api.createEndpoint({ gpu: { pools: ['ADA_24'], count: 2 }, workers: { min: 1, max: 1 } });
+    await until('the worker waits', async () => (await api.workers(endpointId))[0]?.status === 'THROTTLED');
+    await act(pods[0]!.id, 'stop');
+    await until('the worker has its place', async () => (await api.workers(endpointId))[0]?.status === 'IDLE', 60_000);
+    await expect(act(pods[0]!.id, 'start')).rejects.toThrow(/There are no longer any instances available/);
+    await api.delete(endpointId);
+  });
+}
+
+/** A port of this machine that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
