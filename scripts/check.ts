@@ -7,6 +7,8 @@ import { spawnSync } from 'node:child_process';
 const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['format and lint', 'biome', 'check', '--error-on-warnings'],
   ['types', 'tsc', '--project', '.'],
+  ['the console builds', 'node', 'console/build.ts'],
+  ['types of the console', 'tsc', '--project', 'console'],
   ['floors', 'depcruise', 'src'],
   ['dead code', 'knip'],
   ['package-lock.json is complete', 'node', 'scripts/complete-lock.ts', '--check'],

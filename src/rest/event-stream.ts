@@ -1,7 +1,7 @@
 import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { Feed } from '../domain/live/feed.ts';
+import type { Feed } from './live-feed.ts';
 
 const COMMENT_EVERY_MS = 15_000;
 

@@ -17,9 +17,9 @@ import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
-import type { LiveViews } from '../domain/live/live-views.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
+import type { LiveViews } from './live-views.ts';
 
 export { PERMISSIONS } from '../http/permissions.ts';
 

@@ -1,5 +1,5 @@
-import { messageOf } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 
 /** At least this long between two readings, however many hints come. */
 const MIN_PAUSE_MS = 200;

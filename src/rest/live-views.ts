@@ -1,15 +1,16 @@
-import type { Clock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
-import type { EndpointId, UserId } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Bus } from '../../db/bus.ts';
-import type { Db } from '../../db/pool.ts';
-import { getEndpointRow } from '../endpoints/endpoint-store.ts';
-import { countJobs } from '../jobs/count-jobs.ts';
-import { listReleases } from '../releases/list-releases.ts';
-import { listWorkers } from '../workers/list-workers.ts';
-import { readAccountActivity } from './account-activity.ts';
-import { Feed } from './feed.ts';
+import type { Clock } from '../core/clock.ts';
+import { Failure } from '../core/errors.ts';
+import type { EndpointId, UserId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Db } from '../db/pool.ts';
+import { readAccountActivity } from '../domain/endpoints/account-activity.ts';
+import { getEndpointRow } from '../domain/endpoints/endpoint-store.ts';
+import { countJobs } from '../domain/jobs/count-jobs.ts';
+import { listReleases } from '../domain/releases/list-releases.ts';
+import { listWorkers } from '../domain/workers/list-workers.ts';
+import { Feed } from './live-feed.ts';
+import { toRolloutResponse } from './release-wire.ts';
 
 /** The live views of one process: one feed for each endpoint and each account that somebody watches. */
 export class LiveViews {
@@ -56,7 +57,13 @@ export class LiveViews {
       ]);
       // Without the running seconds: the client counts them, and an idle endpoint sends nothing.
       const workers = list.workers.map(({ uptimeSeconds: _, ...worker }) => worker);
-      return JSON.stringify({ jobs, workers, summary: list.summary, endpointVersion: list.endpointVersion, rollout });
+      return JSON.stringify({
+        jobs,
+        workers,
+        summary: list.summary,
+        endpointVersion: list.endpointVersion,
+        rollout: toRolloutResponse(rollout),
+      });
     } catch (error) {
       if (error instanceof Failure && error.kind === 'notFound') return undefined;
       throw error;

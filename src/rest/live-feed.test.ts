@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { silentLogger } from '../../core/logger.ts';
-import { Feed } from './feed.ts';
+import { silentLogger } from '../core/logger.ts';
+import { Feed } from './live-feed.ts';
 
 const QUIET_MS = 60_000;
 
