@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type AddressInfo, BlockList } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -123,7 +123,6 @@ async function start(
     clock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
-    trustedProxies: new BlockList(),
     logger,
   });
   const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);

@@ -1,4 +1,4 @@
-import type { JobLimits } from '../src/config.ts';
+import type { JobLimits, LoadBalancingLimits } from '../src/config.ts';
 import { readConfig } from '../src/config.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
@@ -43,15 +43,21 @@ export class QueuePlaneFixture {
   readonly context: Context;
   readonly #limits: Partial<JobLimits>;
   readonly #allowPrivateWebhooks: boolean;
+  readonly #loadBalancing: Partial<LoadBalancingLimits>;
   #server: RunningServer;
   #workerApiUrl: string;
 
-  static async start(limits: Partial<JobLimits> = {}, allowPrivateWebhooks = false): Promise<QueuePlaneFixture> {
+  static async start(
+    limits: Partial<JobLimits> = {},
+    allowPrivateWebhooks = false,
+    loadBalancing: Partial<LoadBalancingLimits> = {},
+  ): Promise<QueuePlaneFixture> {
     const database = await createTestDatabase();
-    const server = await startFor(database, limits, allowPrivateWebhooks);
+    const server = await startFor(database, limits, allowPrivateWebhooks, loadBalancing);
     const user = await database.pool.query<{ id: UserId }>("select id from users where name = 'admin'");
     const { workerApiPort } = await ensureInstallation(database.pool);
-    return new QueuePlaneFixture(database, server, user.rows[0]!.id, workerApiPort, limits, allowPrivateWebhooks);
+    const settings = { limits, allowPrivateWebhooks, loadBalancing };
+    return new QueuePlaneFixture(database, server, user.rows[0]!.id, workerApiPort, settings);
   }
 
   private constructor(
@@ -59,14 +65,22 @@ export class QueuePlaneFixture {
     server: RunningServer,
     userId: UserId,
     workerApiPort: number,
-    limits: Partial<JobLimits>,
-    allowPrivateWebhooks: boolean,
+    {
+      limits,
+      allowPrivateWebhooks,
+      loadBalancing,
+    }: {
+      limits: Partial<JobLimits>;
+      allowPrivateWebhooks: boolean;
+      loadBalancing: Partial<LoadBalancingLimits>;
+    },
   ) {
     this.database = database;
     this.userId = userId;
     this.#server = server;
     this.#limits = limits;
     this.#allowPrivateWebhooks = allowPrivateWebhooks;
+    this.#loadBalancing = loadBalancing;
     this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
     const publish: Context['bus']['publish'] = (topic, payload) => void this.hint(topic, payload);
     this.context = { pool: database.pool, bus: { publish } };
@@ -80,7 +94,7 @@ export class QueuePlaneFixture {
   /** Ends the server and starts another one on the same database. */
   async restart(): Promise<void> {
     await this.#server.stop();
-    this.#server = await startFor(this.database, this.#limits, this.#allowPrivateWebhooks);
+    this.#server = await startFor(this.database, this.#limits, this.#allowPrivateWebhooks, this.#loadBalancing);
     const { workerApiPort } = await ensureInstallation(this.database.pool);
     this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
   }
@@ -193,12 +207,19 @@ async function startFor(
   database: TestDatabase,
   limits: Partial<JobLimits>,
   allowPrivateWebhooks: boolean,
+  loadBalancing: Partial<LoadBalancingLimits>,
 ): Promise<RunningServer> {
   const config = readConfig(
     { port: '0', databaseUrl: database.url, runtime: 'simulated', simulateGpus: 'ADA_24:1000' },
     { PODYARD_MASTER_KEY: 'ab'.repeat(32) }, // or one would be made in the data directory
   );
-  const server = { ...config, adminKey: ADMIN_KEY, allowPrivateWebhooks, limits: { ...config.limits, ...limits } };
+  const server = {
+    ...config,
+    adminKey: ADMIN_KEY,
+    allowPrivateWebhooks,
+    limits: { ...config.limits, ...limits },
+    loadBalancing: { ...config.loadBalancing, ...loadBalancing },
+  };
   return startServer(server, silentLogger, () => {});
 }
 

@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { BlockList } from 'node:net';
 import type { JobLimits, LoadBalancingLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
@@ -71,8 +70,6 @@ export class DataPlane {
     clock: Clock;
     limits: JobLimits;
     loadBalancing: LoadBalancingLimits;
-    /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
-    trustedProxies: BlockList;
     logger: Logger;
   }) {
     const { pool, queuePool, bus, keyRing, clock, limits, logger } = options;

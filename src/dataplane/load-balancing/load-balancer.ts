@@ -1,4 +1,3 @@
-import type { BlockList } from 'node:net';
 import type { LoadBalancingLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
@@ -40,7 +39,6 @@ export class LoadBalancer {
   readonly #endpoints: EndpointDirectory;
   readonly #activity: WorkerActivity;
   readonly #limits: LoadBalancingLimits;
-  readonly #trustedProxies: BlockList;
   readonly #reporter: DemandReporter;
   readonly #traffics: TrafficDirectory;
 
@@ -53,8 +51,6 @@ export class LoadBalancer {
     endpoints: EndpointDirectory;
     activity: WorkerActivity;
     limits: LoadBalancingLimits;
-    /** Whose `Forwarded` and `X-Forwarded-*` are believed. */
-    trustedProxies: BlockList;
   }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
@@ -63,7 +59,6 @@ export class LoadBalancer {
     this.#keyRing = options.keyRing;
     this.#endpoints = options.endpoints;
     this.#activity = options.activity;
-    this.#trustedProxies = options.trustedProxies;
     this.#limits = options.limits;
     this.#reporter = new DemandReporter(options);
     this.#traffics = new TrafficDirectory({ ...options, reporter: this.#reporter });
@@ -98,11 +93,7 @@ export class LoadBalancer {
 
   /** The endpoint's time limit is for the answer's beginning: streams and sockets may last. */
   #settings({ timeoutMs }: EndpointEntry): ForwardSettings {
-    return {
-      trustedProxies: this.#trustedProxies,
-      answerTimeoutMs: timeoutMs,
-      maxBodyBytes: this.#limits.bodyBytes,
-    };
+    return { answerTimeoutMs: timeoutMs, maxBodyBytes: this.#limits.bodyBytes };
   }
 
   #admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {

@@ -1,4 +1,3 @@
-import { BlockList } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
 import { messageOf, notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
@@ -29,7 +28,7 @@ const TICK_MS = 1_000;
 const LOOK_AGAIN_MS = 10_000;
 const FORGET_AFTER_MS = 600_000;
 /** Replaced before the first request is forwarded. */
-const UNSET: ForwardSettings = { trustedProxies: new BlockList(), answerTimeoutMs: -1, maxBodyBytes: 0 };
+const UNSET: ForwardSettings = { answerTimeoutMs: -1, maxBodyBytes: 0 };
 
 /** The load-balancing endpoints that are used through this process, each with the workers that there are for it. */
 export class TrafficDirectory {
