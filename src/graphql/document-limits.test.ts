@@ -1,0 +1,43 @@
+import { getIntrospectionQuery, parse } from 'graphql';
+import { expect, test } from 'vitest';
+import { checkLimits, countRootFields } from './document-limits.ts';
+
+const check = (text: string) => () => checkLimits(parse(text));
+const nested = (depth: number) => `${'{a'.repeat(depth)}${'}'.repeat(depth)}`;
+
+test('the query for the whole schema passes', () => {
+  expect(check(getIntrospectionQuery())).not.toThrow();
+});
+
+test('sixteen levels of fields pass, seventeen do not, also where fragments hide them', () => {
+  expect(check(nested(16))).not.toThrow();
+  expect(check(nested(17))).toThrow('16 fields deep');
+  expect(check(`{ a ${'{ ...F }'} } fragment F on T ${nested(15)}`)).not.toThrow();
+  expect(check(`{ a ${'{ ...F }'} } fragment F on T ${nested(16)}`)).toThrow('16 fields deep');
+  expect(check(`{ a { ... on T ${nested(16)} } }`)).toThrow('16 fields deep');
+});
+
+test('fifty operations pass, fifty-one do not', () => {
+  const aliases = (count: number) => `{ ${Array.from({ length: count }, (_, i) => `a${i}: a`).join(' ')} }`;
+  expect(check(aliases(50))).not.toThrow();
+  expect(check(aliases(51))).toThrow('cost');
+});
+
+test('what a fragment selects counts as often as it is spread, and doubling it takes no time to refuse', () => {
+  const doubling = Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { ...F${i + 1} ...F${i + 1} }`).join(' ');
+  expect(check(`{ a { ...F0 } } ${doubling} fragment F60 on T { b }`)).toThrow('cost');
+});
+
+test('a fragment that contains itself is refused, at one or two removes', () => {
+  expect(check('{ ...F } fragment F on T { a ...F }')).toThrow('The fragment "F" contains itself.');
+  expect(check('{ a } fragment F on T { b { ...G } } fragment G on T { c { ...F } }')).toThrow('contains itself');
+});
+
+test('operations are counted through fragments, introspection is none', () => {
+  const count = (text: string) => {
+    const document = parse(text);
+    return countRootFields(document, document.definitions[0] as Parameters<typeof countRootFields>[1]);
+  };
+  expect(count('{ a b: a __typename }')).toBe(2);
+  expect(count('{ ...F ... on Query { b } } fragment F on Query { c ...G } fragment G on Query { d }')).toBe(3);
+});
