@@ -1,0 +1,28 @@
+import type { Schemas } from './client.ts';
+
+export interface JobCounts {
+  completed: number;
+  failed: number;
+  inProgress: number;
+  inQueue: number;
+  retried: number;
+}
+
+export type WorkerSummary = Schemas['WorkerList']['summary'];
+
+/** What `GET /v2/serverless/{id}/live` sends. */
+export interface EndpointSnapshot {
+  jobs: JobCounts;
+  workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
+  summary: WorkerSummary;
+  endpointVersion: number;
+  rollout: Schemas['Rollout'];
+}
+
+/** What `GET /v2/account/live` sends. */
+export interface AccountSnapshot {
+  endpoints: number;
+  jobs: JobCounts;
+  workers: WorkerSummary;
+  active: { id: string; inQueue: number; inProgress: number; workers: WorkerSummary }[];
+}

@@ -1,0 +1,38 @@
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import './console.css';
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createRoot } from 'react-dom/client';
+import { RouterProvider } from 'react-router';
+import { ApiError } from './api/client.ts';
+import { router } from './router.tsx';
+import { theme } from './theme.ts';
+import { showRefusal } from './ui/notify.ts';
+
+const nonce = document.querySelector('meta[name=csp-nonce]')?.getAttribute('content') ?? '';
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // A refusal does not go away by asking again; a server that restarts does.
+      retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 5,
+    },
+  },
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _context, mutation) => {
+      if (mutation.meta?.isShownInPlace !== true) showRefusal(error);
+    },
+  }),
+});
+
+createRoot(document.getElementById('root')!).render(
+  <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+    <QueryClientProvider client={queries}>
+      <Notifications position="bottom-right" />
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </MantineProvider>,
+);

@@ -1,0 +1,141 @@
+import { Anchor, Paper, Progress, SimpleGrid, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { useInterval } from '@mantine/hooks';
+import { lazy, Suspense, useState } from 'react';
+import type { EndpointSnapshot } from '../../api/live-types.ts';
+import { Figures } from '../../ui/figures.tsx';
+import { formatDuration } from '../../ui/format.ts';
+import { Status } from '../../ui/status.tsx';
+import type { Endpoint } from './endpoint-form.tsx';
+import { useHistory } from './history.ts';
+import { WorkerDrawer } from './worker-drawer.tsx';
+
+const TimeChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).TimeChart }));
+
+const JOBS = [
+  { name: 'inQueue', label: 'waiting', color: '#f08c00' },
+  { name: 'inProgress', label: 'running', color: '#0b7285' },
+];
+const WORKERS = [
+  { name: 'running', label: 'running', color: '#2b8a3e' },
+  { name: 'idle', label: 'idle', color: '#0b7285' },
+  { name: 'initializing', label: 'initializing', color: '#1971c2' },
+  { name: 'throttled', label: 'throttled', color: '#f08c00' },
+  { name: 'unhealthy', label: 'unhealthy', color: '#c92a2a' },
+];
+
+export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
+  const points = useHistory(snapshot);
+  const { jobs, rollout } = snapshot ?? {};
+  return (
+    <Stack>
+      <Figures
+        figures={[
+          { label: 'Waiting', value: jobs?.inQueue },
+          { label: 'Running', value: jobs?.inProgress },
+          { label: 'Completed', value: jobs?.completed },
+          { label: 'Failed', value: jobs?.failed },
+          { label: 'Workers', value: snapshot?.summary.total },
+          { label: 'At most', value: endpoint.workers.max },
+        ]}
+      />
+      {rollout?.inProgress && (
+        <Paper withBorder p="sm">
+          <Text size="sm" mb={6}>
+            Version {snapshot?.endpointVersion} rolls out{rollout.paused ? ' (paused)' : ''}: {rollout.workersOnLatest}{' '}
+            of {rollout.workersTotal} workers run it.
+          </Text>
+          <Progress value={rollout.percentOnLatest} aria-label="Roll-out" />
+        </Paper>
+      )}
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Paper withBorder p="sm">
+          <Title order={2} size="h5" mb="xs">
+            Jobs
+          </Title>
+          <Suspense fallback={<Skeleton h={176} />}>
+            <TimeChart label="Jobs that wait and that run, over the last minutes" points={points} series={JOBS} />
+          </Suspense>
+        </Paper>
+        <Paper withBorder p="sm">
+          <Title order={2} size="h5" mb="xs">
+            Workers
+          </Title>
+          <Suspense fallback={<Skeleton h={176} />}>
+            <TimeChart label="Workers by state, over the last minutes" points={points} series={WORKERS} />
+          </Suspense>
+        </Paper>
+      </SimpleGrid>
+      <WorkerTable endpoint={endpoint} snapshot={snapshot} />
+    </Stack>
+  );
+}
+
+function WorkerTable({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
+  const now = useNow();
+  const [shown, setShown] = useState<string | null>(null);
+  if (!snapshot) return <Skeleton h={120} />;
+  if (snapshot.workers.length === 0) {
+    return (
+      <Paper withBorder p="md">
+        <Text size="sm" c="dimmed" ta="center">
+          {endpoint.workers.max === 0
+            ? 'The endpoint is stopped: its maximum of workers is 0. Jobs wait until it is raised.'
+            : 'No worker runs. One starts as soon as there is work: send a request to see it.'}
+        </Text>
+      </Paper>
+    );
+  }
+  return (
+    <Paper withBorder>
+      <WorkerDrawer endpointId={endpoint.id} workerId={shown} onClose={() => setShown(null)} />
+      <Table.ScrollContainer minWidth={520}>
+        <Table aria-label="Workers" verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Worker</Table.Th>
+              <Table.Th>State</Table.Th>
+              <Table.Th>Version</Table.Th>
+              <Table.Th>GPU</Table.Th>
+              <Table.Th>Data center</Table.Th>
+              <Table.Th>Up for</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {snapshot.workers.map((worker) => (
+              <Table.Tr key={worker.id}>
+                <Table.Td>
+                  <Anchor component="button" type="button" size="sm" ff="monospace" onClick={() => setShown(worker.id)}>
+                    {worker.id}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td>
+                  <Status value={worker.status} />
+                </Table.Td>
+                <Table.Td>
+                  {worker.version}
+                  {worker.isStale && (
+                    <Text span size="xs" c="dimmed">
+                      {' '}
+                      (old)
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>{worker.gpuTypeId ? `${worker.gpuCount} × ${worker.gpuTypeId}` : '–'}</Table.Td>
+                <Table.Td>{worker.dataCenterId ?? '–'}</Table.Td>
+                <Table.Td className="figure">
+                  {worker.startedAt ? formatDuration(Math.max(0, now - Date.parse(worker.startedAt))) : '–'}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Paper>
+  );
+}
+
+function useNow(): number {
+  const [now, setNow] = useState(Date.now());
+  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
+  return now;
+}

@@ -1,0 +1,98 @@
+import { Anchor, Button, Code, Paper, Stack, Table, Text, Title } from '@mantine/core';
+import { IconServerBolt } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { api, unwrap } from '../api/client.ts';
+import { useLive } from '../api/events.ts';
+import type { AccountSnapshot } from '../api/live-types.ts';
+import { Figures } from '../ui/figures.tsx';
+import { EmptyState, Page } from '../ui/page.tsx';
+
+export function OverviewPage() {
+  const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
+  const { jobs, workers } = snapshot ?? {};
+  return (
+    <Page title="Overview">
+      <Figures
+        figures={[
+          { label: 'Endpoints', value: snapshot?.endpoints },
+          { label: 'Workers', value: workers?.total },
+          { label: 'Jobs waiting', value: jobs?.inQueue },
+          { label: 'Jobs running', value: jobs?.inProgress },
+          { label: 'Completed', value: jobs?.completed },
+          { label: 'Failed', value: jobs?.failed },
+        ]}
+      />
+      {snapshot?.endpoints === 0 ? (
+        <EmptyState
+          icon={IconServerBolt}
+          title="Your cloud is ready"
+          action={
+            <Button component={Link} to="/endpoints/new">
+              Deploy an endpoint
+            </Button>
+          }
+        >
+          Deploy an endpoint from any worker image, send it a job, and watch a worker start for it. From a terminal,{' '}
+          <Code>podyard demo</Code> shows the same in half a minute.
+        </EmptyState>
+      ) : (
+        <Active snapshot={snapshot} />
+      )}
+    </Page>
+  );
+}
+
+/** Where something goes on now. */
+function Active({ snapshot }: { snapshot: AccountSnapshot | undefined }) {
+  const endpoints = useQuery({ queryKey: ['endpoints'], queryFn: () => unwrap(api.GET('/v2/serverless')) });
+  const names = new Map(endpoints.data?.endpoints.map(({ id, name }) => [id, name]));
+  const active = snapshot?.active ?? [];
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        Busy now
+      </Title>
+      {active.length === 0 ? (
+        <Paper withBorder p="md">
+          <Text size="sm" c="dimmed">
+            {snapshot ? 'All is quiet: no worker runs and no job waits. That costs nothing.' : 'Looking…'}
+          </Text>
+        </Paper>
+      ) : (
+        <Paper withBorder>
+          <Table.ScrollContainer minWidth={420}>
+            <Table aria-label="Busy endpoints" verticalSpacing="xs">
+              <Table.Thead>
+                <Table.Tr>
+                  <Table.Th>Endpoint</Table.Th>
+                  <Table.Th>Waiting</Table.Th>
+                  <Table.Th>Running</Table.Th>
+                  <Table.Th>Workers</Table.Th>
+                </Table.Tr>
+              </Table.Thead>
+              <Table.Tbody className="figure">
+                {active.map(({ id, inQueue, inProgress, workers }) => (
+                  <Table.Tr key={id}>
+                    <Table.Td>
+                      <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
+                        {names.get(id) ?? id}
+                      </Anchor>
+                    </Table.Td>
+                    <Table.Td>{inQueue}</Table.Td>
+                    <Table.Td>{inProgress}</Table.Td>
+                    <Table.Td>
+                      {workers.total}
+                      {workers.throttled > 0 && ` (${workers.throttled} throttled)`}
+                      {workers.unhealthy > 0 && ` (${workers.unhealthy} unhealthy)`}
+                    </Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+          </Table.ScrollContainer>
+        </Paper>
+      )}
+    </Stack>
+  );
+}

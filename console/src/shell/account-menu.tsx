@@ -1,0 +1,52 @@
+import {
+  ActionIcon,
+  Group,
+  Menu,
+  Text,
+  UnstyledButton,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { api, BASE_URL, unwrap } from '../api/client.ts';
+import { signOut } from '../api/session.ts';
+
+export function AccountMenu() {
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme('light');
+  const account = useQuery({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
+  const other = scheme === 'dark' ? 'light' : 'dark';
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={`Use ${other} colours`}
+        onClick={() => setColorScheme(other)}
+      >
+        {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
+      </ActionIcon>
+      <Menu position="bottom-end" width={200}>
+        <Menu.Target>
+          <UnstyledButton aria-label="Account">
+            <Group gap={6} wrap="nowrap">
+              <IconUserCircle size={22} stroke={1.6} aria-hidden />
+              <Text size="sm" visibleFrom="sm">
+                {account.data?.name ?? ''}
+              </Text>
+            </Group>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item component="a" href={`${BASE_URL}/docs`} target="_blank" leftSection={<IconBook size={16} />}>
+            API reference
+          </Menu.Item>
+          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => signOut()}>
+            Sign out
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  );
+}

@@ -1,0 +1,24 @@
+import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { formatNumber } from './format.ts';
+
+/** Numbers at a glance; undefined holds the place. */
+export function Figures({ figures }: { figures: readonly { label: string; value: number | string | undefined }[] }) {
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">
+      {figures.map(({ label, value }) => (
+        <Paper key={label} withBorder p="sm">
+          <Text size="xs" c="dimmed">
+            {label}
+          </Text>
+          {value === undefined ? (
+            <Skeleton h={30} w={60} />
+          ) : (
+            <Text size="xl" fw={650} className="figure" lh={1.3}>
+              {typeof value === 'number' ? formatNumber(value) : value}
+            </Text>
+          )}
+        </Paper>
+      ))}
+    </SimpleGrid>
+  );
+}

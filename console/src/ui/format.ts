@@ -1,0 +1,27 @@
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
+const NUMBER = new Intl.NumberFormat(undefined);
+
+export function formatDate(time: string | null | undefined): string {
+  return time ? DATE.format(new Date(time)) : '–';
+}
+
+export function formatUsd(amount: number): string {
+  return USD.format(amount);
+}
+
+export function formatNumber(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** `1.2 s`, `3 min 4 s`, `2 h 5 min`, `3 d 4 h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
