@@ -83,6 +83,11 @@ export class Cleaner {
       `delete from worker_activity a
        where not exists (select from workers w where w.id = a.worker_id and w.phase <> 'EXITED')`,
     ); // a last contact that was written after the worker's end
+    await this.#pool.query(
+      `delete from lost_attempts l where lost_at < $1 and not exists (select from jobs j where j.id = l.job_id)
+         and not exists (select from finished_jobs f where f.id = l.job_id and f.keep_until > now())`,
+      [resultsBefore],
+    );
     await this.#pool.query("delete from job_stops where created_at < now() - interval '1 hour'");
   }
 

@@ -107,6 +107,21 @@ test('seconds are added up by GPU type and count, apart for each endpoint and us
   expect(await amountOf('GPU')).toBeCloseTo(((90 + 4 * 60 + 60) * HOUR_USD) / 3600, 11);
 });
 
+test('a worker costs nothing while it is frozen, be it thawed again or not', async () => {
+  await insertWorker('w1', 0, null);
+  await insertWorker('w2', 0, 170_000);
+  const freeze = `insert into worker_freezes (worker_id, frozen_at, thawed_at) values ($1, $2, $3)`;
+  await query(freeze, ['w1', at(10_000), at(20_000)]);
+  await query(freeze, ['w1', at(50_000), at(130_000)]);
+  await query(freeze, ['w2', at(61_000), null]);
+  await meterAt(3 * MINUTE + 10_000);
+  expect(await usage()).toEqual([
+    ['12:00:00', 'e1', 1, 40 + 60],
+    ['12:01:00', 'e1', 1, 1],
+    ['12:02:00', 'e1', 1, 50],
+  ]);
+});
+
 test('vCPUs of a CPU endpoint cost what their flavour costs', async () => {
   const spec = { diskGb: 5, cpu: { id: 'cpu3c', vcpuCount: 4, memory: 8 } };
   await insertWorker('w1', 0, null, { gpus: 0, spec });

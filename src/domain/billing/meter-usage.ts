@@ -19,15 +19,20 @@ const KEEP_MINUTES = '2 days';
  * Another kind of resource is another select.
  */
 const SOURCES = [
-  // A worker costs from the start of its container until that is gone.
+  // A worker costs from the start of its container until that is gone, but not while it is frozen.
   `select w.user_id, 'SERVERLESS' as kind, w.endpoint_id as resource_id, c.component, coalesce(c.item, '') as item,
-          c.units, 'SERVERLESS' as tariff, w.started_at as starts_at, w.exited_at as ends_at
+          c.units, 'SERVERLESS' as tariff, lower(r.run) as starts_at, upper(r.run) as ends_at
    from workers w cross join lateral (values
      ('GPU', w.gpu_type_id, w.gpu_count),
      ('CPU', w.spec -> 'cpu' ->> 'id', (w.spec -> 'cpu' ->> 'vcpuCount')::int),
      ('DISK', '', (w.spec ->> 'diskGb')::int)
    ) as c (component, item, units)
-   where w.started_at < $2 and (w.exited_at is null or w.exited_at > $1) and c.units > 0`,
+   cross join lateral unnest(
+     tstzmultirange(tstzrange(w.started_at, case when w.exited_at > w.started_at then w.exited_at end)) - coalesce(
+       (select range_agg(tstzrange(f.frozen_at, f.thawed_at)) from worker_freezes f where f.worker_id = w.id), '{}')
+   ) as r (run)
+   where w.started_at < $2 and (w.exited_at is null or w.exited_at > greatest($1, w.started_at)) and c.units > 0
+     and lower(r.run) < $2 and (upper(r.run) is null or upper(r.run) > $1)`,
   // A pod costs while a container of it runs, and while its GPUs' machine keeps its storage: stopped or not.
   `select r.user_id, 'POD', r.pod_id, c.component, coalesce(c.item, ''), c.units, r.tariff, r.started_at, r.ended_at
    from pod_runs r cross join lateral (values

@@ -190,6 +190,10 @@ export const RELEASE = `
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
     returning id, endpoint_id, low_priority
   ), forgotten as (delete from job_chunks where job_id in (select id from back)
+  ), noted as (
+    insert into lost_attempts (job_id, attempt, worker_id, started_at)
+    select j.id, j.attempt, j.worker_id, j.started_at from jobs j where $3 and j.id in (select id from back)
+    on conflict (job_id, attempt) do nothing
   ), counted as (
     insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress, retried)
     select endpoint_id, $4, count(*) filter (where not low_priority), count(*) filter (where low_priority), -count(*),
@@ -201,7 +205,7 @@ export const RELEASE = `
   )
   select id, endpoint_id from back`;
 
-/** A finished job starts again: same id and input, no output. $1 job, $2 endpoint, $3 the counter lane. */
+/** A finished job starts again, as if it had never been tried: same id and input, no output. $1 job, $2 endpoint, $3 the counter lane. */
 export const RETRY = `
   with again as (
     delete from finished_jobs where id = $1 and endpoint_id = $2 and status in ('FAILED', 'TIMED_OUT') and keep_until > now()
@@ -215,6 +219,7 @@ export const RETRY = `
     returning id, endpoint_id, low_priority
   ), forgotten as (delete from job_chunks where job_id in (select id from back)
   ), settled as (delete from job_stops where job_id in (select id from back)
+  ), unlost as (delete from lost_attempts where job_id in (select id from back)
   ), counted as (
     insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, retried)
     select endpoint_id, $3, count(*) filter (where not low_priority), count(*) filter (where low_priority), count(*)
