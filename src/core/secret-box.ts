@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 
 /**
  * Keeps secrets unreadable in the database: AES-256-GCM under a master key, with a random nonce for each seal. The
@@ -38,13 +45,15 @@ export function createSecretBox(
   masterKeys: Uint8Array | readonly Uint8Array[],
   reload?: () => readonly Uint8Array[],
 ): SecretBox {
-  const given = masterKeys instanceof Uint8Array ? [masterKeys] : masterKeys;
-  let keys = new Map(given.map((key) => [masterKeyId(key), key]));
+  const keys = new Map<string, KeyObject>(); // key objects: with plain bytes each open takes four times as long
+  const add = (all: readonly Uint8Array[]) => {
+    for (const key of all) keys.set(masterKeyId(key), createSecretKey(key));
+  };
+  add(masterKeys instanceof Uint8Array ? [masterKeys] : masterKeys);
   const firstKeyId = [...keys.keys()][0];
   if (firstKeyId === undefined) throw new Error('there must be a master key');
-  const find = (keyId: string): Uint8Array | undefined => {
-    if (!keys.has(keyId) && reload)
-      keys = new Map([...keys, ...reload().map((key) => [masterKeyId(key), key] as const)]);
+  const find = (keyId: string): KeyObject | undefined => {
+    if (!keys.has(keyId) && reload) add(reload());
     return keys.get(keyId);
   };
   return {
@@ -53,7 +62,7 @@ export function createSecretBox(
     seal: (secret, recordId, keyId = firstKeyId) => {
       const key = find(keyId);
       if (!key) throw new Error(`a secret cannot be encrypted: the master key ${keyId} is not here`);
-      return seal(key, secret, recordId);
+      return seal(key, keyId, secret, recordId);
     },
     open: (sealed, recordId) => {
       const keyId = sealedUnder(sealed);
@@ -86,14 +95,14 @@ export function sealedUnder(sealed: Uint8Array): string | null {
   return Buffer.from(sealed.subarray(1, 1 + KEY_ID_BYTES)).toString('hex');
 }
 
-function seal(key: Uint8Array, secret: string, recordId: string): Buffer {
+function seal(key: KeyObject, keyId: string, secret: string, recordId: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(recordId));
   const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-  return Buffer.concat([Buffer.of(VERSION), Buffer.from(masterKeyId(key), 'hex'), nonce, cipher.getAuthTag(), text]);
+  return Buffer.concat([Buffer.of(VERSION), Buffer.from(keyId, 'hex'), nonce, cipher.getAuthTag(), text]);
 }
 
-function openWithAny(keys: readonly Uint8Array[], sealed: Uint8Array, recordId: string): string {
+function openWithAny(keys: readonly KeyObject[], sealed: Uint8Array, recordId: string): string {
   for (const key of keys) {
     try {
       return decrypt(key, sealed, 1, recordId);
@@ -105,7 +114,7 @@ function openWithAny(keys: readonly Uint8Array[], sealed: Uint8Array, recordId: 
 }
 
 /** The nonce begins at `at`. */
-function decrypt(key: Uint8Array, sealed: Uint8Array, at: number, recordId: string): string {
+function decrypt(key: KeyObject, sealed: Uint8Array, at: number, recordId: string): string {
   const tagAt = at + NONCE_BYTES;
   const textAt = tagAt + TAG_BYTES;
   if (sealed.length < textAt) throw new Error('a sealed secret is cut off');
