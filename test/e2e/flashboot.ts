@@ -8,6 +8,9 @@ interface WorkerRow {
   phase: string;
   phase_reason: string | null;
 }
+interface Explained {
+  explain: { attempts: { stages: { stage: string }[] }[] };
+}
 interface Decisions {
   decisions: { reason: string; actions: { kind: string; workerId: string; reason: string }[] }[];
 }
@@ -51,6 +54,13 @@ export function flashbootTests(runtime: TestedRuntime): void {
     const second = await api.runToEnd(id, { echo: 2, logLines: 1 });
     expect(second).toMatchObject({ status: 'COMPLETED', output: 2, workerId: first.workerId });
     console.log(`${runtime}: a job that woke its worker waited ${second.delayTime} ms`);
+
+    const stagesOf = async (jobId: string) => {
+      const { explain } = await api.call<Explained>('GET', `/v2/${id}/status/${jobId}?explain=1`);
+      return explain.attempts.flatMap(({ stages }) => stages.map(({ stage }) => stage));
+    };
+    expect(await stagesOf(first.id)).toEqual(expect.arrayContaining(['create', 'start', 'ready', 'running']));
+    expect(await stagesOf(second.id)).toEqual(expect.arrayContaining(['thaw', 'running']));
 
     expect(await frozen(id)).toBe(first.workerId);
     await server.kill();

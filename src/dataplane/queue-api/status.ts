@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { explainJob } from '../../domain/jobs/explain-job.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
@@ -6,8 +7,23 @@ import type { QueueCall } from './queue-call.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
 
+/** With `?explain=1` (Podyard only) it says what the job waited for, from when to when, try by try. */
 export async function status(call: QueueCall): Promise<void> {
-  sendJson(call.res, 200, renderJob(await getJob(call, call.jobId!)));
+  const job = await getJob(call, call.jobId!);
+  const isExplained = ['1', 'true'].includes(call.query.get('explain') ?? '');
+  sendJson(call.res, 200, renderJob(job, isExplained ? await renderExplanation(call) : ''));
+}
+
+async function renderExplanation({ plane, endpoint, jobId }: QueueCall): Promise<string> {
+  const attempts = (await explainJob(plane.pool, endpoint.id, jobId!)) ?? [];
+  const explained = attempts.map((attempt) => ({
+    ...attempt,
+    stages: attempt.stages.map((stage) => ({
+      ...stage,
+      ms: (stage.to?.getTime() ?? plane.clock.now()) - stage.from.getTime(),
+    })),
+  }));
+  return `,"explain":${JSON.stringify({ attempts: explained })}`;
 }
 
 /** Like status, but held until the job ended or `wait` is over. */
