@@ -8,8 +8,7 @@ import { QueuePlaneFixture, until } from '../queue-plane.ts';
 let plane: QueuePlaneFixture;
 const servers: Server[] = [];
 beforeAll(async () => {
-  const limits = { holdMs: 1_500, maxHeld: 3, bodyBytes: 1_000 };
-  plane = await QueuePlaneFixture.start({}, false, limits);
+  plane = await QueuePlaneFixture.start({}, false, { holdMs: 60_000, maxHeld: 3, bodyBytes: 1_000 });
 });
 afterAll(() => plane?.close());
 afterEach(() => {
@@ -189,8 +188,20 @@ describe('no worker', () => {
     expect(worker.wanted_reason).not.toBe('');
     await isQuiet(id);
   });
+});
 
-  test('nobody in time: 503, when to come back, and why', async () => {
+describe('no worker in time', () => {
+  let patient: QueuePlaneFixture;
+  beforeAll(async () => {
+    patient = plane;
+    plane = await QueuePlaneFixture.start({}, false, { holdMs: 1_500 });
+  });
+  afterAll(async () => {
+    await plane.close();
+    plane = patient;
+  });
+
+  test('503, when to come back, and why', async () => {
     const id = await lbEndpoint(1);
     await until(
       () => plane.sql(running, id),
@@ -230,7 +241,9 @@ describe('no worker', () => {
     );
     expect((await plane.call('GET', `${id}/health`)).body.workers).toMatchObject({ unhealthy: 1, ready: 0 });
   });
+});
 
+describe('what is held', () => {
   test('workers.max 0 stops the endpoint: 503 at once', async () => {
     const id = await lbEndpoint(0);
     const { status, body } = await get(id);

@@ -74,7 +74,11 @@ export class DemandReporter {
     if (!reported || (reported.isDirty && !isUrgent)) return;
     reported.isDirty = true;
     if (isUrgent || (reported.total === 0 && totalOf(reported) > 0)) this.#loop.wake();
-    else this.#dueTimer ??= setTimeout(() => this.#loop.wake(), this.#writtenAt + MIN_INTERVAL_MS - this.#clock.now());
+    else this.#dueTimer ??= setTimeout(() => this.#loop.wake(), this.#untilDueMs());
+  }
+
+  #untilDueMs(): number {
+    return Math.max(0, this.#writtenAt + MIN_INTERVAL_MS - this.#clock.now());
   }
 
   async #write(): Promise<NextRun | undefined> {
