@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { CapacityLedger } from './control/capacity-ledger.ts';
@@ -27,6 +28,14 @@ import { type EndpointId, newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import type { SecretBox } from './core/secret-box.ts';
 import { DataPlane, isQueuePath } from './dataplane/data-plane.ts';
+import { readCertificate, watchCertificate } from './dataplane/proxy/certificate.ts';
+import type { ExchangeHandler } from './dataplane/proxy/client-connection.ts';
+import { findHandler, type ProxyRoutes } from './dataplane/proxy/find-handler.ts';
+import { Front } from './dataplane/proxy/front.ts';
+import { type HostNames, plainName } from './dataplane/proxy/host-name.ts';
+import { answerOnSharedConnection } from './dataplane/proxy/node-exchange.ts';
+import { PodProxy } from './dataplane/proxy/pod-proxy.ts';
+import { TrustedProxies } from './dataplane/proxy/trusted-proxies.ts';
 import { Bus } from './db/bus.ts';
 import { startEmbeddedServer } from './db/embedded-server.ts';
 import { migrate } from './db/migrate.ts';
@@ -39,6 +48,7 @@ import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import type { Context } from './domain/context.ts';
 import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
 import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
+import { findPodRoute } from './domain/pods/find-pod-route.ts';
 import { createPodFigures, type PodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
 import { isGraphqlPath, LazyGraphqlApp } from './graphql/lazy-app.ts';
@@ -50,6 +60,9 @@ import type { Runtime } from './runtimes/runtime.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../workers/images.json', import.meta.url));
 const DEFAULT_SIMULATED_GPUS: ReadonlyMap<string, number> = new Map([['ADA_24', 4]]);
+
+/** Browsers, and most resolvers, take every name under it for this machine. */
+const DEFAULT_PROXY_HOST = 'localhost';
 
 /** Rescued jobs come in groups: so many waiting workers look for them. */
 const RESCUED_AT_ONCE = 64;
@@ -132,27 +145,30 @@ async function start(
   const podFigures = createPodFigures({ clock, readUsage: (podId) => runtime.stats(podId) });
   const shared = { pool, bus, clock, logger, secretBox, data };
   const { buildRestApp } = await loading;
-  const publicServer = createPublicServer(config, buildRestApp, {
+  const front = createFront(config, buildRestApp, {
     ...shared,
+    runtime,
+    tls: config.tls === null ? null : await readCertificate(config.tls),
     keyRing,
     rateLimiter,
     capacity,
     podFigures,
     cleanUp,
   });
+  serveNewCertificates(config, logger, front, cleanUp);
   const control = startControl(config, { ...shared, installation, runtime, workerApiUrl, databaseUrl });
   cleanUp.add(async () => {
     await control.stop();
     await data.stop();
   });
   await control.started;
-  const port = await listen(publicServer, config.port, config.host).catch((error: NodeJS.ErrnoException) => {
+  const port = await listen(front.server, config.port, config.host).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     const what = `port ${config.port} of ${config.host} is in use by another program`;
     throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);
   });
   return {
-    url: config.publicUrl ?? `http://${hostInUrl(config.host)}:${port}`,
+    url: config.publicUrl ?? `${config.tls === null ? 'http' : 'https'}://${hostInUrl(config.host)}:${port}`,
     port,
     databaseUrl,
     runtime: runtime.name,
@@ -220,6 +236,7 @@ async function createRuntime(
       installation: installation.id,
       gpus: isSimulated ? gpus : null,
       publishIp: config.publishIp,
+      stateDir: join(config.dataDir, 'docker'),
       logger,
     });
     const cause = await docker.workerApiAddress().then(
@@ -278,7 +295,7 @@ function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUp
   return new SharedRateLimiter({ pool, quotas: config.rateLimit });
 }
 
-function createPublicServer(
+function createFront(
   config: Config,
   buildRest: typeof buildRestApp,
   parts: {
@@ -292,30 +309,99 @@ function createPublicServer(
     capacity: CapacitySource;
     podFigures: PodFigures;
     data: DataPlane;
+    runtime: Runtime;
+    tls: SecureContextOptions | null;
     cleanUp: CleanUpStack;
   },
-): Server {
-  const { data, cleanUp, ...deps } = parts;
-  const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 });
-  const publicUrlFor = (request: IncomingMessage): string => config.publicUrl ?? localUrl(config, server, request);
-  const rest = buildRest({ ...deps, publicUrlFor, lbHost: null });
+): Front {
+  const { data, runtime: _runtime, tls, cleanUp, ...deps } = parts;
+  const http = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 });
+  const publicUrlFor = (request: IncomingMessage): string =>
+    config.publicUrl ?? localUrl(config, front.server, request);
+  const rest = buildRest({ ...deps, publicUrlFor, lbHost: config.lbHost });
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   cleanUp.add(async () => {
     await rest.close(); // ends the open log streams
     await graphql.close();
-    await close(server);
+    await front.close();
   });
   // Its schemas are compiled once the listener stands: a request that comes earlier waits for them.
   let restReady: PromiseLike<unknown> | undefined;
   const prepareRest = () => (restReady ??= rest.ready());
-  server.once('listening', () => setImmediate(prepareRest));
-  server.on('clientError', refuseUnreadable);
-  server.on('request', (req, res) => {
+  http.once('listening', () => setImmediate(prepareRest));
+  http.on('clientError', refuseUnreadable);
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
     if (isQueuePath(req.url!)) data.handle(req, res);
     else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
     else void prepareRest().then(() => rest.routing(req, res));
+  };
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const dispatch = createDispatch(config, parts);
+  const proxied = (req: IncomingMessage, res: ServerResponse): boolean => {
+    const handler = dispatch(req.headers.host ?? '', req.url!);
+    if (handler) answerOnSharedConnection(req, res, trustedProxies, handler);
+    return handler !== null;
+  };
+  http.on('request', (req, res) => {
+    if (!proxied(req, res)) answer(req, res);
   });
-  return server;
+  http.on('checkContinue', (req, res) => {
+    if (proxied(req, res)) return; // whether to go on is for the other side to say
+    res.writeContinue();
+    answer(req, res);
+  });
+  const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
+  return front;
+}
+
+/** Pods and load-balancing endpoints: by name, or by path. */
+function createDispatch(
+  config: Config,
+  parts: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    data: DataPlane;
+    runtime: Runtime;
+    cleanUp: CleanUpStack;
+  },
+): (host: string, target: string) => ExchangeHandler | null {
+  const { pool, bus, clock, logger, data, runtime, cleanUp } = parts;
+  const { answerMs, bodyBytes } = config.podProxy;
+  const pods = new PodProxy({
+    bus,
+    clock,
+    logger,
+    settings: { answerTimeoutMs: answerMs, maxBodyBytes: bodyBytes },
+    findRoute: (podId) => findPodRoute(pool, podId),
+    reach: (podId, port) => runtime.reach(podId, port),
+  });
+  cleanUp.add(async () => pods.stop());
+  const names: HostNames = {
+    proxyHost: plainName(config.proxyHost ?? DEFAULT_PROXY_HOST),
+    lbHost: plainName(config.lbHost ?? DEFAULT_PROXY_HOST),
+    apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
+  };
+  const routes: ProxyRoutes = {
+    pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
+    endpoint: (exchange, endpointId, target) => void data.loadBalancer.handle(exchange, endpointId, target),
+  };
+  return (host, target) => findHandler(host, target, names, isQueuePath, routes);
+}
+
+/** A certificate that is renewed is used without a restart. */
+function serveNewCertificates(config: Config, logger: Logger, front: Front, cleanUp: CleanUpStack): void {
+  if (config.tls === null) return;
+  const stop = watchCertificate(
+    config.tls,
+    (certificate) => {
+      front.useCertificate(certificate);
+      logger.info({ file: config.tls!.certFile }, 'a new certificate is used');
+    },
+    (error) => logger.warn({ err: error }, 'the new certificate cannot be used; the old one stays'),
+  );
+  cleanUp.add(async () => stop());
 }
 
 /** What node's parser refuses never becomes a request: too large headers, broken framing. It gets a problem record too. */
@@ -335,11 +421,12 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /** On a wildcard address only the client knows under which name it reached us. */
-function localUrl(config: Config, server: Server, request: IncomingMessage): string {
+function localUrl(config: Config, server: NetServer, request: IncomingMessage): string {
   const isWildcard = config.host === '0.0.0.0' || config.host === '::';
   const host = isWildcard ? request.headers.host : undefined;
-  if (host && /^[\w.:[\]-]+$/.test(host)) return `http://${host}`;
-  return `http://${hostInUrl(config.host)}:${(server.address() as AddressInfo).port}`;
+  const protocol = config.tls === null ? 'http' : 'https';
+  if (host && /^[\w.:[\]-]+$/.test(host)) return `${protocol}://${host}`;
+  return `${protocol}://${hostInUrl(config.host)}:${(server.address() as AddressInfo).port}`;
 }
 
 function startControl(
@@ -446,7 +533,7 @@ function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+function listen(server: NetServer, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog: 4096 }, () => {

@@ -1,3 +1,9 @@
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../core/ids.ts';
@@ -11,9 +17,11 @@ import type { LogLine, Observed, Runtime, WorkloadSpec } from './runtime.ts';
  * - exit7: prints `going` and exits with 7
  * - tick: prints `tick 1`, `tick 2`, … every 20 ms
  * - burst: prints `line 1` … `line 2000`, `last` without a line end, and exits with 0
+ * - serve: answers HTTP with `hello`, on all interfaces, at the port that the variable LISTEN names, and prints `up` then
+ * - store: appends the variable WORD to the file `words` in RUNPOD_VOLUME_PATH, prints the file without its line ends, ends
  * - missing: a command that does not exist
  */
-export type Program = 'idle' | 'deaf' | 'env' | 'exit7' | 'tick' | 'burst' | 'missing';
+export type Program = 'idle' | 'deaf' | 'env' | 'exit7' | 'tick' | 'burst' | 'serve' | 'store' | 'missing';
 
 /** The programs as `args` for an image that holds node. */
 export const NODE_PROGRAMS: Record<Program, string> = {
@@ -25,6 +33,10 @@ export const NODE_PROGRAMS: Record<Program, string> = {
       exit7: "console.log('going'); process.exitCode = 7;",
       tick: "let n = 0; setInterval(() => console.log('tick ' + ++n), 20);",
       burst: "for (let n = 1; n <= 2000; n++) console.log('line ' + n); process.stdout.write('last');",
+      serve:
+        "require('http').createServer((q, a) => a.end('hello')).listen(process.env.LISTEN, '0.0.0.0', () => console.log('up'));",
+      store:
+        "const file = process.env.RUNPOD_VOLUME_PATH + '/words'; const fs = require('fs'); fs.appendFileSync(file, process.env.WORD + '\\n'); console.log(fs.readFileSync(file, 'utf8').trim().split('\\n').join());",
     }).map(([name, code]) => [name, JSON.stringify({ entrypoint: ['node', '-e', code] })]),
   ),
   missing: JSON.stringify({ entrypoint: ['/no/such/program'] }),
@@ -39,10 +51,13 @@ export interface RuntimeUnderTest {
   leastMemoryBytes?: number;
   /** A pool that has exactly 2 GPUs. */
   gpuPool: string;
+  /** Whether programs really run, so that they can be connected to and write files. */
+  isReal: boolean;
   close?(): Promise<void>;
 }
 
 const PATIENCE_MS = 15_000;
+const NOTHING_RUNS = 'nothing really runs there';
 
 /** The guarantees of runtime.ts, as tests. Each runtime calls this in a test file of its own. */
 export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
@@ -284,7 +299,100 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       await runtime.stop(id, 0);
       expect(await free()).toBe(2);
     });
+
+    test('a start tells where the workload is and its ports, as the list does until it ends', async () => {
+      const ports = ['8000/http', '22/tcp'];
+      const wanted = spec('idle', { kind: 'pod', ports });
+      const place = await runtime.start(wanted);
+      expect(await runtime.start(wanted)).toEqual(place);
+      const { address, publishedPorts } = await observe(runtime, wanted.id);
+      expect({ address, publishedPorts }).toEqual(place);
+      expect(publishedPorts.map(({ private: port, type }) => `${port}/${type}`)).toEqual(ports);
+      const ended = await started('exit7', { ports });
+      const seen = await until(runtime, ended, (one) => one?.state === 'exited');
+      expect(seen).toMatchObject({ address: null, publishedPorts: [] });
+    });
+
+    test('a port of a workload is reached, and published for a pod; nothing else ever is', async ({ skip }) => {
+      skip(!under.isReal, NOTHING_RUNS);
+      const mine = createServer((_, answer) => answer.end('this machine')).listen(0);
+      await once(mine, 'listening');
+      const stranger = (mine.address() as AddressInfo).port;
+      const port = await freePort();
+      const more = { kind: 'pod' as const, ports: [`${port}/http`], env: { LISTEN: String(port) } };
+      const served = await started('serve', more);
+      await lineOf(runtime, served, (line) => line === 'up');
+      const neighbour = await ready('idle');
+      expect(await textAt(await runtime.reach(served, port))).toBe('hello');
+      const [published] = (await observe(runtime, served)).publishedPorts;
+      expect(await textAt({ host: published!.ip!, port: published!.public! })).toBe('hello');
+      expect(await textAt(await runtime.reach(neighbour, port))).toBe('nothing');
+      for (const id of [served, neighbour]) expect(await textAt(await runtime.reach(id, stranger))).toBe('nothing');
+      await runtime.stop(served, 0);
+      expect(await runtime.reach(served, port)).toBeNull();
+      expect(await runtime.reach('nosuchworkload', port)).toBeNull();
+      mine.close();
+      mine.closeAllConnections();
+    });
+
+    test('a mounted directory is shared, and outlives the workloads', async ({ skip }) => {
+      skip(!under.isReal, NOTHING_RUNS);
+      const source = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
+      const target = `/${newId<string>()}`;
+      try {
+        for (const [word, said] of Object.entries({ one: 'one', two: 'one,two' })) {
+          const env = { WORD: word, RUNPOD_VOLUME_PATH: target };
+          const id = await started('store', { env, mounts: [{ source, target }] });
+          await lineOf(runtime, id, (line) => line === said);
+          await runtime.stop(id, 0);
+        }
+        expect(readdirSync(source)).toEqual(['words']);
+        expect(readFileSync(join(source, 'words'), 'utf8')).toBe('one\ntwo\n');
+      } finally {
+        rmSync(source, { recursive: true });
+      }
+    });
+
+    test('a mount that cannot be had is one sentence, and nothing is left behind', async ({ skip }) => {
+      skip(!under.isReal, NOTHING_RUNS);
+      const source = join(tmpdir(), 'podyard-no-such-directory');
+      const wanted = spec('idle', { mounts: [{ source, target: '/podyard-test' }] });
+      await expect(runtime.start(wanted)).rejects.toThrow(source);
+      expect(await runtime.list()).toEqual([]);
+    });
+
+    test('what a running workload uses is told in percent, and nothing of one that does not run', async () => {
+      const id = await started('tick', { gpu: { pool: under.gpuPool, count: 1 } });
+      const { cpuUtil, memoryUtil, gpus } = (await runtime.stats(id))!;
+      for (const figure of [cpuUtil, memoryUtil]) {
+        expect(figure).toBeGreaterThanOrEqual(0);
+        expect(figure).toBeLessThanOrEqual(100);
+      }
+      expect(gpus).toEqual([{ util: 0, memoryUtil: 0 }]);
+      expect(await runtime.stats('nosuchworkload')).toBeNull();
+      const ended = await started('exit7');
+      await until(runtime, ended, (one) => one?.state === 'exited');
+      expect(await runtime.stats(ended)).toBeNull();
+    });
   });
+}
+
+/** What answers there; `nothing` when nobody does. */
+async function textAt(place: { host: string; port: number } | null): Promise<string> {
+  if (place === null) return 'nothing';
+  const url = `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${place.port}/`;
+  return fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+    (answer) => answer.text(),
+    () => 'nothing',
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }
 
 function never(): AbortSignal {

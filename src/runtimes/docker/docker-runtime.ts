@@ -44,6 +44,10 @@ export interface DockerRuntimeOptions {
   network?: string;
   /** The address of this machine on which ports of pods are published. Default 127.0.0.1. */
   publishIp?: string;
+  /** Where it is kept which images are private. Without it that is known to this process alone. */
+  stateDir?: string;
+  /** How long a registry's word about credentials is believed. Default 5 minutes. */
+  accessTtlMs?: number;
   logger: Logger;
 }
 
@@ -135,7 +139,7 @@ class DockerRuntime implements Runtime {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#network = new BridgeNetwork(this.#engine, options.network ?? 'podyard', options.logger);
-    this.#images = new EngineImages(this.#engine);
+    this.#images = new EngineImages(this.#engine, options);
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {

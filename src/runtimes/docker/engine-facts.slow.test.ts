@@ -95,6 +95,33 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect({ setpcap, netRaw, mknod, chown }).toEqual({ setpcap: 0n, netRaw: 0n, mknod: 0n, chown: 1n });
   });
 
+  test('an address does not pass from one workload to the next, whoever still holds the old one', async () => {
+    const addresses: (string | null)[] = [];
+    for (let i = 0; i < 4; i++) {
+      const spec = program('setInterval(() => {}, 1000)');
+      addresses.push((await runtime.start(spec)).address);
+      await runtime.stop(spec.id, 0);
+    }
+    expect(new Set(addresses).size).toBe(4);
+  });
+
+  test('an address that a stranger has, or a port, costs another try and nothing else', async () => {
+    const specs = Array.from({ length: 6 }, () => program('setInterval(() => {}, 1000)', { ports: ['80/tcp'] }));
+    const first = (await runtime.start(specs[0]!)).address!;
+    const next = first.replace(/\d+$/, (last) => String(Number(last) + 1));
+    const stranger = await docker.createContainer({
+      Image: 'podyard/echo-js:dev',
+      Entrypoint: ['node', '-e', 'setInterval(() => {}, 1000)'],
+      HostConfig: { NetworkMode: 'podyard' },
+      NetworkingConfig: { EndpointsConfig: { podyard: { IPAMConfig: { IPv4Address: next } } } },
+    });
+    await stranger.start();
+    const others = await Promise.all(specs.slice(1).map((spec) => runtime.start(spec)));
+    expect(others.map(({ address }) => address)).not.toContain(next);
+    expect(new Set([first, ...others.map(({ address }) => address)]).size).toBe(6);
+    await stranger.remove({ force: true });
+  });
+
   test('a container that was made and never started, as after a kill at that moment, is started', async () => {
     const spec = program('setInterval(() => {}, 1000)');
     await docker.createContainer({

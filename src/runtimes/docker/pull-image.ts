@@ -21,6 +21,11 @@ export function withTag(image: string): string {
   return /[:@]/.test(last) ? image : `${image}:latest`;
 }
 
+/** One name for the many that the engine takes for the same image of Docker Hub. */
+export function familiarName(image: string): string {
+  return withTag(image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\//, ''));
+}
+
 /** The registry of an image by the engine's own rule: a first part with a dot, a colon, or `localhost`. */
 export function registryOf(image: string): string {
   const [first, ...rest] = image.split('/');

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
+import type { Runtime } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { buildImage } from './example-images.ts';
 
@@ -38,12 +39,22 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
   let registry: ChildProcess;
   let host: string;
   let image: string;
-  const runtime = createDockerRuntime({ installation: newId(), gpus: new Map(), logger: silentLogger });
+  const installation = newId<string>();
+  const open = (accessTtlMs?: number) =>
+    createDockerRuntime({
+      installation,
+      gpus: new Map(),
+      logger: silentLogger,
+      stateDir: join(folder, 'state'),
+      ...(accessTtlMs === undefined ? {} : { accessTtlMs }),
+    });
+  let runtime: Runtime;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'podyard-registry-'));
     host = `127.0.0.1:${await freePort()}`;
     registry = await startRegistry(folder, host);
+    runtime = open();
     await buildImage({ name: 'podyard/echo-js', tag: 'dev', docker });
     image = `${host}/private/echo:v1`;
     await docker.getImage('podyard/echo-js:dev').tag({ repo: `${host}/private/echo`, tag: 'v1' });
@@ -99,6 +110,44 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     await runtime.prepare(image, { auth: AUTH });
     await runtime.start(spec);
     await runtime.stop(spec.id, 0);
+  });
+
+  test('a private image that is there already is for those alone whom the registry lets have it', async () => {
+    const wrong = { ...AUTH, password: 'wrong' };
+    const { Id, RepoDigests } = await docker.getImage(image).inspect();
+    for (const one of [runtime, open()]) {
+      await expect(one.prepare(image)).rejects.toThrow('it is private and needs registry credentials');
+      await expect(one.prepare(image, { auth: wrong })).rejects.toThrow('refused the credentials');
+      for (const name of [Id, Id.slice(7, 19), RepoDigests[0]!]) await expect(one.prepare(name)).rejects.toThrow();
+      await one.prepare(image, { auth: AUTH });
+      await one.prepare('podyard/echo-js:dev'); // the same image, by the name that the operator gave it
+    }
+  });
+
+  test('credentials that the registry takes no more start nothing new', async () => {
+    const doubting = open(0);
+    await doubting.prepare(image, { auth: AUTH });
+    const htpasswd = join(folder, 'htpasswd');
+    writeFileSync(htpasswd, HTPASSWD.replace('puller', 'other'));
+    utimesSync(htpasswd, new Date(), new Date(Date.now() + 10_000)); // the registry looks at the time alone
+    await expect(doubting.prepare(image, { auth: AUTH })).rejects.toThrow('refused the credentials');
+    await runtime.prepare(image, { auth: AUTH }); // believed for some minutes
+    writeFileSync(htpasswd, HTPASSWD);
+    utimesSync(htpasswd, new Date(), new Date(Date.now() + 20_000));
+    await doubting.prepare(image, { auth: AUTH });
+  });
+
+  test('while the registry is away, whoever had the right goes on, and nobody else begins', async () => {
+    const doubting = open(0);
+    await doubting.prepare(image, { auth: AUTH });
+    const ended = once(registry, 'exit');
+    registry.kill();
+    await ended;
+    await doubting.prepare(image, { auth: AUTH });
+    await expect(doubting.prepare(image)).rejects.toThrow(`The registry ${host} could not be reached`);
+    await expect(open().prepare(image, { auth: AUTH })).rejects.toThrow(`The registry ${host} could not be reached`);
+    registry = await startRegistry(folder, host);
+    await open().prepare(image, { auth: AUTH });
   });
 });
 

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../core/logger.ts';
 import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
@@ -30,6 +31,7 @@ runtimeContract('process', async () => {
     image: 'podyard/echo-js:dev',
     programs: NODE_PROGRAMS,
     gpuPool: 'ADA_24',
+    isReal: true,
     close: async () => rmSync(stateDir, { recursive: true }),
   };
 });
@@ -149,9 +151,62 @@ describe('the process runtime', () => {
   test('each workload writes into a folder of its own, where the files of the image are as well', async () => {
     const code = "require('fs').writeFileSync('mine', ''); console.log(require('fs').readdirSync('.').sort().join())";
     await runtime.start(spec('w1', code));
-    expect(await linesOf('w1')).toEqual(['Dockerfile,echo.js,mine,package.json,podyard-worker.js']);
+    const [names] = await linesOf('w1');
+    expect(names!.split(',')).toEqual(expect.arrayContaining(['echo.js', 'mine', 'package.json']));
+    expect(existsSync(join(dirname(imagesFile), 'echo-js', 'mine'))).toBe(false);
     await runtime.stop('w1', 0);
     expect(await runtime.list()).toEqual([]);
+  });
+
+  test('a mount is in the folder of the workload, and links at its path go with the last workload that needs them', async () => {
+    const source = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
+    const target = `/podyard-test-${process.pid}`;
+    const code = `require('fs').writeFileSync('.${target}/made', 'here'); console.log(process.env.RUNPOD_VOLUME_PATH); setInterval(() => {}, 1000)`;
+    const lines: string[] = [];
+    const mounts = [{ source, target }];
+    for (const id of ['w1', 'w2'])
+      await runtime.start(spec(id, code, { mounts }), { onProgress: (line) => lines.push(line) });
+    for await (const { line } of runtime.logs('w2', { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      expect(line).toBe(source);
+      break;
+    }
+    expect(readFileSync(join(source, 'made'), 'utf8')).toBe('here');
+    const mayLink = existsSync(target); // not every user may make something directly below /
+    expect(lines.some((line) => line.includes(`${target} cannot be made on this machine`))).toBe(!mayLink);
+    await runtime.stop('w1', 0);
+    if (mayLink) expect(readlinkSync(target)).toBe(source);
+    await runtime.stop('w2', 0);
+    expect(existsSync(target)).toBe(false);
+    expect(readFileSync(join(source, 'made'), 'utf8')).toBe('here');
+    rmSync(source, { recursive: true });
+  });
+
+  test('a mount is refused where the machine or the image has something of its own', async () => {
+    const source = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
+    for (const target of ['/tmp', '/echo.js', '/echo.js/deep']) {
+      const refused = runtime.start(spec('w1', '', { mounts: [{ source, target }] }));
+      await expect(refused).rejects.toThrow(/files of its own at/);
+      expect(await runtime.list()).toEqual([]);
+    }
+    rmSync(source, { recursive: true });
+  });
+
+  test('a socket of the machine at the same port as one of the workload is not taken for it', async () => {
+    const code =
+      "require('net').createServer().listen(0, '127.0.0.7', function () { console.log(this.address().port) })";
+    await runtime.start(spec('w1', code));
+    let port = 0;
+    for await (const { line } of runtime.logs('w1', { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      port = Number(line);
+      break;
+    }
+    const mine = createServer().listen(port, '127.0.0.1');
+    await once(mine, 'listening');
+    expect(await runtime.reach('w1', port)).toEqual({ host: '127.0.0.7', port });
+    expect(await runtime.reach('w1', port)).toEqual({ host: '127.0.0.7', port });
+    await runtime.stop('w1', 0);
+    expect(await runtime.reach('w1', port)).toBeNull();
+    mine.close();
   });
 
   test('the sentence about an unknown image names those that exist and the file to edit', async () => {

@@ -35,6 +35,7 @@ import type {
   GpuCapacity,
   LogLine,
   LogsOptions,
+  Mount,
   Observed,
   ObservedState,
   OnEvent,
@@ -48,6 +49,7 @@ import type {
 import { GroupListeners } from './group-listeners.ts';
 import { readGroupUsage } from './group-usage.ts';
 import { findExecutable, findImage } from './images-file.ts';
+import { linkMounts, mountEnv, unlinkMounts } from './mount-links.ts';
 import { OutputLog } from './output-log.ts';
 import {
   bootId,
@@ -82,6 +84,7 @@ interface Workload {
   image: string;
   gpu: WorkloadSpec['gpu'];
   ports: readonly string[];
+  mounts: readonly Mount[];
   bootId: string;
 }
 
@@ -131,7 +134,7 @@ class ProcessRuntime implements Runtime {
     this.#hostEnv.PATH = [dirname(process.execPath), this.#hostEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin'].join(
       delimiter,
     );
-    this.capabilities = { gpu: options.gpus.size > 0, freeze: true, volumes: false, logs: true, isolation: false };
+    this.capabilities = { gpu: options.gpus.size > 0, freeze: true, volumes: true, logs: true, isolation: false };
   }
 
   workerApiAddress() {
@@ -154,16 +157,18 @@ class ProcessRuntime implements Runtime {
         this.#remove(spec.id);
       }
       const command = this.#commandOf(spec);
+      const tell = options.onProgress ?? (() => {});
       requireGpus(spec.gpu, this.#gpus()); // no pause from here until the folder is there, so that nobody else takes them
       try {
         this.#makeFolder(spec, command.directory);
+        linkMounts(spec.mounts, join(this.#folder(spec.id), 'work'), tell);
         options.onCreated?.();
         await this.#spawn(spec, command.words);
       } catch (error) {
         this.#remove(spec.id);
         throw error;
       }
-      options.onProgress?.('Process started');
+      tell('Process started');
       this.#emit(spec.id);
       return this.#whereabouts(this.#load(spec.id)!);
     });
@@ -236,9 +241,6 @@ class ProcessRuntime implements Runtime {
   }
 
   #commandOf(spec: WorkloadSpec): { words: string[]; directory: string } {
-    if (spec.mounts.length > 0) {
-      throw new Failure('unprocessable', 'The process runtime has no volumes: run a container engine to use mounts');
-    }
     const image = findImage(this.#options.imagesFiles, spec.image);
     const { entrypoint, cmd } = parseArgs(spec.args);
     const words = [...(entrypoint ?? image.command), ...(cmd ?? [])];
@@ -258,8 +260,8 @@ class ProcessRuntime implements Runtime {
     const work = join(this.#folder(spec.id), 'work');
     mkdirSync(work, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(directory)) symlinkSync(join(directory, name), join(work, name));
-    const { id, kind, image, gpu, ports } = spec;
-    const workload: Workload = { id, kind, image, gpu, ports, bootId: bootId() };
+    const { id, kind, image, gpu, ports, mounts } = spec;
+    const workload: Workload = { id, kind, image, gpu, ports, mounts, bootId: bootId() };
     writeFileSync(join(this.#folder(id), 'workload.json'), JSON.stringify(workload));
   }
 
@@ -269,7 +271,7 @@ class ProcessRuntime implements Runtime {
     try {
       const child = spawn('/bin/sh', ['-c', SHELL, 'podyard', folder, ...words], {
         cwd: join(folder, 'work'),
-        env: { ...this.#hostEnv, ...spec.env, [MARKER]: this.#marker(spec.id) },
+        env: { ...this.#hostEnv, ...spec.env, ...mountEnv(spec), [MARKER]: this.#marker(spec.id) },
         detached: true, // a session and a process group of its own
         stdio: ['ignore', output, output],
       });
@@ -367,7 +369,7 @@ class ProcessRuntime implements Runtime {
 
   #load(id: string): Workload | undefined {
     const text = this.#read(id, 'workload.json');
-    return text === '' ? undefined : (JSON.parse(text) as Workload);
+    return text === '' ? undefined : ({ ports: [], mounts: [], ...JSON.parse(text) } as Workload); // older ones have neither
   }
 
   #read(id: string, file: string): string {
@@ -431,7 +433,10 @@ class ProcessRuntime implements Runtime {
 
   #remove(id: string): void {
     this.#unfollow(id);
+    const mounts = this.#load(id)?.mounts ?? [];
     rmSync(this.#folder(id), { recursive: true, force: true, maxRetries: 3 });
+    const held = this.#ids().flatMap((other) => this.#load(other)?.mounts ?? []);
+    unlinkMounts(mounts, held);
   }
 
   #emit(id: string): void {

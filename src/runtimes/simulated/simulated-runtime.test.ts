@@ -21,6 +21,8 @@ const SCRIPTS: Record<Program, (spec: WorkloadSpec) => Partial<Behaviour>> = {
     lines: (n) => (n > 2000 ? undefined : { atMs: Math.floor(n / 100), line: n === 2000 ? 'last' : `line ${n + 1}` }),
     exitAfterMs: 50,
   }),
+  serve: () => ({ lines: listed('up') }),
+  store: () => ({}),
   missing: () => ({ startFailure: 'The container could not be started: /no/such/program does not exist' }),
 };
 
@@ -35,6 +37,7 @@ runtimeContract('simulated', async () => {
     image: 'known:v1',
     programs: Object.fromEntries(Object.keys(SCRIPTS).map((name) => [name, name])) as Record<Program, string>,
     gpuPool: 'ADA_24',
+    isReal: false,
   };
 });
 
