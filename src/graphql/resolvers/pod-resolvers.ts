@@ -1,4 +1,6 @@
+import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
+import type { Actor } from '../../domain/access/actor.ts';
 import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
@@ -56,10 +58,11 @@ export const podResolvers: Resolvers = {
       const pod = await stopPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
       return toPod(pod, call.deps.clock.now());
     },
-    podResume: async (_: unknown, args: PodInput, call) => {
-      const { podId: id } = readInput(args);
-      const pod = await startPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
-      return toPod(pod, call.deps.clock.now());
+    podResume: async (_: unknown, args: { input?: { podId: string; gpuCount?: number | null } | null }, call) => {
+      const { podId: id, gpuCount } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writePod({ id }));
+      if (gpuCount) await checkGpuCount(call, actor, id as PodId, gpuCount);
+      return toPod(await startPod(call.deps, actor, id as PodId), call.deps.clock.now());
     },
     podTerminate: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
@@ -68,6 +71,12 @@ export const podResolvers: Resolvers = {
     },
   },
 };
+
+/** Clients say how many GPUs it shall have; it keeps those that it was made with. */
+async function checkGpuCount(call: GraphqlCall, actor: Actor, id: PodId, gpuCount: number): Promise<void> {
+  const count = (await getPodRow(call.deps.pool, actor.userId, id)).gpu?.count ?? 0;
+  if (gpuCount !== count) throw new Failure('badRequest', `gpuCount: the pod has ${count}`);
+}
 
 function listPods(call: GraphqlCall): Promise<Pod[]> {
   const { userId } = call.permit(PERMISSIONS.readPod({}));
