@@ -12,6 +12,14 @@ export interface Config {
   databaseUrl: string | null;
   /** Where clients reach the API; null: `http://host:port`, or what the request's own Host says on a wildcard address. */
   publicUrl: string | null;
+  /** Pods answer at `<pod id>-<port>.<proxyHost>`; with the port that is to stand in URLs, if one. Null: `localhost`. */
+  proxyHost: string | null;
+  /** Load-balancing endpoints answer at `<endpoint id>.<lbHost>`; likewise. */
+  lbHost: string | null;
+  /** Null: plain HTTP. */
+  tls: { certFile: string; keyFile: string } | null;
+  /** Addresses and networks of proxies in front of this one: what they say of their clients is taken. */
+  trustedProxies: readonly string[];
   runtime: 'auto' | 'docker' | 'process' | 'kubernetes' | 'simulated';
   /** Pool → number of GPUs that workers run without. Null: simulate only where no real GPU is found. */
   simulateGpus: ReadonlyMap<string, number> | null;
@@ -43,6 +51,7 @@ export interface Config {
   imagesFiles: readonly string[];
   limits: JobLimits;
   loadBalancing: LoadBalancingLimits;
+  podProxy: PodProxyLimits;
 }
 
 export const ROLES = ['api', 'data', 'control'] as const;
@@ -77,12 +86,25 @@ export interface LoadBalancingLimits {
   drainMs: number;
 }
 
+/** Of requests to the HTTP ports of pods. */
+export interface PodProxyLimits {
+  /** Until the answer begins; 0: any time. */
+  answerMs: number;
+  /** The largest request body; 0: any. */
+  bodyBytes: number;
+}
+
 export interface Flags {
   port?: string;
   host?: string;
   dataDir?: string;
   databaseUrl?: string;
   publicUrl?: string;
+  proxyHost?: string;
+  lbHost?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  trustedProxies?: string;
   runtime?: string;
   simulateGpus?: string;
   frozenMemory?: string;
@@ -108,6 +130,10 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
     dataDir,
     databaseUrl: text(flags.databaseUrl, 'PODYARD_DATABASE_URL', 'DATABASE_URL') ?? null,
     publicUrl: url('--public-url', text(flags.publicUrl, 'PODYARD_PUBLIC_URL')),
+    proxyHost: hostName('--proxy-host', text(flags.proxyHost, 'PODYARD_PROXY_HOST')),
+    lbHost: hostName('--lb-host', text(flags.lbHost, 'PODYARD_LB_HOST')),
+    tls: tlsFiles(text(flags.tlsCert, 'PODYARD_TLS_CERT'), text(flags.tlsKey, 'PODYARD_TLS_KEY')),
+    trustedProxies: networks('--trusted-proxies', text(flags.trustedProxies, 'PODYARD_TRUSTED_PROXIES')),
     runtime: oneOf('--runtime', text(flags.runtime, 'PODYARD_RUNTIME') ?? 'auto', [
       'auto',
       'docker',
@@ -174,6 +200,10 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       bodyBytes: integer('PODYARD_LB_BODY_BYTES', env.PODYARD_LB_BODY_BYTES, 0, 2 ** 53, 0),
       drainMs: seconds('PODYARD_LB_DRAIN_SECONDS', 300),
     },
+    podProxy: {
+      answerMs: seconds('PODYARD_PROXY_ANSWER_SECONDS', 600),
+      bodyBytes: integer('PODYARD_PROXY_BODY_BYTES', env.PODYARD_PROXY_BODY_BYTES, 0, 2 ** 53, 0),
+    },
   };
 }
 
@@ -222,6 +252,35 @@ function url(name: string, value: string | undefined): string | null {
     throw new Error(`${name} is '${value}', but must be an http or https URL`);
   }
   return value.replace(/\/+$/, '');
+}
+
+/** A name, perhaps with a port; in lower case. */
+function hostName(name: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(value)) {
+    throw new Error(`${name} is '${value}', but must be a host name, e.g. pods.example.com, perhaps with a port`);
+  }
+  return value.toLowerCase();
+}
+
+function tlsFiles(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
+  if (certFile === undefined && keyFile === undefined) return null;
+  if (certFile === undefined || keyFile === undefined) throw new Error('--tls-cert and --tls-key belong together');
+  return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+}
+
+/** Addresses and networks with commas between, e.g. `10.0.0.0/8,::1`. */
+function networks(name: string, value: string | undefined): string[] {
+  const items = (value ?? '').split(',').flatMap((item) => item.trim() || []);
+  for (const item of items) {
+    const [address, prefix, ...more] = item.split('/');
+    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address!)]!;
+    const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+    if (bits < 0 || !isPrefix || more.length > 0) {
+      throw new Error(`${name} has '${item}', but takes addresses and networks, e.g. 127.0.0.1,10.0.0.0/8`);
+    }
+  }
+  return items;
 }
 
 function file(value: string | undefined): string | null {

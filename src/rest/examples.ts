@@ -255,8 +255,12 @@ const DETAILS: Record<FailureKind, string> = {
   unsupportedMediaType: 'The request body must be application/json.',
   unprocessable: 'Request validation failed.',
   tooManyRequests: 'rate limit exceeded for the minute window',
+  requestTimeout: 'The request headers did not come in time.',
+  headersTooLarge: 'The request headers are larger than 32 KiB.',
   internal: 'An unexpected error occurred.',
+  badGateway: 'The server failed to answer.',
   unavailable: 'The database is not reachable.',
+  gatewayTimeout: 'The server did not answer in time.',
 };
 
 /** By the `$id` of the schema. */

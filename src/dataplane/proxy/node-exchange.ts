@@ -1,20 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { FAILURES } from '../../core/errors.ts';
+import { PROBLEM_JSON } from '../../http/problem.ts';
+import type { ExchangeHandler } from './client-connection.ts';
 import type { AnswerHead, BodySink, ClientExchange, RawHeaders, TunnelEnd } from './client-exchange.ts';
-import { HeaderList } from './header-list.ts';
+import type { HeaderList } from './header-list.ts';
+import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
+import { headerLines } from './write-body.ts';
 
 const NO_BODY: RawHeaders = [];
+
+/** The same rules hold here as on a connection of the proxy's own: the head is read once more, by the one who knows them. */
+export function answerOnSharedConnection(
+  req: IncomingMessage,
+  res: ServerResponse,
+  trustedProxies: TrustedProxies,
+  handler: ExchangeHandler,
+): void {
+  const head = `${req.method} ${req.url} HTTP/${req.httpVersion}\r\n${headerLines(req.rawHeaders)}\r\n`;
+  try {
+    handler(new NodeExchange(req, res, parseRequestHead(head), trustedProxies));
+  } catch (error) {
+    if (!(error instanceof BadHead)) throw error;
+    const body = JSON.stringify({ ...FAILURES.badRequest, detail: 'The request is not valid HTTP.' });
+    res.writeHead(400, { 'Content-Type': PROBLEM_JSON, Connection: 'close' }).end(body);
+  }
+}
 
 /**
  * An exchange on a connection that node's HTTP server has taken: a client may use one connection for all planes, and only
  * its first request decides where it goes. Upgrades need a connection of their own, which every client gives them.
  */
-export class NodeExchange implements ClientExchange {
-  readonly headers = new HeaderList();
+class NodeExchange implements ClientExchange {
+  readonly method: string;
+  readonly target: string;
+  readonly minorVersion: 0 | 1;
+  readonly headers: HeaderList;
   readonly upgrade = null;
   readonly bodyLength: number | 'chunked';
-  readonly minorVersion: 0 | 1;
   onGone: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   readonly #req: IncomingMessage;
@@ -22,26 +46,19 @@ export class NodeExchange implements ClientExchange {
 
   readonly isTrusted: boolean;
 
-  constructor(req: IncomingMessage, res: ServerResponse, trustedProxies: TrustedProxies) {
+  constructor(req: IncomingMessage, res: ServerResponse, head: RequestHead, trustedProxies: TrustedProxies) {
     this.#req = req;
     this.#res = res;
+    this.method = head.method;
+    this.target = head.target;
+    this.minorVersion = head.minorVersion;
+    this.headers = head.headers;
+    this.bodyLength = head.bodyLength;
     this.isTrusted = trustedProxies.has(this.remoteAddress);
-    for (let i = 0; i < req.rawHeaders.length; i += 2) this.headers.add(req.rawHeaders[i]!, req.rawHeaders[i + 1]!);
-    this.minorVersion = req.httpVersionMinor === 0 ? 0 : 1;
-    this.bodyLength =
-      req.headers['transfer-encoding'] === undefined ? Number(req.headers['content-length'] ?? 0) : 'chunked';
     res.on('drain', () => this.onDrain?.());
     res.on('close', () => {
       if (!res.writableFinished) this.onGone?.();
     });
-  }
-
-  get method(): string {
-    return this.#req.method!;
-  }
-
-  get target(): string {
-    return this.#req.url!;
   }
 
   get remoteAddress(): string {

@@ -29,17 +29,19 @@ export interface AnswerReader {
 
 const deadlines = new Deadlines();
 
-/** One address that requests are forwarded to, with the connections to it. Close it when the target goes away. */
+/** Where to open a connection; null: nothing that may be reached listens there. */
+export type Reach = () => Promise<{ host: string; port: number } | null>;
+
+/** One target that requests are forwarded to, with the connections to it. Close it when the target goes away. */
 export class Upstream {
-  readonly address: string;
-  readonly port: number;
+  readonly #where: { address: string; port: number } | Reach;
   /** The one that was used last is taken first, so that those that are too many fall idle. */
   readonly #idle: UpstreamConnection[] = [];
   #isClosed = false;
 
-  constructor(options: { address: string; port: number }) {
-    this.address = options.address;
-    this.port = options.port;
+  /** A fixed place, or somebody to ask before each new connection. */
+  constructor(where: { address: string; port: number } | Reach) {
+    this.#where = where;
   }
 
   get isClosed(): boolean {
@@ -57,7 +59,17 @@ export class Upstream {
 
   /** Opens another. Exactly one of the two is called, later. */
   connect(onConnected: (connection: UpstreamConnection) => void, onFailed: (failure: ConnectFailure) => void): void {
-    new Attempt(this, onConnected, onFailed);
+    if (typeof this.#where !== 'function') {
+      new Attempt(this, this.#where, onConnected, onFailed);
+      return;
+    }
+    this.#where().then(
+      (at) => {
+        if (at === null) onFailed('refused');
+        else new Attempt(this, { address: at.host, port: at.port }, onConnected, onFailed);
+      },
+      () => onFailed('unreachable'),
+    );
   }
 
   /** For the next request. */
@@ -92,13 +104,13 @@ class Attempt implements WireReader, Timed {
 
   constructor(
     upstream: Upstream,
+    at: { address: string; port: number },
     onConnected: (connection: UpstreamConnection) => void,
     onFailed: (failure: ConnectFailure) => void,
   ) {
     this.#onFailed = onFailed;
     this.#wire = SocketWire.connect({
-      address: upstream.address,
-      port: upstream.port,
+      ...at,
       onConnect: () => {
         deadlines.delete(this);
         onConnected(new UpstreamConnection(upstream, this.#wire));
