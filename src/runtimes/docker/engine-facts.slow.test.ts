@@ -108,7 +108,8 @@ describe.skipIf(!answers)('containers of a real engine', () => {
   test('an address that a stranger has, or a port, costs another try and nothing else', async () => {
     const specs = Array.from({ length: 6 }, () => program('setInterval(() => {}, 1000)', { ports: ['80/tcp'] }));
     const first = (await runtime.start(specs[0]!)).address!;
-    const next = first.replace(/\d+$/, (last) => String(Number(last) + 1));
+    const [a, b, c, d] = first.split('.').map(Number) as [number, number, number, number];
+    const next = d === 255 ? `${a}.${b}.${c + 1}.0` : `${a}.${b}.${c}.${d + 1}`;
     const stranger = await docker.createContainer({
       Image: 'podyard/echo-js:dev',
       Entrypoint: ['node', '-e', 'setInterval(() => {}, 1000)'],
