@@ -147,6 +147,7 @@ test.each([
   [['users', 'create', 'admin'], "podyard: there is already a user named 'admin'"],
   [['keys', 'create', '--user', 'nobody'], "podyard: there is no user named 'nobody'; `podyard users list` shows all"],
   [['keys', 'create', '--scope', 'root'], "podyard: 'root' is not a scope"],
+  [['secrets', 'rotate-key'], 'podyard: PODYARD_MASTER_KEY holds one key: put a new one before it'],
 ])('a failure (%j) is one sentence and status 1', async (args, sentence) => {
   expect(await run(...args)).toBe(1);
   expect(noted).toHaveLength(1);

@@ -30,8 +30,9 @@ export async function rotateMasterKey(
   for (const column of SEALED_COLUMNS) {
     let after: string | undefined = '';
     while (after !== undefined) {
+      const before = rotation.resealed;
       after = await resealBatch(pool, secretBox, column, { keyId, after }, rotation);
-      onBatch(rotation.resealed);
+      if (rotation.resealed > before) onBatch(rotation.resealed);
     }
   }
   return rotation;
