@@ -1,8 +1,15 @@
 import { benchApi } from './api/api.ts';
 import { benchQueue } from './queue/queue.ts';
+import { benchScale } from './scale/scale.ts';
+import { benchSecrets } from './secrets/secrets.ts';
 
 /** Each benchmark runs Podyard and its peers in turn and prints a table; see README.md. */
-const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = { api: benchApi, queue: benchQueue };
+const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
+  api: benchApi,
+  queue: benchQueue,
+  scale: benchScale,
+  secrets: benchSecrets,
+};
 
 const [name = '', ...args] = process.argv.slice(2);
 const run = BENCHMARKS[name];

@@ -1,0 +1,130 @@
+import pg from 'pg';
+import { newId } from '../../src/core/ids.ts';
+
+/** In the world of `fleet`, half of the endpoints keep workers and half stand at zero. */
+export const WORKERS_A_KEEPER = 4;
+
+/**
+ * Endpoints, jobs and the worker side of the worker API, written straight to the database as the data plane would, with
+ * its hints: what is measured is control alone.
+ */
+export class Fleet {
+  readonly keepers: string[];
+  readonly sleepers: string[];
+  readonly #pool: pg.Pool;
+
+  /** `size` endpoints with twice as many workers to come. */
+  static async create(databaseUrl: string, size: number): Promise<Fleet> {
+    const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+    const ids = Array.from({ length: size }, () => newId<string>());
+    const half = Math.ceil(size / 2);
+    await pool.query("insert into users (id, name) values ('fleet', 'fleet') on conflict do nothing");
+    await pool.query(
+      `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
+         workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+       select id, 'fleet', 'e' || n, 'QUEUE_BASED', 'any:1', '', 20, '{}', '{}', '{ADA_24}', 1,
+              case when n <= $2 then $3 else 0 end, 5, 'REQUEST_COUNT', 1, 1, '{}', '{}', 300000, 'OFF', 1
+       from unnest($1::text[]) with ordinality as e(id, n)`,
+      [ids, half, WORKERS_A_KEEPER],
+    );
+    await pool.query(
+      `insert into releases (id, endpoint_id, version, spec, diff)
+       select 'r' || id, id, 1, jsonb_build_object('image', image, 'args', '', 'diskGb', 20, 'ports', '[]'::jsonb,
+         'env', '{}'::jsonb, 'registryId', null, 'gpu', jsonb_build_object('pools', gpu_pools, 'count', 1), 'cpu', null,
+         'networkVolumeIds', '[]'::jsonb), '[]' from endpoints`,
+    );
+    await pool.query('create unlogged table fleet_submits (endpoint_id text, at timestamptz)');
+    await pool.query('analyze');
+    return new Fleet(pool, ids.slice(0, half), ids.slice(half));
+  }
+
+  private constructor(pool: pg.Pool, keepers: string[], sleepers: string[]) {
+    this.#pool = pool;
+    this.keepers = keepers;
+    this.sleepers = sleepers;
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  async countWorking(): Promise<number> {
+    const { rows } = await this.#pool.query(
+      "select count(*)::int as count from workers where phase = 'RUNNING' and ready_at is not null",
+    );
+    return rows[0].count;
+  }
+
+  /** What workers do once they run: they report, and go on reporting. Answers how many there were. */
+  async makeReady(): Promise<number> {
+    const { rows } = await this.#pool.query<{ id: string }>(
+      `with ready as (
+         update workers set ready_at = now() where phase = 'RUNNING' and ready_at is null and wanted = 'RUN' returning id),
+       active as (
+         insert into worker_activity (worker_id, seen_at) select id, now() + interval '1 day' from ready
+         on conflict do nothing)
+       select id from ready`,
+    );
+    await this.#hint(
+      'worker',
+      rows.map(({ id }) => id),
+    );
+    return rows.length;
+  }
+
+  /** A job for each of these endpoints. */
+  async submit(endpointIds: readonly string[]): Promise<void> {
+    await this.#pool.query(
+      `with job as (
+         insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
+         select 'j' || id, id, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false from unnest($1::text[]) id)
+       insert into endpoint_counters (endpoint_id, lane, queued) select id, 'fleet', 1 from unnest($1::text[]) id
+       on conflict (endpoint_id, lane) do update set queued = endpoint_counters.queued + 1`,
+      [endpointIds],
+    );
+    await this.#pool.query(
+      'insert into fleet_submits select id, clock_timestamp() from unnest($1::text[]) id', // after the commit of the jobs
+      [endpointIds],
+    );
+    await this.#hint('demand', endpointIds);
+  }
+
+  /** Those of these endpoints' jobs that a ready worker could have taken are done. Answers whose. */
+  async finish(endpointIds: readonly string[]): Promise<string[]> {
+    const { rows } = await this.#pool.query<{ endpoint_id: string }>(
+      `with done as (
+         delete from jobs j where j.endpoint_id = any($1::text[])
+           and exists (select from workers w where w.endpoint_id = j.endpoint_id and w.phase = 'RUNNING'
+                         and w.ready_at is not null and w.wanted = 'RUN')
+         returning endpoint_id),
+       counted as (
+         update endpoint_counters k set queued = queued - 1 from done where k.endpoint_id = done.endpoint_id),
+       worked as (
+         update worker_activity a set last_work_at = now() from done join workers w on w.endpoint_id = done.endpoint_id
+         where a.worker_id = w.id)
+       select endpoint_id from done`,
+      [endpointIds],
+    );
+    const ids = rows.map(({ endpoint_id }) => endpoint_id);
+    await this.#hint('demand', ids);
+    return ids;
+  }
+
+  /** From the hint at a job on an endpoint without workers to its worker's start, for jobs since `since`. In ms. */
+  async reactions(since: Date): Promise<number[]> {
+    const { rows } = await this.#pool.query<{ ms: number }>(
+      `select extract(epoch from (w.timeline ->> 'capacityAt')::timestamptz - s.at)::float8 * 1000 as ms
+       from fleet_submits s join lateral (
+         select timeline from workers w where w.endpoint_id = s.endpoint_id and w.created_at >= s.at
+         order by created_at limit 1) w on true
+       where s.at >= $1 and s.endpoint_id = any($2) and w.timeline ? 'capacityAt'`,
+      [since, this.sleepers],
+    );
+    return rows.map(({ ms }) => ms);
+  }
+
+  async #hint(topic: string, payloads: readonly string[]): Promise<void> {
+    const messages = payloads.map((payload) => JSON.stringify(['fleet', topic, payload]));
+    await this.#pool.query("select pg_notify('podyard', m) from unnest($1::text[]) m", [messages]);
+  }
+}

@@ -1,0 +1,201 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Latencies, type Percentiles } from '../queue/latencies.ts';
+import { startPostgres } from '../queue/postgres.ts';
+import { usageOfTree } from '../queue/process-usage.ts';
+import { type Program, startProgram } from '../queue/program.ts';
+import { renderTable } from '../queue/table.ts';
+import { describeMachine, type Machine, writeResults } from '../results.ts';
+import { Fleet, WORKERS_A_KEEPER } from './fleet.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const SETTLE_S = 5;
+
+interface ScaleResult {
+  endpoints: number;
+  workers: number;
+  /** Until all workers that `workers.min` asks for had been started. */
+  fillSeconds: number;
+  changesPerSecond: number;
+  /** Of one processor, in percent. */
+  idleCpu: number;
+  cpu: number;
+  postgresCpu: number;
+  rssMb: number;
+  reactionMs: Percentiles | null;
+}
+
+interface ScaleReport {
+  startedAt: string;
+  machine: Machine;
+  results: ScaleResult[];
+}
+
+/** `node bench/main.ts scale`: see bench/README.md. Prints a table, writes JSON. */
+export async function benchScale(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      sizes: { type: 'string', default: '100,1000,10000' },
+      seconds: { type: 'string', default: '20' },
+      'cpu-prof': { type: 'string' },
+    },
+  });
+  const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
+  const postgres = await startPostgres(join(tempDir, 'shared'));
+  try {
+    const report: ScaleReport = {
+      startedAt: new Date().toISOString(),
+      machine: describeMachine(tempDir),
+      results: [],
+    };
+    for (const size of values.sizes.split(',').map(Number)) {
+      const databaseUrl = await postgres.createDatabase(`fleet${size}`);
+      const control = await startControl(join(tempDir, `size${size}`), databaseUrl, values['cpu-prof']);
+      const seconds = Number(values.seconds);
+      try {
+        report.results.push(await measure({ size, databaseUrl, control, postgresPid: postgres.pid, seconds }));
+      } finally {
+        await control.stop();
+      }
+    }
+    process.stdout.write(render(report));
+    await writeResults('scale', report);
+  } finally {
+    await postgres.stop();
+    await rm(tempDir, { recursive: true, force: true });
+  }
+}
+
+function startControl(dataDir: string, databaseUrl: string, profileDir: string | undefined): Promise<Program> {
+  const flags = ['--port', '0', '--data-dir', dataDir, '--runtime', 'simulated', '--log-level', 'warn'];
+  const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
+  return startProgram({
+    command: process.execPath,
+    args: ['--max-semi-space-size=16', ...profile, MAIN, 'serve', ...flags, '--roles', 'control'],
+    env: { DATABASE_URL: databaseUrl, PODYARD_SIMULATE_GPUS: 'ADA_24:100000', PODYARD_WORKER_API_PORT: '0' },
+    ready: /Podyard is ready at (http:\S+)/,
+  });
+}
+
+async function measure(run: {
+  size: number;
+  databaseUrl: string;
+  control: Program;
+  postgresPid: number;
+  seconds: number;
+}): Promise<ScaleResult> {
+  const { size, control, postgresPid, seconds } = run;
+  const fleet = await Fleet.create(run.databaseUrl, size);
+  try {
+    const wanted = fleet.keepers.length * WORKERS_A_KEEPER;
+    const fillStartedAt = performance.now();
+    for (let working = 0; working < wanted; working = await fleet.countWorking()) {
+      await fleet.makeReady();
+      await sleep(200);
+    }
+    const fillSeconds = (performance.now() - fillStartedAt) / 1000;
+    await sleep(SETTLE_S * 1000);
+    const idle = await watch([control.pid], 10, () => sleep(1_000));
+    const changesPerSecond = Math.max(1, Math.round(size / 100));
+    const pace = new Pace(fleet, changesPerSecond);
+    for (let i = 0; i < SETTLE_S * 4; i++) await pace.quarter();
+    const since = new Date();
+    const [cpu, postgresCpu] = await watch([control.pid, postgresPid], seconds, async () => {
+      for (let i = 0; i < 4; i++) await pace.quarter();
+    });
+    const rssMb = usageOfTree(control.pid).rssMb;
+    await sleep(500);
+    const reactions = new Latencies();
+    for (const ms of await fleet.reactions(since)) reactions.add(ms);
+    return {
+      endpoints: size,
+      workers: wanted,
+      fillSeconds,
+      changesPerSecond,
+      idleCpu: idle[0]!,
+      cpu: cpu!,
+      postgresCpu: postgresCpu!,
+      rssMb,
+      reactionMs: reactions.percentiles(),
+    };
+  } finally {
+    await fleet.close();
+  }
+}
+
+/** Percent of a processor that each process uses while `act` is called again and again. */
+async function watch(pids: readonly number[], seconds: number, act: () => Promise<unknown>): Promise<number[]> {
+  const before = pids.map((pid) => usageOfTree(pid).cpuSeconds);
+  const startedAt = performance.now();
+  while (performance.now() - startedAt < seconds * 1000) await act();
+  const tookS = (performance.now() - startedAt) / 1000;
+  return pids.map((pid, i) => (100 * (usageOfTree(pid).cpuSeconds - before[i]!)) / tookS);
+}
+
+/** Half of the changes are jobs on endpoints at zero, which start a worker, do the job and stop it; half come to kept workers. */
+class Pace {
+  readonly #fleet: Fleet;
+  readonly #perQuarter: number;
+  readonly #open = new Set<string>();
+  #debt = 0;
+  #next = 0;
+
+  constructor(fleet: Fleet, changesPerSecond: number) {
+    this.#fleet = fleet;
+    this.#perQuarter = changesPerSecond / 4;
+  }
+
+  /** What happens in a quarter of a second, in that time. */
+  async quarter(): Promise<void> {
+    const startedAt = performance.now();
+    this.#debt += this.#perQuarter;
+    const chosen: string[] = [];
+    for (; this.#debt >= 1; this.#debt -= 1) {
+      const kind = this.#next % 2 === 0 ? this.#fleet.sleepers : this.#fleet.keepers;
+      const id = kind[Math.floor(this.#next / 2) % kind.length]!;
+      this.#next += 1;
+      if (!this.#open.has(id)) chosen.push(id);
+    }
+    if (chosen.length > 0) {
+      await this.#fleet.submit(chosen);
+      for (const id of chosen) this.#open.add(id);
+    }
+    await sleep(50);
+    await this.#fleet.makeReady();
+    for (const id of await this.#fleet.finish([...this.#open])) this.#open.delete(id);
+    await sleep(Math.max(0, 250 - (performance.now() - startedAt)));
+  }
+}
+
+function render({ results, machine }: ScaleReport): string {
+  const rows = results.map((one) => [
+    String(one.endpoints),
+    String(one.workers),
+    String(one.changesPerSecond),
+    `${one.fillSeconds.toFixed(1)} s`,
+    `${one.idleCpu.toFixed(1)} %`,
+    `${one.cpu.toFixed(1)} %`,
+    `${one.postgresCpu.toFixed(1)} %`,
+    `${one.rssMb.toFixed(0)} MB`,
+    one.reactionMs ? `${one.reactionMs.p50.toFixed(1)} ms` : '-',
+    one.reactionMs ? `${one.reactionMs.p99.toFixed(1)} ms` : '-',
+  ]);
+  const head = [
+    'endpoints',
+    'workers',
+    'changes/s',
+    'filled in',
+    'idle',
+    'control',
+    'postgres',
+    'memory',
+    'p50',
+    'p99',
+  ];
+  return `\nControl, simulated runtime, ${machine.cpus}; p50 and p99: from a job to its worker's start\n\n${renderTable([head, ...rows])}`;
+}

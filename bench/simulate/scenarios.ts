@@ -1,0 +1,185 @@
+import type { PlaceWish, PoolCapacity } from '../../src/scaling/place-worker.ts';
+import type { ScalingEndpoint } from '../../src/scaling/situation.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const GIB = 2 ** 30;
+
+/** An endpoint and those who use it. Times are milliseconds since the scenario began. */
+export interface Tenant {
+  name: string;
+  settings: ScalingEndpoint;
+  wish: PlaceWish | null;
+  /** Jobs that come in a second, at a time. */
+  jobsPerSecond: (at: number) => number;
+  /** How long a job takes; `random` is from [0, 1). */
+  jobMs: (random: number) => number;
+  coldStartMs: number;
+  thawMs: number;
+  memoryBytes: number;
+  /** Whether a start at that time ends before the worker is ready. */
+  isBroken: (at: number) => boolean;
+  /** When a release is made. */
+  releasesAt: number[];
+}
+
+export interface Scenario {
+  name: string;
+  /** What is to be seen, in one sentence. */
+  about: string;
+  durationMs: number;
+  tenants: Tenant[];
+  /** All GPUs there are, at a time. */
+  capacities: (at: number) => PoolCapacity[];
+  frozenBudgetBytes: number;
+}
+
+function settings(change: Partial<ScalingEndpoint> = {}): ScalingEndpoint {
+  return {
+    min: 0,
+    max: 20,
+    scaler: { type: 'QUEUE_DELAY', value: 4 },
+    idleTimeoutMs: 5 * SECOND,
+    version: 1,
+    flashboot: 'OFF',
+    isRolloutPaused: false,
+    ...change,
+  };
+}
+
+function tenant(change: Partial<Tenant>): Tenant {
+  return {
+    name: 'endpoint',
+    settings: settings(),
+    wish: { pools: ['ADA_24'], count: 1, dataCenterIds: [] },
+    jobsPerSecond: () => 1,
+    jobMs: (random) => 2 * SECOND + random * 4 * SECOND,
+    coldStartMs: 20 * SECOND,
+    thawMs: 40,
+    memoryBytes: 8 * GIB,
+    isBroken: () => false,
+    releasesAt: [],
+    ...change,
+  };
+}
+
+const gpus = (total: number): PoolCapacity => ({
+  pool: 'ADA_24',
+  gpuTypeId: 'NVIDIA GeForce RTX 4090',
+  dataCenterId: 'SIM-1',
+  total,
+  free: total,
+});
+
+/** The scenarios by name; each lasts a day unless `hours` says otherwise. */
+export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> = {
+  steady: (hours = 24) => ({
+    name: 'steady',
+    about: 'One job a second all the time, and a new release every six hours.',
+    durationMs: hours * HOUR,
+    tenants: [tenant({ releasesAt: [0.25, 0.5, 0.75].map((share) => share * hours * HOUR) })],
+    capacities: () => [gpus(24)],
+    frozenBudgetBytes: 0,
+  }),
+  diurnal: (hours = 24) => ({
+    name: 'diurnal',
+    about: 'Nothing at night, three jobs a second at noon; idle workers are frozen.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        settings: settings({ flashboot: 'FLASHBOOT', max: 40, scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: (at) => 3 * Math.max(0, -Math.cos((2 * Math.PI * at) / (hours * HOUR))),
+      }),
+    ],
+    capacities: () => [gpus(48)],
+    frozenBudgetBytes: 16 * 8 * GIB,
+  }),
+  burst: (hours = 24) => ({
+    name: 'burst',
+    about: 'Twenty jobs at once every half hour, and nothing in between: from zero to twenty workers, and back.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: (at) => (at % (30 * MINUTE) < SECOND ? 20 : 0),
+      }),
+    ],
+    capacities: () => [gpus(24)],
+    frozenBudgetBytes: 0,
+  }),
+  herd: (hours = 24) => ({
+    name: 'herd',
+    about: 'Two thousand jobs within ten seconds, once every six hours, on an endpoint that may have ten workers.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        settings: settings({ max: 10 }),
+        jobsPerSecond: (at) => (at % (6 * HOUR) < 10 * SECOND ? 200 : 0),
+        jobMs: (random) => 500 + random * SECOND,
+      }),
+    ],
+    capacities: () => [gpus(24)],
+    frozenBudgetBytes: 0,
+  }),
+  'long-jobs': (hours = 24) => ({
+    name: 'long-jobs',
+    about: 'Jobs of twenty to forty minutes, and a new release in the middle of them: none is cut off.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        jobsPerSecond: () => 1 / 240,
+        jobMs: (random) => (20 + 20 * random) * MINUTE,
+        coldStartMs: 2 * MINUTE,
+        releasesAt: [hours * HOUR * 0.4, hours * HOUR * 0.6],
+      }),
+    ],
+    capacities: () => [gpus(24)],
+    frozenBudgetBytes: 0,
+  }),
+  'crash-loop': (hours = 24) => ({
+    name: 'crash-loop',
+    about:
+      'A release that never becomes ready, from a third of the time on, beside a healthy endpoint; a new one mends it.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        name: 'broken',
+        jobsPerSecond: () => 0.2,
+        isBroken: (at) => at > (hours * HOUR) / 3 && at < (hours * HOUR) / 2,
+        releasesAt: [(hours * HOUR) / 3, (hours * HOUR) / 2],
+        coldStartMs: 3 * SECOND,
+      }),
+      tenant({ name: 'healthy', jobsPerSecond: () => 0.5 }),
+    ],
+    capacities: () => [gpus(24)],
+    frozenBudgetBytes: 0,
+  }),
+  'capacity-loss': (hours = 24) => ({
+    name: 'capacity-loss',
+    about: 'Sixteen GPUs, of which twelve vanish for a sixth of the time, with whatever runs on them.',
+    durationMs: hours * HOUR,
+    tenants: [tenant({ jobsPerSecond: () => 1.5 })],
+    capacities: (at) => [gpus(at > (hours * HOUR) / 3 && at < (hours * HOUR) / 2 ? 4 : 16)],
+    frozenBudgetBytes: 0,
+  }),
+  'two-tenants': (hours = 24) => ({
+    name: 'two-tenants',
+    about: 'One endpoint wants all eight GPUs all the time; another one comes and goes, and gets its share.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        name: 'greedy',
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: () => 3,
+      }),
+      tenant({
+        name: 'modest',
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: (at) => (Math.floor(at / (HOUR / 4)) % 2 === 1 ? 0.5 : 0),
+      }),
+    ],
+    capacities: () => [gpus(8)],
+    frozenBudgetBytes: 0,
+  }),
+};

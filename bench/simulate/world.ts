@@ -1,0 +1,444 @@
+/**
+ * Plays a day of traffic in seconds: jobs come, workers start, work, freeze and leave, on a clock that jumps from event to
+ * event. The decisions are those of src/scaling, asked as control asks them; everything else is only counted.
+ */
+import { decideWorkers, type ScalingAction } from '../../src/scaling/decide-workers.ts';
+import type { PoolCapacity } from '../../src/scaling/place-worker.ts';
+import { type HoldingWorker, shareCapacity } from '../../src/scaling/share-capacity.ts';
+import type { ScalingWorker } from '../../src/scaling/situation.ts';
+import { Agenda } from './agenda.ts';
+import type { Scenario, Tenant } from './scenarios.ts';
+
+const MIN_INTERVAL_MS = 250;
+const CERTAIN_AFTER_MS = 1_500;
+const PLACE_AGAIN_MS = 2_000;
+const SAMPLES = 480;
+
+export interface Sample {
+  at: number;
+  queued: number;
+  inProgress: number;
+  ready: number;
+  starting: number;
+  frozen: number;
+  /** The longest wait of a job that began since the last sample, or waits still. */
+  waitMs: number;
+}
+
+export interface TenantResult {
+  name: string;
+  samples: Sample[];
+  /** How long each finished job had waited, in order. */
+  waitsMs: number[];
+  submitted: number;
+  /** Jobs that had to be begun again because their worker vanished. */
+  repeated: number;
+  starts: number;
+  failedStarts: number;
+  thaws: number;
+  freezes: number;
+  /** Decisions that sent a busy worker of the newest release away. */
+  busyDrained: number;
+  mostWorkers: number;
+  workerMs: number;
+  busyMs: number;
+}
+
+interface Job {
+  cameAt: number;
+  ms: number;
+}
+
+interface Worker extends ScalingWorker {
+  notBefore: number;
+  waitsSince: number;
+  place: { pool: string | null; dataCenterId: string | null } | null;
+  startedAt: number;
+  job: Job | null;
+}
+
+class Endpoint {
+  readonly tenant: Tenant;
+  readonly result: TenantResult;
+  readonly workers = new Map<string, Worker>();
+  readonly queue: Job[] = [];
+  queueHead = 0;
+  version = 1;
+  failures = { count: 0, lastAt: 0 };
+  decidesAt = Number.POSITIVE_INFINITY;
+  decidedAt = Number.NEGATIVE_INFINITY;
+  longestWaitMs = 0;
+
+  constructor(tenant: Tenant) {
+    this.tenant = tenant;
+    this.result = {
+      name: tenant.name,
+      samples: [],
+      waitsMs: [],
+      submitted: 0,
+      repeated: 0,
+      starts: 0,
+      failedStarts: 0,
+      thaws: 0,
+      freezes: 0,
+      busyDrained: 0,
+      mostWorkers: 0,
+      workerMs: 0,
+      busyMs: 0,
+    };
+  }
+
+  get queued(): number {
+    return this.queue.length - this.queueHead;
+  }
+
+  next(): Job | undefined {
+    if (this.queued === 0) return undefined;
+    const job = this.queue[this.queueHead++];
+    if (this.queueHead > 1_000 && this.queueHead * 2 > this.queue.length) {
+      this.queue.splice(0, this.queueHead);
+      this.queueHead = 0;
+    }
+    return job;
+  }
+}
+
+export function simulate(scenario: Scenario, seed = 1): TenantResult[] {
+  return new World(scenario, seed).run();
+}
+
+class World {
+  readonly #scenario: Scenario;
+  readonly #agenda = new Agenda();
+  readonly #endpoints: Endpoint[];
+  readonly #random: () => number;
+  #now = 0;
+  #serial = 0;
+  #placesAt = Number.POSITIVE_INFINITY;
+  #total = 0;
+
+  constructor(scenario: Scenario, seed: number) {
+    this.#scenario = scenario;
+    this.#random = mulberry32(seed);
+    this.#endpoints = scenario.tenants.map((tenant) => new Endpoint(tenant));
+  }
+
+  run(): TenantResult[] {
+    const { durationMs } = this.#scenario;
+    for (const endpoint of this.#endpoints) {
+      this.#comeNext(endpoint, 0);
+      for (const at of endpoint.tenant.releasesAt) this.#agenda.add(at, () => this.#release(endpoint));
+    }
+    for (let i = 0; i <= SAMPLES; i++) this.#agenda.add((i * durationMs) / SAMPLES, () => this.#sample());
+    this.#agenda.runUntil(durationMs, (at) => {
+      this.#now = at;
+    });
+    for (const { workers, result } of this.#endpoints)
+      for (const worker of workers.values()) this.#count(worker, result);
+    return this.#endpoints.map(({ result }) => result);
+  }
+
+  /** Jobs come at random times, as often as the tenant says. */
+  #comeNext(endpoint: Endpoint, from: number): void {
+    let at = from;
+    for (;;) {
+      const rate = endpoint.tenant.jobsPerSecond(at);
+      if (rate <= 0) at += 1_000;
+      else {
+        const gapMs = (-Math.log(1 - this.#random()) / rate) * 1_000;
+        if (gapMs <= 1_000 || rate < 1) {
+          at += Math.min(gapMs, 60_000);
+          if (gapMs <= 60_000) break;
+        } else at += 1_000;
+      }
+      if (at > this.#scenario.durationMs) return;
+    }
+    this.#agenda.add(at, () => {
+      endpoint.queue.push({ cameAt: this.#now, ms: endpoint.tenant.jobMs(this.#random()) });
+      endpoint.result.submitted += 1;
+      this.#dispatch(endpoint);
+      this.#wake(endpoint);
+      this.#comeNext(endpoint, this.#now);
+    });
+  }
+
+  #release(endpoint: Endpoint): void {
+    endpoint.version += 1;
+    endpoint.failures = { count: 0, lastAt: 0 };
+    this.#wake(endpoint);
+  }
+
+  /** New work goes to the newest release, and there to the worker that became idle last. */
+  #dispatch(endpoint: Endpoint): void {
+    while (endpoint.queued > 0) {
+      const idle = [...endpoint.workers.values()].filter(({ state, job }) => state === 'ready' && job === null);
+      const worker = idle.sort((a, b) => b.version - a.version || b.idleSince! - a.idleSince!)[0];
+      if (!worker) return;
+      const job = endpoint.next()!;
+      const waitMs = this.#now - job.cameAt;
+      endpoint.longestWaitMs = Math.max(endpoint.longestWaitMs, waitMs);
+      Object.assign(worker, { job, leased: 1, idleSince: null, certainlyIdleAt: null });
+      this.#agenda.add(this.#now + job.ms, () => {
+        if (worker.job !== job) return;
+        endpoint.result.waitsMs.push(waitMs);
+        endpoint.result.busyMs += job.ms;
+        Object.assign(worker, { job: null, leased: 0, hasWorked: true });
+        this.#rest(worker);
+        if (worker.state === 'leaving') this.#end(endpoint, worker);
+        this.#dispatch(endpoint);
+        this.#wake(endpoint);
+      });
+    }
+  }
+
+  #rest(worker: Worker): void {
+    Object.assign(worker, { idleSince: this.#now, certainlyIdleAt: this.#now + CERTAIN_AFTER_MS });
+  }
+
+  #wake(endpoint: Endpoint, at = this.#now): void {
+    const isQuiet = endpoint.workers.size === 0;
+    const due = isQuiet ? at : Math.max(at, endpoint.decidedAt + MIN_INTERVAL_MS);
+    if (endpoint.decidesAt <= due) return;
+    endpoint.decidesAt = due;
+    this.#agenda.add(due, () => {
+      if (endpoint.decidesAt !== due) return;
+      endpoint.decidesAt = Number.POSITIVE_INFINITY;
+      this.#decide(endpoint);
+    });
+  }
+
+  #decide(endpoint: Endpoint): void {
+    endpoint.decidedAt = this.#now;
+    const workers = [...endpoint.workers.values()];
+    const { failures } = endpoint;
+    const decision = decideWorkers({
+      endpoint: { ...endpoint.tenant.settings, version: endpoint.version },
+      demand: {
+        queued: endpoint.queued,
+        queuedLowPriority: 0,
+        inProgress: workers.reduce((sum, { leased }) => sum + leased, 0),
+        oldestQueuedAt: endpoint.queue[endpoint.queueHead]?.cameAt ?? null,
+      },
+      workers,
+      failedStarts: failures.count === 0 ? null : { ...failures, lastReason: 'it crashed' },
+      frozenMemory: { budgetBytes: this.#scenario.frozenBudgetBytes, reservedBytes: 0 },
+      hasObserved: true,
+      now: this.#now,
+    });
+    for (const action of decision.actions) this.#act(endpoint, action);
+    if (decision.nextAt !== null) this.#wake(endpoint, decision.nextAt);
+    if (decision.actions.length > 0) this.#place();
+  }
+
+  #act(endpoint: Endpoint, action: ScalingAction): void {
+    if (action.kind === 'start') this.#add(endpoint, action.pause?.until ?? this.#now);
+    else {
+      const worker = endpoint.workers.get(action.workerId)!;
+      const isLoss = action.kind === 'drain' && worker.leased > 0 && worker.version === endpoint.version;
+      if (isLoss) endpoint.result.busyDrained += 1;
+      if (action.kind === 'drain') this.#drain(endpoint, worker);
+      else if (action.kind === 'stop') this.#end(endpoint, worker);
+      else if (action.kind === 'freeze') this.#freeze(endpoint, worker);
+      else this.#thaw(endpoint, worker);
+    }
+  }
+
+  #freeze(endpoint: Endpoint, worker: Worker): void {
+    endpoint.result.freezes += 1;
+    this.#count(worker, endpoint.result);
+    Object.assign(worker, { state: 'frozen', frozenAt: this.#now, idleSince: null, certainlyIdleAt: null });
+  }
+
+  #thaw(endpoint: Endpoint, worker: Worker): void {
+    endpoint.result.thaws += 1;
+    Object.assign(worker, { state: 'starting', createdAt: this.#now, frozenAt: null, startedAt: this.#now });
+    this.#agenda.add(this.#now + endpoint.tenant.thawMs, () => this.#becomeReady(endpoint, worker));
+  }
+
+  #add(endpoint: Endpoint, notBefore: number): void {
+    this.#serial += 1;
+    const worker: Worker = {
+      id: `w${this.#serial}`,
+      version: endpoint.version,
+      state: 'pending',
+      leased: 0,
+      createdAt: this.#now,
+      idleSince: null,
+      certainlyIdleAt: null,
+      hasWorked: false,
+      memoryBytes: endpoint.tenant.memoryBytes,
+      frozenAt: null,
+      notBefore,
+      waitsSince: notBefore,
+      place: null,
+      startedAt: this.#now,
+      job: null,
+    };
+    endpoint.workers.set(worker.id, worker);
+    this.#placeAt(notBefore);
+  }
+
+  #drain(endpoint: Endpoint, worker: Worker): void {
+    worker.state = 'leaving';
+    if (worker.job === null) this.#end(endpoint, worker);
+  }
+
+  #end(endpoint: Endpoint, worker: Worker): void {
+    if (worker.frozenAt === null) this.#count(worker, endpoint.result);
+    endpoint.workers.delete(worker.id);
+    this.#wake(endpoint);
+    this.#placeAt(this.#now);
+  }
+
+  /** Adds the time since it has had its place, or has been awake. */
+  #count(worker: Worker, result: TenantResult): void {
+    if (worker.place !== null && worker.frozenAt === null) result.workerMs += this.#now - worker.startedAt;
+  }
+
+  #placeAt(at: number): void {
+    if (this.#placesAt <= at) return;
+    this.#placesAt = at;
+    this.#agenda.add(at, () => {
+      if (this.#placesAt !== at) return;
+      this.#placesAt = Number.POSITIVE_INFINITY;
+      this.#place();
+    });
+  }
+
+  #place(): void {
+    const all = this.#endpoints.flatMap((endpoint) =>
+      [...endpoint.workers.values()].map((worker) => ({ endpoint, worker })),
+    );
+    const due = all.filter(({ worker }) => worker.state === 'pending' && worker.notBefore <= this.#now);
+    if (due.length === 0) return;
+    const capacities = this.#free();
+    const waiting = due.map(({ endpoint, worker }) => ({
+      id: worker.id,
+      endpointId: endpoint.tenant.name,
+      wish: endpoint.tenant.wish,
+      waitsSince: worker.waitsSince,
+    }));
+    const min = new Map(this.#endpoints.map(({ tenant }) => [tenant.name, tenant.settings.min]));
+    const minOf = (endpointId: string) => min.get(endpointId) ?? 0;
+    const share = shareCapacity({ capacities, waiting, holding: this.#holding(), minOf, now: this.#now });
+    for (const { endpoint, worker } of due) {
+      const place = share.placed.get(worker.id);
+      if (place) this.#start(endpoint, worker, place);
+    }
+    if (share.missing.size === 0) return;
+    const frozen = all.filter(({ worker }) => worker.state === 'frozen');
+    const oldest = frozen.sort((a, b) => a.worker.frozenAt! - b.worker.frozenAt!)[0];
+    if (oldest) this.#end(oldest.endpoint, oldest.worker);
+    else {
+      for (const { id } of share.yields) {
+        const holder = all.find(({ worker }) => worker.id === id)!;
+        this.#drain(holder.endpoint, holder.worker);
+      }
+    }
+    this.#placeAt(this.#now + PLACE_AGAIN_MS);
+  }
+
+  #start(endpoint: Endpoint, worker: Worker, place: NonNullable<Worker['place']>): void {
+    const { tenant, result } = endpoint;
+    Object.assign(worker, { state: 'starting', place, startedAt: this.#now });
+    result.starts += 1;
+    const awake = [...endpoint.workers.values()].filter((one) => one.place !== null && one.state !== 'frozen');
+    result.mostWorkers = Math.max(result.mostWorkers, awake.length);
+    const isBroken = tenant.isBroken(this.#now);
+    this.#agenda.add(this.#now + tenant.coldStartMs, () => {
+      if (!isBroken) this.#becomeReady(endpoint, worker);
+      else if (endpoint.workers.get(worker.id) === worker) {
+        result.failedStarts += 1;
+        if (worker.version === endpoint.version) {
+          endpoint.failures = { count: endpoint.failures.count + 1, lastAt: this.#now };
+        }
+        this.#end(endpoint, worker);
+      }
+    });
+  }
+
+  #becomeReady(endpoint: Endpoint, worker: Worker): void {
+    if (endpoint.workers.get(worker.id) !== worker || worker.state !== 'starting') return;
+    if (worker.version === endpoint.version) endpoint.failures.count = 0;
+    worker.state = 'ready';
+    this.#rest(worker);
+    this.#dispatch(endpoint);
+    this.#wake(endpoint);
+  }
+
+  /** What is free, after workers on capacity that vanished have gone with it. */
+  #free(): PoolCapacity[] {
+    const capacities = this.#scenario.capacities(this.#now).map((capacity) => ({ ...capacity }));
+    for (const endpoint of this.#endpoints) {
+      for (const worker of endpoint.workers.values()) {
+        if (worker.place === null || endpoint.tenant.wish === null) continue;
+        const here = capacities.find(
+          ({ pool, dataCenterId }) => pool === worker.place!.pool && dataCenterId === worker.place!.dataCenterId,
+        );
+        if (here && here.free >= endpoint.tenant.wish.count) here.free -= endpoint.tenant.wish.count;
+        else this.#vanish(endpoint, worker);
+      }
+    }
+    return capacities;
+  }
+
+  #vanish(endpoint: Endpoint, worker: Worker): void {
+    if (worker.job) {
+      endpoint.result.repeated += 1;
+      endpoint.queue.splice(endpoint.queueHead, 0, worker.job);
+      worker.job = null;
+    }
+    this.#end(endpoint, worker);
+  }
+
+  #holding(): HoldingWorker[] {
+    return this.#endpoints.flatMap(({ tenant, workers }) =>
+      [...workers.values()]
+        .filter(({ place, state }) => place !== null && state !== 'frozen')
+        .map((worker) => ({
+          id: worker.id,
+          endpointId: tenant.name,
+          pool: worker.place!.pool!,
+          dataCenterId: worker.place!.dataCenterId!,
+          count: tenant.wish?.count ?? 0,
+          since: worker.startedAt,
+          isBusy: worker.job !== null,
+          isLeaving: worker.state === 'leaving',
+        })),
+    );
+  }
+
+  #sample(): void {
+    const total = this.#scenario.capacities(this.#now).reduce((sum, capacity) => sum + capacity.total, 0);
+    if (total < this.#total) this.#free();
+    this.#total = total;
+    for (const endpoint of this.#endpoints) {
+      const workers = [...endpoint.workers.values()];
+      const count = (isMeant: (worker: Worker) => boolean) => workers.filter(isMeant).length;
+      const oldest = endpoint.queue[endpoint.queueHead];
+      const ready = count(({ state }) => state === 'ready' || state === 'leaving');
+      const starting = count(({ state }) => state === 'starting');
+      endpoint.result.samples.push({
+        at: this.#now,
+        queued: endpoint.queued,
+        inProgress: count(({ job }) => job !== null),
+        ready,
+        starting,
+        frozen: count(({ state }) => state === 'frozen'),
+        waitMs: Math.max(endpoint.longestWaitMs, oldest ? this.#now - oldest.cameAt : 0),
+      });
+      endpoint.longestWaitMs = 0;
+    }
+  }
+}
+
+/** A small generator, so that a seed gives the same day again. */
+function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
