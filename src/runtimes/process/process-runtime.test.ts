@@ -153,7 +153,7 @@ describe('the process runtime', () => {
     await runtime.start(spec('w1', code));
     const [names] = await linesOf('w1');
     expect(names!.split(',')).toEqual(expect.arrayContaining(['echo.js', 'mine', 'package.json']));
-    expect(existsSync(join(dirname(imagesFile), 'echo-js', 'mine'))).toBe(false);
+    expect(existsSync(join(dirname(imagesFile), 'javascript', 'mine'))).toBe(false);
     await runtime.stop('w1', 0);
     expect(await runtime.list()).toEqual([]);
   });
