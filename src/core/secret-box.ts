@@ -29,7 +29,10 @@ const DAMAGED = 'a secret cannot be decrypted: its stored value is damaged, or w
 export interface SecretBox {
   /** The key that seals when nothing else is said, in hex: the first of those given. */
   readonly firstKeyId: string;
-  /** With `keyId`, under that key; throws a sentence for operators when it is not there. */
+  /**
+   * With `keyId`, under that key; throws a sentence for operators when it is not there. What is stored in the database
+   * is sealed by `sealSecret` alone, which knows which key it must be.
+   */
   seal(secret: string, recordId: string, keyId?: string): Buffer;
   /** Throws a sentence for operators when the key is another one, or the value was changed or moved. */
   open(sealed: Uint8Array, recordId: string): string;

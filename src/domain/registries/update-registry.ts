@@ -3,6 +3,7 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
+import { sealSecret } from '../secrets/seal-secret.ts';
 import { getRegistryRow, type Registry, updateCredentials } from './registry-store.ts';
 
 /** Puts other credentials in their place; the next pull of an image uses them. Throws `notFound`. */
@@ -14,7 +15,7 @@ export async function updateRegistry(
 ): Promise<Registry> {
   return transaction(context.pool, async (db) => {
     const registry = await getRegistryRow(db, actor.userId, id, 'for update');
-    const password = context.secretBox.seal(change.password, id);
+    const password = await sealSecret(db, context.secretBox, change.password, id);
     await updateCredentials(db, actor.userId, id, { username: change.username, password });
     return registry;
   });
