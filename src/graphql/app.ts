@@ -13,7 +13,7 @@ import { readBearer } from '../http/bearer.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toFailure } from '../http/to-failure.ts';
-import { countRootFields } from './document-limits.ts';
+import { checkNesting, countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
 import { codeOf, documentError, fieldError, logTo } from './graphql-errors.ts';
@@ -93,21 +93,19 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
 
   /** A document that cannot run at all is a 400; what happens in its fields is told beside what they answered, with 200. */
   async function run(body: Body, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
-    const prepared = refuseOverflow(() => documents.prepare(body.query));
+    const prepared = documents.prepare(body.query);
     if (prepared.errors) return { status: 400, errors: prepared.errors.map(documentError) };
     const { document } = prepared;
     const operation = getOperationAST(document, body.operationName);
     const isMutation = operation?.operation === OperationTypeNode.MUTATION;
-    const args = refuseOverflow(() =>
-      validateExecutionArgs({
-        schema,
-        document,
-        operationName: body.operationName,
-        variableValues: body.variables,
-        contextValue: new GraphqlCall(deps, request.caller, isMutation),
-        hideSuggestions: true,
-      }),
-    );
+    const args = validateExecutionArgs({
+      schema,
+      document,
+      operationName: body.operationName,
+      variableValues: body.variables,
+      contextValue: new GraphqlCall(deps, request.caller, isMutation),
+      hideSuggestions: true,
+    });
     if (!('operation' in args)) return { status: 400, errors: args.map(documentError) };
     // Each field of the root is an operation, and counts like a request to REST.
     const operations = countRootFields(document, args.operation);
@@ -165,20 +163,11 @@ function readBody(body: unknown): Body {
   if (typeof variables !== 'object' || Array.isArray(variables)) {
     throw new Failure('badRequest', 'variables: must be an object');
   }
+  checkNesting(variables, 'variables');
   if (operationName !== null && typeof operationName !== 'string') {
     throw new Failure('badRequest', 'operationName: must be a text');
   }
   return { query, variables: variables as Body['variables'], operationName };
-}
-
-/** What is nested so deep that the stack does not hold it is refused like anything else that is too large. */
-function refuseOverflow<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    throw new Failure('badRequest', 'The request is nested too deep.', { cause });
-  }
 }
 
 /** What ends the whole request. */

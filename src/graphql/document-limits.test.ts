@@ -1,6 +1,6 @@
 import { getIntrospectionQuery, parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { checkLimits, countRootFields } from './document-limits.ts';
+import { checkLimits, checkNesting, countRootFields } from './document-limits.ts';
 
 const check = (text: string) => () => checkLimits(parse(text));
 const nested = (depth: number) => `${'{a'.repeat(depth)}${'}'.repeat(depth)}`;
@@ -26,6 +26,15 @@ test('fifty operations pass, fifty-one do not', () => {
 test('what a fragment selects counts as often as it is spread, and doubling it takes no time to refuse', () => {
   const doubling = Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { ...F${i + 1} ...F${i + 1} }`).join(' ');
   expect(check(`{ a { ...F0 } } ${doubling} fragment F60 on T { b }`)).toThrow('cost');
+});
+
+test('brackets of any kind nest 64 levels, literals and variables included', () => {
+  const literal = (depth: number) => `{ a(x: ${'['.repeat(depth)}${']'.repeat(depth)}) }`;
+  expect(check(literal(62))).not.toThrow();
+  expect(check(literal(63))).toThrow('nested more than 64 levels deep');
+  const value = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
+  expect(() => checkNesting(value(64), 'variables')).not.toThrow();
+  expect(() => checkNesting(value(65), 'variables')).toThrow('variables is nested more than 64 levels deep.');
 });
 
 test('a fragment that contains itself is refused, at one or two removes', () => {

@@ -1,4 +1,4 @@
-import { type DocumentNode, Kind, type OperationDefinitionNode, type SelectionSetNode } from 'graphql';
+import { type DocumentNode, Kind, type OperationDefinitionNode, type SelectionSetNode, TokenKind } from 'graphql';
 import { Failure } from '../core/errors.ts';
 
 /**
@@ -7,6 +7,8 @@ import { Failure } from '../core/errors.ts';
  */
 export const PARSE_LIMITS = { maxLexicalTokens: 15_000, maxComments: 1_000 };
 const MAX_DEPTH = 16;
+/** Of brackets of any kind, literals included: what walks a value calls itself for each. */
+const MAX_NESTING = 64;
 const MAX_COST = 1_000;
 /** By depth: a field of the root runs an operation, one below it often reads a list. */
 const FIELD_COSTS = [20, 5];
@@ -18,6 +20,7 @@ interface Size {
 
 /** Throws `badRequest` for a document that is too deep or too costly, or whose fragments contain themselves. */
 export function checkLimits(document: DocumentNode): void {
+  if (isNestedTooDeep(document)) throw tooDeep('The document');
   const sizeOf = fragmentAwareSize(document);
   let cost = 0;
   for (const definition of document.definitions) {
@@ -32,6 +35,28 @@ export function checkLimits(document: DocumentNode): void {
   if (cost > MAX_COST) {
     throw new Failure('badRequest', `The document asks for too much: its cost is above ${MAX_COST}. Send several.`);
   }
+}
+
+/** Throws `badRequest` for a JSON value that is nested deeper than a document may be. */
+export function checkNesting(value: unknown, name: string, levels = MAX_NESTING): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (levels === 0) throw tooDeep(name);
+  for (const inner of Object.values(value)) checkNesting(inner, name, levels - 1);
+}
+
+function tooDeep(what: string): Failure {
+  return new Failure('badRequest', `${what} is nested more than ${MAX_NESTING} levels deep.`);
+}
+
+function isNestedTooDeep({ loc }: DocumentNode): boolean {
+  let depth = 0;
+  for (let token = loc?.startToken; token; token = token.next ?? undefined) {
+    const { kind } = token;
+    if (kind === TokenKind.BRACE_L || kind === TokenKind.BRACKET_L || kind === TokenKind.PAREN_L) depth++;
+    else if (kind === TokenKind.BRACE_R || kind === TokenKind.BRACKET_R || kind === TokenKind.PAREN_R) depth--;
+    if (depth > MAX_NESTING) return true;
+  }
+  return false;
 }
 
 /** Of a selection at a depth, its fragments included as often as they are spread. Each fragment is walked once a depth class. */

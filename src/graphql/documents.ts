@@ -10,6 +10,7 @@ import {
   VariablesInAllowedPositionRule,
   validate,
 } from 'graphql';
+import { Failure } from '../core/errors.ts';
 import { checkLimits, PARSE_LIMITS } from './document-limits.ts';
 import { VariablesFitRule } from './variables-fit-rule.ts';
 
@@ -47,6 +48,8 @@ export class Documents {
       document = parse(text, PARSE_LIMITS);
     } catch (error) {
       if (error instanceof GraphQLError) return { errors: [error] };
+      // The parser calls itself for each level: what is too deep for the stack is too deep.
+      if (error instanceof RangeError) throw new Failure('badRequest', 'The document is nested too deep.');
       throw error;
     }
     checkLimits(document);
