@@ -3,7 +3,7 @@ import { silentLogger } from '../src/core/logger.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
-import { insertWorker } from '../src/domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../src/domain/workers/worker-lifecycle.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** A load-balancing endpoint in a database of its own, with workers that are rows only. */
@@ -53,7 +53,7 @@ export class BalancedEndpoint {
   /** A worker whose container runs; `env` and ports as its release says. */
   async runningWorker(ports: { http: number; health: number }, env: Record<string, string> = {}): Promise<WorkerId> {
     const id = newId<WorkerId>();
-    await insertWorker(this.database.pool, { id, endpointId: this.id, reason: 'test', pause: null });
+    await insertWorkers(this.database.pool, [{ id, endpointId: this.id, reason: 'test', pause: null }]);
     await this.sql(
       `update workers set phase = 'RUNNING', started_at = now(), http_port = $2, health_port = $3,
          spec = jsonb_set(spec, '{env}', $4) where id = $1`,

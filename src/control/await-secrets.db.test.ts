@@ -9,7 +9,7 @@ import { createEndpoint } from '../domain/endpoints/create-endpoint.ts';
 import { createSecret } from '../domain/secrets/create-secret.ts';
 import { deleteSecret } from '../domain/secrets/delete-secret.ts';
 import { listWorkers } from '../domain/workers/list-workers.ts';
-import { insertWorker, listControlledWorkers, notePending } from '../domain/workers/worker-lifecycle.ts';
+import { insertWorkers, listControlledWorkers, notePending } from '../domain/workers/worker-lifecycle.ts';
 import { awaitSecrets } from './await-secrets.ts';
 
 let database: TestDatabase;
@@ -42,7 +42,7 @@ async function addWorker(env: Record<string, string>) {
     templateId: null,
   });
   const id = newId<WorkerId>();
-  await insertWorker(database.pool, { id, endpointId, reason: 'test', pause: null });
+  await insertWorkers(database.pool, [{ id, endpointId, reason: 'test', pause: null }]);
   workers.push(id);
   return { id, endpointId };
 }

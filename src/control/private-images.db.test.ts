@@ -11,7 +11,7 @@ import { createUser } from '../domain/access/users.ts';
 import { createEndpoint } from '../domain/endpoints/create-endpoint.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { createRegistry } from '../domain/registries/create-registry.ts';
-import { insertWorker } from '../domain/workers/worker-lifecycle.ts';
+import { insertWorkers } from '../domain/workers/worker-lifecycle.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtimes/runtime.ts';
 import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
@@ -75,7 +75,7 @@ async function runWorker(
     templateId: null,
   });
   const id = newId<WorkerId>();
-  await insertWorker(pool, { id, endpointId: endpoint.id, reason: 'test', pause: null });
+  await insertWorkers(pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
   const runtime = createSimulatedRuntime({ installation: 'test', world });
   const logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
   const directories = new StorageDirectories('/nowhere');

@@ -1,18 +1,20 @@
+import { Batcher } from '../core/batcher.ts';
 import type { Clock } from '../core/clock.ts';
 import { type EndpointId, newId, type WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
-import { type DecidedAction, recordDecision } from '../domain/decisions/record-decision.ts';
+import { type DecidedAction, type Decision, recordDecisions } from '../domain/decisions/record-decision.ts';
 import { type EndpointDemand, listActiveEndpoints, listEndpointDemand } from '../domain/endpoints/endpoint-demand.ts';
 import { listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
 import {
   type ControlledWorker,
   drainWorker,
   freezeWorker,
-  insertWorker,
+  insertWorkers,
   listControlledWorkers,
+  type NewWorker,
   stopWorker,
   thawWorker,
 } from '../domain/workers/worker-lifecycle.ts';
@@ -43,6 +45,8 @@ export class EndpointScaler {
   readonly #due = new Map<EndpointId, number>();
   readonly #lastLookAt = new Map<EndpointId, number>();
   readonly #idle = new Map<WorkerId, { lastWorkAt: number; firstSeenAt: number }>();
+  readonly #inserts: Batcher<NewWorker, boolean>;
+  readonly #records: Batcher<Decision & { endpointId: EndpointId }, undefined>;
   #unsubscribes: (() => void)[] = [];
   #sweptAt = 0;
   #sweepAfterId = '';
@@ -65,6 +69,21 @@ export class EndpointScaler {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    const batches = { lanes: 2, maxSize: 500, isCallFault: () => false };
+    this.#inserts = new Batcher({
+      ...batches,
+      flush: async (workers) => {
+        const inserted = await insertWorkers(this.#pool, workers);
+        return workers.map(({ id }) => inserted.has(id));
+      },
+    });
+    this.#records = new Batcher({
+      ...batches,
+      flush: async (decisions) => {
+        await recordDecisions(this.#pool, decisions);
+        return decisions.map(() => undefined);
+      },
+    });
     this.#loop = new Loop({
       name: 'scale-endpoints',
       tickMs: TICK_MS,
@@ -151,6 +170,7 @@ export class EndpointScaler {
     const canFreeze = budgetBytes > 0 && demands.some(({ flashboot }) => flashboot !== 'OFF');
     const frozen = canFreeze ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
+    const applied: Promise<void>[] = [];
     for (const demand of demands) {
       const endpoint = toScalingEndpoint(demand, budgetBytes > 0);
       const own = workersOf.get(demand.id) ?? [];
@@ -163,11 +183,12 @@ export class EndpointScaler {
         hasObserved: this.#hasSeenAll && now - this.#startedAt >= TICK_MS,
         now,
       });
-      await this.#apply(demand, decision);
+      applied.push(this.#apply(demand, decision));
       const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
       if (isQuiet) this.#lastLookAt.delete(demand.id); // from zero, and from frozen, at once
       if (decision.nextAt !== null) this.#setDue(demand.id, Math.max(decision.nextAt, now + MIN_INTERVAL_MS));
     }
+    await Promise.all(applied); // together, for what is written at the same moment shares statements
   }
 
   async #listFrozen() {
@@ -184,17 +205,17 @@ export class EndpointScaler {
   }
 
   async #apply({ id: endpointId }: EndpointDemand, decision: ScalingDecision): Promise<void> {
-    const done: DecidedAction[] = [];
-    for (const action of decision.actions) {
+    const tried = decision.actions.map(async (action): Promise<DecidedAction[]> => {
       const workerId = await this.#act(endpointId, action);
-      if (workerId === null) continue;
-      done.push({ kind: action.kind, workerId, reason: action.reason });
+      if (workerId === null) return [];
       this.#logger.info({ endpointId, workerId, action: action.kind, reason: action.reason }, 'scaling');
       this.#bus.publish('worker', workerId);
-    }
-    if (done.length === 0) return;
+      return [{ kind: action.kind, workerId, reason: action.reason }];
+    });
+    const actions = (await Promise.all(tried)).flat();
+    if (actions.length === 0) return;
     const { wanted, reason, inputs } = decision;
-    await recordDecision(this.#pool, endpointId, { at: new Date(decision.at), wanted, reason, inputs, actions: done });
+    await this.#records.run({ endpointId, at: new Date(decision.at), wanted, reason, inputs, actions });
   }
 
   /** The worker it concerns; null when there is nothing to be done any more. */
@@ -203,7 +224,7 @@ export class EndpointScaler {
       const { pause, reason } = action;
       const id = newId<WorkerId>();
       const worker = { id, endpointId, reason, pause: pause && { ...pause, until: new Date(pause.until) } };
-      return (await insertWorker(this.#pool, worker)) ? id : null;
+      return (await this.#inserts.run(worker)) ? id : null;
     }
     const id = action.workerId as WorkerId;
     return (await TRANSITIONS[action.kind](this.#pool, id, action.reason)) ? id : null;

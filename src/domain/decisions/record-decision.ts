@@ -21,23 +21,25 @@ export interface Decision {
   actions: DecidedAction[];
 }
 
-/** Keeps a decision that was carried out, and forgets the oldest of that endpoint. Does nothing for one that is gone. */
-export async function recordDecision(db: Db, endpointId: EndpointId, decision: Decision): Promise<void> {
+/** Keeps decisions that were carried out, and forgets the oldest of their endpoints. Skips those of endpoints that are gone. */
+export async function recordDecisions(
+  db: Db,
+  decisions: readonly (Decision & { endpointId: EndpointId })[],
+): Promise<void> {
   await db.query({
-    name: 'record-decision',
-    text: `with added as (
+    name: 'record-decisions',
+    text: `with given as (
+             select * from jsonb_to_recordset($1::jsonb)
+               as d("endpointId" text, at timestamptz, wanted int, reason text, inputs jsonb, actions jsonb)
+           ), added as (
              insert into scaling_decisions (endpoint_id, at, wanted, reason, inputs, actions)
-             select id, $2, $3, $4, $5, $6 from endpoints where id = $1 for key share
+             select e.id, at, wanted, reason, inputs, actions from given join endpoints e on e.id = "endpointId"
+             for key share of e
            )
-           delete from scaling_decisions where endpoint_id = $1 and id <= (
-             select id from scaling_decisions where endpoint_id = $1 order by id desc offset ${KEPT - 1} limit 1)`,
-    values: [
-      endpointId,
-      decision.at,
-      decision.wanted,
-      decision.reason,
-      JSON.stringify(decision.inputs),
-      JSON.stringify(decision.actions),
-    ],
+           delete from scaling_decisions d using (select distinct "endpointId" from given) g
+           where d.endpoint_id = g."endpointId" and d.id <= (
+             select id from scaling_decisions s where s.endpoint_id = g."endpointId"
+             order by id desc offset ${KEPT - 1} limit 1)`,
+    values: [JSON.stringify(decisions)],
   });
 }

@@ -90,19 +90,30 @@ export function toLiveWorker(worker: ControlledWorker): LiveWorker {
   return { id, endpointId, phase, isSettled: wanted === 'FREEZE' || works };
 }
 
-/** A new worker on the endpoint's newest release. With `pause` it waits, shown as unhealthy, until that time. */
-export async function insertWorker(
-  db: Db,
-  worker: { id: WorkerId; endpointId: EndpointId; reason: string; pause: { until: Date; reason: string } | null },
-): Promise<boolean> {
-  const result = await db.query(
-    `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before, phase_reason, is_lost)
-     select $1, e.id, e.type, e.user_id, e.version, $3, r.spec, coalesce(e.gpu_count, 0), $4::timestamptz, $5, $4::timestamptz is not null
-     from endpoints e join releases r on r.endpoint_id = e.id and r.version = e.version
-     where e.id = $2`,
-    [worker.id, worker.endpointId, worker.reason, worker.pause?.until ?? null, worker.pause?.reason ?? null],
-  );
-  return result.rowCount === 1;
+/** A worker to be, on the endpoint's newest release. With `pause` it waits, shown as unhealthy, until that time. */
+export interface NewWorker {
+  id: WorkerId;
+  endpointId: EndpointId;
+  reason: string;
+  pause: { until: Date; reason: string } | null;
+}
+
+/** Answers which of them there are now: all but those whose endpoint is gone. */
+export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<Set<WorkerId>> {
+  const rows = workers.map(({ pause, ...worker }) => ({ ...worker, until: pause?.until, waits: pause?.reason }));
+  const result = await db.query<{ id: WorkerId }>({
+    name: 'workers-insert',
+    text: `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before,
+             phase_reason, is_lost)
+           select n.id, e.id, e.type, e.user_id, e.version, n.reason, r.spec, coalesce(e.gpu_count, 0), n.until,
+                  n.waits, n.until is not null
+           from jsonb_to_recordset($1::jsonb) as n(id text, "endpointId" text, reason text, until timestamptz, waits text)
+           join endpoints e on e.id = n."endpointId"
+           join releases r on r.endpoint_id = e.id and r.version = e.version
+           returning id`,
+    values: [JSON.stringify(rows)],
+  });
+  return new Set(result.rows.map(({ id }) => id));
 }
 
 /** It gets no more work and ends when its jobs are done. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
-import { recordDecision } from '../../domain/decisions/record-decision.ts';
+import { recordDecisions } from '../../domain/decisions/record-decision.ts';
 
 let rest: RestFixture;
 let id: EndpointId;
@@ -13,13 +13,16 @@ beforeAll(async () => {
 afterAll(() => rest.close());
 
 const decide = (n: number, endpointId = id) =>
-  recordDecision(rest.database.pool, endpointId, {
-    at: new Date(Date.UTC(2026, 0, 1) + n * 1000),
-    wanted: n,
-    reason: `reason ${n}`,
-    inputs: { queued: n },
-    actions: [{ kind: 'start', workerId: `w${n}` as WorkerId, reason: `because of ${n}` }],
-  });
+  recordDecisions(rest.database.pool, [
+    {
+      endpointId,
+      at: new Date(Date.UTC(2026, 0, 1) + n * 1000),
+      wanted: n,
+      reason: `reason ${n}`,
+      inputs: { queued: n },
+      actions: [{ kind: 'start', workerId: `w${n}` as WorkerId, reason: `because of ${n}` }],
+    },
+  ]);
 const list = (query = '', key = rest.alice.key) => rest.call('GET', `/v2/serverless/${id}/decisions${query}`, { key });
 
 test('an endpoint that never changed has no decisions', async () => {
