@@ -30,6 +30,7 @@ export const RECORDS = [
   'registry',
   'delegation',
   'apiKey',
+  'secret',
   'foreign',
 ] as const;
 
@@ -270,6 +271,7 @@ function existingIds(template: string): fc.Arbitrary<string> {
   if (template.startsWith('/v2/registries/delegations')) return fc.constant('@delegation');
   if (template.startsWith('/v2/registries')) return fc.constant('@registry');
   if (template.startsWith('/v2/account/api-keys')) return fc.constant('@apiKey');
+  if (template.startsWith('/v2/account/secrets')) return fc.constant('@secret');
   return fc.constantFrom('NVIDIA%20GeForce%20RTX%204090', 'cpu3c', 'EU-RO-1');
 }
 

@@ -19,7 +19,7 @@ const FOREIGN = 'strangers-own-7f3a9c';
 const INTERNAL = /node_modules|\.ts:\d+|\bat [\w.<>]+ \(|SQLSTATE|\bpg_|syntax error at/;
 const COMMON_STATUSES = [200, 201, 400, 401, 404, 422];
 const RARE_STATUSES = [204, 403, 405, 413, 415];
-const PATHS = ['/v2/serverless', '/v2/templates', '/v2/network-volumes', '/v2/registries'];
+const PATHS = ['/v2/serverless', '/v2/templates', '/v2/network-volumes', '/v2/registries', '/v2/account/secrets'];
 
 let rest: RestFixture;
 let server: Server;
@@ -96,20 +96,21 @@ async function makeRecords({ key, userId }: Person, name: string): Promise<Omit<
     return response.json().id;
   };
   await rest.database.pool.query('delete from endpoints where user_id = $1', [userId]);
-  const [endpoint, template, volume, registry, delegation, apiKey] = await Promise.all([
+  const [endpoint, template, volume, registry, delegation, apiKey, secret] = await Promise.all([
     make('serverless', { name, image: name, env: { NAME: name }, gpu: { pools: ['ADA_24'] } }),
     make('templates', { name: `${name} ${Math.random()}`, image: name, serverless: true, args: name }),
     make('network-volumes', { name, size: 10, dataCenter: 'EU-RO-1' }),
     make('registries', { name, username: name, password: name }),
     make('registries/delegations', { resource: 'arn:aws:ecr:us-east-1:123456789012:repository/a', name }),
     make('account/api-keys', { name, scopes: ['read-only'] }),
+    make('account/secrets', { name: `s${Math.random()}`, value: name, description: name }),
   ]);
   const worker = `worker${Math.random().toString(36).slice(2)}`;
   await rest.database.pool.query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec) values ($1, $2, $3, 1, '', '{}')`,
     [worker, endpoint, userId],
   );
-  return { endpoint, worker, template, volume, registry, delegation, apiKey };
+  return { endpoint, worker, template, volume, registry, delegation, apiKey, secret };
 }
 
 async function readAll(key: string): Promise<unknown[]> {
