@@ -29,12 +29,24 @@ test('quotas replace the defaults where they are given, and can be off', () => {
   expect(readConfig({}, { PODYARD_RATE_LIMIT: 'off' }).rateLimit).toBeNull();
 });
 
-test('simulated GPUs are pools with counts', () => {
-  const pools = readConfig({ simulateGpus: 'ADA_24:4,AMPERE_80' }, {}).simulateGpus;
-  expect([...pools!]).toEqual([
-    ['ADA_24', 4],
-    ['AMPERE_80', 1],
+test('simulated GPUs are pools with counts, here or in a data centre', () => {
+  const { simulateGpus } = readConfig({ simulateGpus: 'ADA_24:4,AMPERE_80,ADA_24@EU-RO-1:2' }, {});
+  expect(simulateGpus).toEqual([
+    { pool: 'ADA_24', dataCenterId: null, total: 4 },
+    { pool: 'AMPERE_80', dataCenterId: null, total: 1 },
+    { pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 2 },
   ]);
+  expect(() => readConfig({ simulateGpus: '@EU-RO-1:2' }, {})).toThrow("--simulate-gpus has '@EU-RO-1:2'");
+});
+
+test('the memory for frozen workers is a size or a share of the machine’s', () => {
+  const read = (frozenMemory: string) => readConfig({ frozenMemory }, {}).frozenMemory;
+  expect(readConfig({}, {}).frozenMemory).toEqual({ share: 0.25 });
+  expect(readConfig({}, { PODYARD_FROZEN_MEMORY: '10%' }).frozenMemory).toEqual({ share: 0.1 });
+  expect(read('1.5GiB')).toEqual({ bytes: 1.5 * 2 ** 30 });
+  expect(read('500MB')).toEqual({ bytes: 500e6 });
+  expect(read('0')).toEqual({ bytes: 0 });
+  for (const wrong of ['', 'much', '5', '101%', '-1GiB']) expect(() => read(wrong)).toThrow('--frozen-memory is');
 });
 
 test('a master key is read from the environment, and a wrong one is refused without being shown', () => {

@@ -21,8 +21,11 @@ export interface Config {
   /** Addresses and networks of proxies in front of this one: what they say of their clients is taken. */
   trustedProxies: readonly string[];
   runtime: 'auto' | 'docker' | 'process' | 'kubernetes' | 'simulated';
-  /** Pool → number of GPUs that workers run without. Null: simulate only where no real GPU is found. */
-  simulateGpus: ReadonlyMap<string, number> | null;
+  /**
+   * GPUs that workers run without, by pool and data centre (null: the machine's own). Null: simulate only where no real
+   * GPU is found.
+   */
+  simulateGpus: readonly { pool: string; dataCenterId: string | null; total: number }[] | null;
   /** What frozen workers may hold in all (FlashBoot): bytes, or a share of the machine's memory. 0: nothing is frozen. */
   frozenMemory: { bytes: number } | { share: number };
   logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -287,12 +290,18 @@ function file(value: string | undefined): string | null {
   return value === undefined ? null : resolve(value);
 }
 
-function gpus(value: string | undefined): ReadonlyMap<string, number> | null {
+/** `<pool>[@<data centre>][:<count>]`, separated by commas; the last of the same pool and data centre counts. */
+function gpus(value: string | undefined): Config['simulateGpus'] {
   if (value === undefined) return null;
-  const pools = new Map<string, number>();
-  for (const item of value.split(',').filter(Boolean)) {
-    const [pool, count] = item.split(':');
-    pools.set(pool!, integer(`--simulate-gpus ${pool}`, count, 0, 100_000, 1));
-  }
-  return pools;
+  const pools = value
+    .split(',')
+    .filter(Boolean)
+    .map((item) => {
+      const [place = '', count] = item.split(':');
+      const [pool = '', dataCenterId] = place.trim().split('@');
+      if (pool === '') throw new Error(`--simulate-gpus has '${item}', but must be like ADA_24:4 or ADA_24@EU-RO-1:4`);
+      const total = integer(`--simulate-gpus ${place}`, count, 0, 100_000, 1);
+      return { pool, dataCenterId: dataCenterId || null, total };
+    });
+  return [...new Map(pools.map((entry) => [`${entry.pool}@${entry.dataCenterId}`, entry])).values()];
 }

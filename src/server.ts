@@ -16,6 +16,7 @@ import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
 import { WorkerProber } from './control/probe-workers.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
+import { IncidentRunner } from './control/run-incidents.ts';
 import { PodRunner } from './control/run-pods.ts';
 import { WorkerRunner } from './control/run-workers.ts';
 import { EndpointScaler } from './control/scale-endpoints.ts';
@@ -43,7 +44,7 @@ import { createPool, type Pool } from './db/pool.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
 import { type CapacitySource, createCapacitySource } from './domain/catalog/capacity-source.ts';
-import { useCatalog } from './domain/catalog/catalog.ts';
+import { LOCAL_DATA_CENTER, useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import type { Context } from './domain/context.ts';
 import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
@@ -51,15 +52,17 @@ import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
 import { findPodRoute } from './domain/pods/find-pod-route.ts';
 import { createPodFigures, type PodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
+import { ensureSimulation, findSimulation, getSimulation, type SimulatedGpus } from './domain/simulation/simulation.ts';
 import { isGraphqlPath, LazyGraphqlApp } from './graphql/lazy-app.ts';
 import { PROBLEM_JSON } from './http/problem.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
 import { newRequestId } from './http/request-id.ts';
 import type { buildRestApp } from './rest/app.ts';
 import type { Runtime } from './runtimes/runtime.ts';
+import { ShortageRuntime } from './runtimes/shortage/shortage-runtime.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../workers/images.json', import.meta.url));
-const DEFAULT_SIMULATED_GPUS: ReadonlyMap<string, number> = new Map([['ADA_24', 4]]);
+const DEFAULT_SIMULATED_GPUS: Config['simulateGpus'] = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
 
 /** Browsers, and most resolvers, take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';
@@ -126,7 +129,7 @@ async function start(
     bus.start(),
   ]);
   const keyRing = new KeyRing({ pool, bus, clock });
-  const { runtime, notices } = await createRuntime(config, installation, logger);
+  const { runtime, notices } = await createRuntime(config, installation, { pool, bus, logger });
   cleanUp.add(() => runtime.close());
   const data = new DataPlane({
     pool,
@@ -215,16 +218,22 @@ async function startDatabase(
 async function createRuntime(
   config: Config,
   installation: Installation,
-  logger: Logger,
+  parts: { pool: Pool; bus: Bus; logger: Logger },
 ): Promise<{ runtime: Runtime; notices: string[] }> {
-  const gpus = config.simulateGpus ?? DEFAULT_SIMULATED_GPUS;
-  const pools = [...gpus].map(([pool, count]) => `${pool}:${count}`).join(', ');
+  const { logger } = parts;
+  const simulatedGpus = (config.simulateGpus ?? DEFAULT_SIMULATED_GPUS!).map((entry) => ({
+    ...entry,
+    dataCenterId: entry.dataCenterId ?? LOCAL_DATA_CENTER,
+  }));
+  const gpus = new Map<string, number>(); // what a runtime is to believe; the runtime in front of it knows better
+  const pretend = (inner: Runtime) => withShortage(inner, gpus, simulatedGpus, parts);
+  const pools = simulatedGpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
   const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
   if (config.runtime === 'kubernetes') throw new Error('--runtime kubernetes is not there yet; use docker or process');
   if (config.runtime === 'simulated') {
     const { createSimulatedRuntime } = await import('./runtimes/simulated/simulated-runtime.ts');
     return {
-      runtime: createSimulatedRuntime({ gpus, installation: installation.id }),
+      runtime: await pretend(createSimulatedRuntime({ gpus, installation: installation.id })),
       notices: ['No worker really runs: the runtime is simulated'],
     };
   }
@@ -243,7 +252,11 @@ async function createRuntime(
       () => undefined,
       (error: unknown) => error,
     );
-    if (cause === undefined) return { runtime: docker, notices: isSimulated ? [simulated] : [] };
+    if (cause === undefined && isSimulated) return { runtime: await pretend(docker), notices: [simulated] };
+    if (cause === undefined) {
+      await ensureSimulation(parts.pool, null);
+      return { runtime: docker, notices: [] };
+    }
     if (config.runtime === 'docker') throw cause;
   }
   const { createProcessRuntime } = await import('./runtimes/process/process-runtime.ts');
@@ -256,7 +269,26 @@ async function createRuntime(
     logger,
   });
   const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
-  return { runtime, notices: [isolation, simulated] };
+  return { runtime: await pretend(runtime), notices: [isolation, simulated] };
+}
+
+/** A runtime whose GPUs are simulated can be made to pretend that they run short; every process hears of it. */
+async function withShortage(
+  inner: Runtime,
+  inventory: Map<string, number>,
+  gpus: readonly SimulatedGpus[],
+  { pool, bus, logger }: { pool: Pool; bus: Bus; logger: Logger },
+): Promise<Runtime> {
+  await ensureSimulation(pool, gpus);
+  const runtime = new ShortageRuntime({ inner, inventory, simulation: await getSimulation(pool) });
+  const look = async () => {
+    const simulation = await findSimulation(pool);
+    if (simulation) runtime.pretend(simulation);
+  };
+  bus.subscribe('simulation', () => {
+    look().catch((error) => logger.warn({ err: error }, 'what is simulated could not be read'));
+  });
+  return runtime;
 }
 
 /**
@@ -457,6 +489,7 @@ function startControl(
   const directories = new StorageDirectories(join(config.dataDir, 'storage', installation.id));
   const quotas = new StorageQuotas({ root: directories.root, logger });
   const mounts = new WorkloadMounts({ pool, runtime, directories, quotas });
+  const capacity = new CapacityLedger({ pool, runtime });
   const runner = new WorkerRunner({
     pool,
     bus,
@@ -464,7 +497,7 @@ function startControl(
     logger,
     runtime,
     logs,
-    capacity: new CapacityLedger({ pool, runtime }),
+    capacity,
     queue,
     tell,
     secretBox,
@@ -476,6 +509,10 @@ function startControl(
   const { publishIp } = config;
   const pods = new PodRunner({ pool, bus, clock, logger, runtime, logs, mounts, secretBox, publishIp, graceMs });
   const memory = createFrozenMemory(config, runtime);
+  const onChange = () => {
+    capacity.forget();
+    bus.publish('worker', ''); // whoever waits for a place looks again
+  };
   const loops = [
     logs,
     runner,
@@ -488,6 +525,7 @@ function startControl(
     new UsageMeter({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
     new VolumeKeeper({ pool, bus, logger, logs, directories }),
+    ...(runtime instanceof ShortageRuntime ? [new IncidentRunner({ pool, bus, logger, runtime, onChange })] : []),
   ];
   const stopLoops = async () => {
     for (const loop of [...loops].reverse()) await loop.stop();

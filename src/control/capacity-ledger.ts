@@ -30,6 +30,11 @@ export class CapacityLedger {
     return this.#capacity;
   }
 
+  /** What the runtime has changed: the next look asks it. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Free GPUs by pool and data centre; never more than there are, possibly fewer while a start is being written down. */
   async readFree(now: number): Promise<PoolCapacity[]> {
     if (Math.abs(now - this.#readAt) > CAPACITY_TTL_MS) {

@@ -33,6 +33,8 @@ export interface HintTopics {
   volume: string;
   /** A webhook waits to be delivered. Payload: empty. */
   webhook: string;
+  /** What is simulated changed, or an incident waits. Payload: empty. */
+  simulation: string;
   /** A Podyard process came or went. Payload: process id. */
   process: string;
 }

@@ -201,8 +201,25 @@ export interface SimulatedRuntimeOptions {
 
 export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Runtime {
   const describe = options.describePool ?? describePool;
-  const pools = [...(options.gpus ?? [])].map(([pool, total]) => ({ pool, total, ...describe(pool) }));
-  return new SimulatedRuntime(options.world ?? new SimulatedWorld({ pools }), options.installation);
+  const world = options.world ?? new OwnWorld(options.gpus ?? new Map(), describe);
+  return new SimulatedRuntime(world, options.installation);
+}
+
+/** Its pools are what the inventory says at the moment, as with the other runtimes. */
+class OwnWorld extends SimulatedWorld {
+  readonly #inventory: ReadonlyMap<string, number>;
+  readonly #describe: DescribePool;
+
+  constructor(inventory: ReadonlyMap<string, number>, describe: DescribePool) {
+    super();
+    this.#inventory = inventory;
+    this.#describe = describe;
+  }
+
+  override gpus(): GpuCapacity[] {
+    this.pools = [...this.#inventory].map(([pool, total]) => ({ pool, total, ...this.#describe(pool) }));
+    return super.gpus();
+  }
 }
 
 class SimulatedRuntime implements Runtime {

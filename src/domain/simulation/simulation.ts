@@ -1,0 +1,121 @@
+/**
+ * Emulated shortage: what a server with simulated GPUs pretends, so that people can test how their clients take
+ * throttling, preemption and slow starts. What lasts is one row of `settings`, changed by `podyard simulate` or over REST
+ * and read by every process; what happens once waits in `simulated_incidents` for the process that leads.
+ */
+import { Failure } from '../../core/errors.ts';
+import type { Db } from '../../db/pool.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Context } from '../context.ts';
+
+/** GPUs that only seem to be there. */
+export interface SimulatedGpus {
+  pool: string;
+  dataCenterId: string;
+  total: number;
+}
+
+export interface Simulation {
+  /** What there is now: at first what the server was started with. */
+  gpus: SimulatedGpus[];
+  /** Every start brings its image anew, and that takes so long; `image` null: of whatever image. */
+  slowPull: { seconds: number; image: string | null } | null;
+}
+
+/** Something that happens once, to a worker or pod, or to the next starts of an endpoint. */
+export type Incident =
+  | { kind: 'crash'; workloadId: string; exitCode: number }
+  | { kind: 'crashStarts'; endpointId: string; starts: number }
+  | { kind: 'preempt'; workloadId: string; graceSeconds: number };
+
+const KEY = 'simulation';
+
+/** Called at every start: another set of GPUs than before begins anew, null (real GPUs) ends it, else it goes on. */
+export async function ensureSimulation(db: Db, configured: readonly SimulatedGpus[] | null): Promise<void> {
+  if (configured === null) {
+    await db.query('delete from settings where key = $1', [KEY]);
+    return;
+  }
+  const value = { configured, gpus: configured, slowPull: null };
+  await db.query(
+    `insert into settings as s (key, value) values ($1, $2)
+     on conflict (key) do update set value = excluded.value where s.value -> 'configured' <> excluded.value -> 'configured'`,
+    [KEY, JSON.stringify(value)],
+  );
+}
+
+/** Undefined where GPUs are real. */
+export async function findSimulation(db: Db): Promise<Simulation | undefined> {
+  const result = await db.query<{ value: Simulation }>('select value from settings where key = $1', [KEY]);
+  const value = result.rows[0]?.value;
+  return value && { gpus: value.gpus, slowPull: value.slowPull };
+}
+
+/** Throws `conflict` where GPUs are real. */
+export async function getSimulation(db: Db): Promise<Simulation> {
+  const simulation = await findSimulation(db);
+  if (!simulation) throw new Failure('conflict', 'this server has real GPUs: only simulated ones can be made scarce');
+  return simulation;
+}
+
+/** Sets how many GPUs a pool has in a data centre; what runs keeps what it has. 0: none. */
+export async function simulateCapacity(context: Context, change: SimulatedGpus): Promise<Simulation> {
+  return changeSimulation(context, (simulation) => {
+    const isSame = (one: SimulatedGpus) => one.pool === change.pool && one.dataCenterId === change.dataCenterId;
+    const others = simulation.gpus.filter((one) => !isSame(one));
+    const at = simulation.gpus.findIndex(isSame);
+    const gpus = at < 0 ? [...others, change] : simulation.gpus.with(at, change);
+    return { ...simulation, gpus };
+  });
+}
+
+/** From now on each start waits for its image; 0 seconds ends it. */
+export async function simulateSlowPull(
+  context: Context,
+  slowPull: { seconds: number; image: string | null },
+): Promise<Simulation> {
+  return changeSimulation(context, (simulation) => ({
+    ...simulation,
+    slowPull: slowPull.seconds > 0 ? slowPull : null,
+  }));
+}
+
+/** Back to what the server was started with. What has happened, has happened. */
+export async function resetSimulation({ pool, bus }: Context): Promise<Simulation> {
+  await getSimulation(pool);
+  await pool.query(
+    `update settings set value = value || jsonb_build_object('gpus', value -> 'configured', 'slowPull', null) where key = $1`,
+    [KEY],
+  );
+  bus.publish('simulation', '');
+  return getSimulation(pool);
+}
+
+/** Leaves an incident for the process that leads; it happens within moments. Throws `conflict` where GPUs are real. */
+export async function simulateIncident({ pool, bus }: Context, incident: Incident): Promise<void> {
+  await getSimulation(pool);
+  await pool.query('insert into simulated_incidents (incident) values ($1)', [JSON.stringify(incident)]);
+  bus.publish('simulation', '');
+}
+
+/** The incidents that wait; whoever takes them lets them happen. Those nobody took for a minute are out of date. */
+export async function takeIncidents(db: Db): Promise<Incident[]> {
+  const result = await db.query<{ incident: Incident; is_fresh: boolean }>(
+    `delete from simulated_incidents returning incident, created_at > now() - interval '1 minute' as is_fresh`,
+  );
+  return result.rows.filter((row) => row.is_fresh).map((row) => row.incident);
+}
+
+async function changeSimulation(
+  { pool, bus }: Context,
+  change: (simulation: Simulation) => Simulation,
+): Promise<Simulation> {
+  const changed = await transaction(pool, async (db) => {
+    await db.query('select from settings where key = $1 for update', [KEY]);
+    const next = change(await getSimulation(db));
+    await db.query('update settings set value = value || $2::jsonb where key = $1', [KEY, JSON.stringify(next)]);
+    return next;
+  });
+  bus.publish('simulation', '');
+  return changed;
+}
