@@ -56,6 +56,7 @@ export class ClientConnection implements WireReader, Timed {
   #isPaused = false;
   #isReading = false;
   #isLingering = false;
+  #isDetached = false;
 
   constructor(
     wire: SocketWire,
@@ -114,7 +115,7 @@ export class ClientConnection implements WireReader, Timed {
 
   /** Nothing more is answered here. */
   close(): void {
-    if (this.isIdle) this.wire.destroy();
+    if (this.isIdle && !this.#isDetached) this.wire.destroy();
   }
 
   destroy(): void {
@@ -129,7 +130,7 @@ export class ClientConnection implements WireReader, Timed {
       const used = exchange.feed(held);
       this.#held = used < held.length ? held.subarray(used) : NOTHING;
     }
-    if (this.#isPaused && this.#held.length < MAX_HELD_BYTES) this.resume();
+    if (this.#isPaused && !exchange.isBodyPaused) this.resume();
   }
 
   pause(): void {
@@ -153,8 +154,11 @@ export class ClientConnection implements WireReader, Timed {
     } else this.#linger();
   }
 
+  /** The wire gets another reader. */
   detach(): Buffer {
+    this.#isDetached = true;
     this.owner.deadlines.delete(this);
+    this.wire.socket.once('close', () => this.owner.onClosed(this));
     this.#exchange = null;
     const held = this.#held;
     this.#held = NOTHING;
@@ -259,7 +263,7 @@ class OwnExchange implements ClientExchange {
   readonly #connection: ClientConnection;
   #body: BodyReader | null = null;
   #sink: BodySink | null = null;
-  #isBodyPaused = false;
+  isBodyPaused = false;
   isBodyRead: boolean;
   /** Text that waits to be written with what follows. */
   #unsent = '';
@@ -293,7 +297,7 @@ class OwnExchange implements ClientExchange {
   }
 
   get isReadingBody(): boolean {
-    return this.#body !== null && !this.isBodyRead && !this.#isBodyPaused;
+    return this.#body !== null && !this.isBodyRead && !this.isBodyPaused;
   }
 
   readBody(sink: BodySink): void {
@@ -307,15 +311,14 @@ class OwnExchange implements ClientExchange {
   }
 
   pauseBody(): void {
-    this.#isBodyPaused = true;
+    this.isBodyPaused = true;
     this.#connection.pause();
   }
 
   resumeBody(): void {
-    if (!this.#isBodyPaused) return;
-    this.#isBodyPaused = false;
+    if (!this.isBodyPaused) return;
+    this.isBodyPaused = false;
     this.#connection.feedBody(this);
-    if (!this.#isBodyPaused) this.#connection.resume();
   }
 
   /** Takes what belongs to the body; answers how much that was. */

@@ -71,6 +71,7 @@ class Forwarding implements BodySink, AnswerReader {
   #bodyBytes = 0;
   #isRequestSent: boolean;
   #answer: ResponseHead | null = null;
+  #isAnswerPaused = false;
   #isOver = false;
   #wasRepeated = false;
 
@@ -190,7 +191,7 @@ class Forwarding implements BodySink, AnswerReader {
       return;
     }
     this.#answer = head;
-    exchange.onDrain = () => this.#connection?.wire.resume();
+    exchange.onDrain = () => this.#resumeAnswer();
     exchange.start({
       status: head.status,
       reason: head.reason,
@@ -200,7 +201,15 @@ class Forwarding implements BodySink, AnswerReader {
   }
 
   onAnswerData(chunk: Buffer): void {
-    if (!this.#exchange.write(chunk)) this.#connection!.wire.pause();
+    if (this.#exchange.write(chunk)) return;
+    this.#isAnswerPaused = true;
+    this.#connection!.wire.pause();
+  }
+
+  #resumeAnswer(): void {
+    if (!this.#isAnswerPaused) return;
+    this.#isAnswerPaused = false;
+    this.#connection?.wire.resume();
   }
 
   onAnswerPause(): void {
@@ -210,6 +219,7 @@ class Forwarding implements BodySink, AnswerReader {
   onAnswerEnd(trailers: RawHeaders): void {
     const { status, isPersistent } = this.#answer!;
     const connection = this.#connection!;
+    this.#resumeAnswer(); // nobody will have to wait for the end of this one
     this.#connection = null;
     // An answer that came before the whole request leaves a connection on which nobody knows what is next.
     if (isPersistent && this.#isRequestSent) connection.giveBack();

@@ -1,4 +1,4 @@
-import type { Server as HttpServer } from 'node:http';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
   createServer as createTlsServer,
@@ -81,6 +81,16 @@ export class Front implements ConnectionOwner {
     this.#http.emit('connection', socket);
   }
 
+  /**
+   * A client that sent us a request for the other planes may use the same connection for a WebSocket of ours: the HTTP
+   * server gives it back, and it is read again from that request on.
+   */
+  takeBack(req: IncomingMessage, socket: Socket, head: Buffer): void {
+    const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`];
+    for (let i = 0; i < req.rawHeaders.length; i += 2) lines.push(`${req.rawHeaders[i]}: ${req.rawHeaders[i + 1]}`);
+    this.#accept(socket)?.onBytes(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  }
+
   onClosed(connection: ClientConnection): void {
     this.#forget(connection);
   }
@@ -123,16 +133,18 @@ export class Front implements ConnectionOwner {
     });
   }
 
-  #accept(accepted: Socket): void {
+  #accept(accepted: Socket): ClientConnection | undefined {
     const isSecure = accepted instanceof TLSSocket;
     const remoteAddress = (accepted.remoteAddress ?? '').replace(MAPPED_IPV4, '');
     const wire = SocketWire.accept(accepted);
     if (remoteAddress === '') {
       wire.destroy(); // it is gone already
-      return;
+      return undefined;
     }
     const isTrusted = this.#trustedProxies.has(remoteAddress);
-    this.#connections.add(new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted }));
+    const connection = new ClientConnection(wire, this, { remoteAddress, isSecure, isTrusted });
+    this.#connections.add(connection);
+    return connection;
   }
 
   #forget(connection: { close(): void; destroy(): void }): void {

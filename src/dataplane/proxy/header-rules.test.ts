@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { HeaderList } from './header-list.ts';
+import { type ClientFacts, clientHeaders, upstreamHeaders } from './header-rules.ts';
+
+const CLIENT: ClientFacts = { remoteAddress: '192.0.2.7', isSecure: false, host: 'a-80.localhost', isTrusted: false };
+
+function list(...headers: [string, string][]): HeaderList {
+  const all = new HeaderList();
+  for (const [name, value] of headers) all.add(name, value);
+  return all;
+}
+
+const sent = (headers: HeaderList, client: Partial<ClientFacts> = {}, withheld: string[] = []) =>
+  upstreamHeaders(headers, { ...CLIENT, ...client }, new Set(withheld))
+    .split('\r\n')
+    .slice(0, -1);
+
+describe('the headers that an upstream gets', () => {
+  it('are those of the request, Host included, and who it came from', () => {
+    expect(sent(list(['Host', 'a-80.localhost'], ['X-Thing', 'y'], ['Cookie', 'a=b']))).toEqual([
+      'Host: a-80.localhost',
+      'X-Thing: y',
+      'Cookie: a=b',
+      'X-Forwarded-For: 192.0.2.7',
+      'X-Forwarded-Proto: http',
+      'X-Forwarded-Host: a-80.localhost',
+      'Forwarded: for=192.0.2.7;host="a-80.localhost";proto=http',
+    ]);
+  });
+
+  it('are without those of the connection, and without what Connection names', () => {
+    const headers = list(
+      ['Host', 'x'],
+      ['Connection', 'keep-alive, X-Own'],
+      ['Connection', 'Host'],
+      ['Keep-Alive', 'timeout=5'],
+      ['Proxy-Connection', 'keep-alive'],
+      ['Proxy-Authorization', 'Basic x'],
+      ['Transfer-Encoding', 'chunked'],
+      ['Transfer_Encoding', 'chunked'],
+      ['Upgrade', 'x'],
+      ['X-Own', 'y'],
+      ['TE', 'gzip'],
+    );
+    expect(sent(headers).filter((line) => !/^(X-)?Forwarded/.test(line))).toEqual(['Host: x']);
+  });
+
+  it('offer trailers when the client does', () => {
+    expect(sent(list(['TE', 'trailers, deflate']))).toEqual(expect.arrayContaining(['TE: trailers', 'Connection: TE']));
+  });
+
+  it('say nothing of the client that only the client says, in whatever spelling', () => {
+    const headers = list(
+      ['X-Forwarded-For', '1.1.1.1'],
+      ['x_forwarded_for', '1.1.1.1'],
+      ['X-Forwarded_Proto', 'https'],
+      ['X-Forwarded-Port', '1'],
+      ['X-Real-IP', '1.1.1.1'],
+      ['Forwarded', 'for=1.1.1.1'],
+    );
+    expect(sent(headers).join('\n')).not.toMatch(/1\.1\.1\.1|https|Port/);
+  });
+
+  it('go on with what a trusted proxy says', () => {
+    const headers = list(
+      ['X-Forwarded-For', '198.51.100.1'],
+      ['X-Forwarded-For', '198.51.100.2'],
+      ['X-Forwarded-Proto', 'https'],
+      ['X-Forwarded-Host', 'public.example.com'],
+      ['Forwarded', 'for=198.51.100.1'],
+    );
+    expect(sent(headers, { isTrusted: true, remoteAddress: '2001:db8::1' })).toEqual([
+      'X-Forwarded-For: 198.51.100.1, 198.51.100.2, 2001:db8::1',
+      'X-Forwarded-Proto: https',
+      'X-Forwarded-Host: public.example.com',
+      'Forwarded: for=198.51.100.1, for="[2001:db8::1]";host="a-80.localhost";proto=http',
+    ]);
+  });
+
+  it('are without what is withheld', () => {
+    expect(sent(list(['Authorization', 'Bearer x']), {}, ['authorization']).join()).not.toContain('Bearer');
+  });
+});
+
+describe('the headers that a client gets', () => {
+  it('are those of the answer, cookies each on its own, without those of the connection', () => {
+    const headers = list(
+      ['Set-Cookie', 'a=b'],
+      ['Set-Cookie', 'c=d'],
+      ['Connection', 'close, X-Own'],
+      ['X-Own', 'y'],
+      ['Content-Length', '5'],
+      ['Keep-Alive', 'timeout=5'],
+    );
+    expect(clientHeaders(headers, [])).toEqual(['Set-Cookie', 'a=b', 'Set-Cookie', 'c=d']);
+  });
+
+  it('are ours where we have our own', () => {
+    expect(clientHeaders(list(['X-Worker', 'theirs'], ['X-A', 'b']), ['x-worker', 'ours'])).toEqual([
+      ...['X-A', 'b', 'x-worker', 'ours'],
+    ]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { type HostNames, readAddressee } from './host-name.ts';
+
+const NAMES: HostNames = { proxyHost: 'pods.example.com', lbHost: 'lb.example.com', apiHost: 'api.example.com' };
+const LOCAL: HostNames = { proxyHost: 'localhost', lbHost: 'localhost', apiHost: null };
+
+describe('the addressee of a request', () => {
+  it.each([
+    ['abc123-8888.pods.example.com', { kind: 'pod', podId: 'abc123', port: 8888 }],
+    ['abc123-8888.pods.example.com:8080', { kind: 'pod', podId: 'abc123', port: 8888 }],
+    ['ABC123-8888.Pods.EXAMPLE.com', { kind: 'pod', podId: 'abc123', port: 8888 }],
+    ['abc123-8888.pods.example.com.', { kind: 'pod', podId: 'abc123', port: 8888 }],
+    ['abc123-8888.pods.example.com.:443', { kind: 'pod', podId: 'abc123', port: 8888 }],
+    ['abc123.lb.example.com', { kind: 'endpoint', endpointId: 'abc123' }],
+    ['api.example.com', { kind: 'api' }],
+    ['127.0.0.1:8080', { kind: 'api' }],
+    ['[::1]:8080', { kind: 'api' }],
+    ['', { kind: 'api' }],
+    ['pods.example.com', { kind: 'api' }],
+    ['evilpods.example.com', { kind: 'api' }],
+    ['abc123-80.pods.example.com..', { kind: 'api' }],
+  ])('%s', (host, addressee) => {
+    expect(readAddressee(host, NAMES)).toEqual(addressee);
+  });
+
+  it.each([
+    ['abc123.pods.example.com', 'a pod without a port'],
+    ['abc123-0.pods.example.com', 'port 0'],
+    ['abc123-080.pods.example.com', 'a port written in another way'],
+    ['abc123-65536.pods.example.com', 'a port that cannot be'],
+    ['abc123-80-81.pods.example.com', 'two ports'],
+    ['a.abc123-80.pods.example.com', 'a name below a pod'],
+    ['abc123-80.x.pods.example.com', 'a name between'],
+    ['abc123-80..pods.example.com', 'an empty label'],
+    ['.pods.example.com', 'no label'],
+    ['abc_123-80.pods.example.com', 'a character that ids do not have'],
+    ['abc123-80@pods.example.com.pods.example.com', 'a user'],
+    ['abc123-80.lb.example.com', 'a pod under the name of endpoints'],
+  ])('%s is nobody: %s', (host) => {
+    expect(readAddressee(host, NAMES)).toEqual({ kind: 'nobody' });
+  });
+
+  it('tells pods and endpoints apart under one name', () => {
+    expect(readAddressee('abc-80.localhost:8080', LOCAL)).toEqual({ kind: 'pod', podId: 'abc', port: 80 });
+    expect(readAddressee('abc.localhost:8080', LOCAL)).toEqual({ kind: 'endpoint', endpointId: 'abc' });
+    expect(readAddressee('localhost:8080', LOCAL)).toEqual({ kind: 'api' });
+  });
+
+  it("never takes the API's own name for somebody else's, also where it lies under theirs", () => {
+    const names = { proxyHost: 'example.com', lbHost: 'example.com', apiHost: 'api.example.com' };
+    expect(readAddressee('api.example.com', names)).toEqual({ kind: 'api' });
+    expect(readAddressee('API.example.com.:443', names)).toEqual({ kind: 'api' });
+  });
+});
