@@ -23,8 +23,13 @@ export function toEnv(list: readonly (EnvironmentVariable | null)[] | null | und
   return Object.fromEntries(env);
 }
 
-export function toEnvironmentVariables(env: Readonly<Record<string, string>>): EnvironmentVariable[] {
-  return Object.entries(env).map(([key, value]) => ({ key, value }));
+/** As a list, in the order of `names`; what they do not name comes last. */
+export function toEnvironmentVariables(
+  env: Readonly<Record<string, string>>,
+  names: readonly string[] = [],
+): EnvironmentVariable[] {
+  const ordered = [...new Set([...names, ...Object.keys(env)])].filter((name) => Object.hasOwn(env, name));
+  return ordered.map((key) => ({ key, value: env[key]! }));
 }
 
 /** `8888/http,22/tcp` as a list. Throws `badRequest` for anything else. */

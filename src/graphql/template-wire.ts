@@ -74,7 +74,11 @@ function toMount(input: TemplateInput, isServerless: boolean): Template['persist
 
 function toClientSettings(input: TemplateInput): TemplateClientSettings {
   const given = KEPT.filter((name) => input[name] !== undefined && input[name] !== null);
-  return Object.fromEntries(given.map((name) => [name, input[name]]));
+  const envNames = (input.env ?? []).flatMap((variable) => variable?.key ?? []);
+  return {
+    ...Object.fromEntries(given.map((name) => [name, input[name]])),
+    ...(envNames.length > 1 ? { envNames } : {}),
+  };
 }
 
 /** As the type PodTemplate shows it. */
@@ -90,7 +94,7 @@ export function toPodTemplate(template: Template) {
     volumeMountPath: mount?.path ?? kept.volumeMountPath ?? '',
     ports: template.ports.join(','),
     portsConfig: kept.portsConfig ?? [],
-    env: toEnvironmentVariables(template.env),
+    env: toEnvironmentVariables(template.env, kept.envNames),
     containerRegistryAuthId: template.registryId,
     readme: kept.readme ?? '',
     isServerless: template.isServerless,

@@ -16,6 +16,8 @@ export interface TemplateClientSettings {
   startJupyter?: boolean;
   startScript?: string;
   advancedStart?: boolean;
+  /** The order of `env`'s names in the list that was given: a map keeps none. */
+  envNames?: string[];
   /** Any JSON. */
   config?: unknown;
   portsConfig?: { port?: unknown; name?: string }[];
