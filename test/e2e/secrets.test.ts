@@ -16,7 +16,14 @@ const HASHER = `
   import { start } from '/worker/podyard-worker.js';
   await start({ handler: ({ input }) => createHash('sha256').update(process.env[input.name] ?? '').digest('hex') });
 `;
-const HASHER_ARGS = JSON.stringify({ entrypoint: ['node', '--input-type=module', '-e', HASHER] });
+const argsOf = (script: string) => JSON.stringify({ entrypoint: ['node', '--input-type=module', '-e', script] });
+const HASHER_ARGS = argsOf(HASHER);
+/** A pod that prints as much, and stays. */
+const PRINTER = `
+  import { createHash } from 'node:crypto';
+  console.log('token', createHash('sha256').update(process.env.PLAIN).digest('hex'));
+  setInterval(() => {}, 1000);
+`;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Real containers, a database of its own, everything that is logged: none of it may show what a secret holds. */
@@ -45,6 +52,14 @@ describeWithEngine('secrets of workers in containers', () => {
     expect((await api.runToEnd(id, { name: 'PLAIN' })).output).toBe(sha256(CANARY));
     expect((await api.runToEnd(id, { name: 'WITHIN' })).output).toBe(sha256(`${CANARY}:${CANARY}`));
 
+    const { id: podId } = await api.call<{ id: string }>('POST', '/v2/pods', {
+      name: 'printer',
+      image: 'podyard/echo-js:dev',
+      args: argsOf(PRINTER),
+      env,
+      gpu: { id: 'NVIDIA GeForce RTX 4090' },
+    });
+
     // A start that fails with the secret in hand, and a change that makes a release: both have a lot to say.
     const broken = await api.createEndpoint({ args: '{"entrypoint":["/nowhere"]}', env, workers: { min: 1, max: 1 } });
     const unhealthy = await until('the broken one is unhealthy', async () =>
@@ -59,10 +74,18 @@ describeWithEngine('secrets of workers in containers', () => {
     expect((await api.runToEnd(id, { name: 'PLAIN' })).output).toBe(sha256(CANARY));
     expect((await systemLines(id, live.id, 'ready')).length).toBeGreaterThan(1);
 
+    const podLine = await until('the pod has printed', async () => {
+      const rows = await server.query<{ line: string }>(
+        `select line from log_lines where workload_id = $1 and line like 'token %'`,
+        [podId],
+      );
+      return rows[0]?.line;
+    });
+    expect(podLine).toBe(`token ${sha256(CANARY)}`);
+
     const holders = await processesWith(CANARY);
-    const container = new Docker().getContainer(`podyard-${server.installation}-${live.id}`);
-    const { State } = await container.inspect();
-    expect(holders.environments.filter((pid) => pid !== State.Pid)).toEqual([]);
+    const own = await Promise.all([live.id, podId].map((workload) => pidOf(server, workload)));
+    expect(holders.environments.filter((pid) => !own.includes(pid))).toEqual([]);
     expect(holders.commandLines).toEqual([]);
 
     const paths = [
@@ -76,10 +99,12 @@ describeWithEngine('secrets of workers in containers', () => {
       const base = `/v2/serverless/${one}`;
       paths.push(base, `${base}/workers`, `${base}/releases`, `/v2/${one}/health`, `/v2/${one}/requests`);
     }
-    paths.push('/v2/serverless');
+    paths.push('/v2/serverless', '/v2/pods', `/v2/pods/${podId}`, '/v2/templates');
     answers.push(...(await Promise.all(paths.map((path) => ask(server, 'GET', path)))));
     const query = '{ myself { secrets { id name description } endpoints { id env { key value } } } }';
-    answers.push(await ask(server, 'POST', '/graphql', { query }));
+    const graphqlAnswer = await ask(server, 'POST', '/graphql', { query });
+    expect(graphqlAnswer).toContain(SECRET);
+    answers.push(graphqlAnswer);
     answers.push(await ask(server, 'DELETE', `/v2/account/secrets/${secretId}`));
     expect(answers.join('\n')).toContain(SECRET);
     expectNone('an answer', answers.join('\n'));
@@ -93,6 +118,7 @@ describeWithEngine('secrets of workers in containers', () => {
     expect(await filesWith(server.dataDir, CANARY)).toEqual([]);
 
     // What the engine keeps is gone with the container.
+    await api.call('DELETE', `/v2/pods/${podId}`);
     await api.delete(broken);
     await api.delete(id);
     await until('the containers are gone', async () => (await containersOf(server.installation)).size === 0);
@@ -126,6 +152,11 @@ function expectNone(what: string, text: string): void {
   const found = at.find((place) => place >= 0);
   if (found !== undefined)
     expect.fail(`${what} holds the secret: …${text.slice(Math.max(0, found - 200), found)}<here>`);
+}
+
+/** The first process of a workload's container. */
+async function pidOf(server: ServerProcess, workloadId: string): Promise<number> {
+  return (await new Docker().getContainer(`podyard-${server.installation}-${workloadId}`).inspect()).State.Pid;
 }
 
 /** One request; the body of the answer, whatever its status. */
