@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server as NetServer } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -347,7 +347,11 @@ function createFront(
   },
 ): Front {
   const { data, runtime: _runtime, tls, cleanUp, ...deps } = parts;
-  const http = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 });
+  const http = createServer({
+    keepAliveTimeout: 75_000,
+    requestTimeout: 0,
+    shouldUpgradeCallback: (req) => dispatch(req.headers.host ?? '', req.url!) !== null, // the others change no protocol
+  });
   const publicUrlFor = (request: IncomingMessage): string =>
     config.publicUrl ?? localUrl(config, front.server, request);
   const rest = buildRest({ ...deps, publicUrlFor, lbHost: config.lbHost });
@@ -382,6 +386,7 @@ function createFront(
     res.writeContinue();
     answer(req, res);
   });
+  http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
   const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
   return front;
 }
