@@ -70,6 +70,9 @@ async function playRound(subjects: readonly ApiSubject[], seconds: number): Prom
     if (subject.name === 'bare') continue;
     rounds[i]!.release = await playApi(subject, 'release', { connections: CONNECTIONS, seconds });
     rounds[i]!.list = await playApi(subject, 'list', { connections: 1, seconds });
+    for (const mode of ['template', 'saveTemplate', 'literals'] as const) {
+      rounds[i]![mode] = await playApi(subject, mode, { connections: CONNECTIONS, seconds });
+    }
   }
   return rounds;
 }

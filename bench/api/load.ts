@@ -12,8 +12,10 @@ import { machineBusySeconds, usageOfTree } from '../queue/process-usage.ts';
 /**
  * `patch` changes settings that apply at once, `release` the image, which makes a release. `list` reads all endpoints,
  * one list after the other, while a second connection gets single ones: its latencies are those of `probe`.
+ * `template` changes a template by REST, `saveTemplate` the same one by GraphQL with variables, `literals` with the values
+ * written into the document; here `ids` are those of templates.
  */
-export type ApiMode = 'get' | 'patch' | 'release' | 'list';
+export type ApiMode = 'get' | 'patch' | 'release' | 'list' | 'template' | 'saveTemplate' | 'literals';
 
 export interface ApiLoadResult {
   perSecond: number;
@@ -54,11 +56,50 @@ let firstError: string | null = null;
 let responseBytes = 0;
 let changes = 0;
 
+/** What REST answers, too. */
+const TEMPLATE = `id name imageName dockerArgs containerDiskInGb ports env { key value } containerRegistryAuthId volumeInGb
+  volumeMountPath isServerless isPublic category`;
+
 function requestText(kind: ApiMode, id: string): string {
   const head = `host: ${host}\r\nauthorization: Bearer ${values.key}\r\n`;
   if (kind === 'list') return `GET /v2/serverless HTTP/1.1\r\n${head}\r\n`;
   if (kind === 'get') return `GET /v2/serverless/${id} HTTP/1.1\r\n${head}\r\n`;
   const n = ++changes;
+  const post = (path: string, content: object, method = 'POST') => {
+    const text = JSON.stringify(content);
+    return `${method} ${path} HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+  };
+  if (kind === 'template') {
+    return post(
+      `/v2/templates/${id}`,
+      { image: `bench/worker:${n}`, args: 'serve', env: { N: `${n}`, MODE: 'bench' } },
+      'PATCH',
+    );
+  }
+  if (kind === 'saveTemplate') {
+    const env = [
+      { key: 'N', value: `${n}` },
+      { key: 'MODE', value: 'bench' },
+    ];
+    const input = {
+      id,
+      name: id,
+      imageName: `bench/worker:${n}`,
+      containerDiskInGb: 20,
+      volumeInGb: 0,
+      dockerArgs: 'serve',
+      env,
+    };
+    return post('/graphql', {
+      query: `mutation ($input: SaveTemplateInput!) { saveTemplate(input: $input) { ${TEMPLATE} } }`,
+      variables: { input },
+    });
+  }
+  if (kind === 'literals') {
+    const input = `{id: "${id}", name: "${id}", imageName: "bench/worker:${n}", containerDiskInGb: 20, volumeInGb: 0, dockerArgs: "serve",
+      env: [{key: "N", value: "${n}"}, {key: "MODE", value: "bench"}]}`;
+    return post('/graphql', { query: `mutation { saveTemplate(input: ${input}) { ${TEMPLATE} } }` });
+  }
   const change =
     kind === 'patch' ? { workers: { max: 1 + (n % 50) }, timeout: 1000 + n } : { image: `bench/worker:${n}-${id}` };
   const body = JSON.stringify(change);
@@ -76,7 +117,7 @@ function play(kind: ApiMode, id: string, latencies: Latencies, isCounted: boolea
       }
       const startedAt = performance.now();
       connection.request(requestText(kind, id), (response) => {
-        if (response?.status !== 200) {
+        if (response?.status !== 200 || response.body.includes('"errors"')) {
           errors++;
           firstError ??= response ? `${response.status} ${response.body.slice(0, 300)}` : 'the connection broke';
         } else if (isMeasuring) {

@@ -3,7 +3,7 @@ import { renderTable } from '../queue/table.ts';
 import type { Machine } from '../results.ts';
 import type { ApiLoadResult } from './load.ts';
 
-/** `…Alone`: one request at a time. Releases and lists are Podyard's alone. */
+/** `…Alone`: one request at a time. Releases, lists, and templates by REST and by GraphQL, are Podyard's alone. */
 export interface ApiRound {
   getAlone: ApiLoadResult;
   get: ApiLoadResult;
@@ -11,6 +11,9 @@ export interface ApiRound {
   patch: ApiLoadResult;
   release?: ApiLoadResult;
   list?: ApiLoadResult;
+  template?: ApiLoadResult;
+  saveTemplate?: ApiLoadResult;
+  literals?: ApiLoadResult;
 }
 
 interface Measured {
@@ -93,10 +96,22 @@ export function renderApiReport(report: ApiReport): string {
         of(many, (round) => round.list?.probeMs?.p50),
       ),
       alone('  GET beside it, longest ms', 1, longest),
+      row('template: PATCH/s by REST', 0, (round) => round.template?.perSecond),
+      row('  server CPU, us a request', 0, (round) => round.template?.serverCpuUs),
+      row('template: saveTemplate/s, variables', 0, (round) => round.saveTemplate?.perSecond),
+      row('  share of PATCH/s', 2, (round) => shareOfPatch(round, round.saveTemplate)),
+      row('  server CPU, us a request', 0, (round) => round.saveTemplate?.serverCpuUs),
+      row('template: saveTemplate/s, literals', 0, (round) => round.literals?.perSecond),
+      row('  share of PATCH/s', 2, (round) => shareOfPatch(round, round.literals)),
+      row('  server CPU, us a request', 0, (round) => round.literals?.serverCpuUs),
       row('CPU used by others, %', 0, (round) => median(Object.values(round).map((one) => one.othersCpuShare)) * 100),
       row('failed requests', 0, (round) => Object.values(round).reduce((sum, one) => sum + one.errors, 0)),
     ]),
   ].join('\n');
+}
+
+function shareOfPatch(round: ApiRound, other: ApiLoadResult | undefined): number | undefined {
+  return round.template && other && other.perSecond / round.template.perSecond;
 }
 
 function percent(share: number): string {

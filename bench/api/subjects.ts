@@ -15,11 +15,15 @@ export interface ApiSubject {
   storePid: number;
   url: string;
   ids: string[];
+  /** None of the bare routes'. */
+  templateIds: string[];
   stop(): Promise<void>;
 }
 
 /** So many are played on, however many there are: what changes is the table alone. */
 export const PLAYED_ON = 10;
+
+const TEMPLATE_MODES: ApiMode[] = ['template', 'saveTemplate', 'literals'];
 
 const BARE = fileURLToPath(new URL('./bare.ts', import.meta.url));
 const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url));
@@ -34,6 +38,7 @@ export async function startSubjects(
   const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: ground.nodeArgs });
   const ids: string[] = [];
   while (ids.length < PLAYED_ON) ids.push(await createEndpoint(podyard));
+  const templateIds = await addTemplates(databaseUrl);
   await addEndpoints(databaseUrl, ids[0]!, endpoints - PLAYED_ON);
   const bare = await startProgram({
     command: process.execPath,
@@ -42,9 +47,22 @@ export async function startSubjects(
   });
   const shared = { endpoints, ids, storePid: ground.postgres.pid };
   return [
-    { ...shared, name: 'bare', pid: bare.pid, url: bare.readyAt, stop: () => bare.stop() },
-    { ...shared, name: 'podyard', pid: podyard.pid, url: podyard.clientUrl, stop: () => podyard.stop() },
+    { ...shared, templateIds: [], name: 'bare', pid: bare.pid, url: bare.readyAt, stop: () => bare.stop() },
+    { ...shared, templateIds, name: 'podyard', pid: podyard.pid, url: podyard.clientUrl, stop: () => podyard.stop() },
   ];
+}
+
+/** As many templates as endpoints are played on, each named by its id. */
+async function addTemplates(databaseUrl: string): Promise<string[]> {
+  const ids = Array.from({ length: PLAYED_ON }, (_, i) => `template${i}`);
+  await query(
+    databaseUrl,
+    `insert into templates (id, user_id, name, image, args, disk_gb, ports, env, is_serverless, is_public, category)
+     select id, (select user_id from endpoints limit 1), id, 'bench/worker:0', '', 20, '{}', '{}', false, false, 'NVIDIA'
+     from unnest($1::text[]) as id`,
+    [ids],
+  );
+  return ids;
 }
 
 /** Copies of an endpoint, with their first releases, by SQL. */
@@ -73,7 +91,16 @@ export async function playApi(
     process.execPath,
     [
       LOAD,
-      ...['--mode', mode, '--url', subject.url, '--key', KEY, '--ids', subject.ids.join()],
+      ...[
+        '--mode',
+        mode,
+        '--url',
+        subject.url,
+        '--key',
+        KEY,
+        '--ids',
+        (TEMPLATE_MODES.includes(mode) ? subject.templateIds : subject.ids).join(),
+      ],
       ...['--connections', String(options.connections), '--seconds', String(options.seconds)],
       ...['--server', String(subject.pid), '--store', String(subject.storePid)],
     ],
