@@ -65,14 +65,19 @@ describe('serve', () => {
       'databaseUrl',
       'frozenMemory',
       'host',
+      'lbHost',
       'logLevel',
       'port',
+      'proxyHost',
       'publicUrl',
       'rateLimit',
       'roles',
       'runtime',
       'simulateGpus',
       'stopWorkers',
+      'tlsCert',
+      'tlsKey',
+      'trustedProxies',
     ]);
   });
 });

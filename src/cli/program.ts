@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Flags } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
+import type { SimulateRequest } from '../domain/simulation/simulate.ts';
 import type { CliPieces } from './cli-pieces.ts';
 
 const ENVIRONMENT = `
@@ -23,6 +24,7 @@ export function buildCli(pieces: CliPieces): Command {
   addDemo(program, pieces);
   addKeys(program, pieces);
   addUsers(program, pieces);
+  addSimulate(program, pieces);
   addSecrets(program, pieces);
   return program;
 }
@@ -65,7 +67,7 @@ function addServerOptions(command: Command): Command {
     .option('--tls-key <file>', 'key of the certificate (PEM)')
     .option('--trusted-proxies <networks>', 'proxies in front whose X-Forwarded-* are taken, e.g. 10.0.0.0/8,::1')
     .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
-    .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80:1')
+    .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1')
     .option('--frozen-memory <size>', 'what frozen workers may hold in memory: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--rate-limit <quotas>', 'REST requests of a user, e.g. minute=60,hour=3000,day=50000, or off')
     .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')
@@ -145,6 +147,62 @@ function addSecrets(program: Command, pieces: CliPieces): void {
       const source = pieces.masterKeySource(options);
       await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
     });
+}
+
+function addSimulate(program: Command, pieces: CliPieces): void {
+  const simulate = program
+    .command('simulate')
+    .description('make a server with simulated GPUs pretend shortage, to see how clients take it');
+  const run = async (flags: Flags, request: SimulateRequest) => {
+    const { simulateShortage } = await import('./simulate.ts');
+    await pieces.withDatabase(flags, (context) => simulateShortage(context, request, pieces));
+  };
+  addDatabaseOptions(simulate.command('show'))
+    .description('show what is pretended')
+    .action(async (flags: Flags) => {
+      const { showSimulation } = await import('./simulate.ts');
+      await pieces.withDatabase(flags, (context) => showSimulation(context, pieces));
+    });
+  addDatabaseOptions(simulate.command('capacity'))
+    .description('set how many GPUs a pool has in a data center; what runs keeps what it has')
+    .argument('<place>', 'e.g. ADA_24 or ADA_24@EU-RO-1')
+    .argument('<count>', 'GPUs from now on, 0 for none', parseCount)
+    .action(async (place: string, total: number, flags: Flags) => {
+      const [pool = '', dataCenterId] = place.split('@');
+      await run(flags, { action: 'capacity', pool, dataCenterId, total });
+    });
+  addDatabaseOptions(simulate.command('slow-pull'))
+    .description('make every start wait for its image')
+    .argument('<seconds>', 'how long, 0 to end it', parseCount)
+    .option('--image <name>', 'only of this image')
+    .action((seconds: number, flags: Flags & { image?: string }) =>
+      run(flags, { action: 'slow-pull', seconds, image: flags.image }),
+    );
+  addDatabaseOptions(simulate.command('crash'))
+    .description('let a worker crash, or the next starts of an endpoint')
+    .option('--worker <id>', 'this worker, now')
+    .option('--endpoint <id>', 'the next starts of this endpoint')
+    .option('--starts <number>', 'how many of them (default: 3)', parseCount)
+    .option('--exit-code <number>', 'with which status the worker ends (default: 1)', parseCount)
+    .action((flags: Flags & { worker?: string; endpoint?: string; starts?: number; exitCode?: number }) => {
+      const { worker: workerId, endpoint: endpointId, starts, exitCode } = flags;
+      return run(flags, { action: 'crash', workerId, endpointId, starts, exitCode });
+    });
+  addDatabaseOptions(simulate.command('preempt'))
+    .description('take the place of a worker away')
+    .argument('<worker>', 'its id')
+    .option('--grace <seconds>', 'how long it may go on (default: 5)', parseCount)
+    .action((workerId: string, flags: Flags & { grace?: number }) =>
+      run(flags, { action: 'preempt', workerId, graceSeconds: flags.grace }),
+    );
+  addDatabaseOptions(simulate.command('reset'))
+    .description('go back to what the server was started with')
+    .action((flags: Flags) => run(flags, { action: 'reset' }));
+}
+
+function parseCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
 }
 
 function addDatabaseOptions(command: Command): Command {

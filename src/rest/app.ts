@@ -52,6 +52,7 @@ import { getReadinessRoute } from './routes/get-readiness.ts';
 import { getRegistryRoute } from './routes/get-registry.ts';
 import { getSecretRoute } from './routes/get-secret.ts';
 import { getServerlessBillingRoute } from './routes/get-serverless-billing.ts';
+import { getSimulationRoute } from './routes/get-simulation.ts';
 import { getTemplateRoute } from './routes/get-template.ts';
 import { getWorkerRoute } from './routes/get-worker.ts';
 import { getWorkerLogsRoute } from './routes/get-worker-logs.ts';
@@ -71,6 +72,7 @@ import { listSecretsRoute } from './routes/list-secrets.ts';
 import { listTemplatesRoute } from './routes/list-templates.ts';
 import { podActionRoute } from './routes/pod-action.ts';
 import { rollbackReleaseRoute } from './routes/rollback-release.ts';
+import { simulateRoute } from './routes/simulate.ts';
 import { updateEndpointRoute } from './routes/update-endpoint.ts';
 import { updateNetworkVolumeRoute } from './routes/update-network-volume.ts';
 import { updatePodRoute } from './routes/update-pod.ts';
@@ -133,6 +135,8 @@ const ROUTES: readonly RestRoute[] = [
   getNetworkVolumeBillingRoute,
   getClusterBillingRoute,
   getAccountRoute,
+  getSimulationRoute,
+  simulateRoute,
   watchAccountRoute,
   listApiKeysRoute,
   createApiKeyRoute,

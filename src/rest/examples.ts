@@ -282,6 +282,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     endpointVersion: 2,
   },
   WorkerDetail: workerDetail,
+  Simulation: { gpus: [{ pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 4 }], slowPull: null },
+  SimulateRequest: { action: 'capacity', pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 0 },
   DecisionList: { decisions: [decision] },
   Release: release,
   Rollout: rollout,

@@ -34,6 +34,7 @@ import {
 } from './registry-schemas.ts';
 import { ChangeRolloutRequest, ReleaseListResponse, ReleaseResponse, RolloutResponse } from './release-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secret-schemas.ts';
+import { SimulateRequest, SimulationResponse } from './simulation-schemas.ts';
 import { CreateTemplateRequest, TemplateList, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
@@ -58,6 +59,8 @@ export const SHARED_SCHEMAS = [
   WorkerResponse,
   WorkerListResponse,
   WorkerDetailResponse,
+  SimulationResponse,
+  SimulateRequest,
   DecisionList,
   ReleaseResponse,
   RolloutResponse,
