@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { SecretId } from '../../core/ids.ts';
 import { newMasterKey } from '../../core/master-key.ts';
 import { createSecretBox, masterKeyId, type SecretBox, sealedUnder } from '../../core/secret-box.ts';
 import type { Actor } from '../access/actor.ts';
@@ -15,6 +16,7 @@ import { createSecret } from './create-secret.ts';
 import { openSecretBox } from './open-secret-box.ts';
 import { resolveSecrets } from './resolve-secrets.ts';
 import { rotateMasterKey } from './rotate-master-key.ts';
+import { sealSecret } from './seal-secret.ts';
 import { SEALED_COLUMNS } from './sealed-values.ts';
 import { updateSecret } from './update-secret.ts';
 
@@ -149,27 +151,55 @@ test('a rotation that is cut off anywhere leaves everything readable with both k
   expect((await rotateMasterKey(database.pool, both, masterKeyId(fresh))).resealed).toBe(150);
 });
 
-test('what is created and changed while a rotation runs, by a server that started before it, is under the new key', async () => {
+test('what is created and changed behind a rotation, by a server that started before it, is under the new key', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   let keys = [old];
   const server = createSecretBox(keys, () => keys); // as with a file: the new key is found there when it is needed
   await checkMasterKey(database.pool, server);
-  const secrets = await Promise.all(Array.from({ length: 120 }, (_, i) => create(server, `s${i}`)));
+  for (let i = 0; i < 150; i++) await create(server, `s${i}`);
+  const [first] = await query<{ id: SecretId; name: string }>('select id, name from secrets order by id limit 1');
   keys = [fresh, old];
-  const [rotation] = await Promise.all([
-    rotateMasterKey(database.pool, createSecretBox(keys), masterKeyId(fresh)),
-    ...Array.from({ length: 40 }, (_, i) => create(server, `new${i}`)),
-    ...secrets.slice(0, 40).map(({ id }) => updateSecret(contextOf(server), actor, id, { value: 'changed' })),
-    ...Array.from({ length: 40 }, (_, i) => read(server, `s${i + 50}`)),
-  ]);
-  expect(rotation.unreadable).toEqual([]);
+  const holder = await database.pool.connect(); // it comes so far and no further
+  await holder.query('begin');
+  await holder.query('select from secrets order by id desc limit 1 for update');
+  const hasBegun = Promise.withResolvers<void>();
+  const rotation = rotateMasterKey(database.pool, createSecretBox(keys), masterKeyId(fresh), () => hasBegun.resolve());
+  await hasBegun.promise;
+  await updateSecret(contextOf(server), actor, first!.id, { value: 'changed' });
+  await create(server, 'created');
+  const behind = await query<{ value: Buffer }>(
+    `select value from secrets where name in ('${first!.name}', 'created')`,
+  );
+  expect(behind.map(({ value }) => sealedUnder(value))).toEqual([masterKeyId(fresh), masterKeyId(fresh)]);
+  expect(await read(server, first!.name)).toBe('changed');
+  for (let i = 0; i < 150; i += 10) expect(await read(server, `s${i}`)).toMatch(/^(value of s|changed)/);
+  await holder.query('rollback');
+  holder.release();
+  await rotation;
   expect(new Set((await everything()).map(({ sealed }) => sealedUnder(sealed)))).toEqual(new Set([masterKeyId(fresh)]));
-  const after = createSecretBox(fresh);
-  expect([await read(after, 's0'), await read(after, 's119'), await read(after, 'new39')]).toEqual([
-    'changed',
-    'value of s119',
-    'value of new39',
+});
+
+test('a rotation waits for who is sealing, so that no value under the old key appears behind it', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  const server = await openSecretBox(database.pool, { keys: [old], file });
+  const writer = await database.pool.connect();
+  await writer.query('begin');
+  const value = await sealSecret(writer, server, 'late', 'late');
+  let isDone = false;
+  const rotation = rotateMasterKey(database.pool, createSecretBox([fresh, old]), masterKeyId(fresh)).then((result) => {
+    isDone = true;
+    return result;
+  });
+  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => isDone || (await query(waits)).length > 0, { timeout: 9000 }).toBe(true);
+  await writer.query(`insert into secrets (id, user_id, name, value) values ('late', $1, 'late', $2)`, [
+    actor.userId,
+    value,
   ]);
+  await writer.query('commit');
+  writer.release();
+  expect((await rotation).resealed).toBe(1);
+  expect(await read(createSecretBox(fresh), 'late')).toBe('late');
 });
 
 test('what cannot be opened stays as it is and is named, and everything else is rotated', async () => {
