@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApiKey } from '../../src/domain/access/create-api-key.ts';
+import { createUser } from '../../src/domain/access/users.ts';
+import { buildImage } from '../../src/runtimes/docker/example-images.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { hasRegistryProgram, PrivateRegistry } from '../private-registry.ts';
+import { Api, until } from './api.ts';
+import { describeWithEngine } from './container-engine.ts';
+import { ServerProcess } from './server-process.ts';
+
+if (!hasRegistryProgram() && process.env.CI === 'true') {
+  test('a registry is there', () => expect.fail('with CI=true these tests need docker-registry'));
+}
+
+describeWithEngine('private images', () => {
+  if (!hasRegistryProgram()) return test.skip('docker-registry is missing');
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let registry: PrivateRegistry;
+  let image: string;
+  let api: Api;
+  let stranger: Api;
+  beforeAll(async () => {
+    const { status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
+    if (status === 'skipped') throw new Error(note);
+    [database, registry] = await Promise.all([createTestDatabase(), PrivateRegistry.start()]);
+    image = await registry.push('podyard/echo-js:dev', 'team/worker', 'v1');
+    server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
+    api = new Api(server);
+    const context = { pool: database.pool, bus: { publish: () => {} } };
+    const { id: userId } = await createUser(database.pool, { name: 'stranger', email: null });
+    const given = { userId, name: 'theirs', scopes: [{ kind: 'all' } as const], expiresAt: null };
+    stranger = new Api({ url: server.url, key: (await createApiKey(context, given)).secret });
+  }, 300_000); // a hundred megabytes are packed and pushed
+  afterAll(async () => {
+    await server?.dispose();
+    await registry?.dispose();
+    await database?.drop();
+  });
+
+  const createRegistry = async (password: string) => {
+    const body = { name: 'hub', username: registry.auth.username, password };
+    return (await api.call<{ id: string }>('POST', '/v2/registries', body)).id;
+  };
+  const createEndpoint = (by: Api, more: object) => by.createEndpoint({ image, workers: { min: 0, max: 1 }, ...more });
+  /** Why the endpoint's worker does not run, in its own system log. */
+  const refusalOf = async (by: Api, id: string, sentence: string) => {
+    await by.run(id, {});
+    const worker = await until('there is a worker', async () => (await by.workers(id))[0]);
+    const lines = await by.logs(id, worker.id, (all) => all.some(({ line }) => line.includes(sentence)));
+    await by.delete(id);
+    return lines.map(({ line }) => line).join('\n');
+  };
+
+  test('the right credentials run it, wrong and missing ones are told apart; another user gains nothing from its presence', async () => {
+    const missing = await createEndpoint(api, {});
+    await refusalOf(api, missing, `Image '${image}' was not found, or it is private and needs registry credentials`);
+    const wrong = await createEndpoint(api, { registry: await createRegistry('wrong') });
+    const said = await refusalOf(api, wrong, `The registry ${registry.host} refused the credentials`);
+    expect(said).not.toContain('wrong');
+
+    const hub = await createRegistry(registry.auth.password);
+    const id = await createEndpoint(api, { registry: hub });
+    expect(await api.runToEnd(id, { echo: 'private' })).toMatchObject({ status: 'COMPLETED', output: 'private' });
+    await expect(api.call('DELETE', `/v2/registries/${hub}`)).rejects.toMatchObject({ status: 400 });
+
+    const theirs = await createEndpoint(stranger, {});
+    await refusalOf(stranger, theirs, 'it is private and needs registry credentials');
+    await expect(createEndpoint(stranger, { registry: hub })).rejects.toMatchObject({ status: 400 });
+
+    const told = await server.query<{ text: string }>(
+      `select line as text from log_lines union all select w::text from workers w union all select e::text from endpoints e`,
+    );
+    const all = JSON.stringify(told) + server.stderr + server.stdout;
+    expect(all).toContain('Pulled image');
+    expect(all).not.toContain(registry.auth.password);
+    await api.delete(id);
+  });
+});

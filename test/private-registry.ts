@@ -1,0 +1,113 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import Docker from 'dockerode';
+
+/** Whether Debian's registry is there; `npm test` installs it where it may. */
+export function hasRegistryProgram(): boolean {
+  try {
+    execFileSync('docker-registry', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The bcrypt hash of `pull-me-4711-please`, which guards nothing but the tests' own registry. */
+const HASH = '$2y$05$9XqYdQu2OieanCRY2P.SKeUvRb.Q9fuNN.jkgPzFucymrtOBAYmgy';
+
+/** A registry on loopback that asks everybody for a password. Dispose of it. */
+export class PrivateRegistry {
+  readonly auth = { username: 'puller', password: 'pull-me-4711-please' };
+  readonly folder: string;
+  readonly host: string;
+  readonly #pushed: string[] = [];
+  #process: ChildProcess | undefined;
+  #changes = 0;
+
+  static async start(): Promise<PrivateRegistry> {
+    const registry = new PrivateRegistry(`127.0.0.1:${await freePort()}`);
+    await registry.resume();
+    return registry;
+  }
+
+  private constructor(host: string) {
+    this.host = host;
+    this.folder = mkdtempSync(join(tmpdir(), 'podyard-registry-'));
+    // JSON is YAML, too.
+    const config = {
+      version: 0.1,
+      storage: { filesystem: { rootdirectory: join(this.folder, 'data') } },
+      http: { addr: host },
+      auth: { htpasswd: { realm: 'test', path: join(this.folder, 'htpasswd') } },
+    };
+    writeFileSync(join(this.folder, 'config.yml'), JSON.stringify(config));
+    this.admit(this.auth.username);
+  }
+
+  /** From here on this user, with that password, and no other. */
+  admit(username: string): void {
+    const file = join(this.folder, 'htpasswd');
+    writeFileSync(file, `${username}:${HASH}\n`);
+    this.#changes += 1;
+    utimesSync(file, new Date(), new Date(Date.now() + this.#changes * 10_000)); // the registry looks at the time alone
+  }
+
+  /** Puts an image of the engine here, under a new name that the engine does not keep. */
+  async push(image: string, repository: string, tag: string): Promise<string> {
+    const docker = new Docker();
+    const name = `${this.host}/${repository}:${tag}`;
+    await docker.getImage(image).tag({ repo: `${this.host}/${repository}`, tag });
+    const push = await docker.getImage(name).push({ authconfig: { ...this.auth, serveraddress: this.host } });
+    await new Promise((resolve, reject) =>
+      docker.modem.followProgress(push, (error) => (error ? reject(error) : resolve(null))),
+    );
+    await docker.getImage(name).remove();
+    this.#pushed.push(name);
+    return name;
+  }
+
+  /** It goes away, and what it holds stays. */
+  async pause(): Promise<void> {
+    if (!this.#process || this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.kill();
+    await ended;
+  }
+
+  async resume(): Promise<void> {
+    const registry = spawn('docker-registry', ['serve', join(this.folder, 'config.yml')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#process = registry;
+    for await (const line of createInterface({ input: registry.stderr })) {
+      if (line.includes('listening on')) break;
+    }
+    registry.stderr.resume();
+  }
+
+  /** Ends it, and takes its images off the engine. */
+  async dispose(): Promise<void> {
+    await this.pause();
+    const docker = new Docker();
+    for (const name of this.#pushed) {
+      await docker
+        .getImage(name)
+        .remove({ force: true })
+        .catch(() => {}); // nobody pulled it
+    }
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
