@@ -21,6 +21,7 @@ import { WorkloadTasks } from './workload-tasks.ts';
 /** While there are pods, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
+const OTHERS_DELAY_MS = 1_000;
 /** How long a container may take to end; programs that do not listen to SIGTERM always take it. */
 const MAX_GRACE_MS = 10_000;
 /** One that ran for so long is no crash loop, however it ended. */
@@ -36,9 +37,14 @@ export class PodRunner {
   readonly #loop: Loop;
   /** Pulls under way: how to tell each that something else is wanted. */
   readonly #pulls = new Map<string, { revision: number; giveUp: () => void }>();
+  /** As last read. */
+  #podIds = new Set<string>();
+  #othersTimer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void)[] = [];
   #listedAt = Number.NEGATIVE_INFINITY;
   #hasEvents = true;
+  /** The first moment at which a pod may be started again. */
+  #pauseEndsAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: PodStart & { bus: Bus; clock: Clock; logger: Logger; graceMs: number }) {
     this.#deps = { ...deps, graceMs: Math.min(deps.graceMs, MAX_GRACE_MS) };
@@ -53,7 +59,7 @@ export class PodRunner {
 
   start(): void {
     const { bus, runtime } = this.#deps;
-    this.#unsubscribe = [bus.subscribe('pod', () => this.#loop.wake()), runtime.watch(() => this.#listSoon())];
+    this.#unsubscribe = [bus.subscribe('pod', () => this.#loop.wake()), runtime.watch((id) => this.#hear(id))];
     this.#hasEvents = true;
     this.#loop.start();
   }
@@ -61,6 +67,8 @@ export class PodRunner {
   /** Ends the loop and waits for starts and stops under way, but not for long; the pods go on. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    clearTimeout(this.#othersTimer);
+    this.#othersTimer = undefined;
     await this.#loop.stop();
     await this.#tasks.settle();
   }
@@ -81,6 +89,17 @@ export class PodRunner {
     await Promise.all((await this.#listPods()).map(stop));
   }
 
+  /** An event of another workload, a worker's or a stray's, can wait: thousands of workers may come and go. */
+  #hear(workloadId: string): void {
+    if (this.#podIds.has(workloadId)) this.#listSoon();
+    else {
+      this.#othersTimer ??= setTimeout(() => {
+        this.#othersTimer = undefined;
+        this.#listSoon();
+      }, OTHERS_DELAY_MS);
+    }
+  }
+
   #listSoon(): void {
     this.#hasEvents = true;
     this.#loop.wake();
@@ -89,13 +108,14 @@ export class PodRunner {
   async #run(): Promise<NextRun | undefined> {
     const now = this.#deps.clock.now();
     const mark = this.#tasks.mark();
-    const isDue = this.#hasEvents || now - this.#listedAt >= TICK_MS;
+    const isDue = this.#hasEvents || now >= this.#pauseEndsAt || Math.abs(now - this.#listedAt) >= TICK_MS;
     const listed = isDue ? await this.#list(now) : undefined;
     const pods = await listControlledPods(this.#deps.pool); // after the list: what was started is in it
+    this.#podIds = new Set(pods.map(({ id }) => id));
     this.#giveUpPulls(pods);
     const workloads = listed && new Map(listed.map((workload) => [workload.id, workload]));
     if (workloads) this.#removeStrays(workloads, pods, mark);
-    let next = now + TICK_MS;
+    if (workloads) this.#pauseEndsAt = Number.POSITIVE_INFINITY;
     for (const pod of pods) {
       if (this.#tasks.isBusy(pod.id)) continue;
       const isKnown = workloads !== undefined && !this.#tasks.isTouchedSince(pod.id, mark);
@@ -103,18 +123,24 @@ export class PodRunner {
       const facts = { ...pod, notBefore: pod.notBefore?.getTime() ?? null };
       const decision = decidePod(facts, isKnown ? (workload?.state ?? 'absent') : 'unknown', now);
       if (decision.do === 'adopt' && isAsNoted(pod, workload!)) this.#deps.logs.follow(pod.id);
-      else if (decision.do === 'nothing') next = Math.min(next, decision.untilMs ?? next);
+      else if (decision.do === 'nothing')
+        this.#pauseEndsAt = Math.min(this.#pauseEndsAt, decision.untilMs ?? Number.POSITIVE_INFINITY);
       else this.#tasks.run(pod.id, () => this.#act(decision, pod, workload));
     }
     if (pods.length === 0) return undefined;
-    return { atMs: next };
+    return { atMs: Math.min(now + TICK_MS, this.#pauseEndsAt) };
   }
 
   async #list(now: number): Promise<Observed[]> {
     this.#hasEvents = false;
-    const listed = await this.#listPods();
-    this.#listedAt = now;
-    return listed;
+    try {
+      const listed = await this.#listPods();
+      this.#listedAt = now;
+      return listed;
+    } catch (error) {
+      this.#hasEvents = true; // what happened meanwhile is still to be looked at
+      throw error;
+    }
   }
 
   async #listPods(): Promise<Observed[]> {

@@ -227,7 +227,11 @@ export function podTests(runtime: TestedRuntime, mount: string): void {
     const refused = create({ gpu: { id: GPU, count: 2 } });
     await expect(refused).rejects.toThrow(/There are no longer any instances available/);
     const endpointId = await api.createEndpoint({ gpu: { pools: ['ADA_24'], count: 2 }, workers: { min: 1, max: 1 } });
-    await until('the worker waits', async () => (await api.workers(endpointId))[0]?.status === 'THROTTLED');
+    await until('the worker waits', async () => {
+      const workers = await api.workers(endpointId);
+      if (workers[0]?.status !== 'THROTTLED') throw new Error(JSON.stringify(workers));
+      return true;
+    });
     await act(pods[0]!.id, 'stop');
     await until('the worker has its place', async () => (await api.workers(endpointId))[0]?.status === 'IDLE', 60_000);
     await expect(act(pods[0]!.id, 'start')).rejects.toThrow(/There are no longer any instances available/);
