@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import { type Db, type Pool, sqlState, transaction } from '../db/pool.ts';
+import { deleteDeadRequestDemand } from '../domain/endpoints/request-demand.ts';
 import { deleteOldLogLines } from '../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../domain/pods/pod-lifecycle.ts';
 import { deleteOldRateWindows } from '../domain/rate-limits/count-requests.ts';
@@ -89,6 +90,7 @@ export class Cleaner {
       [resultsBefore],
     );
     await this.#pool.query("delete from job_stops where created_at < now() - interval '1 hour'");
+    await deleteDeadRequestDemand(this.#pool);
   }
 
   /** Adds the counters of processes that are gone to one row an endpoint, and forgets those of deleted endpoints. */

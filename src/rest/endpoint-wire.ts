@@ -46,7 +46,7 @@ function toGpu(gpu: { pools: string[]; count?: number }): { pools: string[]; cou
   return { pools: gpu.pools, count: gpu.count ?? ENDPOINT_DEFAULTS.gpuCount };
 }
 
-/** Where the endpoint's own URLs are: the API's public URL, and the host of load-balancing endpoints or null for the default. */
+/** Where the endpoint's own URLs are: the API's public URL, and the host of load-balancing endpoints or null when none is configured. */
 export interface UrlBases {
   publicUrl: string;
   lbHost: string | null;
@@ -75,10 +75,16 @@ export function toEndpointResponse(endpoint: Endpoint, bases: UrlBases): Static<
   };
 }
 
+/** Names under `localhost` mean the machine of whoever asks: this one, when they reached us by such a name or by loopback. */
+const LOCAL = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Of a load-balancing endpoint: its own host name where one is configured or works by itself, else a path. */
 function requestUrls(endpoint: Endpoint, { publicUrl, lbHost }: UrlBases) {
   if (endpoint.type === 'QUEUE_BASED') {
     return { run: `${publicUrl}/v2/${endpoint.id}/run`, runSync: `${publicUrl}/v2/${endpoint.id}/runsync` };
   }
-  const { protocol, port } = new URL(publicUrl);
-  return { base: `${protocol}//${endpoint.id}.${lbHost ?? (port === '' ? 'localhost' : `localhost:${port}`)}` };
+  const { protocol, hostname, port } = new URL(publicUrl);
+  if (lbHost !== null) return { base: `${protocol}//${endpoint.id}.${lbHost}` };
+  if (!LOCAL.test(hostname)) return { base: `${publicUrl}/v2/${endpoint.id}/lb` };
+  return { base: `${protocol}//${endpoint.id}.localhost${port === '' ? '' : `:${port}`}` };
 }

@@ -35,7 +35,7 @@ export interface RestDeps extends Context {
   clock: Clock;
   /** Where the client of this request reaches the API, without a slash at the end. */
   publicUrlFor: (request: IncomingMessage) => string;
-  /** Host under which load-balancing endpoints answer (`<id>.<lbHost>`); null: `localhost` with the public URL's port. */
+  /** Host under which load-balancing endpoints answer (`<id>.<lbHost>`); null: none is configured. */
   lbHost: string | null;
 }
 

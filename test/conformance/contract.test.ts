@@ -192,7 +192,7 @@ describe('Endpoint', () => {
     id = await make('serverless', { ...CREATED, type: 'LOAD_BALANCING' });
     const { requestUrls } = await read();
     expect(Object.keys(requestUrls)).toEqual(['base']);
-    expect(new URL(requestUrls.base).hostname).toContain(id);
+    expect(new URL(requestUrls.base).href).toContain(id);
   });
   test('gpu: null for a CPU endpoint', async () => {
     await makeCpuEndpoint();

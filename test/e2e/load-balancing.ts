@@ -1,22 +1,26 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until, type Worker } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
 import { type WebAnswer, WebClient, webLoad } from './web-load.ts';
 
 /** Load-balancing endpoints with real workers, under load, through roll-outs and deaths. */
 export function loadBalancingTests(runtime: TestedRuntime): void {
+  let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
   const clients: WebClient[] = [];
   beforeAll(async () => {
-    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8' });
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', databaseUrl: database.url });
     api = new Api(server);
   });
   afterAll(async () => {
     for (const client of clients) client.close();
     await server?.dispose();
+    await database?.drop();
   });
 
   const create = async (more: Record<string, unknown> = {}): Promise<{ id: string; web: WebClient }> => {

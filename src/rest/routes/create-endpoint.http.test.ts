@@ -61,7 +61,7 @@ test('every field that is given is in the answer and in a later read', async () 
   const response = await create(given);
   expect(response.statusCode).toBe(201);
   expect(response.json()).toMatchObject(given);
-  expect(response.json().requestUrls).toEqual({ base: `http://${response.json().id}.localhost:8080` });
+  expect(response.json().requestUrls).toEqual({ base: `http://podyard.test:8080/v2/${response.json().id}/lb` });
   const read = await rest.call('GET', `/v2/serverless/${response.json().id}`, { key: rest.alice.key });
   expect(read.json()).toEqual(response.json());
 });
