@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Api, until } from './api.ts';
+import { ServerProcess, type TestedRuntime } from './server-process.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+
+/** `podyard simulate` against a running server: what a client sees of it, with real workers. */
+export function shortageTests(runtime: TestedRuntime): void {
+  let server: ServerProcess;
+  let api: Api;
+  beforeAll(async () => {
+    server = await ServerProcess.start({ runtime, gpus: 'ADA_24@EU-RO-1:1' });
+    api = new Api(server);
+  });
+  afterAll(() => server?.dispose());
+
+  /** The command line, on the database of the running server. */
+  const simulate = async (...args: string[]) => {
+    const options = ['--data-dir', server.dataDir];
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'simulate', ...args, ...options], {
+      timeout: 60_000,
+    });
+    return stdout;
+  };
+  const worker = async (id: string, status: string) =>
+    until(`a worker is ${status}`, async () => {
+      const [found] = await api.workers(id);
+      return found?.status === status && (found as typeof found & { reason: string | null; dataCenterId: string });
+    });
+
+  test('capacity that is gone throttles workers, which say what is missing; when it is back, they run', async () => {
+    expect(await simulate('capacity', 'ADA_24@EU-RO-1', '0')).toMatch(/ADA_24\s+EU-RO-1\s+0/);
+    const id = await api.createEndpoint({ workers: { max: 1 } });
+    const job = await api.run(id, { echo: 'scarce' });
+    expect((await worker(id, 'THROTTLED')).reason).toContain('no capacity: it needs 1 GPU');
+    const { explain } = await api.call<{ explain: { attempts: { stages: { stage: string; reason: string }[] }[] } }>(
+      'GET',
+      `/v2/${id}/status/${job.id}?explain=1`,
+    );
+    expect(explain.attempts[0]!.stages.at(-1)).toMatchObject({
+      stage: 'capacity',
+      reason: expect.stringContaining('no capacity'),
+    });
+    await simulate('capacity', 'ADA_24@EU-RO-1', '1');
+    expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'scarce' });
+    await api.delete(id);
+    await until('its place is free', async () => (await api.workers(id).catch(() => [])).length === 0);
+  });
+
+  test('a preempted worker loses its job, which another one does; crashing starts are tried again', async () => {
+    const id = await api.createEndpoint({ workers: { max: 1 }, scaling: { idleTimeout: 60 } });
+    const job = await api.run(id, { echo: 'moved', delayMs: 5_000 });
+    const running = await until('it runs', async () => {
+      const found = await api.status(id, job.id);
+      return found.status === 'IN_PROGRESS' && found;
+    });
+    const incident = (body: object) => api.call('POST', '/v2/account/simulation', body);
+    await incident({ action: 'crash', endpointId: id, starts: 1 });
+    await incident({ action: 'preempt', workerId: running.workerId, graceSeconds: 0 });
+    const ended = await api.ended(id, job.id);
+    expect(ended).toMatchObject({ status: 'COMPLETED', output: 'moved', retries: 1 });
+    expect(ended.workerId).not.toBe(running.workerId);
+    const ends = await server.query<{ phase_reason: string }>(
+      `select phase_reason from workers where endpoint_id = $1 and phase = 'EXITED' order by exited_at`,
+      [id],
+    );
+    expect(ends.map(({ phase_reason }) => phase_reason)).toEqual([
+      'it was preempted: its capacity was needed for somebody else (simulated)',
+      'it crashed while it started (simulated)',
+    ]);
+    await api.delete(id);
+  });
+
+  test('a slow pull delays a start, and the worker says so', async () => {
+    await simulate('slow-pull', '2');
+    const id = await api.createEndpoint({ workers: { max: 1 } });
+    const job = await api.runToEnd(id, { echo: 1 });
+    expect(job.delayTime).toBeGreaterThanOrEqual(2000);
+    const { timeline } = await api.call<{ timeline: { stage: string; ms: number }[] }>(
+      'GET',
+      `/v2/serverless/${id}/workers/${job.workerId}`,
+    );
+    expect(timeline.find(({ stage }) => stage === 'pull')!.ms).toBeGreaterThanOrEqual(1990);
+    expect(await simulate('reset')).toMatch(/ADA_24\s+EU-RO-1\s+1/);
+    await api.delete(id);
+  });
+}
