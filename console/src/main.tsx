@@ -4,6 +4,7 @@ import './console.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
 import { RouterProvider } from 'react-router';
 import { ApiError } from './api/client.ts';
@@ -12,6 +13,7 @@ import { theme } from './theme.ts';
 import { showRefusal } from './ui/notify.ts';
 
 const nonce = document.querySelector('meta[name=csp-nonce]')?.getAttribute('content') ?? '';
+setNonce(nonce); // for the style that keeps the page still behind a dialog
 
 const queries = new QueryClient({
   defaultOptions: {

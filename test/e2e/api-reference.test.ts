@@ -1,22 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
 
-/** Debian's, if it is there; `npm test` installs it where it may. */
-const CHROMIUM = findProgram('chromium');
-
-function findProgram(name: string): string | undefined {
-  try {
-    return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
-  } catch {
-    return undefined;
-  }
-}
-
-describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+describe.skipIf(!hasBrowser)('in a browser', () => {
   let rest: RestFixture;
   let server: Server;
   let browser: Browser;
@@ -30,7 +19,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloud`;
-    browser = await chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser?.close();

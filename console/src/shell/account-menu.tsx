@@ -29,7 +29,7 @@ export function AccountMenu() {
       </ActionIcon>
       <Menu position="bottom-end" width={200}>
         <Menu.Target>
-          <UnstyledButton aria-label="Account">
+          <UnstyledButton aria-label={`Account ${account.data?.name ?? ''}`}>
             <Group gap={6} wrap="nowrap">
               <IconUserCircle size={22} stroke={1.6} aria-hidden />
               <Text size="sm" visibleFrom="sm">

@@ -1,0 +1,239 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+import { describeWithEngine, needExampleImages } from './container-engine.ts';
+import { ServerProcess } from './server-process.ts';
+
+/** Kept for people to look at; git ignores it. */
+const PICTURES = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
+const SLOW = { timeout: 45_000 };
+
+let database: TestDatabase;
+let server: ServerProcess;
+let browser: Browser;
+let axe: string;
+const complaints: string[] = [];
+
+async function openPage(scheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  page.setDefaultTimeout(20_000);
+  page.on('pageerror', (error) => complaints.push(error.message));
+  // A refusal that the page shows is in the browser's console too; what the policy of the page stops is not to be there.
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/the server responded with a status of 4/.test(message.text())) {
+      complaints.push(message.text());
+    }
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) complaints.push(request.url());
+  });
+  return page;
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(`${server.url}/`);
+  await page.getByLabel('API key').fill(server.key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+}
+
+/** What a screen reader's user would stumble over on the page as it is now. */
+async function barriersOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: checker } = window as unknown as {
+      axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await checker.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+  });
+}
+
+describeWithEngine('the console', () =>
+  describe.skipIf(!hasBrowser)('in a browser', () => {
+    beforeAll(async () => {
+      await needExampleImages();
+      await mkdir(PICTURES, { recursive: true });
+      axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+      database = await createTestDatabase();
+      server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
+      browser = await launchBrowser();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await server?.dispose();
+      await database?.drop();
+    });
+
+    test('a wrong key is refused at the door, in the words of the server', async () => {
+      const page = await openPage();
+      await page.goto(`${server.url}/`);
+      await page.getByLabel('API key').fill('pyk_wrong');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('alert').getByText('invalid bearer token').waitFor();
+      await page.close();
+    });
+
+    test('from nothing to a job on a worker, a release, a rollback, logs, and away again', async () => {
+      const page = await openPage();
+      await signIn(page);
+      await page.getByText('Your cloud is ready').waitFor();
+
+      await page.getByRole('link', { name: 'Deploy an endpoint' }).click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('greeter');
+      await page.getByLabel('Image').fill('podyard/echo-js:dev');
+      await page.getByRole('button', { name: 'Deploy' }).click();
+      await page.getByText('must not have fewer than 1 items').waitFor(); // no pool yet: the server says so, at the field
+      await page.getByRole('combobox', { name: 'GPU pools' }).click();
+      await page.getByRole('option', { name: /^ADA_24/ }).click();
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Deploy' }).click();
+      await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
+      await page.getByText('No worker runs.').waitFor();
+
+      await page.getByRole('tab', { name: 'Request' }).click();
+      await page.getByRole('textbox', { name: 'Input' }).fill('{"echo": "from the browser", "logLines": 3}');
+      await page.getByRole('button', { name: 'Run the job' }).click();
+      await page.getByText('COMPLETED').waitFor(SLOW);
+      await page.getByText('"from the browser"', { exact: true }).waitFor();
+
+      await page.getByRole('tab', { name: 'Live' }).click();
+      const worker = page.getByRole('table', { name: 'Workers' }).getByRole('button').first();
+      await worker.click();
+      await page.getByText('Loaded, until ready').waitFor();
+      await page.getByRole('log').getByText('line 3').waitFor();
+      await page.keyboard.press('Escape');
+
+      await page.getByRole('tab', { name: 'Settings' }).click();
+      await page.getByLabel('Image').fill('podyard/echo-js:v2');
+      await page.getByLabel('Workers, at least').fill('9');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page
+        .getByRole('alert')
+        .getByText(/workers\.min/)
+        .waitFor(); // 9 at least and 3 at most is refused
+      await page.getByLabel('Workers, at least').fill('1');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved.').waitFor();
+
+      await page.getByRole('tab', { name: 'Releases' }).click();
+      await page.getByText('podyard/echo-js:dev → podyard/echo-js:v2').waitFor();
+      await page.getByText('1 of 1 workers run version 2.').waitFor(SLOW);
+      await page.getByRole('button', { name: 'Roll back to this' }).click();
+      await page.getByText('podyard/echo-js:v2 → podyard/echo-js:dev').waitFor();
+
+      await page.getByRole('tab', { name: 'Decisions' }).click();
+      await page.getByText('a job waits and there is no worker').first().waitFor();
+
+      await page.getByRole('tab', { name: 'Settings' }).click();
+      await page.getByRole('button', { name: 'Delete…' }).click();
+      const dialog = page.getByRole('dialog');
+      expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+      await dialog.getByRole('textbox').fill('greeter');
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('Deploy your first endpoint').waitFor();
+      expect(await page.evaluate('location.href + document.cookie')).not.toContain(server.key);
+      await page.close();
+    });
+
+    test('templates, secrets, volumes, registries, keys and pods are made and shown; a secret is never read back', async () => {
+      const page = await openPage();
+      await signIn(page);
+      const create = async (area: string, button: string, fields: Record<string, string>) => {
+        await page.getByRole('navigation').getByRole('link', { name: area }).click();
+        await page.getByRole('heading', { name: area === 'Volumes' ? 'Network volumes' : area, level: 1 }).waitFor();
+        await page.getByRole('button', { name: button }).first().click();
+        const dialog = page.getByRole('dialog');
+        for (const [label, value] of Object.entries(fields)) {
+          await dialog.getByRole('textbox', { name: label, exact: true }).fill(value);
+        }
+        return dialog;
+      };
+      const templates = await create('Templates', 'New template', { Name: 'base', Image: 'podyard/echo-js:dev' });
+      await templates.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('cell', { name: 'base', exact: true }).waitFor();
+      const secrets = await create('Secrets', 'New secret', { Name: 'TOKEN' });
+      await secrets.getByLabel('Value').fill('the-canary-value');
+      await secrets.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('cell', { name: 'TOKEN', exact: true }).waitFor();
+      const registries = await create('Registries', 'New registry', { Name: 'mine', 'User name': 'me' });
+      await registries.getByLabel('Password or token').fill('p');
+      await registries.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('cell', { name: 'mine', exact: true }).waitFor();
+      const keys = await create('API keys', 'New key', { Name: 'for CI' });
+      await keys.getByRole('button', { name: 'Create' }).click();
+      await page.getByText('It is shown now and never again').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('cell', { name: 'for CI', exact: true }).waitFor();
+      expect(await page.content()).not.toContain('the-canary-value');
+
+      await page.getByRole('navigation').getByRole('link', { name: 'Pods' }).click();
+      await page.getByRole('link', { name: 'New pod' }).first().click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('box');
+      await page.getByLabel('Image').fill('podyard/web-js:dev');
+      await page.getByText('CPU', { exact: true }).click();
+      await page.getByRole('combobox', { name: 'CPU', exact: true }).click();
+      await page.getByRole('option').first().click();
+      await page.getByRole('button', { name: 'Create the pod' }).click();
+      await page.getByRole('heading', { name: 'box', level: 1 }).waitFor();
+      await page.getByRole('button', { name: 'Stop' }).waitFor(SLOW);
+      await page.getByRole('button', { name: 'Terminate…' }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('box');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No pods yet').waitFor(SLOW);
+      await page.close();
+    });
+
+    test.each([
+      ['light', 1280],
+      ['dark', 390],
+    ] as const)('no page has a barrier, in %s colours and %i pixels wide', async (scheme, width) => {
+      const page = await openPage(scheme, width);
+      await signIn(page);
+      const call = (path: string, init?: RequestInit) =>
+        fetch(server.url + path, { ...init, headers: { authorization: `Bearer ${server.key}` } }).then((answer) =>
+          answer.json(),
+        );
+      const body = JSON.stringify({
+        name: `seen-${scheme}-${width}`,
+        image: 'podyard/echo-js:dev',
+        gpu: { pools: ['ADA_24'] },
+      });
+      const { id } = (await fetch(`${server.url}/v2/serverless`, {
+        method: 'POST',
+        body,
+        headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+      }).then((answer) => answer.json())) as { id: string };
+      expect(await call(`/v2/serverless/${id}`)).toMatchObject({ id });
+      const tabs = ['live', 'request', 'releases', 'logs', 'decisions', 'settings'].map(
+        (tab) => `endpoints/${id}/${tab}`,
+      );
+      const areas = ['endpoints', 'endpoints/new', 'pods', 'pods/new', 'templates', 'secrets', 'volumes', 'registries'];
+      const barriers: Record<string, string[]> = {};
+      for (const path of ['', ...areas, 'catalog', 'keys', 'billing', ...tabs, 'nowhere']) {
+        await page.goto(`${server.url}/#/${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await expect.poll(() => page.locator('[aria-busy=true]').count(), SLOW).toBe(0);
+        const found = await barriersOf(page);
+        if (found.length > 0) barriers[path] = found;
+        await page.screenshot({
+          path: `${PICTURES}${path.replace(id, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
+        });
+        const isWider = await page.evaluate(
+          'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+        );
+        if (isWider) barriers[path] = [...(barriers[path] ?? []), 'it is wider than the screen'];
+      }
+      expect(barriers).toEqual({});
+      await page.close();
+    });
+
+    test('nothing went wrong in the browser meanwhile, and no other host was asked', () => {
+      expect(complaints).toEqual([]);
+    });
+  }),
+);
