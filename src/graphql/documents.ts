@@ -3,10 +3,13 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
+  OverlappingFieldsCanBeMergedRule,
   parse,
   recommendedRules,
   specifiedRules,
+  type Token,
   TokenKind,
+  ValuesOfCorrectTypeRule,
   VariablesInAllowedPositionRule,
   validate,
 } from 'graphql';
@@ -20,15 +23,26 @@ export type Prepared = { document: DocumentNode; errors?: undefined } | { errors
 const MAX_KEPT = 500;
 const MAX_KEPT_LENGTH = 16_384;
 const MAX_ERRORS = 20;
+/** All that a value written into a document can make wrong (`f(a: 1) f(a: 2)` cannot be merged). */
+const VALUE_RULES = [ValuesOfCorrectTypeRule, OverlappingFieldsCanBeMergedRule];
+const VALUES: ReadonlySet<string> = new Set([
+  TokenKind.STRING,
+  TokenKind.BLOCK_STRING,
+  TokenKind.INT,
+  TokenKind.FLOAT,
+  TokenKind.COMMENT,
+]);
 
 /**
- * Parses and validates documents, and keeps those that come again: clients with variables send few. What has values written into it
- * is used once, and may hold secrets: it is not kept.
+ * Parses and validates documents, and remembers those that come again. Clients with variables send few different texts: these are kept
+ * whole. Clients that write values into the document send few shapes, which is a document without its values: of a shape that
+ * was valid once only the values are validated, which is a quarter of the work. No value is kept, for it may be secret.
  */
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #rules;
-  readonly #kept = new Map<string, DocumentNode>();
+  readonly #documents = new Map<string, DocumentNode>();
+  readonly #shapes = new Map<string, true>();
 
   constructor(schema: GraphQLSchema, isIntrospectable: boolean) {
     this.#schema = schema;
@@ -41,7 +55,7 @@ export class Documents {
 
   /** Throws `badRequest` for a document beyond the limits. */
   prepare(text: string): Prepared {
-    const known = this.#kept.get(text);
+    const known = this.#documents.get(text);
     if (known) return { document: known };
     let document: DocumentNode;
     try {
@@ -53,23 +67,32 @@ export class Documents {
       throw error;
     }
     checkLimits(document);
-    const errors = validate(this.#schema, document, this.#rules, { maxErrors: MAX_ERRORS, hideSuggestions: true });
+    const { shape, hasValues } = shapeOf(document);
+    const rules = this.#shapes.has(shape) ? VALUE_RULES : this.#rules;
+    const errors = validate(this.#schema, document, rules, { maxErrors: MAX_ERRORS, hideSuggestions: true });
     if (errors.length > 0) return { errors };
-    if (text.length <= MAX_KEPT_LENGTH && !holdsTexts(document)) this.#keep(text, document);
+    if (shape.length <= MAX_KEPT_LENGTH) {
+      if (hasValues) keep(this.#shapes, shape, true);
+      else if (text.length <= MAX_KEPT_LENGTH) keep(this.#documents, text, document);
+    }
     return { document };
-  }
-
-  /** The one that came first leaves a full memory. */
-  #keep(text: string, document: DocumentNode): void {
-    this.#kept.set(text, document);
-    if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
   }
 }
 
-function holdsTexts({ loc }: DocumentNode): boolean {
-  for (let token = loc?.startToken; token; token = token.next ?? undefined) {
-    if (token.kind === TokenKind.STRING || token.kind === TokenKind.BLOCK_STRING || token.kind === TokenKind.COMMENT)
-      return true;
+/** Its tokens, those that are values by their kind alone; comments count as values, because they may hold some. */
+function shapeOf({ loc }: DocumentNode): { shape: string; hasValues: boolean } {
+  let shape = '';
+  let hasValues = false;
+  for (let token: Token | null | undefined = loc?.startToken; token; token = token.next) {
+    const isValue = VALUES.has(token.kind);
+    if (token.kind !== TokenKind.COMMENT) shape += isValue ? `<${token.kind}>` : ` ${token.value ?? token.kind}`;
+    hasValues ||= isValue;
   }
-  return false;
+  return { shape, hasValues };
+}
+
+/** The one that came first leaves a full memory. */
+function keep<T>(memory: Map<string, T>, key: string, value: T): void {
+  memory.set(key, value);
+  if (memory.size > MAX_KEPT) memory.delete(memory.keys().next().value!);
 }
