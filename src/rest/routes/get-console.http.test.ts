@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+const IS_BUILT = existsSync(new URL('../../../dist/console/index.html', import.meta.url));
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+describe.skipIf(!IS_BUILT)('the console', () => {
+  test('is a page without a key, under a policy that lets nothing else in, with a nonce of its own each time', async () => {
+    const [one, two] = [await rest.call('GET', '/'), await rest.call('GET', '/')];
+    expect(one.statusCode).toBe(200);
+    const nonce = /'nonce-([^']+)'/.exec(String(one.headers['content-security-policy']))![1]!;
+    expect(one.body).toContain(`content="${nonce}"`);
+    expect(two.body).not.toContain(nonce);
+    expect(one.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self';");
+    expect(one.headers['cache-control']).toBe('no-cache');
+  });
+
+  test('serves its files packed, to be kept', async () => {
+    const script = /assets\/(index-[\w-]+\.js)/.exec((await rest.call('GET', '/')).body)![1]!;
+    const packed = await rest.call('GET', `/assets/${script}`, { headers: { 'accept-encoding': 'gzip, br' } });
+    expect(packed.headers).toMatchObject({
+      'content-encoding': 'br',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-type': 'text/javascript; charset=utf-8',
+    });
+    const plain = await rest.call('GET', `/assets/${script}`);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(plain.rawPayload.length).toBeGreaterThan(packed.rawPayload.length);
+  });
+});
+
+test.each(['index.html', '..%2Findex.html', '..%2f..%2f..%2fpackage.json', 'nothing.js', '%00.js'])(
+  'no other file can be had: %s',
+  async (name) => {
+    expect((await rest.call('GET', `/assets/${name}`)).statusCode).toBe(404);
+  },
+);
