@@ -244,7 +244,10 @@ test('an image that cannot be had is an ERROR with its reason, holds no GPUs, an
   await statusIs(other.id, 'RUNNING');
   expect((await get(pod.id)).status).toBe('ERROR');
   await act(other.id, 'terminate');
-  await until('its GPUs are free', async () => (await runtime.list()).length === 0);
+  await until(
+    'its GPUs are free',
+    async () => (await sql('select from pods where id = $1 and gone_at is null', other.id)).length === 0,
+  );
   await act(pod.id, 'start');
   await statusIs(pod.id, 'RUNNING');
 });
@@ -385,4 +388,26 @@ test('a pod costs while its container runs, by its own tariff, and its storage f
     { component: 'DISK', units: 73, seconds: 60, amount: expect.closeTo((73 * 0.1) / 730 / 60, 9) },
     { component: 'GPU', units: 2, seconds: 30, amount: expect.closeTo(0.34 / 60, 9) },
   ]);
+});
+
+test('GPUs of frozen workers are a pod’s for the asking, and it starts when they are gone', async () => {
+  const addFrozen = (id: string, minutes: number) =>
+    sql(
+      `insert into workers (id, endpoint_id, user_id, version, wanted, wanted_reason, phase, spec, gpu_pool, gpu_count,
+         data_center_id, frozen_at)
+       values ($1, 'e', 'u', 1, 'FREEZE', '', 'FROZEN', '{}', 'ADA_24', 2, 'LOCAL-1', now() - $2 * interval '1 minute')`,
+      id,
+      minutes,
+    );
+  await addFrozen('younger', 1);
+  await addFrozen('older', 9);
+  const pod = await create({ gpu: { id: GPU, count: 2 } });
+  const leaving = await sql("select id from workers where wanted = 'STOP'");
+  expect(leaving).toEqual([{ id: 'older' }]);
+  await expect(create({ gpu: { id: GPU, count: 3 } })).rejects.toThrow(/no longer any instances available/);
+  await sleep(300);
+  expect(started).toEqual([]);
+  await sql("update workers set phase = 'EXITED' where id = 'older'");
+  await statusIs(pod.id, 'RUNNING');
+  await sql('delete from workers');
 });

@@ -223,8 +223,9 @@ export function podTests(runtime: TestedRuntime, mount: string): void {
   });
 
   test('GPUs of pods and of workers come out of one ledger', async () => {
-    const pods = await Promise.all([create({ gpu: { id: GPU, count: 2 } }), create({ gpu: { id: GPU } })]);
-    const refused = create({ gpu: { id: GPU, count: 2 } });
+    const ofGpus = (count: number) => create({ gpu: { id: GPU, count }, mounts: {} });
+    const pods = await Promise.all([ofGpus(2), ofGpus(1)]);
+    const refused = ofGpus(2);
     await expect(refused).rejects.toThrow(/There are no longer any instances available/);
     const endpointId = await api.createEndpoint({ gpu: { pools: ['ADA_24'], count: 2 }, workers: { min: 1, max: 1 } });
     await until('the worker waits', async () => {

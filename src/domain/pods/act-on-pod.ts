@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import type { PodId } from '../../core/ids.ts';
+import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
@@ -15,10 +15,14 @@ import { getPodRow, wantPodEnded, wantPodRunning } from './pod-store.ts';
  */
 export async function startPod(context: PodContext, actor: Actor, id: PodId): Promise<Pod> {
   const stock = await context.capacity.read();
-  return change(context, actor, id, 'start', async (db, pod) => {
-    const { pool } = await placePod(db, { ...pod, dataCenterIds: [pod.dataCenterId] }, stock);
-    return wantPodRunning(db, pod, pool);
+  let leaving: readonly WorkerId[] = [];
+  const started = await change(context, actor, id, 'start', async (db, pod) => {
+    const { place, evicted } = await placePod(db, { ...pod, dataCenterIds: [pod.dataCenterId] }, stock);
+    leaving = evicted;
+    return wantPodRunning(db, pod, place.pool);
   });
+  for (const workerId of leaving) context.bus.publish('worker', workerId);
+  return started;
 }
 
 /** Ends its container and keeps its mounts. Throws `notFound`, and `conflict` when its status or its lock does not allow it. */

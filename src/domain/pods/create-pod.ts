@@ -35,7 +35,7 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
   checkHardware(input);
   const cpu = input.cpu && withMemory(input.cpu);
   const stock = await context.capacity.read();
-  const pod = await transaction(context.pool, async (db) => {
+  const { created, evicted } = await transaction(context.pool, async (db) => {
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
     const container = mergeContainer(template, input);
     await checkPodContainer(db, actor.userId, container);
@@ -45,8 +45,8 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
     const dataCenterIds = network
       ? [await checkNetworkMount(db, actor.userId, network.volumeId, input.dataCenterIds)]
       : input.dataCenterIds;
-    const place = await placePod(db, { ...input, cpu, dataCenterIds }, stock);
-    return insertPodRow(db, {
+    const { place, evicted } = await placePod(db, { ...input, cpu, dataCenterIds }, stock);
+    const created = await insertPodRow(db, {
       ...input,
       ...container,
       ...place,
@@ -56,9 +56,11 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
       id: newId<PodId>(),
       userId: actor.userId,
     });
+    return { created, evicted };
   });
-  context.bus.publish('pod', pod.id);
-  return pod;
+  for (const id of evicted) context.bus.publish('worker', id);
+  context.bus.publish('pod', created.id);
+  return created;
 }
 
 /** One's own or a public one; a stranger's registry stays with the stranger. */

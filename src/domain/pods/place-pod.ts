@@ -1,10 +1,12 @@
 import { Failure } from '../../core/errors.ts';
+import type { WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
-import { listGpusInUse } from '../workers/worker-lifecycle.ts';
+import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
+import { listGpusInUse, stopWorker } from '../workers/worker-lifecycle.ts';
 import type { Pod } from './pod.ts';
 
 /** Where a pod runs; the pool is null for a CPU pod. */
@@ -13,24 +15,74 @@ export interface PodPlace {
   dataCenterId: string;
 }
 
+type GpusInUse = Awaited<ReturnType<typeof listGpusInUse>>[number];
+
 /** Clients look for these words (rest.md section 1, "No capacity"). */
 export const NO_CAPACITY = 'There are no longer any instances available';
 
 /**
  * A place for the pod in one of the data centres, the first listed first (none listed: any). GPUs that it gets are nobody
- * else's from here to the end of the transaction, and from then on by the pod's row. Throws `badRequest` when there are
- * none.
+ * else's from here to the end of the transaction, and from then on by the pod's row. Where only frozen workers are in the
+ * way, they are told to leave; `evicted` is to be published after the commit. Throws `badRequest` when there is no room.
  */
 export async function placePod(
   db: Db,
   pod: Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds'> & Partial<Pick<Pod, 'id'>>,
   stock: Stock,
-): Promise<PodPlace> {
-  if (pod.cpu) return choose(pod, placesForCpus(pod, stock), `${pod.cpu.vcpuCount} vCPUs of ${pod.cpu.id}`);
+): Promise<{ place: PodPlace; evicted: readonly WorkerId[] }> {
+  if (pod.cpu) {
+    const place = choose(pod, placesForCpus(pod, stock));
+    if (!place) throw noCapacity(pod, `${pod.cpu.vcpuCount} vCPUs of ${pod.cpu.id}`);
+    return { place, evicted: [] };
+  }
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-  const free = withoutUsed(stock, await listGpusInUse(db, pod.id ?? null));
-  const { id, count } = pod.gpu!;
-  return choose(pod, placesForGpus(pod, free), `${count} × ${id}`);
+  const used = await listGpusInUse(db, pod.id ?? null);
+  const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
+  return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);
+}
+
+/** A frozen worker keeps its GPUs until somebody who would work needs them: the one frozen longest leaves first. */
+async function placeOverFrozen(
+  db: Db,
+  pod: Pick<Pod, 'gpu' | 'cloud' | 'dataCenterIds'>,
+  stock: Stock,
+  used: readonly GpusInUse[],
+): Promise<{ place: PodPlace; evicted: WorkerId[] }> {
+  const frozen = (await listFreezingWorkers(db))
+    .filter(({ phase, wanted }) => phase === 'FROZEN' && wanted !== 'RUN')
+    .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
+  const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
+  if (!place) throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}`);
+  const evicted: WorkerId[] = [];
+  let left = used;
+  for (const worker of frozen.filter((one) => one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId)) {
+    if (
+      placesForGpus(pod, withoutUsed(stock, left)).some(
+        (one) => one.pool === place.pool && one.dataCenterId === place.dataCenterId,
+      )
+    )
+      break;
+    left = withoutWorker(left, worker);
+    await stopWorker(db, worker.id, 'its GPUs are needed for a pod');
+    evicted.push(worker.id);
+  }
+  return { place, evicted };
+}
+
+function withoutWorker(used: readonly GpusInUse[], worker: FreezingWorker): GpusInUse[] {
+  return used.map((one) =>
+    one.pool === worker.gpuPool && one.dataCenterId === worker.dataCenterId
+      ? { ...one, count: one.count - worker.gpuCount }
+      : one,
+  );
+}
+
+/** Whether frozen workers that were told to leave still hold GPUs where the pod is to run. */
+export async function isWaitingForFrozen(db: Db, place: PodPlace): Promise<boolean> {
+  if (place.pool === null) return false;
+  return (await listFreezingWorkers(db)).some(
+    (one) => one.wanted === 'STOP' && one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId,
+  );
 }
 
 function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {
@@ -49,12 +101,15 @@ function placesForCpus({ cpu }: Pick<Pod, 'cpu'>, stock: Stock): PodPlace[] {
     .map(({ id }) => ({ pool: null, dataCenterId: id }));
 }
 
-function choose({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[], what: string): PodPlace {
+function choose({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[]): PodPlace | undefined {
   const wanted =
     dataCenterIds.length === 0 ? places : places.filter((place) => dataCenterIds.includes(place.dataCenterId));
   const preference = (place: PodPlace) => dataCenterIds.indexOf(place.dataCenterId);
   const [best] = wanted.toSorted((a, b) => preference(a) - preference(b));
-  if (best) return { pool: best.pool, dataCenterId: best.dataCenterId };
+  return best && { pool: best.pool, dataCenterId: best.dataCenterId };
+}
+
+function noCapacity({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, what: string): Failure {
   const where = dataCenterIds.length === 0 ? '' : ` in ${dataCenterIds.join(', ')}`;
-  throw new Failure('badRequest', `${NO_CAPACITY} with what the pod needs: ${what}${where}.`);
+  return new Failure('badRequest', `${NO_CAPACITY} with what the pod needs: ${what}${where}.`);
 }
