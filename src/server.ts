@@ -15,6 +15,7 @@ import { VolumeKeeper } from './control/keep-volumes.ts';
 import { Leadership } from './control/leader.ts';
 import { UsageMeter } from './control/meter-usage.ts';
 import { WorkerProber } from './control/probe-workers.ts';
+import { ImagePuller } from './control/pull-ahead.ts';
 import { JobRescuer } from './control/rescue-jobs.ts';
 import { IncidentRunner } from './control/run-incidents.ts';
 import { PodRunner } from './control/run-pods.ts';
@@ -529,6 +530,7 @@ function startControl(
     new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),
     new UsageMeter({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
+    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
     new VolumeKeeper({ pool, bus, logger, logs, directories }),
     ...(runtime instanceof ShortageRuntime ? [new IncidentRunner({ pool, bus, logger, runtime, onChange })] : []),
   ];

@@ -127,6 +127,7 @@ export class WorkerFreezer {
       if (hindrance === null) {
         await this.#runtime.freeze(id);
         if (!(await noteFrozen(this.#pool, id, bytes))) return;
+        this.#bus.publish('worker', id);
         this.#logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(bytes)} of memory`);
         this.#logger.info({ endpointId, workerId: id, memoryBytes: bytes }, 'worker frozen');
         return;

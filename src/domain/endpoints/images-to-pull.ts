@@ -1,0 +1,20 @@
+import type { EndpointId, RegistryId, UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+
+/** An image that workers will need, and with whose credentials it is pulled. */
+export interface ImageToPull {
+  userId: UserId;
+  image: string;
+  registryId: RegistryId | null;
+}
+
+/** Of those of these endpoints that may have workers; each only once. */
+export async function listImagesToPull(db: Db, ids: readonly EndpointId[]): Promise<ImageToPull[]> {
+  const result = await db.query<ImageToPull>({
+    name: 'images-to-pull',
+    text: `select distinct user_id as "userId", image, registry_id as "registryId" from endpoints
+           where id = any($1::text[]) and workers_max > 0`,
+    values: [ids],
+  });
+  return result.rows;
+}
