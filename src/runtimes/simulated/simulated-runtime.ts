@@ -79,6 +79,7 @@ export class SimulatedWorld {
   readonly workloads = new Map<string, SimulatedWorkload>();
   /** May be changed at any time: capacity that comes and goes. What runs keeps what it has. */
   pools: readonly SimulatedPool[];
+  readonly #held = new Map<string, number>();
   #addresses = 0;
 
   constructor(options: SimulatedWorldOptions = {}) {
@@ -91,13 +92,15 @@ export class SimulatedWorld {
   }
 
   gpus(): GpuCapacity[] {
-    return this.pools.map((pool) => {
-      const held = [...this.workloads.values()].filter((one) => one.ended === null && isSame(one.place, pool));
-      return {
-        ...pool,
-        free: Math.max(0, pool.total - held.reduce((sum, one) => sum + (one.spec.gpu?.count ?? 0), 0)),
-      };
-    });
+    return this.pools.map((pool) => ({
+      ...pool,
+      free: Math.max(0, pool.total - (this.#held.get(placeKey(pool)) ?? 0)),
+    }));
+  }
+
+  /** Counted, not added up: with thousands of workloads each start would look at all of them. */
+  hold(place: SimulatedPool | null, gpus: number): void {
+    if (place) this.#held.set(placeKey(place), (this.#held.get(placeKey(place)) ?? 0) + gpus);
   }
 
   nextAddress(): string {
@@ -106,8 +109,8 @@ export class SimulatedWorld {
   }
 }
 
-function isSame(place: SimulatedPool | null, pool: SimulatedPool): boolean {
-  return place?.pool === pool.pool && place.dataCenterId === pool.dataCenterId && place.gpuTypeId === pool.gpuTypeId;
+function placeKey({ pool, dataCenterId, gpuTypeId }: SimulatedPool): string {
+  return `${pool}/${dataCenterId}/${gpuTypeId}`;
 }
 
 class SimulatedWorkload {
@@ -116,6 +119,7 @@ class SimulatedWorkload {
   readonly behaviour: Behaviour;
   readonly place: SimulatedPool | null;
   readonly address: string;
+  readonly #world: SimulatedWorld;
   readonly #clock: TimerClock;
   readonly #listeners = new Set<() => void>();
   startedAt: number | null = null;
@@ -126,12 +130,14 @@ class SimulatedWorkload {
   #cancelExit = () => {};
 
   constructor(world: SimulatedWorld, installation: string, spec: WorkloadSpec, place: SimulatedPool | null) {
+    this.#world = world;
     this.#clock = world.clock;
     this.spec = spec;
     this.installation = installation;
     this.place = place;
     this.behaviour = { ...QUIET, ...world.behave(spec) };
     this.address = world.nextAddress();
+    world.hold(place, spec.gpu?.count ?? 0);
   }
 
   /** Run time in ms: since the start, without the time frozen; it stands still after the end. */
@@ -170,6 +176,7 @@ class SimulatedWorkload {
   end(exitCode: number, reason: string | null): void {
     if (this.ended !== null) return;
     this.#cancelExit();
+    this.#world.hold(this.place, -(this.spec.gpu?.count ?? 0));
     this.ended = { at: this.#clock.now(), exitCode, reason };
     this.changed();
   }
@@ -269,6 +276,7 @@ class SimulatedRuntime implements Runtime {
       await pass(this.#world.clock, workload.behaviour.startMs);
       if (workload.behaviour.startFailure !== null) {
         this.#world.workloads.delete(key);
+        this.#world.hold(workload.place, -(spec.gpu?.count ?? 0));
         throw new Failure('unprocessable', workload.behaviour.startFailure);
       }
       workload.begin();
@@ -322,6 +330,7 @@ class SimulatedRuntime implements Runtime {
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
     const workload = this.#world.workloads.get(this.#keyOf(id));
     if (!workload) throw notFound('Workload');
+    if (workload.behaviour.lines === QUIET.lines) return; // nothing to wait for, and thousands may be followed
     const sinceMs = options.since?.getTime() ?? Number.NEGATIVE_INFINITY;
     let seen = options.seen ?? Number.POSITIVE_INFINITY;
     for (let n = 0; ; n++) {
