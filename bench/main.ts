@@ -1,4 +1,5 @@
 import { benchApi } from './api/api.ts';
+import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
 import { benchSecrets } from './secrets/secrets.ts';
@@ -6,6 +7,7 @@ import { benchSecrets } from './secrets/secrets.ts';
 /** Each benchmark runs Podyard and its peers in turn and prints a table; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
+  proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,
   secrets: benchSecrets,

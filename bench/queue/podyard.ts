@@ -125,7 +125,7 @@ export async function purgeQueue(clientUrl: string, endpointId: string): Promise
 }
 
 /** A port that was free a moment ago. */
-function findFreePort(): Promise<number> {
+export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../queue/postgres.ts';
+import { median } from '../queue/report.ts';
+import { renderTable } from '../queue/table.ts';
+import { describeMachine, type Machine, writeResults } from '../results.ts';
+import {
+  type Latency,
+  measureBodies,
+  measureLatency,
+  measureRamp,
+  measureSockets,
+  measureThroughput,
+  type Throughput,
+  type Transfer,
+} from './load.ts';
+import { type Subject, startDirect, startPeer, startProxiedPodyard, startUpstreams } from './subjects.ts';
+
+const PEERS = ['nginx', 'caddy', 'haproxy'] as const;
+const CONNECTIONS = 64;
+const PACE = 1000;
+const SOCKETS = 2000;
+const STEPS = [100, 500, 1000, 2000, 3000];
+
+interface ProxyRun {
+  subject: string;
+  throughput: Throughput[];
+  latency: Latency[];
+  bodies: Transfer[];
+  socketKib: number[];
+  ramp: Latency[][];
+}
+
+interface ProxyReport {
+  startedAt: string;
+  machine: Machine;
+  runs: ProxyRun[];
+}
+
+/** `node bench/main.ts proxy`: see bench/README.md. Prints a table, writes JSON. */
+export async function benchProxy(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '4' },
+      parts: { type: 'string', default: 'throughput,latency,bodies,sockets,ramp' },
+      subjects: { type: 'string', default: 'direct,podyard,nginx,caddy,haproxy' },
+      'cpu-prof': { type: 'string' },
+    },
+  });
+  const [seconds, parts] = [Number(values.seconds), new Set(values.parts.split(','))];
+  const dir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
+  const postgres = await startPostgres(join(dir, 'shared'));
+  const upstreams = await startUpstreams(dir);
+  const subjects: Subject[] = [];
+  try {
+    const wanted = new Set(values.subjects.split(','));
+    if (wanted.has('direct')) subjects.push(startDirect(upstreams));
+    if (wanted.has('podyard')) {
+      const databaseUrl = await postgres.createDatabase('proxy');
+      const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
+      subjects.push(await startProxiedPodyard({ dir: join(dir, 'podyard'), databaseUrl, upstreams, nodeArgs }));
+    }
+    for (const name of PEERS) if (wanted.has(name)) subjects.push(await startPeer(name, dir, upstreams));
+    const report: ProxyReport = {
+      startedAt: new Date().toISOString(),
+      machine: describeMachine(dir),
+      runs: subjects.map(({ name }) => ({
+        subject: name,
+        throughput: [],
+        latency: [],
+        bodies: [],
+        socketKib: [],
+        ramp: [],
+      })),
+    };
+    for (let round = 0; round < Number(values.rounds); round++) await playRound(subjects, report.runs, parts, seconds);
+    if (parts.has('sockets')) {
+      for (const [i, run] of report.runs.entries()) run.socketKib.push(await measureSockets(subjects[i]!, SOCKETS));
+    }
+    process.stdout.write(renderReport(report));
+    await writeResults('proxy', report);
+  } finally {
+    for (const subject of subjects) await subject.stop();
+    await upstreams.stop();
+    await postgres.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Every part on all subjects before the next: what else the machine does meanwhile meets them alike. */
+async function playRound(
+  subjects: readonly Subject[],
+  runs: readonly ProxyRun[],
+  parts: ReadonlySet<string>,
+  seconds: number,
+): Promise<void> {
+  const all = async (part: string, play: (subject: Subject, run: ProxyRun) => Promise<unknown>) => {
+    if (parts.has(part)) for (const [i, run] of runs.entries()) await play(subjects[i]!, run);
+  };
+  await all('throughput', async (subject, run) => {
+    await measureThroughput(subject, CONNECTIONS, 1); // warms up
+    run.throughput.push(await measureThroughput(subject, CONNECTIONS, seconds));
+  });
+  await all('latency', async (subject, run) => run.latency.push(await measureLatency(subject, PACE, seconds)));
+  await all('bodies', async (subject, run) => run.bodies.push(await measureBodies(subject)));
+  await all('ramp', async (subject, run) => run.ramp.push(await measureRamp(subject, STEPS, seconds)));
+}
+
+function renderReport({ machine, runs }: ProxyReport): string {
+  const row = (title: string, digits: number, pick: (run: ProxyRun) => number[]) => [
+    title,
+    ...runs.map((run) => {
+      const values = pick(run).filter((value) => !Number.isNaN(value));
+      return values.length === 0 ? '-' : median(values).toFixed(digits);
+    }),
+  ];
+  const rows = [
+    [`${CONNECTIONS} connections, a small answer`, ...runs.map((run) => run.subject)],
+    row('requests/s', 0, (run) => run.throughput.map((one) => one.perSecond)),
+    row('CPU, us a request', 1, (run) => run.throughput.map((one) => one.cpuUs)),
+    row('  of it in the kernel', 1, (run) => run.throughput.map((one) => one.kernelUs)),
+    row('errors', 0, (run) => run.throughput.map((one) => one.errors)),
+    row(`at ${PACE} requests/s, p50 ms`, 2, (run) => run.latency.map((one) => one.p50)),
+    row('  p99 ms', 2, (run) => run.latency.map((one) => one.p99)),
+    row('1 GiB down, MB/s', 0, (run) => run.bodies.map((one) => one.downMbPerSecond)),
+    row('1 GiB up, MB/s', 0, (run) => run.bodies.map((one) => one.upMbPerSecond)),
+    row('  memory more, MB', 1, (run) => run.bodies.map((one) => one.memoryMb)),
+    row(`${SOCKETS} idle WebSockets, KiB each`, 1, (run) => run.socketKib),
+    ...STEPS.flatMap((step, i) => [
+      row(`100 ms of work, ${step} at once, p95 ms`, 1, (run) => run.ramp.map((steps) => steps[i]?.p95 ?? Number.NaN)),
+      row('  errors', 0, (run) => run.ramp.map((steps) => steps[i]?.errors ?? Number.NaN)),
+    ]),
+  ];
+  return `${machine.cpus}, Node.js ${machine.node}; medians of the rounds; load and upstream run on the same machine\n${renderTable(rows)}`;
+}
