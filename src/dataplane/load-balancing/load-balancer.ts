@@ -9,6 +9,7 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { readKey } from '../../http/bearer.ts';
+import { hashOnConnection } from '../../http/connection-hash.ts';
 import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
@@ -100,7 +101,7 @@ export class LoadBalancer {
     const authorization = exchange.headers.get('authorization');
     if (!authorization) throw new Failure('unauthorized', 'no token provided');
     const key = readKey(authorization);
-    const actor = this.#keyRing.peek(key);
+    const actor = this.#keyRing.peek(key, hashOnConnection(exchange.connection, key));
     const endpoint = this.#endpoints.find(endpointId);
     if (actor && endpoint && !(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
     return this.#admitSlowly(exchange, key, endpointId);

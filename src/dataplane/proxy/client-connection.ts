@@ -284,6 +284,10 @@ class OwnExchange implements ClientExchange {
     this.#isPersistent = head.isPersistent;
   }
 
+  get connection(): object {
+    return this.#connection;
+  }
+
   get remoteAddress(): string {
     return this.#connection.remoteAddress;
   }

@@ -32,6 +32,8 @@ export interface ClientExchange {
   readonly minorVersion: 0 | 1;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
+  /** The same for all requests of one connection, for what is remembered along with it. */
+  readonly connection: object;
   readonly isSecure: boolean;
   /** The other side is a proxy of ours: what it says of its client is taken. */
   readonly isTrusted: boolean;

@@ -61,6 +61,10 @@ class NodeExchange implements ClientExchange {
     });
   }
 
+  get connection(): object {
+    return this.#req.socket;
+  }
+
   get remoteAddress(): string {
     return (this.#req.socket.remoteAddress ?? '').replace(/^::ffff:/i, '');
   }
