@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Engine, isRefusal } from './engine.ts';
+import { type Engine, EngineError, isRefusal } from './engine.ts';
 
 /** `isPinned`: its subnet was named when it was made; only then does the engine let us choose addresses. */
 export interface Bridge {
@@ -95,7 +95,8 @@ export class BridgeNetwork {
       Labels: { 'podyard.network': 'true', [PINNED_LABEL]: 'true' },
       IPAM: { Config: [subnet] },
     };
-    const isTaken = (error: unknown) => isRefusal(error, 409) || isRefusal(error, 403, /overlap/i);
+    const isTaken = (error: unknown) =>
+      error instanceof EngineError && (error.status === 409 || /overlaps|already used/i.test(error.message));
     try {
       await this.#request({ ...network, Options: { 'com.docker.network.bridge.enable_icc': 'false' } });
     } catch (error) {

@@ -1,0 +1,132 @@
+import type { IncomingMessage } from 'node:http';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { silentLogger } from '../../core/logger.ts';
+import type { Runtime, WorkloadSpec } from '../runtime.ts';
+import { createDockerRuntime } from './docker-runtime.ts';
+import { startFakeEngine } from './fake-engine.ts';
+
+const SPEC: WorkloadSpec = {
+  id: 'w1',
+  kind: 'worker',
+  image: 'a:v1',
+  args: '',
+  env: { TOKEN: 'hunter2' },
+  diskGb: 7,
+  ports: [],
+  gpu: null,
+  memoryBytes: null,
+  cpus: null,
+  mounts: [],
+};
+const NETWORK = {
+  Id: 'n1',
+  IPAM: { Config: [{ Subnet: '10.7.0.0/24', Gateway: '10.7.0.1' }] },
+  Labels: { 'podyard.network.pinned': 'true' },
+};
+
+/** What a real engine does only when something is wrong with it: each request is noted, and a refusal comes as told. */
+let engine: Awaited<ReturnType<typeof startFakeEngine>>;
+let runtime: Runtime;
+let requests: { what: string; body: string }[];
+let refusals: { what: string; status: number; message: string }[];
+let backingFileSystem: string;
+
+beforeEach(async () => {
+  requests = [];
+  refusals = [];
+  backingFileSystem = 'extfs';
+  engine = await startFakeEngine(async (request, response) => {
+    const path = request.url!.split('?')[0]!;
+    const what = `${request.method} ${path}`;
+    requests.push({ what, body: await read(request) });
+    const at = refusals.findIndex((refusal) => refusal.what === what);
+    const [refusal] = at < 0 ? [] : refusals.splice(at, 1);
+    const answer = refusal ? { message: refusal.message } : answerTo(path);
+    response.writeHead(refusal?.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  runtime = createDockerRuntime({
+    socketPath: engine.socketPath,
+    installation: 'i',
+    gpus: new Map(),
+    logger: silentLogger,
+  });
+});
+afterEach(async () => {
+  await runtime.close();
+  await engine.close();
+});
+
+function answerTo(path: string): object {
+  if (path === '/info') {
+    return { NCPU: 2, MemTotal: 1e9, Driver: 'overlay2', DriverStatus: [['Backing Filesystem', backingFileSystem]] };
+  }
+  return path.startsWith('/networks/') ? NETWORK : {};
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text;
+}
+
+const CREATE = 'POST /containers/create';
+const START = 'POST /containers/podyard-i-w1/start';
+const REMOVE = 'DELETE /containers/podyard-i-w1';
+const calls = () => requests.map(({ what }) => what).filter((what) => what.includes('/containers/'));
+const created = () => requests.filter(({ what }) => what === CREATE).map(({ body }) => body);
+
+test('a start asks the engine to create and to start, and nothing else', async () => {
+  const { address } = await runtime.start(SPEC);
+  expect(address).toMatch(/^10\.7\.0\.\d+$/);
+  expect(calls()).toEqual([CREATE, START]);
+  expect(await runtime.reach('w1', 80)).toEqual({ host: address, port: 80 });
+  expect(calls()).toEqual([CREATE, START]);
+});
+
+test.each([
+  'Address already in use',
+  'driver failed programming external connectivity: Bind for 127.0.0.1:49153 failed: port is already allocated',
+  'requested ip address 10.7.0.9 is already allocated to container ID 1',
+])('%s: another address is tried, and what failed is removed first', async (message) => {
+  refusals = [{ what: START, status: 500, message }];
+  await runtime.start(SPEC);
+  expect(calls()).toEqual([CREATE, START, REMOVE, CREATE, START]);
+  expect(new Set(created()).size).toBe(2);
+});
+
+test.each([
+  ['a full disk', 'mkdir /var/lib/docker/overlay2/1: no space left on device', 'The disk of this machine is full'],
+  [
+    'a mount whose directory is gone',
+    'invalid mount config for type "bind": bind source path does not exist: /gone',
+    '/gone',
+  ],
+])('%s is one sentence, at the creation as at the start, and leaves nothing behind', async (_, message, sentence) => {
+  refusals = [{ what: CREATE, status: 500, message }];
+  await expect(runtime.start(SPEC)).rejects.toThrow(sentence);
+  expect(calls()).toEqual([CREATE]);
+  refusals = [{ what: START, status: 500, message }];
+  const failed = runtime.start(SPEC);
+  await expect(failed).rejects.toThrow(sentence);
+  await expect(failed).rejects.not.toThrow('hunter2');
+  expect(calls()).toEqual([CREATE, CREATE, START, REMOVE]);
+});
+
+test('a disk is limited where the storage says it can, until it turns out that it cannot', async () => {
+  await runtime.start(SPEC);
+  expect(created()[0]).not.toContain('StorageOpt');
+  await runtime.close();
+  backingFileSystem = 'xfs';
+  requests = [];
+  runtime = createDockerRuntime({
+    socketPath: engine.socketPath,
+    installation: 'i',
+    gpus: new Map(),
+    logger: silentLogger,
+  });
+  const message = '--storage-opt is supported only for overlay over xfs with pquota mount option';
+  refusals = [{ what: CREATE, status: 500, message }];
+  await runtime.start(SPEC);
+  await runtime.start(SPEC);
+  expect(created().map((body) => body.includes('"StorageOpt":{"size":"7G"}'))).toEqual([true, false, false]);
+});
