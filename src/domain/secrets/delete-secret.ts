@@ -7,21 +7,18 @@ import { listSecretUses } from './list-secret-uses.ts';
 import type { SecretUse } from './secret.ts';
 import { deleteSecretRow, getSecretRow } from './secret-store.ts';
 
-/**
- * Throws `notFound`; and, while something names it in an env value and `isForced` is not set, a refusal that lists what:
- * `badRequest` as rest.md section 1 has it, or what `inUse` says (graphql.md, "Secrets": CONFLICT).
- */
+/** Throws `notFound`; and, while something names it in an env value and `isForced` is not set, `badRequest` that lists what. */
 export async function deleteSecret(
   context: Context,
   actor: Actor,
   id: SecretId,
-  options: { isForced?: boolean; inUse?: 'badRequest' | 'conflict' } = {},
+  options: { isForced?: boolean } = {},
 ): Promise<void> {
   await transaction(context.pool, async (db) => {
     const { name } = await getSecretRow(db, actor.userId, id, 'for update');
     const uses = (await listSecretUses(db, actor.userId, name)).get(name) ?? [];
     if (uses.length > 0 && options.isForced !== true) {
-      throw new Failure(options.inUse ?? 'badRequest', `The secret is in use by ${sentenceOf(uses)}.`);
+      throw new Failure('badRequest', `The secret is in use by ${sentenceOf(uses)}.`, { isClash: true });
     }
     await deleteSecretRow(db, actor.userId, id);
   });

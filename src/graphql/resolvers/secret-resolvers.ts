@@ -49,7 +49,7 @@ export const secretResolvers: Resolvers = {
     secretDelete: async (_: unknown, { id, force }: { id: string; force?: boolean | null }, call) => {
       checkTexts(id, 'id');
       const actor = call.permit(PERMISSIONS.writeAccount());
-      await deleteSecret(call.deps, actor, id as SecretId, { isForced: force ?? false, inUse: 'conflict' });
+      await deleteSecret(call.deps, actor, id as SecretId, { isForced: force ?? false });
       return null;
     },
   },
