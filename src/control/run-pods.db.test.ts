@@ -17,6 +17,7 @@ import { actOnPod } from '../domain/pods/act-on-pod.ts';
 import { createPod, type NewPod } from '../domain/pods/create-pod.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { Pod } from '../domain/pods/pod.ts';
+import { deleteOldPods } from '../domain/pods/pod-lifecycle.ts';
 import { getPodRow } from '../domain/pods/pod-store.ts';
 import { updatePod } from '../domain/pods/update-pod.ts';
 import { createSecret } from '../domain/secrets/create-secret.ts';
@@ -410,4 +411,20 @@ test('GPUs of frozen workers are a pod’s for the asking, and it starts when th
   await sql("update workers set phase = 'EXITED' where id = 'older'");
   await statusIs(pod.id, 'RUNNING');
   await sql('delete from workers');
+});
+
+test('a pod that is gone is forgotten once it is metered, and with it its runs', async () => {
+  const pod = await create();
+  await statusIs(pod.id, 'RUNNING');
+  await act(pod.id, 'terminate');
+  const rows = async () => (await sql('select gone_at from pods where id = $1', pod.id)) as { gone_at: Date | null }[];
+  await until('it is gone', async () => (await rows())[0]!.gone_at !== null);
+  const later = new Date(Date.now() + 60_000);
+  await sql("update usage_meter set metered_until = now() - interval '1 hour'");
+  await deleteOldPods(database.pool, later);
+  expect(await rows()).toHaveLength(1);
+  await sql('update usage_meter set metered_until = $1', later);
+  await deleteOldPods(database.pool, later);
+  expect(await rows()).toEqual([]);
+  expect(await sql('select from pod_runs where pod_id = $1', pod.id)).toEqual([]);
 });

@@ -70,6 +70,7 @@ export class PodRunner {
     clearTimeout(this.#othersTimer);
     this.#othersTimer = undefined;
     await this.#loop.stop();
+    for (const { giveUp } of this.#pulls.values()) giveUp(); // whoever leads next pulls on
     await this.#tasks.settle();
   }
 

@@ -47,3 +47,18 @@ test('a pod that the runtime does not know, or a runtime that fails, is no figur
   const { figures } = start((id) => (id === 'a' ? Promise.resolve(null) : Promise.reject(new Error('no engine'))));
   expect(await figures.read(['a', 'b'], 1_000)).toEqual(new Map());
 });
+
+test('of many pods eight are asked about at a time, and all of them in the end', async () => {
+  let asking = 0;
+  let most = 0;
+  const { figures } = start(async () => {
+    asking += 1;
+    most = Math.max(most, asking);
+    await new Promise((resolve) => setImmediate(resolve));
+    asking -= 1;
+    return usage;
+  });
+  const ids = Array.from({ length: 50 }, (_, i) => `pod${i}`);
+  expect((await figures.read(ids, 60_000)).size).toBe(50);
+  expect(most).toBe(8);
+});

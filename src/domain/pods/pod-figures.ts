@@ -18,6 +18,8 @@ export interface PodFigures {
 export const PATIENCE_MS = { one: 1_500, list: 50 } as const;
 
 const TTL_MS = 1_000;
+/** So many questions at a time, or a list of a hundred pods would keep the engine from everything else. */
+const AT_ONCE = 8;
 /** Nobody asked about it for so long: it is forgotten. */
 const KEEP_MS = 60_000;
 
@@ -36,16 +38,28 @@ export function createPodFigures(options: {
   readUsage: (podId: string) => Promise<PodUsage | null>;
 }): PodFigures {
   const entries = new Map<string, Entry>();
+  const waiting: (() => void)[] = [];
+  let asking = 0;
+  const ask = async (id: string): Promise<PodUsage | null> => {
+    if (asking === AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    else asking += 1;
+    try {
+      return await options.readUsage(id);
+    } catch {
+      return null; // the pod has just ended, or the engine is away
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else asking -= 1;
+    }
+  };
   const refresh = (id: string, now: number): Entry => {
     const entry = entries.get(id) ?? { usage: null, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
     entries.set(id, entry);
     if (entry.reading || now - entry.readAt < TTL_MS) return entry;
-    entry.reading = options
-      .readUsage(id)
-      .catch(() => null) // the pod has just ended, or the engine is away
-      .then((usage) => {
-        Object.assign(entry, { usage, readAt: options.clock.now(), reading: undefined });
-      });
+    entry.reading = ask(id).then((usage) => {
+      Object.assign(entry, { usage, readAt: options.clock.now(), reading: undefined });
+    });
     return entry;
   };
   return {
