@@ -244,6 +244,19 @@ describe('no worker in time', () => {
 });
 
 describe('what is held', () => {
+  test('a server that stops answers it with 503 at once, and others may try again', async () => {
+    const ending = await QueuePlaneFixture.start();
+    const created = await ending.endpoint(0, { type: 'LOAD_BALANCING', workers: { min: 0, max: 1 } });
+    const answer = ending.call('GET', `${created}/lb/`);
+    await until(
+      () => ending.sql('select held from request_demand'),
+      ([row]) => row?.held === 1,
+    );
+    await Promise.all([ending.close(), answer]);
+    const { status, headers, body } = await answer;
+    expect([status, headers.get('retry-after'), body.detail]).toEqual([503, '1', 'this server is stopping; try again']);
+  });
+
   test('workers.max 0 stops the endpoint: 503 at once', async () => {
     const id = await lbEndpoint(0);
     const { status, body } = await get(id);

@@ -58,6 +58,18 @@ export function loadBalancingTests(runtime: TestedRuntime): void {
     await until('it leaves', async () => (await api.workers(id)).length === 0);
   });
 
+  test('with FlashBoot an idle worker is frozen, gets nothing, and the next request wakes it', async () => {
+    const { web } = await create({ flashboot: 'FLASHBOOT', scaling: { idleTimeout: 0 }, workers: { max: 1 } });
+    const first = await web.get('/');
+    expect(first.status).toBe(200);
+    const frozen = async () =>
+      (await server.query<{ phase: string }>('select phase from workers where id = $1', [first.worker]))[0]!.phase;
+    await until('it is frozen', async () => (await frozen()) === 'FROZEN');
+    const second = await web.get('/');
+    expect(second).toMatchObject({ status: 200, worker: first.worker });
+    console.log(`${runtime}: a request that woke a frozen worker took ${Math.round(second.ms)} ms`);
+  });
+
   test('server-sent events come one by one, and a WebSocket lasts', async () => {
     const { id, web } = await create({ workers: { min: 1, max: 1 } });
     expect((await web.get('/')).status).toBe(200);

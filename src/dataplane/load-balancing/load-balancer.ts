@@ -42,6 +42,7 @@ export class LoadBalancer {
   readonly #limits: LoadBalancingLimits;
   readonly #reporter: DemandReporter;
   readonly #traffics: TrafficDirectory;
+  #isStopping = false;
 
   constructor(options: {
     pool: Pool;
@@ -71,9 +72,10 @@ export class LoadBalancer {
     this.#traffics.start();
   }
 
-  /** Refuses what is held. Close the listeners afterwards. */
+  /** Refuses what is held and what would be; all else is served until the listeners are closed. */
   async stop(): Promise<void> {
-    await this.#traffics.stop();
+    this.#isStopping = true;
+    await this.#traffics.stop(stopping);
     await this.#reporter.stop();
   }
 
@@ -192,6 +194,7 @@ export class LoadBalancer {
     attempt: Attempt,
     deadline: number,
   ): Promise<Backend | undefined> {
+    if (this.#isStopping) throw stopping();
     if (endpoint.workersMax === 0) {
       throw new Failure('unavailable', 'this endpoint is stopped: its workers.max is 0', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -211,7 +214,7 @@ export class LoadBalancer {
   }
 
   async #noteEndpoint(id: EndpointId): Promise<void> {
-    if (!(await this.#endpoints.find(id))) this.#traffics.drop(id);
+    if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
   #refuse(exchange: ClientExchange, error: unknown): void {
@@ -226,4 +229,8 @@ export class LoadBalancer {
     const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
     exchange.answer(problem.status, problem.title, headers, body);
   }
+}
+
+function stopping(): Failure {
+  return new Failure('unavailable', 'this server is stopping; try again', { retryAfterSeconds: 1 });
 }

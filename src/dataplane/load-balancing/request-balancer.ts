@@ -182,10 +182,14 @@ export class RequestBalancer {
     });
   }
 
-  /** The endpoint is gone, or the process ends: refuses what is held, and nothing new can be sent. */
+  refuseHeld(failure: () => Failure): void {
+    for (const held of this.#held) held.settle(failure());
+  }
+
+  /** The endpoint is gone: refuses what is held, and nothing new can be sent. */
   close(failure: () => Failure): void {
     clearTimeout(this.#retryTimer);
-    for (const held of this.#held) held.settle(failure());
+    this.refuseHeld(failure);
     this.update([]);
   }
 

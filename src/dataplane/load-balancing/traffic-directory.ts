@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { messageOf, notFound } from '../../core/errors.ts';
+import { type Failure, messageOf, notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
@@ -70,10 +70,15 @@ export class TrafficDirectory {
     this.#loop.start();
   }
 
-  async stop(): Promise<void> {
+  /** Refuses what is held; what can be served still is. */
+  async stop(failure: () => Failure): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
-    for (const { balancer } of this.#traffics.values()) balancer.close(() => notFound('Endpoint'));
+    for (const { balancer } of this.#traffics.values()) balancer.refuseHeld(failure);
+  }
+
+  has(endpointId: EndpointId): boolean {
+    return this.#traffics.has(endpointId);
   }
 
   /** The endpoint's traffic through this process; await `loaded` before its first use. */
