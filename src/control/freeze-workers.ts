@@ -162,7 +162,7 @@ export class WorkerFreezer {
     }
     // Its container is removed as one without a worker, however long that takes: the cold start need not wait for it.
     const reason = `it could not be thawed: ${failure}`;
-    await noteExited(this.#pool, id, { code: null, reason, isLost: false });
+    await noteExited(this.#pool, [{ id, code: null, reason, isLost: false }]);
     this.#logs.system(id, `ended: ${reason}`);
     this.#logger.warn(
       { endpointId, workerId: id, tookMs, reason: failure },

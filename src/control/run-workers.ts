@@ -11,9 +11,7 @@ import {
   type ControlledWorker,
   drainWorker,
   listControlledWorkers,
-  noteExited,
   notePending,
-  noteRunning,
   stopWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
@@ -23,6 +21,7 @@ import { KnownWorkers } from './known-workers.ts';
 import { placeWorkers } from './place-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
+import { WorkerNotes } from './worker-notes.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
@@ -48,8 +47,6 @@ export class WorkerRunner {
   readonly #logger: Logger;
   readonly #runtime: Runtime;
   readonly #logs: LogCollector;
-  readonly #queue: JobQueue;
-  readonly #tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
   readonly #start: WorkerStart;
   readonly #graceMs: number;
   readonly #drainMs: number;
@@ -61,6 +58,7 @@ export class WorkerRunner {
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
   readonly #known: KnownWorkers;
+  readonly #notes: WorkerNotes;
   #unsubscribe: (() => void)[] = [];
   #tickedAt = 0;
   #placedAt = 0;
@@ -83,13 +81,18 @@ export class WorkerRunner {
   ) {
     this.#pool = options.pool;
     this.#known = new KnownWorkers(options.pool);
+    this.#notes = new WorkerNotes(options.pool, (workers) =>
+      rescueLeases(
+        options.queue,
+        options.tell,
+        workers.map(({ id }) => id),
+      ),
+    );
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#runtime = options.runtime;
     this.#logs = options.logs;
-    this.#queue = options.queue;
-    this.#tell = options.tell;
     this.#start = options;
     this.#graceMs = options.graceMs;
     this.#drainMs = options.drainMs;
@@ -255,7 +258,8 @@ export class WorkerRunner {
 
   /** It runs: after a restart of Podyard it is taken over as it is. */
   async #adopt(worker: ControlledWorker, workload: Observed): Promise<void> {
-    if (worker.phase === 'STARTING') await noteRunning(this.#pool, worker.id, workload.address);
+    if (worker.phase === 'STARTING')
+      await this.#notes.running({ id: worker.id, address: workload.address, marks: null });
     this.#logs.follow(worker.id);
   }
 
@@ -285,9 +289,8 @@ export class WorkerRunner {
     worker: ControlledWorker,
     exit: { code: number | null; reason: string; isLost: boolean },
   ): Promise<void> {
-    await noteExited(this.#pool, worker.id, exit);
+    await this.#notes.exited({ id: worker.id, ...exit });
     this.#hasRoom ||= worker.gpuPool !== null;
-    await rescueLeases(this.#queue, this.#tell, [worker.id]);
     const level = exit.isLost ? 'warn' : 'info';
     this.#logger[level]({ endpointId: worker.endpointId, workerId: worker.id, reason: exit.reason }, 'worker ended');
     this.#bus.publish('worker', worker.id);
@@ -311,7 +314,7 @@ export class WorkerRunner {
 
   async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
     try {
-      await startWorker(this.#start, worker, place);
+      await startWorker(this.#start, this.#notes, worker, place);
       const { endpointId, id, spec } = worker;
       this.#logger.info({ endpointId, workerId: id, image: spec.image }, 'worker started');
       this.#bus.publish('worker', id);
@@ -336,7 +339,7 @@ export class WorkerRunner {
       }
       if (worker.wanted === 'FREEZE') continue; // freeze-workers.ts sees to it
       if (worker.phase === 'PENDING') {
-        await noteExited(this.#pool, worker.id, { code: null, reason: worker.wantedReason, isLost: false });
+        await this.#notes.exited({ id: worker.id, code: null, reason: worker.wantedReason, isLost: false });
         this.#bus.publish('demand', worker.endpointId);
         continue;
       }

@@ -5,11 +5,12 @@ import { hashSecret } from '../domain/access/secret-hash.ts';
 import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { noteWorkerPorts } from '../domain/workers/serving-workers.ts';
-import { type ControlledWorker, noteRunning, noteStarting } from '../domain/workers/worker-lifecycle.ts';
+import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { workerEnv } from './worker-env.ts';
+import type { WorkerNotes } from './worker-notes.ts';
 import { type WorkerPorts, workerPorts } from './worker-ports.ts';
 import type { WorkloadMounts, WorkloadStorage } from './workload-mounts.ts';
 
@@ -29,10 +30,15 @@ export interface WorkerStart {
 }
 
 /** From a place to a running container. Each stage goes into the worker's timeline; throws a sentence fit for users. */
-export async function startWorker(deps: WorkerStart, worker: ControlledWorker, place: Place): Promise<void> {
+export async function startWorker(
+  deps: WorkerStart,
+  notes: WorkerNotes,
+  worker: ControlledWorker,
+  place: Place,
+): Promise<void> {
   const { pool, runtime, logs } = deps;
   const token = newSecret('pyw');
-  await noteStarting(pool, worker.id, { ...place, tokenHash: hashSecret(token) });
+  await notes.starting({ id: worker.id, ...place, tokenHash: hashSecret(token) });
   deps.capacity.settle(worker.id);
   const placedAt = performance.now();
   const sincePlaced = () => performance.now() - placedAt;
@@ -52,7 +58,7 @@ export async function startWorker(deps: WorkerStart, worker: ControlledWorker, p
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
   const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports, storage });
   const { address } = await runtime.start(spec, { onProgress, onCreated });
-  await noteRunning(pool, worker.id, address, { pullMs, createMs });
+  await notes.running({ id: worker.id, address, marks: { pullMs, createMs } });
   logs.follow(worker.id);
 }
 

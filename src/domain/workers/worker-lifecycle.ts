@@ -151,18 +151,27 @@ export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** It has a place, and a token of its own from now on. */
-export async function noteStarting(
-  db: Db,
-  id: WorkerId,
-  place: { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null; tokenHash: Buffer },
-): Promise<void> {
-  await db.query(
-    `update workers set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = $2, gpu_type_id = $3,
-       data_center_id = $4, token_hash = $5, timeline = timeline || jsonb_build_object('capacityAt', now())
-     where id = $1`,
-    [id, place.pool, place.gpuTypeId, place.dataCenterId, place.tokenHash],
-  );
+/** A worker that has a place, and a token of its own from now on. */
+export interface StartingWorker {
+  id: WorkerId;
+  pool: string | null;
+  gpuTypeId: string | null;
+  dataCenterId: string | null;
+  tokenHash: Buffer;
+}
+
+export async function noteStarting(db: Db, workers: readonly StartingWorker[]): Promise<void> {
+  const rows = workers.map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
+  await db.query({
+    name: 'workers-starting',
+    text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
+             gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", token_hash = decode(n."tokenHash", 'hex'),
+             timeline = timeline || jsonb_build_object('capacityAt', now())
+           from jsonb_to_recordset($1::jsonb)
+             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, "tokenHash" text)
+           where w.id = n.id`,
+    values: [JSON.stringify(rows)],
+  });
 }
 
 /** How long after it had a place its image was there, and its container made. */
@@ -171,36 +180,51 @@ export interface StartMarks {
   createMs: number;
 }
 
-/** Its container runs. Marks become times of the database's clock, as all others of the timeline are. */
-export async function noteRunning(
-  db: Db,
-  id: WorkerId,
-  address: string | null,
-  marks: StartMarks | null = null,
-): Promise<void> {
-  await db.query(
-    `update workers set phase = 'RUNNING', phase_reason = null, address = $2, started_at = coalesce(started_at, now()),
-       timeline = timeline || jsonb_build_object('startAt', now()) || case when $3::float8 is null then '{}' else
-         jsonb_build_object(
-           'pullAt', (timeline ->> 'capacityAt')::timestamptz + $3::float8 * interval '1 millisecond',
-           'createAt', (timeline ->> 'capacityAt')::timestamptz + $4::float8 * interval '1 millisecond') end
-     where id = $1 and phase in ('PENDING', 'STARTING')`,
-    [id, address, marks?.pullMs ?? null, marks?.createMs ?? null],
-  );
+/** A worker whose container runs. */
+export interface RunningWorker {
+  id: WorkerId;
+  address: string | null;
+  marks: StartMarks | null;
 }
 
-/** The end of a worker. Its token is worth nothing from here on. */
-export async function noteExited(
-  db: Db,
-  id: WorkerId,
-  exit: { code: number | null; reason: string; isLost: boolean },
-): Promise<void> {
-  await db.query(
-    `with gone as (delete from worker_activity where worker_id = $1), told as (delete from job_stops where worker_id = $1)
-     update workers set phase = 'EXITED', exited_at = now(), exit_code = $2, phase_reason = $3, is_lost = $4, token_hash = null
-     where id = $1 and phase <> 'EXITED'`,
-    [id, exit.code, exit.reason, exit.isLost],
-  );
+/** Marks become times of the database's clock, as all others of the timeline are. */
+export async function noteRunning(db: Db, workers: readonly RunningWorker[]): Promise<void> {
+  const rows = workers.map(({ marks, ...worker }) => ({ ...worker, ...marks }));
+  await db.query({
+    name: 'workers-running',
+    text: `update workers w set phase = 'RUNNING', phase_reason = null, address = n.address,
+             started_at = coalesce(started_at, now()),
+             timeline = timeline || jsonb_build_object('startAt', now()) || case when n."pullMs" is null then '{}' else
+               jsonb_build_object(
+                 'pullAt', (timeline ->> 'capacityAt')::timestamptz + n."pullMs" * interval '1 millisecond',
+                 'createAt', (timeline ->> 'capacityAt')::timestamptz + n."createMs" * interval '1 millisecond') end
+           from jsonb_to_recordset($1::jsonb) as n(id text, address text, "pullMs" float8, "createMs" float8)
+           where w.id = n.id and phase in ('PENDING', 'STARTING')`,
+    values: [JSON.stringify(rows)],
+  });
+}
+
+/** The end of a worker. */
+export interface ExitedWorker {
+  id: WorkerId;
+  code: number | null;
+  reason: string;
+  isLost: boolean;
+}
+
+/** Their tokens are worth nothing from here on. */
+export async function noteExited(db: Db, workers: readonly ExitedWorker[]): Promise<void> {
+  await db.query({
+    name: 'workers-exited',
+    text: `with n as (
+             select * from jsonb_to_recordset($1::jsonb) as n(id text, code int, reason text, "isLost" boolean)),
+           gone as (delete from worker_activity using n where worker_id = n.id),
+           told as (delete from job_stops using n where worker_id = n.id)
+           update workers w set phase = 'EXITED', exited_at = now(), exit_code = n.code, phase_reason = n.reason,
+             is_lost = n."isLost", token_hash = null
+           from n where w.id = n.id and phase <> 'EXITED'`,
+    values: [JSON.stringify(workers)],
+  });
 }
 
 /** It gets no more work, and is frozen once it is certain that it holds none. */
