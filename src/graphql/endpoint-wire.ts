@@ -8,8 +8,8 @@ import type {
   GpuConfig,
   ScalerType,
 } from '../domain/endpoints/endpoint.ts';
+import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
-import type { NewTemplate } from '../domain/templates/create-template.ts';
 import { toEnvironmentVariables, toId } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
 import { type TemplateInput, toNewTemplate } from './template-wire.ts';
@@ -130,10 +130,10 @@ function toClientSettings({ gpuIds, allowedCudaVersions, minCudaVersion }: Endpo
   };
 }
 
-/** The endpoint's name keeps two apart that come without a name of their own; it must be unique like any other. */
-function toOwnTemplate({ name, template }: EndpointInput): NewTemplate | undefined {
+function toOwnTemplate({ template }: EndpointInput): OwnTemplate | undefined {
   if (!template) return undefined;
-  return toNewTemplate({ ...template, name: template.name || `${name}__template__`, isServerless: true });
+  const { name, ...settings } = toNewTemplate({ ...template, name: template.name || 'unnamed', isServerless: true });
+  return template.name ? { name, ...settings } : settings;
 }
 
 /** As the type Endpoint shows it, but for what other records say. */

@@ -124,9 +124,14 @@ describe('saveEndpoint creates', () => {
       containerDiskInGb: 7,
     };
     const endpoint = await save({ name: 'e', template, gpuIds: 'ADA_24' });
-    expect(endpoint.template).toMatchObject({ name: 'e__template__', imageName: 'inline:1', isServerless: true });
+    expect(endpoint.template).toMatchObject({
+      name: `e__template__${endpoint.id}`,
+      imageName: 'inline:1',
+      isServerless: true,
+    });
     expect(await viaRest(endpoint.id)).toMatchObject({ image: 'inline:1', env: { A: '1' }, args: 'run', disk: 7 });
     const again = await save({ id: endpoint.id, template: { ...template, imageName: 'inline:2' } });
+    expect(again.template.name).toBe(endpoint.template.name);
     expect(again).toMatchObject({ templateId: endpoint.templateId, template: { imageName: 'inline:2' }, version: 2 });
     expect(await ask(`mutation { deleteEndpoint(id: "${endpoint.id}") }`)).toEqual({ data: { deleteEndpoint: null } });
     const { data } = await ask('{ podTemplates { id } }');

@@ -42,7 +42,7 @@ export function documentError({ message, locations }: GraphQLError): GraphQLForm
 export function fieldError(error: GraphQLError, log: (message: string, cause: unknown) => void): GraphQLFormattedError {
   const failure = isValueError(error)
     ? new Failure('badRequest', withoutValues(error.message))
-    : toFailure(error.originalError ?? error);
+    : toFailure(error.originalError ?? new Error(error.message)); // the library's own holds the whole document
   if (failure.kind === 'internal' || failure.kind === 'unavailable') {
     const cause = failure.cause ?? failure;
     log(`field ${error.path?.join('.')} failed: ${messageOf(cause)}`, cause);

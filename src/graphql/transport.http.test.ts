@@ -228,7 +228,10 @@ test('a browser of any page may call: preflight and answers say so', async () =>
   }
 });
 
-test('introspection can be switched off, and nothing then suggests names', async () => {
+/** For a test that starts an app of its own. */
+const WITH_APP = { timeout: 30_000 };
+
+test('introspection can be switched off, and nothing then suggests names', WITH_APP, async () => {
   const closed = await startRestApp({ isIntrospectable: false });
   try {
     await closed.graphql('{ __schema { types { name } } }', { status: 400 });
@@ -241,7 +244,7 @@ test('introspection can be switched off, and nothing then suggests names', async
   }
 });
 
-test('requests are limited together with REST’s, and each operation of a document counts', async () => {
+test('requests are limited together with REST’s, and each operation of a document counts', WITH_APP, async () => {
   const pool = { query: (...args: unknown[]) => limited.database.pool.query(...(args as [string])) } as never;
   const NOON = Date.parse('2026-03-04T12:00:00.000Z');
   const quotas = { minute: 5, hour: 100, day: 100 };

@@ -3,14 +3,13 @@ import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { insertRelease } from '../releases/release-store.ts';
-import type { NewTemplate } from '../templates/create-template.ts';
 import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
 import { insertEndpointRow } from './endpoint-store.ts';
 import { mergeContainer } from './merge-container.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
-import { saveOwnTemplate, templateContainer } from './template-container.ts';
+import { type OwnTemplate, saveOwnTemplate, templateContainer } from './template-container.ts';
 
 /** The container's fields may be left out: the template's, then the defaults, take their place. */
 export type NewEndpoint = Omit<
@@ -19,7 +18,7 @@ export type NewEndpoint = Omit<
 > &
   Partial<ContainerConfig & Pick<Endpoint, 'clientSettings'>> & {
     /** Given inside, in the place of `templateId`: it becomes the endpoint's own and goes with it. */
-    ownTemplate?: NewTemplate;
+    ownTemplate?: OwnTemplate;
   };
 
 /** Stores the endpoint with its first release and wakes the scaler. Throws `badRequest` for a broken rule. */
@@ -50,8 +49,8 @@ async function readTemplate(
   db: Db,
   actor: Actor,
   id: EndpointId,
-  { templateId, ownTemplate }: NewEndpoint,
+  { name, templateId, ownTemplate }: NewEndpoint,
 ): Promise<(ContainerConfig & { templateId: string }) | null> {
-  if (ownTemplate) return saveOwnTemplate(db, actor, id, null, ownTemplate);
+  if (ownTemplate) return saveOwnTemplate(db, actor, { id, name }, null, ownTemplate);
   return templateId === null ? null : { ...(await templateContainer(db, actor, templateId)), templateId };
 }

@@ -9,7 +9,10 @@ import { changeTemplate } from '../templates/update-template.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
 /** From where an endpoint's container settings are copied: a template by id, or one that is given inside and becomes its own. */
-export type TemplateSource = { templateId: string } | { ownTemplate: NewTemplate };
+export type TemplateSource = { templateId: string } | { ownTemplate: OwnTemplate };
+
+/** Without a name it gets one that no other endpoint's has, or keeps the one it has. */
+export type OwnTemplate = Omit<NewTemplate, 'name'> & Partial<Pick<NewTemplate, 'name'>>;
 
 /** The settings that are copied. Throws `badRequest` for a template that the user cannot use for an endpoint. */
 export async function templateContainer(db: Db, actor: Actor, templateId: string): Promise<ContainerConfig> {
@@ -22,14 +25,15 @@ export async function templateContainer(db: Db, actor: Actor, templateId: string
 export async function saveOwnTemplate(
   db: Db,
   actor: Actor,
-  endpointId: EndpointId,
+  endpoint: { id: EndpointId; name: string },
   formerId: string | null,
-  input: NewTemplate,
+  input: OwnTemplate,
 ): Promise<ContainerConfig & { templateId: string }> {
-  const former = formerId === null ? undefined : await findOwnTemplate(db, actor, endpointId, formerId);
+  const former = formerId === null ? undefined : await findOwnTemplate(db, actor, endpoint.id, formerId);
+  const name = `${endpoint.name}__template__${endpoint.id}`;
   const template = former
     ? await changeTemplate(db, actor, former.id, input)
-    : await addTemplate(db, actor, input, endpointId);
+    : await addTemplate(db, actor, { name, ...input }, endpoint.id);
   return { ...copyContainer(actor, template), templateId: template.id };
 }
 

@@ -53,7 +53,7 @@ async function copyTemplate(
   source: TemplateSource,
 ): Promise<ContainerConfig & { templateId: string }> {
   if ('ownTemplate' in source) {
-    const copy = await saveOwnTemplate(db, actor, before.id, before.templateId, source.ownTemplate);
+    const copy = await saveOwnTemplate(db, actor, before, before.templateId, source.ownTemplate);
     if (before.templateId !== null && before.templateId !== copy.templateId)
       await noteTemplateUse(db, before.templateId);
     return copy;
