@@ -94,6 +94,14 @@ test.each([
   expect(new Set(created()).size).toBe(2);
 });
 
+test('a port that the caller chose and somebody else has is told at once', async () => {
+  const message = 'Bind for 127.0.0.1:49153 failed: port is already allocated';
+  refusals = [{ what: START, status: 500, message }];
+  const spec = { ...SPEC, kind: 'pod' as const, ports: ['22/tcp'], publicPorts: { 22: 49_153 } };
+  await expect(runtime.start(spec)).rejects.toThrow('port is already allocated');
+  expect(calls()).toEqual([CREATE, START, REMOVE]);
+});
+
 test.each([
   ['a full disk', 'mkdir /var/lib/docker/overlay2/1: no space left on device', 'The disk of this machine is full'],
   [

@@ -101,8 +101,9 @@ const STATES: Record<string, ObservedState> = {
 };
 
 const CREATE_TIMEOUT_MS = 120_000;
-/** An address, or a port of this machine, that somebody else has. */
+/** An address that somebody else has, or a port of this machine. */
 const TAKEN = /address already in use|ip address .* already allocated|port is already allocated/i;
+const PORT_TAKEN = /port is already allocated|bind: address already in use/i;
 const ADDRESS_TRIES = 20;
 /** How long an address is believed; a workload that ended or started anew is found out by then. */
 const ADDRESS_TTL_MS = 2000;
@@ -261,7 +262,7 @@ class DockerRuntime implements Runtime {
         await this.#post(spec.id, 'start', { timeoutMs: CREATE_TIMEOUT_MS });
       } catch (error) {
         await this.#remove(spec.id).catch(() => {});
-        if (left > 1 && error instanceof EngineError && TAKEN.test(error.message)) continue;
+        if (left > 1 && error instanceof EngineError && isChanceTaken(error.message, spec)) continue;
         if (isRefusal(error, 404, /network/i)) this.#forgetNetwork(); // somebody removed it: the next start makes it anew
         throw startFailure(error);
       }
@@ -529,6 +530,12 @@ function hasDiskLimits({ Driver, DriverStatus }: EngineInfo): boolean {
     Driver === 'overlay2' &&
     (DriverStatus ?? []).some(([name, value]) => /^backing fs|^backing filesystem/i.test(name) && value === 'xfs')
   );
+}
+
+/** Whether what is taken would be another one at the next try; ports that the caller chose would be the same again. */
+function isChanceTaken(message: string, { publicPorts }: WorkloadSpec): boolean {
+  const isChosen = Object.keys(publicPorts ?? {}).length > 0 && PORT_TAKEN.test(message);
+  return TAKEN.test(message) && !isChosen;
 }
 
 /** Where a container's ports are published, by the engine's list. */
