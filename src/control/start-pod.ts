@@ -4,7 +4,6 @@ import type { RegistryId } from '../core/ids.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Pool } from '../db/pool.ts';
 import { readPublicKeys } from '../domain/access/public-keys.ts';
-import { isWaitingForFrozen } from '../domain/pods/place-pod.ts';
 import { type ControlledPod, notePodPhase, notePodRunning } from '../domain/pods/pod-lifecycle.ts';
 import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
@@ -28,8 +27,8 @@ export interface PodStart {
 /** What an engine says when somebody else was faster to take a port of this machine. */
 const PORT_TAKEN = /already allocated|address already in use/i;
 const PORT_TRIES = 3;
-const ROOM_TRIES = 100;
-const ROOM_PAUSE_MS = 100;
+const ROOM_TRIES = 60;
+const ROOM_PAUSE_MS = 250;
 
 /**
  * From a wish to a running container. `superseded` resolves when something else is wanted meanwhile: a pull is then not
@@ -41,7 +40,7 @@ export async function startPod(deps: PodStart, pod: ControlledPod, superseded: P
   const isHere = await Promise.race([pull.done.then(() => true), superseded.then(() => false)]);
   pull.silence();
   if (!isHere) return false;
-  await waitForRoom(deps, pod);
+  await waitForGpus(deps, pod);
   if (!(await notePodPhase(pool, pod, 'STARTING'))) return false;
   const found = await startContainer(deps, pod);
   await notePodRunning(pool, pod, found);
@@ -65,10 +64,19 @@ function pullImage(deps: PodStart, pod: ControlledPod): { done: Promise<void>; s
   return { done, silence: () => (isSilent = true) };
 }
 
-/** Frozen workers that make room are gone in a moment; when not, the start says what is missing. */
-async function waitForRoom({ pool }: PodStart, pod: ControlledPod): Promise<void> {
-  const place = { pool: pod.gpuPool, dataCenterId: pod.dataCenterId };
-  for (let left = ROOM_TRIES; left > 0 && (await isWaitingForFrozen(pool, place)); left--) await sleep(ROOM_PAUSE_MS);
+/**
+ * The ledger has given it GPUs; whoever holds them still (a frozen worker that makes room, a container on its way out)
+ * leaves in a moment. When not, the start says what is missing.
+ */
+async function waitForGpus({ runtime }: PodStart, pod: ControlledPod): Promise<void> {
+  if (pod.gpu === null) return;
+  const { count } = pod.gpu;
+  for (let left = ROOM_TRIES; left > 0; left--) {
+    const { gpus } = await runtime.capacity();
+    const here = gpus.filter((one) => one.pool === pod.gpuPool && one.dataCenterId === pod.dataCenterId);
+    if (here.some(({ free }) => free >= count)) return;
+    await sleep(ROOM_PAUSE_MS);
+  }
 }
 
 async function startContainer(deps: PodStart, pod: ControlledPod): Promise<Whereabouts> {

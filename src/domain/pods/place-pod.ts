@@ -77,14 +77,6 @@ function withoutWorker(used: readonly GpusInUse[], worker: FreezingWorker): Gpus
   );
 }
 
-/** Whether frozen workers that were told to leave still hold GPUs where the pod is to run. */
-export async function isWaitingForFrozen(db: Db, place: PodPlace): Promise<boolean> {
-  if (place.pool === null) return false;
-  return (await listFreezingWorkers(db)).some(
-    (one) => one.wanted === 'STOP' && one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId,
-  );
-}
-
 function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {
   const type = findGpuType(gpu!.id);
   if (!type) return [];
