@@ -1,5 +1,13 @@
 import { BodyReader } from './body-reader.ts';
-import type { AnswerHead, BodySink, ClientExchange, RawHeaders, TunnelEnd, WireReader } from './client-exchange.ts';
+import type {
+  AnswerHead,
+  BodySink,
+  ClientExchange,
+  ExchangeWatcher,
+  RawHeaders,
+  TunnelEnd,
+  WireReader,
+} from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
@@ -99,7 +107,7 @@ export class ClientConnection implements WireReader, Timed {
   }
 
   onDrain(): void {
-    this.#exchange?.onDrain?.();
+    this.#exchange?.watcher?.onClientDrain();
   }
 
   onClosed(): void {
@@ -259,7 +267,7 @@ class OwnExchange implements ClientExchange {
   isOver = false;
   isStarted = false;
   onGone: (() => void) | null = null;
-  onDrain: (() => void) | null = null;
+  watcher: ExchangeWatcher | null = null;
   readonly #connection: ClientConnection;
   #body: BodyReader | null = null;
   #sink: BodySink | null = null;
@@ -415,16 +423,18 @@ class OwnExchange implements ClientExchange {
     if (this.isOver) return;
     this.isOver = true;
     this.#sink = null;
-    const { onGone } = this;
+    const { onGone, watcher } = this;
     this.onGone = null;
+    this.watcher = null;
     onGone?.();
+    watcher?.onClientGone();
   }
 
   #finish(): void {
     this.isOver = true;
     this.#sink = null;
     this.onGone = null;
-    this.onDrain = null;
+    this.watcher = null;
     this.#connection.finish(this, this.#isPersistent);
   }
 }

@@ -21,6 +21,13 @@ export interface BodySink {
   onBodyEnd(trailers: RawHeaders): void;
 }
 
+/** Hears of the client while it is answered. */
+export interface ExchangeWatcher {
+  onClientGone(): void;
+  /** It has taken what was written, after a `write` that answered false. */
+  onClientDrain(): void;
+}
+
 /**
  * One request of a client and the way to answer it, on whichever listener it came. It is answered once: by `forward`,
  * which passes it on, or by `answer`. Until then nothing of its body has been read.
@@ -44,8 +51,8 @@ export interface ClientExchange {
   readonly isOver: boolean;
   /** Called once if the client goes away before the end of the answer; one listener, the latest. */
   onGone: (() => void) | null;
-  /** Called when the client has taken what was written, after a `write` that answered false. */
-  onDrain: (() => void) | null;
+  /** The same and more for whoever forwards: an object, since a function made for each request costs the collector dearly. */
+  watcher: ExchangeWatcher | null;
 
   /** Starts the flow of the request's body. */
   readBody(sink: BodySink): void;
@@ -55,7 +62,7 @@ export interface ClientExchange {
   /** An interim answer (1xx). */
   inform(status: number, reason: string, headers: RawHeaders): void;
   start(head: AnswerHead): void;
-  /** The chunk is copied if it cannot be written at once. False: wait for `onDrain`. */
+  /** The chunk is copied if it cannot be written at once. False: wait for `onClientDrain`. */
   write(chunk: Buffer): boolean;
   /** Writes what `start` and `write` held back to send it as one. */
   flush(): void;

@@ -324,10 +324,10 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
   });
 
   it('has no time limit for an answer that has begun', async () => {
-    settings = { answerTimeoutMs: 300, maxBodyBytes: 0 };
+    settings = { answerTimeoutMs: 1500, maxBodyBytes: 0 };
     const port = await httpUpstream((_req, res) => {
       res.write('begun');
-      setTimeout(() => res.end('ended'), 1500);
+      setTimeout(() => res.end('ended'), 2600);
     });
     const one = await client(await startFront(port), kind);
     one.send('GET / HTTP/1.1', `Host: ${NAME}`);

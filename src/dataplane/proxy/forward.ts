@@ -1,5 +1,5 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
-import type { BodySink, ClientExchange, RawHeaders } from './client-exchange.ts';
+import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './client-exchange.ts';
 import { clientHeaders, upstreamHeaders } from './header-rules.ts';
 import type { ResponseHead } from './message-head.ts';
 import { refuse } from './refuse.ts';
@@ -45,7 +45,7 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 /** Servers close idle connections just when they are used again. None does so this early. */
 const FRESH_MS = 1000;
 /** A connection that was closed before it got the request shows it at once; what fails later has perhaps begun the work. */
-const STALE_WITHIN_MS = 250;
+const STALE_WITHIN_MS = 1000;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Passes one request to the upstream and its answer to the client, both as they come. Never rejects. */
@@ -58,7 +58,7 @@ export function forward(
   return new Promise((resolve) => new Forwarding(settings, exchange, upstream, options, resolve).start());
 }
 
-class Forwarding implements BodySink, AnswerReader {
+class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   readonly #settings: ForwardSettings;
   readonly #exchange: ClientExchange;
   readonly #upstream: Upstream;
@@ -101,7 +101,7 @@ class Forwarding implements BodySink, AnswerReader {
       this.#refuseTooLarge();
       return;
     }
-    this.#exchange.onGone = () => this.#finish({ kind: 'clientGone' });
+    this.#exchange.watcher = this;
     const known = this.#upstream.take(this.#isRepeatable ? Number.POSITIVE_INFINITY : FRESH_MS);
     if (known) this.#send(known);
     else this.#connect();
@@ -191,7 +191,6 @@ class Forwarding implements BodySink, AnswerReader {
       return;
     }
     this.#answer = head;
-    exchange.onDrain = () => this.#resumeAnswer();
     exchange.start({
       status: head.status,
       reason: head.reason,
@@ -206,7 +205,11 @@ class Forwarding implements BodySink, AnswerReader {
     this.#connection!.wire.pause();
   }
 
-  #resumeAnswer(): void {
+  onClientGone(): void {
+    this.#finish({ kind: 'clientGone' });
+  }
+
+  onClientDrain(): void {
     if (!this.#isAnswerPaused) return;
     this.#isAnswerPaused = false;
     this.#connection?.wire.resume();
@@ -219,7 +222,7 @@ class Forwarding implements BodySink, AnswerReader {
   onAnswerEnd(trailers: RawHeaders): void {
     const { status, isPersistent } = this.#answer!;
     const connection = this.#connection!;
-    this.#resumeAnswer(); // nobody will have to wait for the end of this one
+    this.onClientDrain(); // nobody will have to wait for the end of this one
     this.#connection = null;
     // An answer that came before the whole request leaves a connection on which nobody knows what is next.
     if (isPersistent && this.#isRequestSent) connection.giveBack();
@@ -274,8 +277,7 @@ class Forwarding implements BodySink, AnswerReader {
     this.#isOver = true;
     this.#connection?.destroy();
     this.#connection = null;
-    this.#exchange.onGone = null;
-    this.#exchange.onDrain = null;
+    this.#exchange.watcher = null;
     this.#resolve(outcome);
   }
 }

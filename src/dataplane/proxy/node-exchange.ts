@@ -3,7 +3,14 @@ import { TLSSocket } from 'node:tls';
 import { FAILURES } from '../../core/errors.ts';
 import { PROBLEM_JSON } from '../../http/problem.ts';
 import type { ExchangeHandler } from './client-connection.ts';
-import type { AnswerHead, BodySink, ClientExchange, RawHeaders, TunnelEnd } from './client-exchange.ts';
+import type {
+  AnswerHead,
+  BodySink,
+  ClientExchange,
+  ExchangeWatcher,
+  RawHeaders,
+  TunnelEnd,
+} from './client-exchange.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -40,7 +47,7 @@ class NodeExchange implements ClientExchange {
   readonly upgrade = null;
   readonly bodyLength: number | 'chunked';
   onGone: (() => void) | null = null;
-  onDrain: (() => void) | null = null;
+  watcher: ExchangeWatcher | null = null;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
 
@@ -55,9 +62,11 @@ class NodeExchange implements ClientExchange {
     this.headers = head.headers;
     this.bodyLength = head.bodyLength;
     this.isTrusted = trustedProxies.has(this.remoteAddress);
-    res.on('drain', () => this.onDrain?.());
+    res.on('drain', () => this.watcher?.onClientDrain());
     res.on('close', () => {
-      if (!res.writableFinished) this.onGone?.();
+      if (res.writableFinished) return;
+      this.onGone?.();
+      this.watcher?.onClientGone();
     });
   }
 
