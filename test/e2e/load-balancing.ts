@@ -6,8 +6,8 @@ import { Api, until, type Worker } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
 import { type WebAnswer, WebClient, webLoad } from './web-load.ts';
 
-/** Load-balancing endpoints with real workers, under load, through roll-outs and deaths. */
-export function loadBalancingTests(runtime: TestedRuntime): void {
+/** Load-balancing endpoints with real workers; `withLoad`: also under load, through a roll-out and a death. */
+export function loadBalancingTests(runtime: TestedRuntime, withLoad: boolean): void {
   let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
@@ -94,7 +94,7 @@ export function loadBalancingTests(runtime: TestedRuntime): void {
     await until('it is idle', async () => (await api.workers(id))[0]!.status === 'IDLE');
   });
 
-  test('a release rolls out under 300 requests a second without a failed request', async () => {
+  test.runIf(withLoad)('a release rolls out under 300 requests a second without a failed request', async () => {
     const { id, web } = await create({ workers: { min: 2, max: 4 }, env: { VERSION: 'one' } });
     await workersReady(id, 2);
     let isOver = false;
@@ -114,7 +114,7 @@ export function loadBalancingTests(runtime: TestedRuntime): void {
     console.log(`${runtime}: ${answers.length} requests through a roll-out, none failed`);
   });
 
-  test('a worker killed under load fails what it had, once, with 502; all else is served', async () => {
+  test.runIf(withLoad)('a worker killed under load fails what it had, once, with 502; all else is served', async () => {
     const { id, web } = await create({ workers: { min: 2, max: 2 } });
     const [victim] = await workersReady(id, 2);
     let isOver = false;

@@ -104,9 +104,10 @@ export class LoadBalancer {
     if (!authorization) throw new Failure('unauthorized', 'no token provided');
     const key = readKey(authorization);
     const actor = this.#keyRing.peek(key, hashOnConnection(exchange.connection, key));
-    const endpoint = this.#endpoints.find(endpointId);
-    if (actor && endpoint && !(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
-    return this.#admitSlowly(exchange, key, endpointId);
+    if (!actor) return this.#admitSlowly(exchange, key, endpointId);
+    const endpoint = this.#endpoints.find(endpointId); // not before the key is known: strangers cause no look
+    if (!(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
+    return endpoint.then((found) => this.#check(exchange, actor, endpointId, found));
   }
 
   async #admitSlowly(exchange: ClientExchange, key: string, endpointId: string): Promise<EndpointEntry> {

@@ -309,6 +309,6 @@ function compare(a: Backend, b: Backend, now: number): number {
 }
 
 /** data-plane.md section 3, "Affinity": the worker that a client insists on is no more. */
-export function affinityGone(): Failure {
+function affinityGone(): Failure {
   return new Failure('notFound', 'affinity_worker_gone: the worker that X-Runpod-Worker-Id names is gone');
 }
