@@ -10,6 +10,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runCli } from './cli/program.ts';
+import { createTerminal } from './cli/remote/process-terminal.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
@@ -22,7 +23,10 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', impor
 const print = (text: string): void => console.log(text);
 const note = (text: string): void => console.error(text);
 
-process.exitCode = await runCli({ serve, demo, withDatabase, masterKeySource, print, note }, process.argv.slice(2));
+process.exitCode = await runCli(
+  { serve, demo, withDatabase, masterKeySource, doctor, terminal: createTerminal(process.env), print, note },
+  process.argv.slice(2),
+);
 
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
@@ -108,6 +112,11 @@ async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise
 
 function masterKeySource(flags: Flags): MasterKeySource {
   return readConfig(flags, process.env).masterKey;
+}
+
+async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
+  const { runDoctor } = await import('./cli/doctor.ts');
+  return runDoctor(readConfig(flags, process.env), isJson, { print, note });
 }
 
 /** JSON lines on stderr: stdout is for results. */

@@ -1,6 +1,7 @@
 import type { Flags } from '../config.ts';
 import type { MasterKeySource } from '../core/master-key.ts';
 import type { Context } from '../domain/context.ts';
+import type { Terminal } from './remote/terminal.ts';
 
 /** Where a command's words go. */
 export interface CliOutput {
@@ -20,4 +21,8 @@ export interface CliPieces extends CliOutput {
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
   /** Where the master keys are that the flags and the environment name. */
   masterKeySource(flags: Flags): MasterKeySource;
+  /** Looks at the machine as a server with these flags would; false when it could not run. */
+  doctor(flags: Flags, isJson: boolean): Promise<boolean>;
+  /** For commands that talk to a server. */
+  terminal: Terminal;
 }

@@ -6,6 +6,7 @@ import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { buildCli, runCli } from './program.ts';
+import { testTerminal } from './test-terminal.ts';
 
 let database: TestDatabase;
 let printed: string[];
@@ -13,6 +14,7 @@ let noted: string[];
 let served: Flags[];
 let opened: Flags[];
 let pieces: CliPieces;
+const terminal = testTerminal();
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -35,6 +37,8 @@ beforeEach(() => {
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
+    doctor: async () => true,
+    terminal,
     print: (text) => printed.push(text),
     note: (text) => noted.push(text),
   };

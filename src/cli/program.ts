@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
 import type { Flags } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
 import type { SimulateRequest } from '../domain/simulation/simulate.ts';
 import type { CliPieces } from './cli-pieces.ts';
+import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { addRemoteCommands } from './remote-program.ts';
 
 const ENVIRONMENT = `
 Every option can be set by a variable too: PODYARD_PORT, PODYARD_DATA_DIR and so on; an option wins over its variable.
@@ -26,18 +28,26 @@ export function buildCli(pieces: CliPieces): Command {
   addUsers(program, pieces);
   addSimulate(program, pieces);
   addSecrets(program, pieces);
+  addRemoteCommands(program, pieces);
+  addDoctor(program, pieces);
+  addCompletion(program, pieces);
   return program;
 }
 
-/** Runs one command line. Answers the exit status: 0, 1 when it failed, 2 when it was not understood; each says why. */
+/**
+ * Runs one command line. Answers the exit status: 0, 1 when it failed, 2 when it was not understood; what a server refused
+ * has numbers of its own (exitStatusOf), and 130 is Ctrl-C. Each failure says why.
+ */
 export async function runCli(pieces: CliPieces, args: readonly string[]): Promise<number> {
   try {
     await buildCli(pieces).parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written its text itself
+    pieces.terminal.progress('');
+    if (pieces.terminal.interrupted.aborted) return 130; // as shells say of Ctrl-C
     pieces.note(`podyard: ${messageOf(error)}`);
-    return 1;
+    return (await import('./remote/api-client.ts')).exitStatusOf(error);
   }
 }
 
@@ -147,6 +157,23 @@ function addSecrets(program: Command, pieces: CliPieces): void {
       const source = pieces.masterKeySource(options);
       await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
     });
+}
+
+function addDoctor(program: Command, pieces: CliPieces): void {
+  addServerOptions(program.command('doctor'))
+    .description('tell what of this machine a server would use, and what to do about what is missing')
+    .option('--json', 'print JSON, for programs')
+    .action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
+      if (!(await pieces.doctor(flags, json === true))) throw new Error('a server could not run here as it is');
+    });
+}
+
+function addCompletion(program: Command, pieces: CliPieces): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands: source <(podyard completion bash)')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .action((shell: Shell) => pieces.print(completionScript(program, shell).trimEnd()));
 }
 
 function addSimulate(program: Command, pieces: CliPieces): void {

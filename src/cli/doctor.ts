@@ -1,0 +1,144 @@
+import { access, constants, mkdir, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { messageOf } from '../core/errors.ts';
+import type { CliOutput } from './cli-pieces.ts';
+
+type Verdict = 'ok' | 'note' | 'missing';
+
+interface Finding {
+  what: string;
+  verdict: Verdict;
+  found: string;
+  /** What to do about it; absent when nothing needs to be done. */
+  advice?: string;
+}
+
+const NODE_MAJOR = 24;
+const MIN_FREE_GIB = 2;
+const MARKS: Record<Verdict, string> = { ok: 'ok  ', note: 'note', missing: 'MISS' };
+
+/** What of this machine a server with this configuration would use, and what to do about what is not there. True when it can run. */
+export async function runDoctor(config: Config, isJson: boolean, output: CliOutput): Promise<boolean> {
+  const findings = await Promise.all([
+    checkNode(),
+    checkMachine(),
+    checkEngine(config),
+    checkGpus(config),
+    checkDatabase(config),
+    checkDisk(config),
+    checkPort(config),
+  ]);
+  if (isJson) output.print(JSON.stringify(findings, null, 2));
+  else
+    for (const { what, verdict, found, advice } of findings) {
+      output.print(`${MARKS[verdict]}  ${what.padEnd(9)} ${found}`);
+      if (advice) output.print(`                ${advice}`);
+    }
+  return findings.every(({ verdict }) => verdict !== 'missing');
+}
+
+async function checkNode(): Promise<Finding> {
+  const isFit = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
+  const what = 'Node.js';
+  if (isFit) return { what, verdict: 'ok', found: process.version };
+  return { what, verdict: 'missing', found: process.version, advice: `Podyard needs Node.js ${NODE_MAJOR} or newer.` };
+}
+
+async function checkMachine(): Promise<Finding> {
+  return { what: 'machine', verdict: 'ok', found: `${availableParallelism()} CPUs, ${gib(totalmem())} of memory` };
+}
+
+async function checkEngine(config: Config): Promise<Finding> {
+  const what = 'engine';
+  if (config.runtime === 'process') return { what, verdict: 'note', found: 'not used: --runtime process' };
+  const { Engine } = await import('../runtimes/docker/engine.ts');
+  try {
+    const request = { method: 'GET', path: '/version', timeoutMs: 3_000 } as const;
+    const { Version } = await new Engine(undefined).json<{ Version: string }>(request);
+    return { what, verdict: 'ok', found: `a container engine answers, version ${Version}` };
+  } catch (error) {
+    const advice =
+      'Without one workers run as processes, without isolation. On Debian or Ubuntu: apt-get install docker.io';
+    return { what, verdict: config.runtime === 'docker' ? 'missing' : 'note', found: messageOf(error), advice };
+  }
+}
+
+async function checkGpus(config: Config): Promise<Finding> {
+  const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
+  const gpus = await listNvidiaGpus();
+  if (gpus.length > 0) return { what: 'GPUs', verdict: 'ok', found: `${gpus.length}, told by nvidia-smi` };
+  return {
+    what: 'GPUs',
+    verdict: 'note',
+    found: config.simulateGpus === null ? 'none, so four of the pool ADA_24 are simulated' : 'simulated, as configured',
+    advice: 'Workers run on the CPU. With NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
+  };
+}
+
+async function checkDatabase(config: Config): Promise<Finding> {
+  const what = 'database';
+  if (config.databaseUrl === null) return { what, verdict: 'ok', found: `embedded PostgreSQL in ${config.dataDir}` };
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: config.databaseUrl, connectionTimeoutMillis: 5_000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ version: string }>('show server_version');
+    return { what, verdict: 'ok', found: `PostgreSQL ${rows[0]!.version ?? ''} answers` };
+  } catch (error) {
+    return {
+      what,
+      verdict: 'missing',
+      found: messageOf(error),
+      advice: 'Check DATABASE_URL, and that the server runs.',
+    };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function checkDisk(config: Config): Promise<Finding> {
+  const what = 'data';
+  const folder = resolve(config.dataDir);
+  try {
+    await mkdir(dirname(folder), { recursive: true });
+    await access(dirname(folder), constants.W_OK);
+    const { bavail, bsize } = await statfs(dirname(folder));
+    const free = bavail * bsize;
+    if (free >= MIN_FREE_GIB * 2 ** 30) return { what, verdict: 'ok', found: `${folder}, ${gib(free)} free` };
+    return {
+      what,
+      verdict: 'note',
+      found: `${folder}, only ${gib(free)} free`,
+      advice: 'Images and results need room.',
+    };
+  } catch (error) {
+    return { what, verdict: 'missing', found: messageOf(error), advice: 'Choose another place with --data-dir.' };
+  }
+}
+
+/** In use may well mean that a server runs already. */
+async function checkPort(config: Config): Promise<Finding> {
+  const what = 'port';
+  const place = `${config.host}:${config.port}`;
+  const isFree = await new Promise<boolean>((answer) => {
+    const server = createServer();
+    server.once('error', () => answer(false));
+    server.listen(config.port, config.host, () => server.close(() => answer(true)));
+  });
+  if (isFree) return { what, verdict: 'ok', found: `${place} is free` };
+  const health = await fetch(`http://${place}/healthz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  if (health?.ok) return { what, verdict: 'note', found: `a server answers at http://${place}` };
+  return {
+    what,
+    verdict: 'missing',
+    found: `${place} is in use by another program`,
+    advice: 'Choose one with --port.',
+  };
+}
+
+function gib(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}

@@ -1,0 +1,163 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
+import { runCli } from './program.ts';
+import { testTerminal } from './test-terminal.ts';
+
+let rest: RestFixture;
+let server: Server;
+let url: string;
+let home: string;
+
+beforeAll(async () => {
+  rest = await startRestApp();
+  server = createServer((request, response) => rest.app.routing(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  home = await mkdtemp(join(tmpdir(), 'podyard-cli-'));
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rest.close();
+  await rm(home, { recursive: true });
+});
+
+/** Runs one command line as somebody with a home folder and, perhaps, a key in the environment. */
+async function podyard(args: string[], options: { env?: Record<string, string>; input?: string } = {}) {
+  const printed: string[] = [];
+  const noted: string[] = [];
+  const env = { PODYARD_URL: url, PODYARD_API_KEY: rest.alice.key, HOME: home, ...options.env };
+  const terminal = testTerminal({ ...options, env });
+  const unused = async (): Promise<never> => {
+    throw new Error('this command must not need it');
+  };
+  const status = await runCli(
+    {
+      serve: unused,
+      demo: unused,
+      withDatabase: unused,
+      doctor: unused,
+      masterKeySource: () => {
+        throw new Error('this command must not need it');
+      },
+      terminal,
+      print: (text) => printed.push(text),
+      note: (text) => noted.push(text),
+    },
+    args,
+  );
+  return { status, out: printed.join('\n'), err: noted.join('\n') };
+}
+
+const json = async (args: string[]) => JSON.parse((await podyard([...args, '--json'])).out);
+
+describe('endpoints', () => {
+  test('are created, listed, found by name, changed in what is given alone, and deleted', async () => {
+    const made = await json([
+      ...['endpoints', 'create', '--name', 'echo', '--image', 'i:1', '--pool', 'ADA_24', '--env', 'A=1', 'B=x=y'],
+      ...['--workers-max', '5', '--port', '80/http', '--flashboot', 'FLASHBOOT'],
+    ]);
+    expect(made).toMatchObject({ env: { A: '1', B: 'x=y' }, workers: { min: 0, max: 5 }, flashboot: 'FLASHBOOT' });
+    expect((await podyard(['endpoints'])).out).toMatch(/^ID +NAME .*\n\w+ +echo +queue +i:1 +0-5/);
+    expect((await podyard(['endpoints', 'update', 'echo', '--workers-min', '1'])).status).toBe(0);
+    expect(await json(['endpoints', 'get', made.id])).toMatchObject({ workers: { min: 1, max: 5 }, image: 'i:1' });
+    expect((await podyard(['workers', 'echo'])).err).toBe('There are none.');
+    await podyard(['endpoints', 'update', 'echo', '--image', 'i:2']);
+    expect((await json(['releases', 'echo'])).map((release: { version: number }) => release.version)).toEqual([2, 1]);
+    expect((await podyard(['rollback', 'echo', '--no-wait'])).err).toContain(
+      'Release 3 carries the settings of release 1.',
+    );
+    expect(await podyard(['rollback', 'echo', '--to', '9', '--no-wait'])).toMatchObject({
+      status: 1,
+      err: 'podyard: no release 9; there are 3, 2, 1',
+    });
+    expect(await json(['decisions', 'echo'])).toEqual([]);
+    expect((await podyard(['endpoints', 'delete', 'echo'])).err).toBe(`echo (${made.id}) is deleted.`);
+    expect(await json(['endpoints'])).toEqual([]);
+  });
+
+  test('a name that two of them have is refused with the way out', async () => {
+    for (let i = 0; i < 2; i++)
+      await podyard(['endpoints', 'create', '--name', 'twin', '--image', 'i', '--pool', 'ADA_24']);
+    expect(await podyard(['endpoints', 'get', 'twin'])).toMatchObject({
+      status: 1,
+      err: "podyard: 2 of the endpoints are called 'twin': use the id",
+    });
+  });
+});
+
+describe('the other records', () => {
+  test('templates, volumes, registries and secrets are made and listed; secrets come from stdin', async () => {
+    expect((await podyard(['templates', 'create', '--name', 't', '--image', 'i', '--serverless'])).status).toBe(0);
+    const [center] = await json(['catalog', 'datacenters']);
+    expect((await podyard(['volumes', 'create', 'models', '--size', '10', '--data-center', center.id])).status).toBe(0);
+    expect((await podyard(['volumes', 'update', 'models', '--size', '20'])).status).toBe(0);
+    expect((await podyard(['registries', 'create', 'mine', '--username', 'me'], { input: 'password\n' })).status).toBe(
+      0,
+    );
+    expect((await podyard(['secrets', 'create', 'TOKEN'], { input: 'value\n' })).status).toBe(0);
+    expect((await podyard(['secrets', 'update', 'TOKEN'], { input: 'other' })).status).toBe(0);
+    expect(await podyard(['secrets', 'create', 'EMPTY'])).toMatchObject({ status: 1 });
+    for (const area of ['templates', 'volumes', 'registries', 'secrets']) expect(await json([area])).toHaveLength(1);
+    expect((await podyard(['secrets', 'list'])).out).toMatch(/^ID +NAME +USED BY +CHANGED\n\w+ +TOKEN +- /);
+    for (const [area, name] of [
+      ['secrets', 'TOKEN'],
+      ['registries', 'mine'],
+      ['volumes', 'models'],
+      ['templates', 't'],
+    ]) {
+      expect((await podyard([area!, 'delete', name!])).status).toBe(0);
+    }
+    expect((await podyard(['catalog', 'gpus'])).out).toMatch(/^ID +POOL +GB +USD\/H +FREE/);
+    expect((await podyard(['billing', '--by', 'hour', '--last', '3'])).status).toBe(0);
+  });
+});
+
+describe('who asks', () => {
+  test('a key is tried and kept for its owner alone; contexts can be listed, chosen and removed', async () => {
+    const env = { PODYARD_API_KEY: '' };
+    const anonymous = await podyard(['endpoints'], { env });
+    expect(anonymous).toMatchObject({ status: 1, err: expect.stringContaining('podyard login') });
+    expect(await podyard(['login', url], { env, input: 'pyk_wrong' })).toMatchObject({ status: 3 });
+    expect(await podyard(['login', `${url}/`, '--name', 'mine'], { env, input: `${rest.bob.key}\n` })).toMatchObject({
+      status: 0,
+      err: expect.stringContaining('as bob'),
+    });
+    const file = join(home, '.config/podyard/contexts.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await podyard(['templates', '--json'], { env })).out).toBe('[]');
+    expect((await podyard(['contexts'], { env })).out).toContain(`*  mine  ${url}`);
+    expect(await podyard(['contexts', 'use', 'other'], { env })).toMatchObject({ status: 1 });
+    expect((await podyard(['open'], { env })).out).toBe(`${url}/#/`);
+    expect((await podyard(['contexts', 'remove', 'mine'], { env })).status).toBe(0);
+    expect((await podyard(['contexts'], { env })).err).toContain('There are none');
+  });
+});
+
+describe('scripts can tell what went wrong', () => {
+  test.each([
+    [3, ['endpoints'], { PODYARD_API_KEY: 'pyk_wrong' }, 'invalid bearer token'],
+    [4, ['endpoints', 'get', 'nothing'], {}, 'Endpoint not found'],
+    [5, ['endpoints', 'create', '--name', 'x', '--image', 'i', '--pool', 'NOWHERE'], {}, 'NOWHERE'],
+    [5, ['endpoints', 'create', '--name', 'x', '--image', 'i'], {}, '$'],
+    [6, ['endpoints'], { PODYARD_URL: 'http://127.0.0.1:9' }, 'cannot be reached'],
+    [2, ['endpoints', 'create', '--workers-max', 'many'], {}, 'whole number'],
+    [2, ['endpoint'], {}, ''],
+    [1, ['endpoints', 'update', 'x', '--env', 'novalue'], {}, ''],
+  ])('status %i for %j', async (status, args, env, words) => {
+    const result = await podyard(args, { env });
+    expect(result.err).toContain(words);
+    if (status !== 1) expect(result.status).toBe(status);
+    else expect(result.status).not.toBe(0);
+  });
+});
+
+test.each(['bash', 'zsh', 'fish'])('there is a completion for %s, which knows every command', async (shell) => {
+  const { out } = await podyard(['completion', shell]);
+  for (const word of ['endpoints', 'rollback', 'workers-max', 'rotate-key']) expect(out).toContain(word);
+});

@@ -1,0 +1,87 @@
+import type { Target } from './contexts.ts';
+
+/** A refusal of the server, in its words. */
+export class ApiRefusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Calls the public interface, as any other client does. Throws an ApiRefusal for every answer that is not a success. */
+export class ApiClient {
+  readonly target: Target;
+  readonly #signal: AbortSignal;
+
+  constructor(target: Target, signal: AbortSignal) {
+    this.target = target;
+    this.#signal = signal;
+  }
+
+  /** The JSON of the answer; undefined when it has no body. */
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const text = await (await this.send(method, path, { body })).text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** Server-sent events; ends with the stream, and with Ctrl-C. */
+  async *events(path: string): AsyncGenerator<string> {
+    const response = await this.send('GET', path);
+    let text = '';
+    try {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        const events = (text + chunk).split('\n\n');
+        text = events.pop()!;
+        for (const event of events) {
+          const data = event.split('\n').find((line) => line.startsWith('data: '));
+          if (data !== undefined) yield data.slice(6);
+        }
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+  }
+
+  async send(method: string, path: string, options: { body?: unknown } = {}): Promise<Response> {
+    const { url, key } = this.target;
+    const hasBody = options.body !== undefined;
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(hasBody ? { 'content-type': 'application/json' } : {}) },
+      ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
+      signal: this.#signal,
+    }).catch((cause: unknown) => {
+      if (this.#signal.aborted) throw cause;
+      throw new ApiRefusal(0, `${url} cannot be reached: is the server running there?`);
+    });
+    if (!response.ok) throw await refusalOf(response);
+    return response;
+  }
+}
+
+async function refusalOf(response: Response): Promise<ApiRefusal> {
+  const problem = (await response.json().catch(() => ({}))) as { detail?: string; error?: string; errors?: string[] };
+  const detail = problem.detail ?? problem.error ?? `the server answered ${response.status}`;
+  const wait = response.headers.get('retry-after');
+  const lines = [
+    wait ? `${detail}; try again in ${wait} s` : detail,
+    ...(problem.errors ?? []).map((line) => `  ${line}`),
+  ];
+  return new ApiRefusal(response.status, lines.join('\n'));
+}
+
+/** What a script may branch on: 3 the key, 4 nothing there, 5 refused as it is, 6 later perhaps, 1 anything else. */
+export function exitStatusOf(error: unknown): number {
+  if (error instanceof JobFailed) return 7;
+  if (!(error instanceof ApiRefusal)) return 1;
+  const { status } = error;
+  if (status === 401 || status === 403) return 3;
+  if (status === 404) return 4;
+  if (status === 0 || status === 429 || status >= 500) return 6;
+  return 5;
+}
+
+/** A job that ended, but not COMPLETED. */
+export class JobFailed extends Error {}

@@ -1,0 +1,156 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** The options of a container, shared by endpoints, pods and templates. */
+export interface ContainerOptions {
+  name?: string;
+  image?: string;
+  args?: string;
+  disk?: number;
+  port?: string[];
+  env?: string[];
+  registry?: string;
+}
+
+export interface EndpointOptions extends ContainerOptions {
+  type?: string;
+  template?: string;
+  pool?: string[];
+  gpuCount?: number;
+  workersMin?: number;
+  workersMax?: number;
+  scaler?: string;
+  scalerValue?: number;
+  idleTimeout?: number;
+  dataCenter?: string[];
+  volume?: string[];
+  timeout?: number;
+  flashboot?: string;
+}
+
+export interface PodOptions extends ContainerOptions {
+  template?: string;
+  gpu?: string;
+  gpuCount?: number;
+  cpu?: string;
+  vcpus?: number;
+  dataCenter?: string[];
+  persistent?: string;
+  networkVolume?: string;
+}
+
+export function addContainerOptions(command: Command): Command {
+  return command
+    .option('--name <text>', 'its name')
+    .option('--image <reference>', 'container image')
+    .option('--args <text>', 'arguments of the container')
+    .option('--disk <gb>', 'container disk in GB', wholeNumber)
+    .option('--port <port/protocol...>', 'ports, e.g. 8000/http 22/tcp')
+    .option('--env <name=value...>', 'environment variables; they replace all there were')
+    .option('--registry <id>', 'saved credentials for a private image');
+}
+
+export function addEndpointOptions(command: Command): Command {
+  return addContainerOptions(command)
+    .option('--pool <name...>', 'GPU pools, the preferred first')
+    .option('--gpu-count <number>', 'GPUs of a worker', wholeNumber)
+    .option('--workers-min <number>', 'workers that are kept ready', wholeNumber)
+    .option('--workers-max <number>', 'at most so many workers; 0 stops the endpoint', wholeNumber)
+    .addOption(new Option('--scaler <type>', 'what scales it').choices(['QUEUE_DELAY', 'REQUEST_COUNT']))
+    .option('--scaler-value <number>', 'seconds of waiting, or jobs of a worker', anyNumber)
+    .option('--idle-timeout <seconds>', 'after which a worker without work goes', wholeNumber)
+    .option('--data-center <id...>', 'preferred data centers')
+    .option('--volume <id...>', 'network volumes')
+    .option('--timeout <ms>', 'how long a job may run; 0: for ever', wholeNumber)
+    .addOption(
+      new Option('--flashboot <mode>', 'freeze workers instead of stopping them').choices([
+        'OFF',
+        'FLASHBOOT',
+        'PRIORITY_FLASHBOOT',
+      ]),
+    );
+}
+
+export function containerBody(options: ContainerOptions): Record<string, unknown> {
+  return present({
+    name: options.name,
+    image: options.image,
+    args: options.args,
+    disk: options.disk,
+    ports: options.port,
+    env: options.env && readEnv(options.env),
+    registry: options.registry === '' ? null : options.registry,
+  });
+}
+
+/** Only what was given: an update says what changes and nothing else. */
+export function endpointBody(options: EndpointOptions): Record<string, unknown> {
+  const workers = present({ min: options.workersMin, max: options.workersMax });
+  const scaling = present({ type: options.scaler, value: options.scalerValue, idleTimeout: options.idleTimeout });
+  if (options.gpuCount !== undefined && options.pool === undefined) {
+    throw new Error('--gpu-count needs --pool: the two are one setting');
+  }
+  return {
+    ...containerBody(options),
+    ...present({
+      type: options.type,
+      templateId: options.template,
+      gpu: options.pool && present({ pools: options.pool, count: options.gpuCount }),
+      workers: Object.keys(workers).length > 0 ? workers : undefined,
+      scaling: Object.keys(scaling).length > 0 ? scaling : undefined,
+      dataCenterIds: options.dataCenter,
+      networkVolumes: options.volume,
+      timeout: options.timeout,
+      flashboot: options.flashboot,
+    }),
+  };
+}
+
+export function podBody(options: PodOptions): Record<string, unknown> {
+  const [size, persistentPath] = splitOnce(options.persistent, ':');
+  const [volumeId, networkPath] = splitOnce(options.networkVolume, ':');
+  const mounts = present({
+    persistent: size && { size: wholeNumber(size), path: persistentPath ?? '/workspace' },
+    network: volumeId && [{ volumeId, path: networkPath ?? '/workspace' }],
+  });
+  return {
+    ...containerBody(options),
+    ...present({
+      templateId: options.template,
+      gpu: options.gpu && present({ id: options.gpu, count: options.gpuCount }),
+      cpu: options.cpu && { id: options.cpu, vcpuCount: options.vcpus ?? 2 },
+      dataCenterIds: options.dataCenter,
+      mounts: Object.keys(mounts).length > 0 ? mounts : undefined,
+    }),
+  };
+}
+
+function readEnv(items: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    items.map((item) => {
+      const at = item.indexOf('=');
+      if (at < 1) throw new Error(`--env '${item}' is not of the form NAME=value`);
+      return [item.slice(0, at), item.slice(at + 1)];
+    }),
+  );
+}
+
+function splitOnce(text: string | undefined, by: string): [string | undefined, string | undefined] {
+  if (text === undefined) return [undefined, undefined];
+  const at = text.indexOf(by);
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function present(members: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function anyNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('It must be a number.');
+  return value;
+}

@@ -1,0 +1,185 @@
+import type { CliOutput } from '../cli-pieces.ts';
+import { formatTable } from '../table.ts';
+import type { ApiClient } from './api-client.ts';
+
+/** A record as the interface shows it. */
+// biome-ignore lint/suspicious/noExplicitAny: the command line shows whatever the server sends
+export type Wire = Record<string, any>;
+
+export type Column = [heading: string, cell: (record: Wire) => unknown];
+
+/** A kind of record: where it is, and what a table of it shows. */
+export interface RecordKind {
+  path: string;
+  /** The member of the list's answer. */
+  list: string;
+  columns: readonly Column[];
+}
+
+const list = (items: unknown): string => (items as unknown[] | undefined)?.join(', ') || '-';
+
+export const RECORDS = {
+  endpoints: {
+    path: '/v2/serverless',
+    list: 'endpoints',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['KIND', (r) => (r.type === 'LOAD_BALANCING' ? 'load-balancing' : 'queue')],
+      ['IMAGE', (r) => r.image],
+      ['WORKERS', (r) => `${r.workers.min}-${r.workers.max}`],
+      ['POOLS', (r) => list(r.gpu?.pools)],
+      ['FLASHBOOT', (r) => r.flashboot],
+    ],
+  },
+  pods: {
+    path: '/v2/pods',
+    list: 'pods',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['STATUS', (r) => r.status],
+      ['IMAGE', (r) => r.image],
+      ['HARDWARE', (r) => (r.gpu ? `${r.gpu.count} x ${r.gpu.id}` : `${r.cpu?.vcpuCount} vCPU`)],
+      ['PORTS', (r) => list(r.ports)],
+      ['USD/H', (r) => r.cost],
+    ],
+  },
+  templates: {
+    path: '/v2/templates',
+    list: 'templates',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['IMAGE', (r) => r.image],
+      ['FOR', (r) => (r.serverless ? 'endpoints' : 'pods')],
+      ['PUBLIC', (r) => (r.public ? 'yes' : 'no')],
+    ],
+  },
+  secrets: {
+    path: '/v2/account/secrets',
+    list: 'secrets',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['USED BY', (r) => list((r.usedBy as Wire[]).map(({ kind, name }) => `${kind} ${name}`))],
+      ['CHANGED', (r) => r.updatedAt],
+    ],
+  },
+  volumes: {
+    path: '/v2/network-volumes',
+    list: 'networkVolumes',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['GB', (r) => r.size],
+      ['DATA CENTER', (r) => r.dataCenter],
+      ['TYPE', (r) => r.type],
+    ],
+  },
+  registries: {
+    path: '/v2/registries',
+    list: 'registries',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+    ],
+  },
+  gpus: {
+    path: '/v2/catalog/gpus?include=AVAILABILITY',
+    list: 'gpus',
+    columns: [
+      ['ID', (r) => r.id],
+      ['POOL', (r) => r.pool ?? '-'],
+      ['GB', (r) => r.memory],
+      ['USD/H', (r) => r.price.secure ?? '-'],
+      ['FREE', (r) => r.availability],
+    ],
+  },
+  cpus: {
+    path: '/v2/catalog/cpus',
+    list: 'cpus',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['VCPUS', (r) => `${r.vcpu.min}-${r.vcpu.max}`],
+      ['GB/VCPU', (r) => r.ramGbPerVcpu],
+    ],
+  },
+  datacenters: {
+    path: '/v2/catalog/datacenters',
+    list: 'dataCenters',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['REGION', (r) => r.region],
+      ['VOLUMES', (r) => list(r.networkVolumeTypes)],
+    ],
+  },
+} satisfies Record<string, RecordKind>;
+
+export const WORKER_COLUMNS: readonly Column[] = [
+  ['ID', (r) => r.id],
+  ['STATUS', (r) => r.status],
+  ['VERSION', (r) => (r.isStale ? `${r.version} (old)` : r.version)],
+  ['GPU', (r) => (r.gpuTypeId ? `${r.gpuCount} x ${r.gpuTypeId}` : '-')],
+  ['DATA CENTER', (r) => r.dataCenterId ?? '-'],
+  ['UP, S', (r) => r.uptimeSeconds ?? '-'],
+];
+
+export const RELEASE_COLUMNS: readonly Column[] = [
+  ['VERSION', (r) => r.version],
+  ['ID', (r) => r.id],
+  ['WORKERS', (r) => r.workerCount],
+  ['CREATED', (r) => r.createdAt],
+  ['CHANGED', (r) => list((r.diff as Wire[]).map(({ field }) => field))],
+];
+
+/** As JSON for programs, as a table for people; an empty list says so on stderr, where no program reads it. */
+export function showRecords(
+  records: readonly Wire[],
+  columns: readonly Column[],
+  isJson: boolean,
+  output: CliOutput,
+): void {
+  if (isJson || records.length === 0) {
+    if (isJson) output.print(JSON.stringify(records, null, 2));
+    else output.note('There are none.');
+    return;
+  }
+  const rows = records.map((record) => columns.map(([, cell]) => String(cell(record) ?? '-')));
+  output.print(
+    formatTable(
+      columns.map(([heading]) => heading),
+      rows,
+    ),
+  );
+}
+
+/** One record, a member a line; nested ones as JSON. */
+export function showRecord(record: Wire, isJson: boolean, output: CliOutput): void {
+  if (isJson) {
+    output.print(JSON.stringify(record, null, 2));
+    return;
+  }
+  const rows = Object.entries(record).map(([name, value]) => [
+    name,
+    value !== null && typeof value === 'object' ? JSON.stringify(value) : String(value ?? '-'),
+  ]);
+  output.print(formatTable(['FIELD', 'VALUE'], rows));
+}
+
+export async function listRecords(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
+  return (await client.call<Wire>('GET', kind.path))[kind.list];
+}
+
+/** By id, or by a name that only one record has. */
+export async function findRecord(client: ApiClient, kind: RecordKind, idOrName: string): Promise<Wire> {
+  const records = await listRecords(client, kind);
+  const byId = records.find(({ id }) => id === idOrName);
+  if (byId) return byId;
+  const named = records.filter(({ name }) => name === idOrName);
+  if (named.length > 1) throw new Error(`${named.length} of the ${kind.list} are called '${idOrName}': use the id`);
+  // The server says it for an id that is not there: the same words, the same status.
+  return named[0] ?? (await client.call<Wire>('GET', `${kind.path}/${encodeURIComponent(idOrName)}`));
+}

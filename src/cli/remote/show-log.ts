@@ -1,0 +1,35 @@
+import type { ApiClient } from './api-client.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface LogOptions {
+  follow?: boolean;
+  tail: number;
+  source?: string;
+}
+
+interface LogLine {
+  source: 'container' | 'system';
+  line: string;
+  ts: string;
+}
+
+/** Without `--follow` the log as it is now is told: nothing new within this long means that all of it came. */
+const QUIET_MS = 400;
+const [DIM, PLAIN] = ['\u001b[2m', '\u001b[0m'];
+
+export async function showLog(client: ApiClient, path: string, options: LogOptions, terminal: Terminal): Promise<void> {
+  const source = options.source ? `&source=${options.source}` : '';
+  const events = client.events(`${path}?tail=${options.tail}${source}`);
+  for (;;) {
+    const next = events.next();
+    const event = options.follow ? await next : await Promise.race([next, quiet()]);
+    if (event === undefined || event.done) break;
+    const { source: from, line, ts } = JSON.parse(event.value) as LogLine;
+    const text = from === 'system' && terminal.isInteractive ? `${DIM}${line}${PLAIN}` : line;
+    terminal.write(`${ts} ${text}\n`);
+  }
+}
+
+function quiet(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), QUIET_MS));
+}
