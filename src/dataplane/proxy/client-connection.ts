@@ -10,7 +10,7 @@ import type {
 } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { HeaderList } from './header-list.ts';
-import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
+import { BadHead, type FieldBlock, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
 import { headerLines, lastChunk, writeBody } from './write-body.ts';
 
@@ -62,6 +62,7 @@ export class ClientConnection implements WireReader, Timed {
   /** Read, and not yet used. */
   #held: Buffer = NOTHING;
   #isPaused = false;
+  #block: FieldBlock | null = null;
   #isReading = false;
   #isLingering = false;
   #isDetached = false;
@@ -218,7 +219,8 @@ export class ClientConnection implements WireReader, Timed {
         this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
       return false;
     }
-    const head = parseRequestHead(bytes.toString('latin1', at, end + 4));
+    const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#block);
+    this.#block = head.block;
     const handler = this.owner.dispatch(head);
     if (handler === null) {
       this.#held = NOTHING;

@@ -46,6 +46,7 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 const FRESH_MS = 1000;
 /** A connection that was closed before it got the request shows it at once; what fails later has perhaps begun the work. */
 const STALE_WITHIN_MS = 1000;
+const NO_HEADERS: RawHeaders = [];
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Passes one request to the upstream and its answer to the client, both as they come. Never rejects. */
@@ -141,7 +142,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   #requestHead(): string {
     const { method, target, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = this.#exchange;
     const { target: otherTarget, withheld = NOTHING } = this.#options;
-    const client = { remoteAddress, isSecure, isTrusted, host: headers.get('host') ?? '' };
+    const client = { remoteAddress, isSecure, isTrusted };
     let head = `${method} ${otherTarget ?? target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
     if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
     if (bodyLength === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
@@ -187,14 +188,14 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
       return;
     }
     if (head.status < 200) {
-      exchange.inform(head.status, head.reason, clientHeaders(head.headers, []));
+      exchange.inform(head.status, head.reason, clientHeaders(head.headers, NO_HEADERS));
       return;
     }
     this.#answer = head;
     exchange.start({
       status: head.status,
       reason: head.reason,
-      headers: clientHeaders(head.headers, this.#options.answerHeaders ?? []),
+      headers: clientHeaders(head.headers, this.#options.answerHeaders ?? NO_HEADERS),
       length: head.bodyLength === 0 ? head.announcedLength : head.bodyLength,
     });
   }
@@ -264,8 +265,8 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
       return;
     }
     const protocol = head.headers.get('upgrade') ?? exchange.upgrade;
-    const headers = clientHeaders(head.headers, this.#options.answerHeaders ?? []);
-    headers.push('Connection', 'Upgrade', 'Upgrade', protocol);
+    const kept = clientHeaders(head.headers, this.#options.answerHeaders ?? NO_HEADERS);
+    const headers = [...kept, 'Connection', 'Upgrade', 'Upgrade', protocol];
     const upstream = this.#connection!.detach();
     this.#connection = null;
     exchange.start({ status: 101, reason: head.reason, headers, length: null });

@@ -3,6 +3,8 @@ export class HeaderList {
   readonly names: string[] = [];
   readonly lowerNames: string[] = [];
   readonly values: string[] = [];
+  /** What `upstreamHeaders` or `clientHeaders` made of it last, and for what: a list often serves many messages. */
+  made: { by: object; result: unknown } | null = null;
 
   add(name: string, value: string): void {
     this.names.push(name);

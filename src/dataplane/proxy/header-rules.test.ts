@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { HeaderList } from './header-list.ts';
 import { type ClientFacts, clientHeaders, upstreamHeaders } from './header-rules.ts';
 
-const CLIENT: ClientFacts = { remoteAddress: '192.0.2.7', isSecure: false, host: 'a-80.localhost', isTrusted: false };
+const CLIENT: ClientFacts = { remoteAddress: '192.0.2.7', isSecure: false, isTrusted: false };
 
 function list(...headers: [string, string][]): HeaderList {
   const all = new HeaderList();
@@ -63,6 +63,7 @@ describe('the headers that an upstream gets', () => {
 
   it('go on with what a trusted proxy says', () => {
     const headers = list(
+      ['Host', 'a-80.localhost'],
       ['X-Forwarded-For', '198.51.100.1'],
       ['X-Forwarded-For', '198.51.100.2'],
       ['X-Forwarded-Proto', 'https'],
@@ -70,6 +71,7 @@ describe('the headers that an upstream gets', () => {
       ['Forwarded', 'for=198.51.100.1'],
     );
     expect(sent(headers, { isTrusted: true, remoteAddress: '2001:db8::1' })).toEqual([
+      'Host: a-80.localhost',
       'X-Forwarded-For: 198.51.100.1, 198.51.100.2, 2001:db8::1',
       'X-Forwarded-Proto: https',
       'X-Forwarded-Host: public.example.com',

@@ -24,13 +24,22 @@ const isFramingInDisguise = (lowerName: string): boolean =>
 export interface ClientFacts {
   remoteAddress: string;
   isSecure: boolean;
-  host: string;
   /** It may say itself for whom it asks. */
   isTrusted: boolean;
 }
 
-/** The headers of a request for its upstream, as text, without those that frame the body. Pure. */
+/**
+ * The headers of a request for its upstream, as text, without those that frame the body. A list comes from one client
+ * only, so what was made of it is kept with it.
+ */
 export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
+  if (headers.made?.by === withheld) return headers.made.result as string;
+  const result = makeUpstreamHeaders(headers, client, withheld);
+  headers.made = { by: withheld, result };
+  return result;
+}
+
+function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
   const { names, lowerNames, values } = headers;
   const named = namedByConnection(headers);
   let text = '';
@@ -45,8 +54,18 @@ export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withhe
   return text + forwardedHeaders(headers, client);
 }
 
-/** The headers of an answer for the client: without those of the connection, and with `replaced` in place of its own. Pure. */
-export function clientHeaders(headers: HeaderList, replaced: RawHeaders): string[] {
+/**
+ * The headers of an answer for the client: without those of the connection, and with `replaced` in place of its
+ * own. Kept with the list, too.
+ */
+export function clientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
+  if (headers.made?.by === replaced) return headers.made.result as RawHeaders;
+  const result = makeClientHeaders(headers, replaced);
+  headers.made = { by: replaced, result };
+  return result;
+}
+
+function makeClientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
   const { names, lowerNames, values } = headers;
   const named = namedByConnection(headers);
   const kept: string[] = [];
@@ -74,7 +93,8 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
 }
 
 /** Both forms, since either is read: the list of addresses grows by the one we see; the rest is what the first proxy saw. */
-function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, host, isTrusted }: ClientFacts): string {
+function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ClientFacts): string {
+  const host = headers.get('host') ?? '';
   const proto = isSecure ? 'https' : 'http';
   const said = (name: string): string | undefined => (isTrusted ? joined(headers, name) : undefined);
   const before = said('x-forwarded-for');

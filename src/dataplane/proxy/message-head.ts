@@ -12,6 +12,7 @@ export interface RequestHead {
   target: string;
   minorVersion: 0 | 1;
   headers: HeaderList;
+  block: FieldBlock;
   /** The value of Host; empty for HTTP/1.0 without one. */
   host: string;
   bodyLength: number | 'chunked';
@@ -23,6 +24,7 @@ export interface ResponseHead {
   status: number;
   reason: string;
   headers: HeaderList;
+  block: FieldBlock;
   bodyLength: BodyLength;
   /** What Content-Length says, also where no body follows. */
   announcedLength: number | null;
@@ -40,14 +42,32 @@ const LENGTH = /^\d{1,15}$/;
 const ABSOLUTE = /^https?:\/\/([^/?@]+)(.*)$/i;
 const MAX_FIELDS = 200;
 
-/** Throws `BadHead`. */
-export function parseRequestHead(text: string): RequestHead {
+/**
+ * The fields of the latest head of a connection. Who keeps a connection mostly sends the same ones again: then nothing is
+ * parsed twice, and what was made of them can be kept with them.
+ */
+export interface FieldBlock {
+  text: string;
+  headers: HeaderList;
+  framing: FramingFields;
+}
+
+/** The block that stands after the first line; the known one if it is the same. Throws `BadHead`. */
+function readBlock(text: string, at: number, known: FieldBlock | null): FieldBlock {
+  const length = text.length - at;
+  if (known !== null && known.text.length === length && text.endsWith(known.text)) return known;
+  const headers = parseFields(text, at);
+  return { text: text.slice(at), headers, framing: readFramingFields(headers) };
+}
+
+/** `known`: the block of an earlier head of the same connection. Throws `BadHead`. */
+export function parseRequestHead(text: string, known: FieldBlock | null = null): RequestHead {
   const line = REQUEST_LINE.exec(text);
   if (!line) throw new BadHead('the request line is not valid');
-  const headers = parseFields(text, line[0].length);
+  const block = readBlock(text, line[0].length, known);
+  const { headers, framing: fields } = block;
   const minorVersion = line[3] === '1' ? 1 : 0;
   const method = line[1]!;
-  const fields = readFramingFields(headers);
   if (fields.hostCount > 1 || (minorVersion === 1 && fields.hostCount === 0)) {
     throw new BadHead('there must be one Host header');
   }
@@ -58,6 +78,7 @@ export function parseRequestHead(text: string): RequestHead {
     target: originForm(method, line[2]!, host),
     minorVersion,
     headers,
+    block,
     host,
     bodyLength,
     isPersistent: isPersistent(minorVersion, fields.connection),
@@ -65,20 +86,21 @@ export function parseRequestHead(text: string): RequestHead {
   };
 }
 
-/** `isHead`: the request's method was HEAD, so no body follows. Throws `BadHead`. */
-export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
+/** `isHead`: the request's method was HEAD, so no body follows. `known` as above. Throws `BadHead`. */
+export function parseResponseHead(text: string, isHead: boolean, known: FieldBlock | null = null): ResponseHead {
   const line = STATUS_LINE.exec(text);
   if (!line) throw new BadHead('the status line is not valid');
-  const headers = parseFields(text, line[0].length);
+  const block = readBlock(text, line[0].length, known);
+  const { headers, framing: fields } = block;
   const minorVersion = line[1] === '1' ? 1 : 0;
   const status = Number(line[2]);
-  const fields = readFramingFields(headers);
   const announcedLength = fields.contentLength === null ? null : Number(fields.contentLength);
   const bodyLength = responseBodyLength(fields, minorVersion, status, isHead);
   return {
     status,
     reason: line[3] ?? '',
     headers,
+    block,
     bodyLength,
     announcedLength,
     isPersistent: bodyLength !== 'untilClose' && isPersistent(minorVersion, fields.connection),
@@ -101,6 +123,7 @@ export function parseFields(text: string, at: number): HeaderList {
   return headers;
 }
 
+/** What decides where a message ends and its connection. */
 interface FramingFields {
   hostCount: number;
   host: string | null;

@@ -1,7 +1,7 @@
 import { BodyReader } from './body-reader.ts';
 import type { RawHeaders, TunnelEnd, Wire, WireReader } from './client-exchange.ts';
 import { Deadlines, type Timed } from './deadlines.ts';
-import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts';
+import { BadHead, type FieldBlock, parseResponseHead, type ResponseHead } from './message-head.ts';
 import { SocketWire } from './wire.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -147,6 +147,7 @@ export class UpstreamConnection implements WireReader, Timed {
   #reader: AnswerReader | null = null;
   #isHead = false;
   #isHeadRead = false;
+  #block: FieldBlock | null = null;
   #body: BodyReader | null = null;
   #held: Buffer | null = null;
   readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
@@ -240,7 +241,8 @@ export class UpstreamConnection implements WireReader, Timed {
         if (bytes.length > at) this.#held = Buffer.from(bytes.subarray(at));
         return;
       }
-      const head = parseResponseHead(bytes.toString('latin1', at, end + 4), this.#isHead);
+      const head = parseResponseHead(bytes.toString('latin1', at, end + 4), this.#isHead, this.#block);
+      this.#block = head.block;
       at = end + 4;
       this.#beginAnswer(head, bytes, at);
       if (this.#reader === null) return; // the reader had enough of it

@@ -20,7 +20,18 @@ export function lastChunk(trailers: RawHeaders): string {
   return trailers.length === 0 ? '0\r\n\r\n' : `0\r\n${headerLines(trailers)}\r\n`;
 }
 
+const written = new WeakMap<RawHeaders, string>();
+
+/** A list that serves many messages is written once. */
 export function headerLines(headers: RawHeaders): string {
+  const known = written.get(headers);
+  if (known !== undefined) return known;
+  const text = writeLines(headers);
+  written.set(headers, text);
+  return text;
+}
+
+function writeLines(headers: RawHeaders): string {
   let text = '';
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return text;
