@@ -34,7 +34,7 @@ import { readCertificate, watchCertificate } from './dataplane/proxy/certificate
 import type { ExchangeHandler } from './dataplane/proxy/client-connection.ts';
 import { findHandler, type ProxyRoutes } from './dataplane/proxy/find-handler.ts';
 import { Front } from './dataplane/proxy/front.ts';
-import { type HostNames, plainName } from './dataplane/proxy/host-name.ts';
+import { addresseeReader, plainName } from './dataplane/proxy/host-name.ts';
 import { answerOnSharedConnection } from './dataplane/proxy/node-exchange.ts';
 import { PodProxy } from './dataplane/proxy/pod-proxy.ts';
 import { TrustedProxies } from './dataplane/proxy/trusted-proxies.ts';
@@ -306,6 +306,8 @@ async function listenForWorkers(
 ): Promise<string> {
   const { bind, host } = await runtime.workerApiAddress();
   const wanted = config.workerApiPort ?? installation.workerApiPort;
+  // Workers ask whoever has the data plane: they must be able to when this process is gone.
+  if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
   const port = await listen(server, wanted, bind).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
     return listen(server, 0, bind);
@@ -416,16 +418,16 @@ function createDispatch(
     reach: (podId, port) => runtime.reach(podId, port),
   });
   cleanUp.add(async () => pods.stop());
-  const names: HostNames = {
+  const addresseeOf = addresseeReader({
     proxyHost: plainName(config.proxyHost ?? DEFAULT_PROXY_HOST),
     lbHost: plainName(config.lbHost ?? DEFAULT_PROXY_HOST),
     apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
-  };
+  });
   const routes: ProxyRoutes = {
     pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
     endpoint: (exchange, endpointId, target) => void data.loadBalancer.handle(exchange, endpointId, target),
   };
-  return (host, target) => findHandler(host, target, names, isQueuePath, routes);
+  return (host, target) => findHandler(addresseeOf(host), target, isQueuePath, routes);
 }
 
 /** A certificate that is renewed is used without a restart. */

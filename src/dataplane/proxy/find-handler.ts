@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import type { ExchangeHandler } from './client-connection.ts';
 import type { ClientExchange } from './client-exchange.ts';
-import { type HostNames, readAddressee } from './host-name.ts';
+import type { Addressee } from './host-name.ts';
 import { refuse } from './refuse.ts';
 
 /** Who answers what is addressed to them. `target` is the path and query for the other side. */
@@ -17,13 +17,11 @@ const LB_PATH = /^\/v2\/([a-z0-9]{1,40})\/lb(?=[/?]|$)/;
  * Host names a pod or an endpoint never comes to those, whatever its path.
  */
 export function findHandler(
-  host: string,
+  addressee: Addressee,
   target: string,
-  names: HostNames,
   isEndpointPath: (path: string) => boolean,
   routes: ProxyRoutes,
 ): ExchangeHandler | null {
-  const addressee = readAddressee(host, names);
   switch (addressee.kind) {
     case 'pod':
       return (exchange) => routes.pod(exchange, addressee.podId, addressee.port);

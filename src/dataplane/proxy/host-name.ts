@@ -43,6 +43,23 @@ export function plainName(host: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
+const MAX_REMEMBERED = 1000;
+const MAX_NAME = 255;
+
+/** `readAddressee`, with a memory for the names that are asked for all the time. */
+export function addresseeReader(names: HostNames): (host: string) => Addressee {
+  const known = new Map<string, Addressee>();
+  return (host) => {
+    let addressee = known.get(host);
+    if (addressee === undefined) {
+      addressee = readAddressee(host, names);
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      if (host.length <= MAX_NAME) known.set(host, addressee);
+    }
+    return addressee;
+  };
+}
+
 /** What stands before `.{parent}`; null when the name is not under it. */
 function labelUnder(name: string, parent: string): string | null {
   const at = name.length - parent.length - 1;

@@ -24,7 +24,6 @@ export interface ResponseHead {
   status: number;
   reason: string;
   headers: HeaderList;
-  block: FieldBlock;
   bodyLength: BodyLength;
   /** What Content-Length says, also where no body follows. */
   announcedLength: number | null;
@@ -81,17 +80,17 @@ export function parseRequestHead(text: string, known: FieldBlock | null = null):
     block,
     host,
     bodyLength,
-    isPersistent: isPersistent(minorVersion, fields.connection),
+    isPersistent: isPersistent(minorVersion, fields),
     upgrade: readUpgrade(fields, minorVersion, bodyLength),
   };
 }
 
-/** `isHead`: the request's method was HEAD, so no body follows. `known` as above. Throws `BadHead`. */
-export function parseResponseHead(text: string, isHead: boolean, known: FieldBlock | null = null): ResponseHead {
+/** `isHead`: the request's method was HEAD, so no body follows. Throws `BadHead`. */
+export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
   const line = STATUS_LINE.exec(text);
   if (!line) throw new BadHead('the status line is not valid');
-  const block = readBlock(text, line[0].length, known);
-  const { headers, framing: fields } = block;
+  const headers = parseFields(text, line[0].length);
+  const fields = readFramingFields(headers);
   const minorVersion = line[1] === '1' ? 1 : 0;
   const status = Number(line[2]);
   const announcedLength = fields.contentLength === null ? null : Number(fields.contentLength);
@@ -100,10 +99,9 @@ export function parseResponseHead(text: string, isHead: boolean, known: FieldBlo
     status,
     reason: line[3] ?? '',
     headers,
-    block,
     bodyLength,
     announcedLength,
-    isPersistent: bodyLength !== 'untilClose' && isPersistent(minorVersion, fields.connection),
+    isPersistent: bodyLength !== 'untilClose' && isPersistent(minorVersion, fields),
   };
 }
 
@@ -129,7 +127,8 @@ interface FramingFields {
   host: string | null;
   contentLength: string | null;
   transferEncoding: string | null;
-  connection: string | null;
+  /** The options of Connection, in lower case. */
+  connection: string[] | null;
   upgrade: string | null;
 }
 
@@ -162,8 +161,7 @@ function readFramingFields(headers: HeaderList): FramingFields {
         fields.transferEncoding = value;
         break;
       case 'connection':
-        fields.connection =
-          fields.connection === null ? value.toLowerCase() : `${fields.connection},${value.toLowerCase()}`;
+        fields.connection = [...(fields.connection ?? []), ...listItems(value.toLowerCase())];
         break;
       case 'upgrade':
         fields.upgrade = fields.upgrade === null ? value : `${fields.upgrade}, ${value}`;
@@ -189,11 +187,10 @@ function responseBodyLength(fields: FramingFields, minorVersion: 0 | 1, status: 
   return fields.contentLength === null ? 'untilClose' : Number(fields.contentLength);
 }
 
-function isPersistent(minorVersion: 0 | 1, connection: string | null): boolean {
+function isPersistent(minorVersion: 0 | 1, { connection }: FramingFields): boolean {
   if (connection === null) return minorVersion === 1;
-  const options = listItems(connection);
-  if (options.includes('close')) return false;
-  return minorVersion === 1 || options.includes('keep-alive');
+  if (connection.includes('close')) return false;
+  return minorVersion === 1 || connection.includes('keep-alive');
 }
 
 /**
@@ -202,7 +199,7 @@ function isPersistent(minorVersion: 0 | 1, connection: string | null): boolean {
  */
 function readUpgrade(fields: FramingFields, minorVersion: 0 | 1, bodyLength: number | 'chunked'): string | null {
   if (fields.upgrade === null || minorVersion === 0 || bodyLength !== 0) return null;
-  if (!listItems(fields.connection ?? '').includes('upgrade')) return null;
+  if (!fields.connection?.includes('upgrade')) return null;
   const offersHttp2 = listItems(fields.upgrade.toLowerCase()).some((protocol) => protocol.startsWith('h2'));
   return offersHttp2 ? null : fields.upgrade;
 }

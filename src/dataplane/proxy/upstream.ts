@@ -1,7 +1,7 @@
 import { BodyReader } from './body-reader.ts';
 import type { RawHeaders, TunnelEnd, Wire, WireReader } from './client-exchange.ts';
 import { Deadlines, type Timed } from './deadlines.ts';
-import { BadHead, type FieldBlock, parseResponseHead, type ResponseHead } from './message-head.ts';
+import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts';
 import { SocketWire } from './wire.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -147,7 +147,8 @@ export class UpstreamConnection implements WireReader, Timed {
   #reader: AnswerReader | null = null;
   #isHead = false;
   #isHeadRead = false;
-  #block: FieldBlock | null = null;
+  /** The latest head: within a second, servers mostly send the same again. */
+  #known: { text: string; isHead: boolean; head: ResponseHead } | null = null;
   #body: BodyReader | null = null;
   #held: Buffer | null = null;
   readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
@@ -241,13 +242,20 @@ export class UpstreamConnection implements WireReader, Timed {
         if (bytes.length > at) this.#held = Buffer.from(bytes.subarray(at));
         return;
       }
-      const head = parseResponseHead(bytes.toString('latin1', at, end + 4), this.#isHead, this.#block);
-      this.#block = head.block;
+      const head = this.#parse(bytes.toString('latin1', at, end + 4));
       at = end + 4;
       this.#beginAnswer(head, bytes, at);
       if (this.#reader === null) return; // the reader had enough of it
     }
     this.#readBody(at === 0 ? bytes : bytes.subarray(at));
+  }
+
+  #parse(text: string): ResponseHead {
+    const known = this.#known;
+    if (known !== null && known.text === text && known.isHead === this.#isHead) return known.head;
+    const head = parseResponseHead(text, this.#isHead);
+    this.#known = { text, isHead: this.#isHead, head };
+    return head;
   }
 
   #beginAnswer(head: ResponseHead, bytes: Buffer, at: number): void {
