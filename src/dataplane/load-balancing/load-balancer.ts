@@ -162,7 +162,6 @@ export class LoadBalancer {
     attempt: Attempt,
     target: string,
   ): Promise<boolean> {
-    this.#activity.noteWork(backend.id);
     try {
       const { answerHeaders } = backend;
       const outcome = await forward(settings, exchange, backend.upstream!, {
