@@ -308,6 +308,8 @@ async function listenForWorkers(
   const wanted = config.workerApiPort ?? installation.workerApiPort;
   // Workers ask whoever has the data plane: they must be able to when this process is gone.
   if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
+  // Workers ask whoever has the data plane: they must be able to when this process is gone.
+  if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
   const port = await listen(server, wanted, bind).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
     return listen(server, 0, bind);

@@ -48,6 +48,11 @@ export class Fleet {
     return this.#pool.end();
   }
 
+  /** As autovacuum does after a while: so that plans fit what is there now. */
+  async analyze(): Promise<void> {
+    await this.#pool.query('analyze');
+  }
+
   async countWorking(): Promise<number> {
     const { rows } = await this.#pool.query(
       "select count(*)::int as count from workers where phase = 'RUNNING' and ready_at is not null",
@@ -56,14 +61,15 @@ export class Fleet {
   }
 
   /** What workers do once they run: they report, and go on reporting. Answers how many there were. */
-  async makeReady(): Promise<number> {
+  async makeReady(endpointIds: readonly string[] = this.keepers): Promise<number> {
     const { rows } = await this.#pool.query<{ id: string }>(
       `with ready as (
-         update workers set ready_at = now() where phase = 'RUNNING' and ready_at is null and wanted = 'RUN' returning id),
+         update workers set ready_at = now() where endpoint_id = any($1::text[]) and phase = 'RUNNING' and ready_at is null and wanted = 'RUN' returning id),
        active as (
          insert into worker_activity (worker_id, seen_at) select id, now() + interval '1 day' from ready
          on conflict do nothing)
        select id from ready`,
+      [endpointIds],
     );
     await this.#hint(
       'worker',
@@ -93,7 +99,7 @@ export class Fleet {
   async finish(endpointIds: readonly string[]): Promise<string[]> {
     const { rows } = await this.#pool.query<{ endpoint_id: string }>(
       `with done as (
-         delete from jobs j where j.endpoint_id = any($1::text[])
+         delete from jobs j where j.id in (select 'j' || id from unnest($1::text[]) id)
            and exists (select from workers w where w.endpoint_id = j.endpoint_id and w.phase = 'RUNNING'
                          and w.ready_at is not null and w.wanted = 'RUN')
          returning endpoint_id),

@@ -102,6 +102,7 @@ async function measure(run: {
     await sleep(SETTLE_S * 1000);
     const idle = await watch([control.pid], 10, () => sleep(1_000));
     const changesPerSecond = Math.max(1, Math.round(size / 100));
+    await fleet.analyze();
     const pace = new Pace(fleet, changesPerSecond);
     for (let i = 0; i < SETTLE_S * 4; i++) await pace.quarter();
     const since = new Date();
@@ -166,7 +167,7 @@ class Pace {
       for (const id of chosen) this.#open.add(id);
     }
     await sleep(50);
-    await this.#fleet.makeReady();
+    await this.#fleet.makeReady([...this.#open]);
     for (const id of await this.#fleet.finish([...this.#open])) this.#open.delete(id);
     await sleep(Math.max(0, 250 - (performance.now() - startedAt)));
   }

@@ -128,6 +128,7 @@ class SimulatedWorkload {
   /** Freezes that are over: at which run time, and for how long. */
   readonly #freezes: { atMs: number; forMs: number }[] = [];
   #cancelExit = () => {};
+  #observed: Observed | undefined;
 
   constructor(world: SimulatedWorld, installation: string, spec: WorkloadSpec, place: SimulatedPool | null) {
     this.#world = world;
@@ -153,7 +154,14 @@ class SimulatedWorkload {
     return this.startedAt! + runMs + before.reduce((sum, { forMs }) => sum + forMs, 0);
   }
 
+  /** The same object until something changes: a list of thousands is to cost nothing. */
+  observe(): Observed {
+    this.#observed ??= observe(this);
+    return this.#observed;
+  }
+
   begin(): void {
+    this.#observed = undefined;
     this.startedAt = this.#clock.now();
     this.#scheduleExit();
   }
@@ -182,6 +190,7 @@ class SimulatedWorkload {
   }
 
   changed(): void {
+    this.#observed = undefined;
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -324,7 +333,7 @@ class SimulatedRuntime implements Runtime {
 
   async list(): Promise<Observed[]> {
     const own = [...this.#world.workloads.values()].filter(({ installation }) => installation === this.#installation);
-    return own.map(observe);
+    return own.map((workload) => workload.observe());
   }
 
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
