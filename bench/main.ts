@@ -1,4 +1,5 @@
 import { benchApi } from './api/api.ts';
+import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
@@ -7,6 +8,7 @@ import { benchSecrets } from './secrets/secrets.ts';
 /** Each benchmark runs Podyard and its peers in turn and prints a table; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
+  coldstart: benchColdstart,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,
