@@ -14,6 +14,7 @@ import {
   validate,
 } from 'graphql';
 import { Failure } from '../core/errors.ts';
+import { badTexts } from '../http/bad-texts.ts';
 import { checkLimits, PARSE_LIMITS } from './document-limits.ts';
 import { VariablesFitRule } from './variables-fit-rule.ts';
 
@@ -67,6 +68,7 @@ export class Documents {
       throw error;
     }
     checkLimits(document);
+    if (text.includes('\\u')) checkEscapes(document);
     const { shape, hasValues } = shapeOf(document);
     const rules = this.#shapes.has(shape) ? VALUE_RULES : this.#rules;
     const errors = validate(this.#schema, document, rules, { maxErrors: MAX_ERRORS, hideSuggestions: true });
@@ -76,6 +78,14 @@ export class Documents {
       else if (text.length <= MAX_KEPT_LENGTH) keep(this.#documents, text, document);
     }
     return { document };
+  }
+}
+
+/** Throws `badRequest` for a literal that the database cannot store: only an escape can bring such a character. */
+function checkEscapes({ loc }: DocumentNode): void {
+  for (let token: Token | null | undefined = loc?.startToken; token; token = token.next) {
+    const [problem] = VALUES.has(token.kind) ? badTexts(token.value, 'A literal of the document') : [];
+    if (problem !== undefined) throw new Failure('badRequest', problem);
   }
 }
 

@@ -1,21 +1,14 @@
 import { Failure } from '../core/errors.ts';
-import { badTexts } from '../http/bad-texts.ts';
 
 /**
  * What the schema cannot say about inputs: the rules that REST has in its request schemas. All throw `badRequest` with a text that
  * names the field and never the value. Null is what an absent field is: clients send it for "nothing".
  */
 
-/** The argument `input` of an operation: there, and without texts that the database refuses. */
+/** The argument `input` of an operation, which clients declare nullable. */
 export function readInput<T extends object>({ input }: { input?: T | null }): T {
   if (input === undefined || input === null) throw new Failure('badRequest', 'input: is needed');
-  checkTexts(input, 'input');
   return input;
-}
-
-export function checkTexts(value: unknown, name: string): void {
-  const [problem] = badTexts(value, name);
-  if (problem !== undefined) throw new Failure('badRequest', problem);
 }
 
 /** A text with something in it. */

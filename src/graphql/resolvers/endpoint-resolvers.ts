@@ -10,7 +10,7 @@ import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '../endpoint-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { checkTexts, readInput } from '../inputs.ts';
+import { readInput } from '../inputs.ts';
 import { toPodTemplate } from '../template-wire.ts';
 import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
 
@@ -25,7 +25,6 @@ export const endpointResolvers: Resolvers = {
       return listEndpoints(call, userId);
     },
     endpoint: async (_: unknown, { id }: { id: string }, call) => {
-      checkTexts(id, 'id');
       const { userId } = call.permit(PERMISSIONS.readEndpoint({ id }));
       return toEndpoint(await getEndpointRow(call.deps.pool, userId, id as EndpointId));
     },
@@ -63,7 +62,6 @@ export const endpointResolvers: Resolvers = {
       return toEndpoint(await updateEndpoint(call.deps, actor, id, toReplacement(input, type)));
     },
     deleteEndpoint: async (_: unknown, { id }: { id: string }, call) => {
-      checkTexts(id, 'id');
       await deleteEndpoint(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), id as EndpointId);
       return null;
     },

@@ -5,7 +5,7 @@ import { listRegistryRows } from '../../domain/registries/registry-store.ts';
 import { updateRegistry } from '../../domain/registries/update-registry.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { Resolvers } from '../graphql-call.ts';
-import { checkTexts, readInput, readText } from '../inputs.ts';
+import { readInput, readText } from '../inputs.ts';
 
 interface Credentials {
   username: string;
@@ -31,7 +31,6 @@ export const registryResolvers: Resolvers = {
       return updateRegistry(call.deps, actor, input.id as RegistryId, readCredentials(input));
     },
     deleteRegistryAuth: async (_: unknown, { registryAuthId: id }: { registryAuthId: string }, call) => {
-      checkTexts(id, 'registryAuthId');
       await deleteRegistry(call.deps, call.permit(PERMISSIONS.writeRegistry({ id })), id as RegistryId);
       return null;
     },

@@ -7,7 +7,7 @@ import { listSecretRows } from '../../domain/secrets/secret-store.ts';
 import { updateSecret } from '../../domain/secrets/update-secret.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { Resolvers } from '../graphql-call.ts';
-import { checkTexts, readInput } from '../inputs.ts';
+import { readInput } from '../inputs.ts';
 
 export const secretResolvers: Resolvers = {
   User: {
@@ -47,7 +47,6 @@ export const secretResolvers: Resolvers = {
       return toSecret(await updateSecret(call.deps, actor, id as SecretId, change));
     },
     secretDelete: async (_: unknown, { id, force }: { id: string; force?: boolean | null }, call) => {
-      checkTexts(id, 'id');
       const actor = call.permit(PERMISSIONS.writeAccount());
       await deleteSecret(call.deps, actor, id as SecretId, { isForced: force ?? false });
       return null;

@@ -6,13 +6,12 @@ import { updateTemplate } from '../../domain/templates/update-template.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { checkTexts, readInput } from '../inputs.ts';
+import { readInput } from '../inputs.ts';
 import { type TemplateInput, toNewTemplate, toPodTemplate } from '../template-wire.ts';
 
 export const templateResolvers: Resolvers = {
   Query: {
     podTemplate: async (_: unknown, args: { id: string }, call) => {
-      checkTexts(args.id, 'id');
       const { userId } = call.permit(PERMISSIONS.readTemplate(args));
       return toPodTemplate(await getTemplateRow(call.deps.pool, userId, args.id as TemplateId));
     },
@@ -35,7 +34,6 @@ export const templateResolvers: Resolvers = {
       return toPodTemplate(saved);
     },
     deleteTemplate: async (_: unknown, { templateName }: { templateName: string }, call) => {
-      checkTexts(templateName, 'templateName');
       const id = call.actor && (await findTemplateIdByName(call.deps.pool, call.actor.userId, templateName));
       // A key that is restricted to one template is judged by its id, which is not told to any other key.
       const actor = call.permit(PERMISSIONS.writeTemplate(id ? { id } : {}));
