@@ -26,12 +26,17 @@ export class ApiClient {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** Server-sent events; ends with the stream, and with Ctrl-C. */
-  async *events(path: string): AsyncGenerator<string> {
-    const response = await this.send('GET', path);
+  /**
+   * Server-sent events; ends with the stream, with `signal`, and with Ctrl-C. `onOpen` is told of the first words of the
+   * server, which a log begins with what it holds already.
+   */
+  async *events(path: string, signal = this.#signal, onOpen = () => {}): AsyncGenerator<string> {
+    const either = AbortSignal.any([signal, this.#signal]);
+    const response = await this.send('GET', path, { signal: either });
     let text = '';
     try {
       for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        onOpen();
         const events = (text + chunk).split('\n\n');
         text = events.pop()!;
         for (const event of events) {
@@ -40,20 +45,21 @@ export class ApiClient {
         }
       }
     } catch (error) {
-      if (!this.#signal.aborted) throw error;
+      if (!either.aborted) throw error;
     }
   }
 
-  async send(method: string, path: string, options: { body?: unknown } = {}): Promise<Response> {
+  async send(method: string, path: string, options: { body?: unknown; signal?: AbortSignal } = {}): Promise<Response> {
     const { url, key } = this.target;
+    const { signal = this.#signal } = options;
     const hasBody = options.body !== undefined;
     const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${key}`, ...(hasBody ? { 'content-type': 'application/json' } : {}) },
       ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
-      signal: this.#signal,
+      signal,
     }).catch((cause: unknown) => {
-      if (this.#signal.aborted) throw cause;
+      if (signal.aborted) throw cause;
       throw new ApiRefusal(0, `${url} cannot be reached: is the server running there?`);
     });
     if (!response.ok) throw await refusalOf(response);

@@ -14,19 +14,25 @@ interface LogLine {
 }
 
 /** Without `--follow` the log as it is now is told: nothing new within this long means that all of it came. */
-const QUIET_MS = 400;
+const QUIET_MS = 500;
 const [DIM, PLAIN] = ['\u001b[2m', '\u001b[0m'];
 
 export async function showLog(client: ApiClient, path: string, options: LogOptions, terminal: Terminal): Promise<void> {
   const source = options.source ? `&source=${options.source}` : '';
-  const events = client.events(`${path}?tail=${options.tail}${source}`);
-  for (;;) {
-    const next = events.next();
-    const event = options.follow ? await next : await Promise.race([next, quiet()]);
-    if (event === undefined || event.done) break;
-    const { source: from, line, ts } = JSON.parse(event.value) as LogLine;
-    const text = from === 'system' && terminal.isInteractive ? `${DIM}${line}${PLAIN}` : line;
-    terminal.write(`${ts} ${text}\n`);
+  const end = new AbortController();
+  const opened = Promise.withResolvers<void>();
+  const events = client.events(`${path}?tail=${options.tail}${source}`, end.signal, opened.resolve);
+  try {
+    for (;;) {
+      const next = events.next();
+      const event = options.follow ? await next : await Promise.race([next, opened.promise.then(quiet)]);
+      if (event === undefined || event.done) return;
+      const { source: from, line, ts } = JSON.parse(event.value) as LogLine;
+      const text = from === 'system' && terminal.isInteractive ? `${DIM}${line}${PLAIN}` : line;
+      terminal.write(`${ts} ${text}\n`);
+    }
+  } finally {
+    end.abort();
   }
 }
 

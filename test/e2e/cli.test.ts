@@ -1,0 +1,172 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { until } from './api.ts';
+import { ServerProcess } from './server-process.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const hasTmux = (() => {
+  try {
+    execFileSync('tmux', ['-V']);
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+let database: TestDatabase;
+let server: ServerProcess;
+let home: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await ServerProcess.start({ runtime: 'process', databaseUrl: database.url });
+  home = await mkdtemp(join(tmpdir(), 'podyard-cli-'));
+  env = { ...process.env, HOME: home, XDG_CONFIG_HOME: '', PODYARD_URL: server.url, PODYARD_API_KEY: server.key };
+  await podyard(
+    ...['endpoints', 'create', '--name', 'echo', '--image', 'podyard/echo-js:dev', '--pool', 'ADA_24'],
+    ...['--idle-timeout', '600', '--workers-max', '1'],
+  );
+});
+afterAll(async () => {
+  await server?.dispose();
+  await database?.drop();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** Runs the program; a status other than 0 is answered, not thrown. */
+async function podyard(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env });
+    return { status: 0, out: stdout, err: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { status: code, out: stdout, err: stderr };
+  }
+}
+
+test('run prints the output on stdout and tells the rest on stderr', async () => {
+  const done = await podyard('run', 'echo', '{"echo": {"answer": 42}, "progress": ["half way"]}');
+  expect(JSON.parse(done.out)).toEqual({ answer: 42 });
+  expect(done.err).toMatch(/COMPLETED: waited \d+ ms, ran \d+ ms, on worker \w+/);
+  const file = join(home, 'input.json');
+  await writeFile(file, '{"echo": "from a file"}');
+  expect((await podyard('run', 'echo', '--file', file)).out).toBe('from a file\n');
+});
+
+test('run tells failures, refused inputs and streams apart', async () => {
+  expect(await podyard('run', 'echo', '{"throw": "no such model"}')).toMatchObject({
+    status: 7,
+    err: expect.stringContaining('no such model'),
+  });
+  expect(await podyard('run', 'echo', '{oops')).toMatchObject({
+    status: 1,
+    err: expect.stringContaining('not valid JSON'),
+  });
+  const stream = await podyard('run', 'echo', '{"stream": 3, "echo": "x"}', '--stream');
+  expect(stream.out.match(/"index": \d/g)).toEqual(['"index": 0', '"index": 1', '"index": 2']);
+  const { out } = await podyard('run', 'echo', '{}', '--async');
+  expect(out).toMatch(/^[\w-]+\n$/);
+});
+
+test('Ctrl-C cancels the job and says so with its status', async () => {
+  const child = spawn(process.execPath, [MAIN, 'run', 'echo', '{"delayMs": 600000}'], { env, stdio: 'ignore' });
+  const running = () => server.query<{ id: string }>("select id from jobs where status = 'IN_PROGRESS'");
+  await until('the job runs', async () => (await running()).length === 1);
+  child.kill('SIGINT');
+  const [status] = (await once(child, 'exit')) as [number];
+  expect(status).toBe(130);
+  await until('the job is cancelled', async () => (await running()).length === 0);
+});
+
+test('logs shows what the newest worker printed, and follows it', async () => {
+  await podyard('run', 'echo', '{"logLines": 2}');
+  expect((await podyard('logs', 'echo', '--source', 'container')).out).toContain('line 2');
+  const child = spawn(process.execPath, [MAIN, 'logs', 'echo', '-f', '--tail', '0'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let seen = '';
+  child.stdout.on('data', (chunk) => {
+    seen += chunk;
+  });
+  await until('new lines come', async () => {
+    await podyard('run', 'echo', '{"logLines": 7}');
+    return seen.includes('line 7');
+  });
+  child.kill('SIGINT');
+  await once(child, 'exit');
+});
+
+test('a release, its roll-out and the way back', async () => {
+  const updated = await podyard(
+    'endpoints',
+    'update',
+    'echo',
+    '--image',
+    'podyard/echo-js:v2',
+    '--workers-min',
+    '1',
+    '--wait',
+  );
+  expect(updated).toMatchObject({ status: 0, err: expect.stringContaining('Version 2 is rolled out') });
+  expect(await podyard('rollback', 'echo')).toMatchObject({
+    status: 0,
+    err: expect.stringMatching(/Release 3 carries the settings of release 1(.|\n)*Version 3 is rolled out/),
+  });
+});
+
+test('doctor tells what is here', async () => {
+  const { status, out } = await podyard('doctor', '--port', '0', '--data-dir', join(home, 'data'), '--json');
+  expect(status).toBe(0);
+  const findings = JSON.parse(out) as { what: string; verdict: string }[];
+  expect(findings.map(({ what }) => what)).toEqual([
+    'Node.js',
+    'machine',
+    'engine',
+    'GPUs',
+    'database',
+    'data',
+    'port',
+  ]);
+  expect(findings[0]!.verdict).toBe('ok');
+});
+
+describe.skipIf(!hasTmux)('on a terminal', () => {
+  const socket = `podyard-${process.pid}`;
+  const tmux = (...args: string[]) => execFileSync('tmux', ['-L', socket, ...args], { encoding: 'utf8', env });
+  const screen = () => tmux('capture-pane', '-p', '-t', 'cli');
+  afterAll(() => {
+    try {
+      tmux('kill-server');
+    } catch {
+      // It ended with its shell.
+    }
+  });
+
+  test('a job shows that it goes on, and commands are completed', async () => {
+    const script = join(home, 'completion.bash');
+    await writeFile(
+      script,
+      `podyard() { ${process.execPath} ${MAIN} "$@"; }\n${(await podyard('completion', 'bash')).out}`,
+    );
+    // An outer CI says that nobody reads along; here somebody does.
+    tmux('new-session', '-d', '-s', 'cli', '-x', '120', '-y', '30', 'env', '-u', 'CI', 'bash', '--norc');
+    tmux('send-keys', '-t', 'cli', `source ${script}`, 'Enter');
+    tmux('send-keys', '-t', 'cli', `podyard run echo '{"delayMs": 3000, "echo": "at last"}'`, 'Enter');
+    await until('progress is drawn', async () => /IN_(PROGRESS|QUEUE) \d+ s/.test(screen()));
+    await until('the output is there, and the progress is gone', async () => {
+      const text = screen();
+      return text.includes('at last\n') && !/IN_PROGRESS \d/.test(text);
+    });
+    tmux('send-keys', '-t', 'cli', 'clear', 'Enter');
+    tmux('send-keys', '-t', 'cli', 'podyard rollb', 'Tab');
+    await until('the command is completed', async () => screen().includes('podyard rollback'));
+  });
+});
