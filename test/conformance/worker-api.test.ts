@@ -273,8 +273,8 @@ describe('a worker that lies', () => {
     await plane.sql("update workers set wanted = 'STOP', wanted_reason = 'test' where id = $1", own.id);
     await plane.hint('worker', own.id);
     await until(
-      () => plane.sql('select phase from workers where id = $1', own.id),
-      ([row]) => row.phase === 'EXITED',
+      () => own.ping(), // the row is written first, and told right after
+      ({ status }) => status === 401,
     );
     expect((await own.done(jobId, '{"output":"late"}')).status).toBe(401);
     const next = await plane.worker(id, [own.id]);
