@@ -19,6 +19,10 @@ export class CapacityLedger {
   readonly #promised = new Map<string, Given>();
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
+  #isKnown = false;
+  #reading: Promise<void> | undefined;
+  /** Counts them: one that was overtaken by `forget` has nothing to say. */
+  #reads = 0;
 
   constructor(options: { pool: Pool; runtime: Runtime }) {
     this.#pool = options.pool;
@@ -30,16 +34,21 @@ export class CapacityLedger {
     return this.#capacity;
   }
 
-  /** What the runtime has changed: the next look asks it. */
+  /** What the runtime has changed: the next look waits for what it has now. */
   forget(): void {
+    this.#reads += 1;
+    this.#isKnown = false;
     this.#readAt = Number.NEGATIVE_INFINITY;
+    this.#reading = undefined;
   }
 
   /** Free GPUs by pool and data centre; never more than there are, possibly fewer while a start is being written down. */
   async readFree(now: number): Promise<PoolCapacity[]> {
     if (Math.abs(now - this.#readAt) > CAPACITY_TTL_MS) {
-      this.#capacity = await this.#runtime.capacity();
-      this.#readAt = now;
+      this.#reading ??= this.#read(now);
+      // What there is in all hardly ever changes, and a job may be waiting: the next look has what is read now.
+      if (this.#isKnown) this.#reading.catch(() => {});
+      else await this.#reading;
     }
     const promised = [...this.#promised.values()].map((entry) => ({ ...entry })); // before the table is read: what is written meanwhile counts twice, not never
     const given: Given[] = [...(await listGpusInUse(this.#pool)), ...promised];
@@ -55,6 +64,11 @@ export class CapacityLedger {
     });
   }
 
+  /** What the runtime said does not hold any more: a start that it promised room for failed. */
+  expire(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Keeps GPUs for a workload until `settle`: its row says so then, or it needs them no more. */
   promise(workloadId: string, given: Given): void {
     this.#promised.set(workloadId, given);
@@ -62,5 +76,19 @@ export class CapacityLedger {
 
   settle(workloadId: string): void {
     this.#promised.delete(workloadId);
+  }
+
+  async #read(now: number): Promise<void> {
+    this.#reads += 1;
+    const read = this.#reads;
+    try {
+      const capacity = await this.#runtime.capacity();
+      if (read !== this.#reads) return;
+      this.#capacity = capacity;
+      this.#readAt = now;
+      this.#isKnown = true;
+    } finally {
+      if (read === this.#reads) this.#reading = undefined;
+    }
   }
 }

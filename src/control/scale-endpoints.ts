@@ -167,8 +167,11 @@ export class EndpointScaler {
       listControlledWorkers(this.#pool, { endpointIds: ids }),
     ]);
     const budgetBytes = await this.#frozenBudget();
-    const canFreeze = budgetBytes > 0 && demands.some(({ flashboot }) => flashboot !== 'OFF');
-    const frozen = canFreeze ? await this.#listFrozen() : [];
+    const mayFreeze =
+      budgetBytes > 0 &&
+      demands.some(({ flashboot }) => flashboot === 'FLASHBOOT') &&
+      workers.some(({ wanted, phase, leased }) => wanted === 'RUN' && phase === 'RUNNING' && leased === 0);
+    const frozen = mayFreeze ? await this.#listFrozen() : []; // on the way to a thaw every look counts
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
     const applied: Promise<void>[] = [];
     for (const demand of demands) {

@@ -130,8 +130,12 @@ const COLUMNS = `
 /** The worker that took the job at `takenAt`, with the thaw that it went through before, if that was its last. */
 async function findWorker(db: Db, id: WorkerId, takenAt: Date | null): Promise<WaitedFor | null> {
   const result = await db.query<WaitedFor>(
-    `select ${COLUMNS}, (select jsonb_build_object('wantedAt', f.thaw_wanted_at, 'at', f.thawed_at) from worker_freezes f
-       where f.worker_id = w.id and f.thaw_wanted_at <= $2 order by f.frozen_at desc limit 1) as thaw
+    `select ${COLUMNS}, (
+       select jsonb_build_object('wantedAt', wanted_at, 'at', f.thawed_at)
+       from worker_freezes f cross join lateral (
+         select coalesce(f.thaw_wanted_at, w.thaw_wanted_at) as wanted_at -- a thaw that is only just being noted
+       ) t
+       where f.worker_id = w.id and f.frozen_at <= wanted_at and wanted_at <= $2 order by f.frozen_at desc limit 1) as thaw
      from workers w where w.id = $1`,
     [id, takenAt],
   );
