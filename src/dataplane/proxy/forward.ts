@@ -1,4 +1,5 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
+import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './client-exchange.ts';
 import { clientHeaders, upstreamHeaders } from './header-rules.ts';
 import type { ResponseHead } from './message-head.ts';
@@ -39,6 +40,12 @@ export type ForwardOutcome =
   | { kind: 'notConnected'; reason: ConnectFailure }
   | { kind: 'failed'; reason: string }
   | { kind: 'clientGone' };
+
+/** The status of the answer as the client knows it; one that was cut off counts as a bad gateway. */
+export function statusOf(outcome: Exclude<ForwardOutcome, { kind: 'notConnected' }>): number {
+  if (outcome.kind === 'done') return outcome.status;
+  return outcome.kind === 'clientGone' ? CLIENT_GONE : FAILURES.badGateway.status;
+}
 
 /** May be sent twice without harm (RFC 9110 section 9.2.2), as long as there is no body that would have to be kept. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);

@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
+import { toProblem } from '../../http/problem.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from './client-exchange.ts';
-import { type ForwardSettings, forward } from './forward.ts';
+import { type ForwardSettings, forward, statusOf } from './forward.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
@@ -18,6 +20,7 @@ export interface PodProxyOptions {
   bus: Pick<Bus, 'subscribe'>;
   clock: Clock;
   logger: Logger;
+  metrics: Metrics;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
   /** Where a port of a running pod is; null where nothing of the pod's own listens. */
@@ -34,6 +37,7 @@ const FORGET_AFTER_MS = 60_000;
 export class PodProxy {
   readonly #settings: ForwardSettings;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #clock: Clock;
   readonly #reach: PodProxyOptions['reach'];
   readonly #routes: EntryCache<PodRoute>;
@@ -42,9 +46,10 @@ export class PodProxy {
   readonly #unsubscribe: () => void;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor({ bus, clock, logger, settings, findRoute, reach }: PodProxyOptions) {
+  constructor({ bus, clock, logger, metrics, settings, findRoute, reach }: PodProxyOptions) {
     this.#settings = settings;
     this.#logger = logger;
+    this.#metrics = metrics;
     this.#clock = clock;
     this.#reach = reach;
     this.#routes = new EntryCache({ clock, load: findRoute });
@@ -60,15 +65,24 @@ export class PodProxy {
 
   /** Answers one request. Never throws. */
   async handle(exchange: ClientExchange, podId: string, port: number): Promise<void> {
+    const startedAt = performance.now();
+    const status = await this.#serve(exchange, podId, port);
+    this.#metrics.proxyEnded('pod', status, performance.now() - startedAt);
+  }
+
+  /** Answers the status that the client got. */
+  async #serve(exchange: ClientExchange, podId: string, port: number): Promise<number> {
     try {
       const found = this.#routes.find(podId);
       const route = found instanceof Promise ? await found : found;
       if (!route?.isRunning || !route.httpPorts.includes(port)) throw noSuchPort();
       const outcome = await forward(this.#settings, exchange, this.#upstream(podId, port));
       if (outcome.kind === 'notConnected') throw notConnected(outcome.reason, port);
+      return statusOf(outcome);
     } catch (error) {
       if (!(error instanceof Failure)) this.#logger.error({ err: error, podId, port }, 'request to a pod failed');
       refuse(exchange, error);
+      return toProblem(error).status;
     }
   }
 
