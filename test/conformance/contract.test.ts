@@ -549,7 +549,7 @@ describe('Update a serverless endpoint: effect timing', () => {
     await patch(endpointId, { env: { A: '1' } });
     const { body } = await plane.call('GET', `serverless/${endpointId}/releases`);
     expect(body.releases.map((release: { version: number }) => release.version)).toEqual([2, 1]);
-    expect(body.rollout).toEqual({ inProgress: false, workersOnLatest: 0, workersTotal: 0, percentOnLatest: 0 });
+    expect(body.rollout).toMatchObject({ inProgress: false, workersOnLatest: 0, workersTotal: 0, percentOnLatest: 0 });
   });
 });
 
