@@ -45,7 +45,7 @@ async function signIn(page: Page): Promise<void> {
 async function barriersOf(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
-    const { axe: checker } = window as unknown as {
+    const { axe: checker } = globalThis as unknown as {
       axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
     };
     const { violations } = await checker.run();
