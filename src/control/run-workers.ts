@@ -320,6 +320,7 @@ export class WorkerRunner {
       this.#bus.publish('worker', id);
     } catch (error) {
       const reason = messageOf(error);
+      this.#start.capacity.expire();
       this.#logs.system(worker.id, `could not be started: ${reason}`);
       await this.#runtime.stop(worker.id, 0).catch(() => {});
       await this.#noteEnd(worker, { code: null, reason, isLost: true });

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { CapacityLedger } from '../src/control/capacity-ledger.ts';
+import { LogCollector } from '../src/control/collect-logs.ts';
+import { WorkerRunner } from '../src/control/run-workers.ts';
+import { EndpointScaler } from '../src/control/scale-endpoints.ts';
+import { StorageDirectories } from '../src/control/storage-directories.ts';
+import { StorageQuotas } from '../src/control/storage-quotas.ts';
+import { WorkloadMounts } from '../src/control/workload-mounts.ts';
+import { systemClock } from '../src/core/clock.ts';
+import type { EndpointId, UserId } from '../src/core/ids.ts';
+import { silentLogger } from '../src/core/logger.ts';
+import { createSecretBox } from '../src/core/secret-box.ts';
+import { Bus } from '../src/db/bus.ts';
+import { createUser } from '../src/domain/access/users.ts';
+import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
+import { JobQueue } from '../src/domain/jobs/job-queue.ts';
+import { createSimulatedRuntime, type SimulatedWorld } from '../src/runtimes/simulated/simulated-runtime.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+
+/** The loops that scale endpoints and run workers, alone with a database of their own and a simulated world. */
+export class ControlLoops {
+  readonly database: TestDatabase;
+  readonly userId: UserId;
+  readonly #bus: Bus;
+  readonly #loops: { start(): void; stop(): Promise<void> }[];
+
+  static async start(world: SimulatedWorld): Promise<ControlLoops> {
+    const database = await createTestDatabase({ maxConnections: 16 });
+    const bus = new Bus({
+      pool: database.pool,
+      databaseUrl: database.url,
+      processId: 'test',
+      logger: silentLogger,
+    });
+    const { id } = await createUser(database.pool, { name: 'anna', email: null });
+    return new ControlLoops(database, bus, id, world);
+  }
+
+  private constructor(database: TestDatabase, bus: Bus, userId: UserId, world: SimulatedWorld) {
+    const { pool } = database;
+    const runtime = createSimulatedRuntime({ installation: 'test', world });
+    const shared = { pool, bus, clock: systemClock, logger: silentLogger };
+    const logs = new LogCollector({ ...shared, runtime });
+    const directories = new StorageDirectories('/nowhere');
+    const quotas = new StorageQuotas({ root: directories.root, logger: silentLogger });
+    this.database = database;
+    this.userId = userId;
+    this.#bus = bus;
+    this.#loops = [
+      logs,
+      new WorkerRunner({
+        ...shared,
+        runtime,
+        logs,
+        capacity: new CapacityLedger({ pool, runtime }),
+        queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
+        tell: { queued: () => {}, ended: () => {} },
+        secretBox: createSecretBox(randomBytes(32)),
+        mounts: new WorkloadMounts({ pool, runtime, directories, quotas }),
+        apiUrl: 'http://127.0.0.1:1',
+        graceMs: 0,
+        drainMs: 0,
+      }),
+      new EndpointScaler({ ...shared, frozenBudget: async () => 0 }),
+    ];
+    for (const loop of this.#loops) loop.start();
+  }
+
+  async close(): Promise<void> {
+    for (const loop of [...this.#loops].reverse()) await loop.stop();
+    await this.database.drop();
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  async sql(text: string, ...values: unknown[]): Promise<any[]> {
+    return (await this.database.pool.query(text, values)).rows;
+  }
+
+  /** An endpoint of anna's; by default one worker at most. */
+  async endpoint(change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
+    const actor = { userId: this.userId, keyId: 'k' as never, scopes: [] };
+    const { id } = await createEndpoint({ pool: this.database.pool, bus: this.#bus }, actor, {
+      name: 'test',
+      type: 'QUEUE_BASED',
+      image: 'any:v1',
+      gpu: { pools: ['ADA_24'], count: 1 },
+      workers: { min: 0, max: 1 },
+      scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeoutSeconds: 60 },
+      dataCenterIds: [],
+      networkVolumeIds: [],
+      timeoutMs: 0,
+      flashboot: 'OFF',
+      templateId: null,
+      ...change,
+    });
+    return id;
+  }
+
+  /** A job in the queue, told to the scaler as the data plane tells it. */
+  async submit(endpointId: EndpointId): Promise<void> {
+    await this.sql(
+      `with job as (
+         insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
+         values (gen_random_uuid(), $1, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false))
+       insert into endpoint_counters (endpoint_id, lane, queued) values ($1, 'test', 1)
+       on conflict (endpoint_id, lane) do update set queued = endpoint_counters.queued + 1`,
+      endpointId,
+    );
+    this.#bus.publish('demand', endpointId);
+  }
+
+  /** The live workers of an endpoint, oldest first. */
+  workers(
+    endpointId: EndpointId,
+  ): Promise<{ id: string; phase: string; reason: string | null; dataCenterId: string }[]> {
+    return this.sql(
+      `select id, phase, phase_reason as reason, data_center_id as "dataCenterId" from workers
+       where endpoint_id = $1 and phase <> 'EXITED' order by created_at, id`,
+      endpointId,
+    );
+  }
+}
