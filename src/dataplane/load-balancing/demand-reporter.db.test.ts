@@ -77,6 +77,13 @@ test('steady load is written four times a second at most', async () => {
   balancer.release(first);
 });
 
+test('a row that was lost is written again while somebody waits', async () => {
+  void balancer.hold(attempt(), client(), 60_000);
+  await until(rows, (found) => found.length === 1);
+  await endpoint.sql('delete from request_demand');
+  await until(rows, ([row]) => row?.held === 1);
+});
+
 test('a process that ends leaves no row behind', async () => {
   void balancer.hold(attempt(), client(), 60_000);
   await until(rows, (found) => found.length === 1);

@@ -35,6 +35,7 @@ export class DemandReporter {
   readonly #reported = new Map<EndpointId, Reported>();
   #dueTimer: NodeJS.Timeout | undefined;
   #writtenAt = 0;
+  #fullAt = 0;
 
   constructor(options: { pool: Pool; bus: Bus; clock: Clock; logger: Logger }) {
     this.#pool = options.pool;
@@ -85,9 +86,12 @@ export class DemandReporter {
     clearTimeout(this.#dueTimer);
     this.#dueTimer = undefined;
     if (this.#reported.size === 0) return undefined;
-    const due = [...this.#reported].filter(([, { isDirty }]) => isDirty);
+    const now = this.#clock.now();
+    const isFull = now - this.#fullAt >= SAY_SEEN_MS; // whatever became of the rows: who waits is heard
+    if (isFull) this.#fullAt = now;
+    const due = [...this.#reported].filter(([, entry]) => entry.isDirty || (isFull && totalOf(entry) > 0));
     const demands = due.map(([endpointId, reported]) => this.#take(endpointId, reported));
-    this.#writtenAt = this.#clock.now();
+    this.#writtenAt = now;
     try {
       await writeRequestDemand(this.#pool, this.#bus.processId, demands);
     } catch (error) {
