@@ -11,6 +11,7 @@ import { messageOf } from '../core/errors.ts';
 import type { WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
@@ -28,6 +29,8 @@ import type { LogCollector } from './collect-logs.ts';
 
 /** A hand-over that was under way when the worker was told to rest has committed by then. */
 const SETTLE_MS = 150;
+/** So long requests of a load balancer may go on before the worker is needed after all. */
+const PATIENCE_MS = 5_000;
 /** Longer than this a thaw is no better than a start. */
 const THAW_LIMIT_MS = 1_000;
 /** While something is frozen: the budget and the machine's memory are looked at so often. */
@@ -48,6 +51,7 @@ export class WorkerFreezer {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #runtime: Runtime;
   readonly #logs: LogCollector;
   readonly #memory: FrozenMemory;
@@ -60,6 +64,7 @@ export class WorkerFreezer {
     bus: Bus;
     clock: Clock;
     logger: Logger;
+    metrics: Metrics;
     runtime: Runtime;
     logs: LogCollector;
     memory: FrozenMemory;
@@ -68,6 +73,7 @@ export class WorkerFreezer {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
     this.#runtime = options.runtime;
     this.#logs = options.logs;
     this.#memory = options.memory;
@@ -106,7 +112,9 @@ export class WorkerFreezer {
       else if (worker.wanted === 'FREEZE' && worker.leased > 0) await this.#rouse(worker);
       else if (worker.wanted === 'FREEZE' && worker.phase === 'RUNNING') {
         const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
-        if (settledAt <= now) this.#task(worker, () => this.#freeze(worker));
+        if (worker.requests > 0 && settledAt + PATIENCE_MS <= now) await this.#rouse(worker);
+        else if (worker.requests > 0) nextAt = Math.min(nextAt, now + SETTLE_MS);
+        else if (settledAt <= now) this.#task(worker, () => this.#freeze(worker));
         else nextAt = Math.min(nextAt, settledAt);
       }
     }
@@ -114,9 +122,9 @@ export class WorkerFreezer {
     return { atMs: nextAt };
   }
 
-  /** A job reached it at the last moment: it goes on. */
+  /** Work reached it at the last moment: it goes on. */
   async #rouse(worker: FreezingWorker): Promise<void> {
-    if (await thawWorker(this.#pool, worker.id, 'it was given a job')) this.#bus.publish('worker', worker.id);
+    if (await thawWorker(this.#pool, worker.id, 'it was given work')) this.#bus.publish('worker', worker.id);
   }
 
   async #freeze({ id, endpointId, wantedReason, isPriority }: FreezingWorker): Promise<void> {
@@ -156,7 +164,8 @@ export class WorkerFreezer {
     if (failure === null) {
       await noteThawed(this.#pool, id);
       this.#logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
-      this.#logger.info({ endpointId, workerId: id, tookMs }, 'worker thawed');
+      this.#metrics.thaws.observe(tookMs / 1000);
+      this.#logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
       this.#bus.publish('worker', id);
       return;
     }
@@ -165,7 +174,7 @@ export class WorkerFreezer {
     await noteExited(this.#pool, [{ id, code: null, reason, isLost: false }]);
     this.#logs.system(id, `ended: ${reason}`);
     this.#logger.warn(
-      { endpointId, workerId: id, tookMs, reason: failure },
+      { endpointId, workerId: id, durationMs: tookMs, reason: failure },
       'thaw failed; a cold start takes its place',
     );
     this.#bus.publish('worker', id);

@@ -1,5 +1,6 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
 
 /** A worker that is frozen, or shall be. */
@@ -11,6 +12,8 @@ export interface FreezingWorker {
   phase: WorkerPhase;
   /** Jobs it holds: one that was handed over at the last moment. */
   leased: number;
+  /** Load-balanced requests that it has, or that a process may still send it. */
+  requests: number;
   /** Since when it gets no more work. */
   drainAt: Date | null;
   /** Its endpoint is one with PRIORITY_FLASHBOOT: others make room first. */
@@ -30,7 +33,8 @@ export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
                   w.drain_at as "drainAt", coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
                   coalesce(w.memory_bytes, 0) as "memoryBytes", w.frozen_at as "frozenAt", w.gpu_pool as "gpuPool",
                   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",
-                  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased
+                  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased,
+                  ${REQUESTS_OF_WORKER} as requests
            from workers w left join endpoints e on e.id = w.endpoint_id
            where (w.wanted = 'FREEZE' or w.phase = 'FROZEN') and w.phase <> 'EXITED'
            order by w.frozen_at, w.id`,

@@ -251,7 +251,7 @@ export async function thawWorker(db: Db, id: WorkerId, reason: string): Promise<
 export async function noteFrozen(db: Db, id: WorkerId, memoryBytes: number): Promise<boolean> {
   const result = await db.query(
     `with frozen as (
-       update workers set phase = 'FROZEN', frozen_at = now(), memory_bytes = $2
+       update workers set phase = 'FROZEN', frozen_at = now(), memory_bytes = $2, serving_at = null
        where id = $1 and phase = 'RUNNING' returning id
      )
      insert into worker_freezes (worker_id, frozen_at) select id, now() from frozen`,
