@@ -18,6 +18,8 @@ const app = buildRestApp({
   secretBox: undefined as never,
   capacity: undefined as never,
   podFigures: undefined as never,
+  metrics: undefined as never,
+  metricsPage: undefined as never,
   logger: silentLogger,
   clock: { now: () => 0 },
   publicUrlFor: () => 'http://127.0.0.1:8080',

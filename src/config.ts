@@ -52,6 +52,7 @@ export interface Config {
   hostEnv: Readonly<Record<string, string>>;
   /** More files that map image names to commands, for the process runtime. */
   imagesFiles: readonly string[];
+  metrics: MetricsSettings;
   limits: JobLimits;
   loadBalancing: LoadBalancingLimits;
   podProxy: PodProxyLimits;
@@ -73,6 +74,14 @@ export interface JobLimits {
   takeHoldMs: number;
   /** How long a stopped worker may go on with what it runs. */
   graceMs: number;
+}
+
+/** Of `/metrics`. */
+export interface MetricsSettings {
+  /** What a scraper may send instead of a key; null: a key of user `admin` is the only way. Never logged. */
+  token: string | null;
+  /** How many endpoints have series of their own; more are counted together. */
+  maxEndpoints: number;
 }
 
 /** Of requests to load-balancing endpoints; each process counts its own. */
@@ -179,6 +188,10 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       .split(':')
       .filter(Boolean)
       .map((file) => resolve(file)),
+    metrics: {
+      token: env.PODYARD_METRICS_TOKEN || null,
+      maxEndpoints: integer('PODYARD_METRICS_ENDPOINTS', env.PODYARD_METRICS_ENDPOINTS, 0, 10_000, 50),
+    },
     limits: {
       runBodyBytes: integer('PODYARD_RUN_BODY_BYTES', env.PODYARD_RUN_BODY_BYTES, 1024, 2 ** 30, 10 * 2 ** 20),
       runsyncBodyBytes: integer(

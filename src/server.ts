@@ -28,6 +28,7 @@ import { CleanUpStack } from './core/clean-up-stack.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { type EndpointId, newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
+import { Metrics } from './core/metrics.ts';
 import type { SecretBox } from './core/secret-box.ts';
 import { DataPlane, isQueuePath } from './dataplane/data-plane.ts';
 import { readCertificate, watchCertificate } from './dataplane/proxy/certificate.ts';
@@ -59,6 +60,7 @@ import { PROBLEM_JSON } from './http/problem.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
 import { newRequestId } from './http/request-id.ts';
 import type { buildRestApp } from './rest/app.ts';
+import { MetricsPage } from './rest/metrics-page.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import { ShortageRuntime } from './runtimes/shortage/shortage-runtime.ts';
 
@@ -107,6 +109,8 @@ async function start(
   cleanUp: CleanUpStack,
 ): Promise<RunningServer> {
   const clock = systemClock;
+  const metrics = new Metrics(config.metrics);
+  cleanUp.add(metrics.watchEventLoop());
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
@@ -140,6 +144,7 @@ async function start(
     clock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
+    metrics,
     logger,
   });
   const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);
@@ -147,7 +152,7 @@ async function start(
   const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
   const capacity = createCapacitySource({ pool, clock, readRuntime: () => runtime.capacity() });
   const podFigures = createPodFigures({ clock, readUsage: (podId) => runtime.stats(podId) });
-  const shared = { pool, bus, clock, logger, secretBox, data };
+  const shared = { pool, bus, clock, logger, metrics, secretBox, data };
   const { buildRestApp } = await loading;
   const front = createFront(config, buildRestApp, {
     ...shared,
@@ -157,6 +162,12 @@ async function start(
     rateLimiter,
     capacity,
     podFigures,
+    metricsPage: new MetricsPage({
+      metrics,
+      pool,
+      pools: { main: pool, queue: queuePool },
+      token: config.metrics.token,
+    }),
     cleanUp,
   });
   serveNewCertificates(config, logger, front, cleanUp);
@@ -308,8 +319,6 @@ async function listenForWorkers(
   const wanted = config.workerApiPort ?? installation.workerApiPort;
   // Workers ask whoever has the data plane: they must be able to when this process is gone.
   if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
-  // Workers ask whoever has the data plane: they must be able to when this process is gone.
-  if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
   const port = await listen(server, wanted, bind).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
     return listen(server, 0, bind);
@@ -345,6 +354,8 @@ function createFront(
     secretBox: SecretBox;
     capacity: CapacitySource;
     podFigures: PodFigures;
+    metrics: Metrics;
+    metricsPage: MetricsPage;
     data: DataPlane;
     runtime: Runtime;
     tls: SecureContextOptions | null;
@@ -404,17 +415,19 @@ function createDispatch(
     bus: Bus;
     clock: Clock;
     logger: Logger;
+    metrics: Metrics;
     data: DataPlane;
     runtime: Runtime;
     cleanUp: CleanUpStack;
   },
 ): (host: string, target: string) => ExchangeHandler | null {
-  const { pool, bus, clock, logger, data, runtime, cleanUp } = parts;
+  const { pool, bus, clock, logger, metrics, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
     bus,
     clock,
     logger,
+    metrics,
     settings: { answerTimeoutMs: answerMs, maxBodyBytes: bodyBytes },
     findRoute: (podId) => findPodRoute(pool, podId),
     reach: (podId, port) => runtime.reach(podId, port),
@@ -478,6 +491,7 @@ function startControl(
     bus: Bus;
     clock: Clock;
     logger: Logger;
+    metrics: Metrics;
     secretBox: SecretBox;
     installation: Installation;
     runtime: Runtime;
@@ -487,7 +501,8 @@ function startControl(
   },
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
-  const { pool, bus, clock, logger, secretBox, installation, runtime, data, workerApiUrl, databaseUrl } = parts;
+  const { pool, bus, clock, logger, metrics, secretBox, installation, runtime, data, workerApiUrl, databaseUrl } =
+    parts;
   const { queue, dispatch } = data;
   const tell = {
     queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
@@ -527,8 +542,8 @@ function startControl(
     logs,
     runner,
     pods,
-    new WorkerProber({ pool, bus, runtime, logs, logger }),
-    new WorkerFreezer({ pool, bus, clock, logger, runtime, logs, memory }),
+    new WorkerProber({ pool, bus, runtime, logs, metrics, logger }),
+    new WorkerFreezer({ pool, bus, clock, logger, metrics, runtime, logs, memory }),
     new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
     new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
     new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),

@@ -4,6 +4,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { messageOf } from '../src/core/errors.ts';
 import { newId, type UserId } from '../src/core/ids.ts';
 import { type Logger, silentLogger } from '../src/core/logger.ts';
+import { Metrics } from '../src/core/metrics.ts';
 import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
@@ -14,9 +15,13 @@ import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { buildRestApp } from '../src/rest/app.ts';
+import { MetricsPage } from '../src/rest/metrics-page.ts';
 import type { RestApp } from '../src/rest/rest-app.ts';
 import { checkAnswer, checkedListener } from './check-answer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+
+/** What the operator's scraper sends. */
+export const METRICS_TOKEN = 'scrape-me-if-you-can';
 
 export interface Person {
   userId: UserId;
@@ -29,6 +34,7 @@ export interface RestFixture {
   database: TestDatabase;
   bus: Bus;
   secretBox: SecretBox;
+  metrics: Metrics;
   alice: Person;
   bob: Person;
   addPerson(name: string): Promise<Person>;
@@ -72,6 +78,7 @@ export async function startRestApp(
     podFigures?: PodFigures;
     logger?: Logger;
     isIntrospectable?: boolean;
+    maxMetricsEndpoints?: number;
   } = {},
 ): Promise<RestFixture> {
   const database = await createTestDatabase();
@@ -79,6 +86,7 @@ export async function startRestApp(
   const bus = new Bus({ pool, databaseUrl: database.url, processId: newId(8), logger: silentLogger });
   await bus.start();
   const secretBox = createSecretBox(randomBytes(32));
+  const metrics = new Metrics({ maxEndpoints: options.maxMetricsEndpoints ?? 50 });
   const deps = {
     pool,
     bus,
@@ -87,6 +95,8 @@ export async function startRestApp(
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
+    metrics,
+    metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };
@@ -114,6 +124,7 @@ export async function startRestApp(
     database,
     bus,
     secretBox,
+    metrics,
     alice: await person('alice'),
     bob: await person('bob'),
     addPerson: person,

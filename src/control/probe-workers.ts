@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts';
 import type { WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type ProbedWorker,
 } from '../domain/workers/serving-workers.ts';
 import { drainWorker } from '../domain/workers/worker-lifecycle.ts';
+import { countStart } from '../domain/workers/worker-timeline.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { canConnect, type HealthAnswer, healthPath, probeHealth } from './probe-health.ts';
@@ -59,6 +61,7 @@ export class WorkerProber {
   readonly #bus: Bus;
   readonly #runtime: Pick<Runtime, 'reach'>;
   readonly #logs: Pick<LogCollector, 'system'>;
+  readonly #metrics: Metrics;
   readonly #logger: Logger;
   readonly #loop: Loop;
   readonly #probes = new Map<WorkerId, Probe>();
@@ -70,12 +73,14 @@ export class WorkerProber {
     bus: Bus;
     runtime: Pick<Runtime, 'reach'>;
     logs: Pick<LogCollector, 'system'>;
+    metrics: Metrics;
     logger: Logger;
   }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#runtime = options.runtime;
     this.#logs = options.logs;
+    this.#metrics = options.metrics;
     this.#logger = options.logger;
     this.#loop = new Loop({
       name: 'probe-workers',
@@ -200,7 +205,8 @@ export class WorkerProber {
     const { worker } = probe;
     probe.failures = 0;
     if (probe.isServing) return;
-    await noteServing(this.#pool, worker.id, at);
+    const start = await noteServing(this.#pool, worker.id, at);
+    if (start) countStart(this.#metrics, start);
     if (probe.outSince !== null) this.#logs.system(worker.id, 'healthy again: it gets requests');
     probe.isServing = true;
     probe.outSince = null;

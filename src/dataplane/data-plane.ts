@@ -3,6 +3,7 @@ import type { JobLimits, LoadBalancingLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
@@ -70,11 +71,12 @@ export class DataPlane {
     clock: Clock;
     limits: JobLimits;
     loadBalancing: LoadBalancingLimits;
+    metrics: Metrics;
     logger: Logger;
   }) {
-    const { pool, queuePool, bus, keyRing, clock, limits, logger } = options;
+    const { pool, queuePool, bus, keyRing, clock, limits, metrics, logger } = options;
     this.queue = new JobQueue({ pool: queuePool, processId: bus.processId, limits });
-    this.dispatch = new JobDispatch({ queue: this.queue, bus, logger });
+    this.dispatch = new JobDispatch({ queue: this.queue, bus, metrics, logger });
     this.activity = new WorkerActivity({ pool, clock, logger, leaseMs: limits.leaseMs });
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
@@ -91,7 +93,18 @@ export class DataPlane {
     const endpoints = new EndpointDirectory({ pool, bus, clock });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...options, limits: options.loadBalancing, endpoints, activity });
-    this.#queuePlane = { dispatch, stream, endpoints, keyRing, pool, clock, limits, processId: bus.processId, logger };
+    this.#queuePlane = {
+      dispatch,
+      stream,
+      endpoints,
+      keyRing,
+      pool,
+      clock,
+      limits,
+      metrics,
+      processId: bus.processId,
+      logger,
+    };
     this.workerServer = createWorkerServer({
       dispatch,
       stream,
@@ -104,6 +117,7 @@ export class DataPlane {
       bus,
       clock,
       limits,
+      metrics,
       logger,
     });
   }

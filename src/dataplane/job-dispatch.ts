@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
+import type { JobEnd, Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { EndedJob, TakenJob } from '../domain/jobs/job.ts';
 import type { JobQueue, JobResult, NewJob } from '../domain/jobs/job-queue.ts';
@@ -20,15 +21,17 @@ export class JobDispatch {
   readonly waiters = new JobWaiters();
   readonly handOver: HandOver;
   readonly #bus: Bus;
+  readonly #metrics: Metrics;
   readonly #logger: Logger;
   readonly #lookAround: Loop;
   readonly #unsubscribe: (() => void)[];
   /** True when this process is about to end: held requests are to be answered with what is known now. */
   isStopping = false;
 
-  constructor(options: { queue: JobQueue; bus: Bus; logger: Logger }) {
+  constructor(options: { queue: JobQueue; bus: Bus; metrics: Metrics; logger: Logger }) {
     this.queue = options.queue;
     this.#bus = options.bus;
+    this.#metrics = options.metrics;
     this.#logger = options.logger;
     this.handOver = new HandOver({
       takeFromQueue: (endpointId, workerId, slots) => this.queue.take(endpointId, workerId, slots),
@@ -79,8 +82,14 @@ export class JobDispatch {
     if (!isInserted) reservation?.cancel();
     else if (reservation) reservation.deliver({ id: job.id, input: String(job.input), extras: job.extras });
     else this.tellQueued(job.endpointId);
-    if (isInserted) this.tellDemand(job.endpointId);
+    if (isInserted) this.tellSubmitted(job.endpointId);
     return isInserted;
+  }
+
+  /** One more job was accepted. */
+  tellSubmitted(endpointId: EndpointId): void {
+    this.#metrics.jobsOf(endpointId).submitted += 1;
+    this.tellDemand(endpointId);
   }
 
   /** The result of a worker. */
@@ -101,6 +110,7 @@ export class JobDispatch {
   /** Jobs reached a terminal state, by whatever way. */
   tellEnded(jobs: readonly EndedJob[]): void {
     for (const job of jobs) {
+      this.#metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
       this.waiters.tell(job.id, job);
       this.#tellElsewhere(job.id, job.waiter);
       if (job.hasWebhook) this.#bus.publish('webhook', '');

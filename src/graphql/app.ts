@@ -33,6 +33,7 @@ const PREFLIGHT_HEADERS = {
   'access-control-allow-headers': 'authorization, content-type, user-agent, x-request-id',
   'access-control-max-age': '86400',
 };
+const ROUTE = 'POST /graphql';
 const BODY_MEMBERS = ['query', 'variables', 'operationName'];
 
 interface Body {
@@ -87,9 +88,11 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer));
   });
   app.addHook('onResponse', async (request, reply) => {
-    const durationMs = Math.round(reply.elapsedTime);
-    const fields = { requestId: request.id, method: request.method, path: '/graphql', status: reply.statusCode };
-    deps.logger.debug({ ...fields, durationMs }, 'request');
+    const { statusCode: status, elapsedTime } = reply;
+    deps.metrics.requestEnded('graphql', ROUTE, status, elapsedTime);
+    const who = request.caller && { userId: request.caller.userId };
+    const fields = { requestId: request.id, ...who, method: request.method, route: ROUTE, status };
+    deps.logger.debug({ ...fields, durationMs: Math.round(elapsedTime) }, 'request');
   });
 
   /** A document that cannot run at all is a 400; what happens in its fields is told beside what they answered, with 200. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
@@ -19,6 +20,7 @@ export interface GraphqlDeps extends Context {
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
+  metrics: Metrics;
   logger: Logger;
   clock: Clock;
   /** Whether the schema may be asked for. */

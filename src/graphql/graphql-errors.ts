@@ -58,7 +58,7 @@ export function fieldError(error: GraphQLError, log: (message: string, cause: un
 
 /** Says on the log what was meant for the operator; a key is in none of the fields. */
 export function logTo(logger: Logger, requestId: string): (message: string, cause: unknown) => void {
-  return (message, err) => logger.error({ requestId, path: '/graphql', err }, message);
+  return (message, err) => logger.error({ requestId, route: 'POST /graphql', err }, message);
 }
 
 /** An argument that only its run-time value makes wrong; the executor finds it, not a resolver. */

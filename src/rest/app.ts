@@ -42,6 +42,7 @@ import { getEndpointRoute } from './routes/get-endpoint.ts';
 import { getEndpointBillingRoute } from './routes/get-endpoint-billing.ts';
 import { getGpuTypeRoute } from './routes/get-gpu-type.ts';
 import { getHealthRoute } from './routes/get-health.ts';
+import { getMetricsRoute } from './routes/get-metrics.ts';
 import { getNetworkVolumeRoute } from './routes/get-network-volume.ts';
 import { getNetworkVolumeBillingRoute } from './routes/get-network-volume-billing.ts';
 import { getOpenApiRoute } from './routes/get-openapi.ts';
@@ -153,6 +154,7 @@ const ROUTES: readonly RestRoute[] = [
   getApiReferenceAssetRoute,
   getHealthRoute,
   getReadinessRoute,
+  getMetricsRoute,
 ];
 
 const BODY_LIMIT_BYTES = 100 * 1024;
@@ -204,8 +206,9 @@ function addHooks(app: RestApp, deps: RestDeps): void {
     // The database refuses NUL in a text; with another character in its place such an id is simply not found.
     const params = request.params as Record<string, string>;
     for (const name of Object.keys(params)) params[name] = params[name]!.replaceAll('\0', '\ufffd');
-    const { permission } = request.routeOptions.config;
+    const { permission, takesMetricsToken } = request.routeOptions.config;
     if (permission === 'public') return;
+    if (takesMetricsToken && deps.metricsPage.isToken(request.headers.authorization)) return;
     if (typeof permission !== 'function') {
       await checkRateOfAnyKey(deps, request, reply);
       if (request.is404) throw pathNotFound(); // before a body is read: it does not matter what the body is
@@ -220,10 +223,18 @@ function addHooks(app: RestApp, deps: RestDeps): void {
     throw new Failure('badRequest', 'The request could not be processed: it has no body.');
   });
   app.addHook('onResponse', async (request, reply) => {
-    const { method, url } = request.routeOptions;
-    const durationMs = Math.round(reply.elapsedTime);
-    deps.logger.debug({ requestId: request.id, method, path: url, status: reply.statusCode, durationMs }, 'request');
+    const { id: requestId, method } = request;
+    const { statusCode: status, elapsedTime } = reply;
+    const route = routeOf(request);
+    deps.metrics.requestEnded('rest', route, status, elapsedTime);
+    const who = request.actor && { userId: request.actor.userId };
+    deps.logger.debug({ requestId, ...who, method, route, status, durationMs: Math.round(elapsedTime) }, 'request');
   });
+}
+
+/** As the description has it; whatever reaches no operation is one, or strangers could make routes at will. */
+function routeOf({ method, routeOptions: { url, config } }: FastifyRequest): string {
+  return url === undefined || config.permission === 'none' ? 'none' : `${method} ${url}`;
 }
 
 function pathNotFound(): Failure {
@@ -256,7 +267,7 @@ async function checkRate(deps: RestDeps, actor: Actor, reply: FastifyReply): Pro
 function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(failure);
   if (problem.status >= 500) {
-    const fields = { requestId: request.id, path: request.routeOptions.url, err: failure.cause ?? failure };
+    const fields = { requestId: request.id, route: routeOf(request), err: failure.cause ?? failure };
     deps.logger.error(fields, `request failed: ${messageOf(failure.cause ?? failure)}`);
   }
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer');

@@ -11,6 +11,7 @@ import type { Static, TSchema } from 'typebox';
 import type { Clock } from '../core/clock.ts';
 import type { FailureKind } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Actor, Permission } from '../domain/access/actor.ts';
@@ -20,6 +21,7 @@ import type { Context } from '../domain/context.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { LiveViews } from './live-views.ts';
+import type { MetricsPage } from './metrics-page.ts';
 
 export { PERMISSIONS } from '../http/permissions.ts';
 
@@ -31,6 +33,9 @@ export interface RestDeps extends Context {
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
+  /** Where requests are counted, and where all that is counted can be read. */
+  metrics: Metrics;
+  metricsPage: MetricsPage;
   logger: Logger;
   clock: Clock;
   /** Where the client of this request reaches the API, without a slash at the end. */
@@ -73,6 +78,8 @@ declare module 'fastify' {
      * is no operation and always refused.
      */
     permission?: 'public' | 'none' | ((params: Record<string, string>) => Permission);
+    /** The operator's token for scrapers opens it as well; then there is no actor. */
+    takesMetricsToken?: true;
     /** Refusals of this operation beside those that every operation with a key, or with a body, has: for the description. */
     failures?: FailureKind[];
   }

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import { CLIENT_GONE, type Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
@@ -14,7 +15,7 @@ import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import { type ForwardSettings, forward } from '../proxy/forward.ts';
+import { type ForwardSettings, forward, statusOf } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { readAffinity } from './affinity.ts';
 import { DemandReporter } from './demand-reporter.ts';
@@ -36,6 +37,7 @@ export class LoadBalancer {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #keyRing: KeyRing;
   readonly #endpoints: EndpointDirectory;
   readonly #activity: WorkerActivity;
@@ -49,6 +51,7 @@ export class LoadBalancer {
     bus: Bus;
     clock: Clock;
     logger: Logger;
+    metrics: Metrics;
     keyRing: KeyRing;
     endpoints: EndpointDirectory;
     activity: WorkerActivity;
@@ -58,6 +61,7 @@ export class LoadBalancer {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
     this.#keyRing = options.keyRing;
     this.#endpoints = options.endpoints;
     this.#activity = options.activity;
@@ -81,6 +85,13 @@ export class LoadBalancer {
 
   /** One request to an endpoint; `target`: the path and query for the worker. Never throws; it is always answered. */
   async handle(exchange: ClientExchange, endpointId: string, target: string): Promise<void> {
+    const startedAt = performance.now();
+    const status = await this.#answer(exchange, endpointId, target);
+    this.#metrics.proxyEnded('endpoint', status, performance.now() - startedAt);
+  }
+
+  /** Answers the status that the client got. */
+  async #answer(exchange: ClientExchange, endpointId: string, target: string): Promise<number> {
     try {
       const found = this.#admit(exchange, endpointId);
       const endpoint = found instanceof Promise ? await found : found;
@@ -88,9 +99,9 @@ export class LoadBalancer {
       traffic.usedAt = this.#clock.now();
       if (traffic.settings.answerTimeoutMs !== endpoint.timeoutMs) traffic.settings = this.#settings(endpoint);
       if (!traffic.isLoaded) await traffic.loaded;
-      await this.#serve(exchange, endpoint, traffic, target);
+      return await this.#serve(exchange, endpoint, traffic, target);
     } catch (error) {
-      this.#refuse(exchange, error);
+      return this.#refuse(exchange, error);
     }
   }
 
@@ -135,7 +146,7 @@ export class LoadBalancer {
   }
 
   /** Until a worker has taken it. It is tried elsewhere only when no connection could be opened: then nothing was sent. */
-  async #serve(exchange: ClientExchange, endpoint: EndpointEntry, traffic: Traffic, target: string): Promise<void> {
+  async #serve(exchange: ClientExchange, endpoint: EndpointEntry, traffic: Traffic, target: string): Promise<number> {
     const { balancer } = traffic;
     const attempt: Attempt = {
       affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
@@ -148,20 +159,21 @@ export class LoadBalancer {
       if (!backend) {
         deadline ??= this.#clock.now() + this.#waitMs(attempt);
         backend = await this.#hold(exchange, endpoint, traffic, attempt, deadline);
-        if (!backend) return;
+        if (!backend) return CLIENT_GONE;
       }
-      if (await this.#send(exchange, traffic, backend, attempt, target)) return;
+      const status = await this.#send(exchange, traffic, backend, attempt, target);
+      if (status !== undefined) return status;
     }
   }
 
-  /** True when it is over; false when the worker could not be reached. */
+  /** The status, when it is over; undefined when the worker could not be reached. */
   async #send(
     exchange: ClientExchange,
     { balancer, settings }: Traffic,
     backend: Backend,
     attempt: Attempt,
     target: string,
-  ): Promise<boolean> {
+  ): Promise<number | undefined> {
     try {
       const { answerHeaders } = backend;
       const outcome = await forward(settings, exchange, backend.upstream!, {
@@ -171,11 +183,11 @@ export class LoadBalancer {
       });
       if (outcome.kind !== 'notConnected') {
         if (backend.refusals > 0) balancer.noteReached(backend);
-        return true;
+        return statusOf(outcome);
       }
       // The runtime may know more: whoever looks after workers is told.
       if (balancer.noteRefused(backend, attempt)) this.#bus.publish('worker', backend.id);
-      return false;
+      return undefined;
     } finally {
       balancer.release(backend);
       this.#activity.noteWork(backend.id); // the idle time begins where its last request ends
@@ -217,7 +229,7 @@ export class LoadBalancer {
     if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
-  #refuse(exchange: ClientExchange, error: unknown): void {
+  #refuse(exchange: ClientExchange, error: unknown): number {
     const requestId = newRequestId();
     if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
     const problem = toProblem(error);
@@ -228,6 +240,7 @@ export class LoadBalancer {
     }
     const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
     exchange.answer(problem.status, problem.title, headers, body);
+    return problem.status;
   }
 }
 

@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import { JOB_ID } from '../../domain/jobs/job.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendProblem } from '../exchange.ts';
+import { RequestNote } from '../request-note.ts';
 import { openai } from './openai.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { QueueCall, QueuePlane } from './queue-call.ts';
@@ -50,7 +52,6 @@ const OPERATIONS: Record<string, Operation> = {
   requests: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: false, handle: listRequests },
 };
 
-const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;
 const NO_QUERY = new URLSearchParams();
 
 /** `/v2/{endpointId}/{operation}[/{jobId}]`. Never throws and never leaves a request without an answer. */
@@ -60,27 +61,29 @@ export async function handleQueueRequest(
   res: ServerResponse,
   requestId: string,
 ): Promise<void> {
+  const note = new RequestNote(plane, 'queue', res);
+  note.requestId = requestId;
   try {
-    await route(plane, req, res);
+    await route(plane, req, res, note);
   } catch (error) {
-    if (!(error instanceof Failure)) {
-      plane.logger.error({ err: error, path: req.url?.split('?')[0], requestId }, 'request failed');
-    }
+    if (!(error instanceof Failure)) plane.logger.error({ ...note, err: error }, 'request failed');
     sendProblem(res, error);
   }
 }
 
-async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse, note: RequestNote): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const [, , endpointId, name, jobId, ...rest] = (queryAt < 0 ? url : url.slice(0, queryAt)).split('/');
   const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   const known = authenticate(plane, req);
   const actor = known instanceof Promise ? await known : known;
+  note.userId = actor.userId;
   const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
   if (!operation || !isPath) {
     throw new Failure('notFound', 'No such path on an endpoint.');
   }
+  note.route = name!;
   if (!operation.methods.includes(req.method!)) {
     const failure = new Failure('methodNotAllowed', `${name} takes ${operation.methods.join(' or ')}`);
     return sendProblem(res, failure, ['allow', operation.methods.join(', ')]);
@@ -90,13 +93,16 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   const found = plane.endpoints.find(endpointId!);
   const endpoint = found instanceof Promise ? await found : found;
   if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+  note.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
     throw new Failure('badRequest', 'not allowed for QB API');
   if (operation.hasJobId && !JOB_ID.test(jobId!)) throw notFound('job');
+  if (operation.hasJobId) note.jobId = jobId;
   await operation.handle({
     req,
     res,
     plane,
+    note,
     actor,
     endpoint,
     jobId: jobId as JobId | undefined,

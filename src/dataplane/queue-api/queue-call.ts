@@ -3,12 +3,14 @@ import type { JobLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
+import type { RequestNote } from '../request-note.ts';
 
 /** What the operations of the queue plane work with. */
 export interface QueuePlane {
@@ -19,6 +21,7 @@ export interface QueuePlane {
   pool: Pool;
   clock: Clock;
   limits: JobLimits;
+  metrics: Metrics;
   processId: string;
   logger: Logger;
 }
@@ -28,6 +31,7 @@ export interface QueueCall {
   req: IncomingMessage;
   res: ServerResponse;
   plane: QueuePlane;
+  note: RequestNote;
   actor: Actor;
   endpoint: EndpointEntry;
   jobId: JobId | undefined;

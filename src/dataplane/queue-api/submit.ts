@@ -16,6 +16,7 @@ export async function run(call: QueueCall): Promise<void> {
   const body = await readJob(call, call.plane.limits.runBodyBytes);
   const job = newJob(call, body, false);
   const { id, isNew } = await submit(call, job, body);
+  call.note.jobId = id;
   const status = isNew ? 'IN_QUEUE' : ((await call.plane.dispatch.queue.find(id))?.status ?? 'IN_QUEUE');
   sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
 }
@@ -29,6 +30,7 @@ export async function runSync(call: QueueCall): Promise<void> {
   call.res.once('close', wait.cancel);
   try {
     const { id, isNew } = await submit(call, job, body);
+    call.note.jobId = id;
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
     const news = await wait.news;
     if (news && news !== 'timeout') sendJson(call.res, 200, renderJob(news));
@@ -113,7 +115,7 @@ async function submitOnce(
   }
   if (first.is_new) {
     plane.dispatch.tellQueued(endpoint.id);
-    plane.dispatch.tellDemand(endpoint.id);
+    plane.dispatch.tellSubmitted(endpoint.id);
   }
   return { id: first.job_id, isNew: first.is_new };
 }

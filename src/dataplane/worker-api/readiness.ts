@@ -1,3 +1,4 @@
+import { countStart, type WorkerStart } from '../../domain/workers/worker-timeline.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 /**
@@ -8,11 +9,13 @@ import type { WorkerCall } from './worker-call.ts';
 export async function noteReady({ plane, worker }: WorkerCall): Promise<void> {
   if (worker.isReady) return;
   worker.isReady = true;
-  await plane.pool.query(
+  const result = await plane.pool.query<WorkerStart>(
     `update workers set ready_at = now(), timeline = timeline || jsonb_build_object('readyAt', now())
-     where id = $1 and ready_at is null and endpoint_type = 'QUEUE_BASED'`,
+     where id = $1 and ready_at is null and endpoint_type = 'QUEUE_BASED'
+     returning created_at as "createdAt", timeline`,
     [worker.id],
   );
+  for (const start of result.rows) countStart(plane.metrics, start);
   plane.bus.publish('worker', worker.id);
   plane.bus.publish('demand', worker.endpointId);
 }

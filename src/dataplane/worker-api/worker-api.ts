@@ -2,8 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
+import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { sendProblem } from '../exchange.ts';
+import { RequestNote } from '../request-note.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
 import { jobDone } from './job-done.ts';
 import { jobStop } from './job-stop.ts';
@@ -40,11 +42,11 @@ export function createWorkerServer(plane: WorkerPlane): Server {
 }
 
 async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const note = new RequestNote(plane, 'worker', res);
   try {
-    await route(plane, req, res);
+    await route(plane, req, res, note);
   } catch (error) {
-    if (!(error instanceof Failure))
-      plane.logger.error({ err: error, url: req.url?.split('?')[0] }, 'worker request failed');
+    if (!(error instanceof Failure)) plane.logger.error({ ...note, err: error }, 'worker request failed');
     req.resume();
     const timer = setTimeout(
       () => sendProblem(res, error instanceof Failure ? error : databaseDown(error)),
@@ -59,7 +61,7 @@ function databaseDown(cause: unknown): Failure {
   return new Failure('unavailable', 'the server cannot do this at the moment; try again', { cause });
 }
 
-async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, note: RequestNote): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
@@ -71,6 +73,10 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
   const found = plane.workers.find(workerId);
   const worker = authenticate(req, endpointId!, found instanceof Promise ? await found : found);
   if (req.method !== operation.method) throw new Failure('methodNotAllowed', `${name} takes ${operation.method}`);
+  note.route = name!;
+  note.endpointId = worker.endpointId;
+  note.workerId = worker.id;
+  if (operation.hasJobId && JOB_ID.test(jobId!)) note.jobId = jobId;
   plane.activity.noteContact(worker.id);
   const call: WorkerCall = {
     req,

@@ -3,6 +3,7 @@ import type { JobLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
@@ -26,6 +27,7 @@ export interface WorkerPlane {
   bus: Bus;
   clock: Clock;
   limits: JobLimits;
+  metrics: Metrics;
   logger: Logger;
 }
 

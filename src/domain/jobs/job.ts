@@ -3,6 +3,9 @@ import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 /** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
 export type JobStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
+/** What can be the id of a job. */
+export const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;
+
 /** A job as it is handed to a worker. Payloads are JSON texts, passed on as the bytes that came. */
 export interface TakenJob {
   id: JobId;

@@ -1,8 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { FIRST_USER } from '../access/ensure-first-user.ts';
-import { findUser } from '../access/users.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import {
@@ -57,12 +54,6 @@ export async function simulate(context: Context, request: SimulateRequest): Prom
     case 'reset':
       return resetSimulation(context);
   }
-}
-
-/** What is simulated concerns everybody on the machine: only its operator may change it. Throws `forbidden`. */
-export async function checkOperator(db: Db, userId: UserId): Promise<void> {
-  const user = await findUser(db, userId);
-  if (user?.name !== FIRST_USER) throw new Failure('forbidden', 'access denied');
 }
 
 function readCapacity(request: SimulateRequest) {

@@ -1,6 +1,7 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import type { WorkerStart } from './worker-timeline.ts';
 
 /**
  * Workers of load-balancing endpoints: what their health path said, and where they take requests. Control probes and
@@ -75,14 +76,20 @@ export async function noteWorkerPorts(db: Db, id: WorkerId, ports: { http: numbe
   await db.query('update workers set http_port = $2, health_port = $3 where id = $1', [id, ports.http, ports.health]);
 }
 
-/** Its health path said 200, and it takes connections at that place. */
-export async function noteServing(db: Db, id: WorkerId, at: { host: string; port: number }): Promise<void> {
-  await db.query(
+/** Its health path said 200, and it takes connections at that place. Answers how it started if that was the first time. */
+export async function noteServing(
+  db: Db,
+  id: WorkerId,
+  at: { host: string; port: number },
+): Promise<WorkerStart | undefined> {
+  const result = await db.query<WorkerStart & { isFirst: boolean }>(
     `update workers set serving_at = now(), serving_host = $2, serving_port = $3, phase_reason = null,
        ready_at = coalesce(ready_at, now()), timeline = jsonb_build_object('readyAt', now()) || timeline
-     where id = $1 and phase = 'RUNNING' and serving_at is null`,
+     where id = $1 and phase = 'RUNNING' and serving_at is null
+     returning created_at as "createdAt", timeline, ready_at = now() as "isFirst"`,
     [id, at.host, at.port],
   );
+  return result.rows.find(({ isFirst }) => isFirst);
 }
 
 /** Why a worker that runs is not ready yet. */

@@ -3,7 +3,7 @@ import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerPhase } from './worker-lifecycle.ts';
-import type { WorkerCondition } from './worker-status.ts';
+import { NO_CAPACITY, type WorkerCondition } from './worker-status.ts';
 import type { TimelineMarks } from './worker-timeline.ts';
 
 /** A live worker with what its status is made of. */
@@ -79,6 +79,34 @@ export async function countLiveWorkers(db: Db, userId: UserId, endpointId: Endpo
     [endpointId, userId],
   );
   return result.rows[0]!.count;
+}
+
+/** So many live workers of an endpoint are in the same condition. */
+export interface WorkerGroup extends WorkerCondition {
+  endpointId: EndpointId;
+  count: number;
+}
+
+/** All of the installation, of whatever user; frozen ones are not live. Reasons are cut to what the status is made of. */
+export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
+  const result = await db.query<WorkerGroup>({
+    name: 'workers-grouped',
+    text: `select g."endpointId", g.phase, g."phaseReason", g."isLost", g."isReady", g."isBusy", g."unhealthyReason",
+                  count(*)::int8 as count
+           from (select w.endpoint_id as "endpointId", w.phase, w.is_lost as "isLost",
+                        case when starts_with(w.phase_reason, $1) then $1 end as "phaseReason",
+                        case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null
+                          as "isReady",
+                        exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+                          or ${REQUESTS_OF_WORKER} > 0 as "isBusy",
+                        case when a.unhealthy_reason is not null or (${IS_OUT_OF_SERVICE} and w.phase_reason is not null)
+                          then '' end as "unhealthyReason"
+                 from workers w left join worker_activity a on a.worker_id = w.id
+                 where w.phase not in ('FROZEN', 'EXITED')) g
+           group by 1, 2, 3, 4, 5, 6, 7`,
+    values: [NO_CAPACITY],
+  });
+  return result.rows;
 }
 
 /** Throws `notFound` unless the worker, live or ended, belongs to this user's endpoint. */

@@ -1,3 +1,5 @@
+import type { Metrics } from '../../core/metrics.ts';
+
 /** What a worker goes through until it takes work, in this order; `ready` is its own loading. */
 export const STAGES = ['capacity', 'pull', 'create', 'start', 'ready'] as const;
 export type StageName = (typeof STAGES)[number];
@@ -11,6 +13,19 @@ export interface Stage {
 
 /** The column `timeline`: when each stage was over, as ISO times. */
 export type TimelineMarks = Partial<Record<`${StageName}At`, string>>;
+
+/** A worker that has just become ready. */
+export interface WorkerStart {
+  createdAt: Date;
+  timeline: TimelineMarks;
+}
+
+/** Counts each stage of a start that is over. */
+export function countStart(metrics: Metrics, { createdAt, timeline }: WorkerStart): void {
+  for (const { stage, from, to } of workerStages({ createdAt, endedAt: null }, timeline)) {
+    if (to !== null) metrics.coldStartStage(stage, to.getTime() - from.getTime());
+  }
+}
 
 /**
  * The stages of a worker's start, from its creation on. A mark that was not written, although a later one was, joins its

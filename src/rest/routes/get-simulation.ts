@@ -1,4 +1,4 @@
-import { checkOperator } from '../../domain/simulation/simulate.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
 import { getSimulation } from '../../domain/simulation/simulation.ts';
 import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
 import { ref } from '../schemas/schema.ts';

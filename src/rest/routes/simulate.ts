@@ -1,4 +1,5 @@
-import { checkOperator, simulate } from '../../domain/simulation/simulate.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { simulate } from '../../domain/simulation/simulate.ts';
 import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
 import { ref } from '../schemas/schema.ts';
 import { SimulateRequest, SimulationResponse } from '../schemas/simulation-schemas.ts';

@@ -1,0 +1,77 @@
+import type { EndpointId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { LIVE_REQUEST_DEMAND } from '../endpoints/request-demand.ts';
+import { type WorkerStatus, workerStatus } from '../workers/worker-status.ts';
+import { groupLiveWorkers } from '../workers/worker-store.ts';
+
+/** How the whole installation stands, whoever owns what: for its operator alone. */
+export interface InstallationFigures {
+  /** Those with work, the busiest first, then those that were asked for. */
+  endpoints: EndpointLoad[];
+  workers: { endpointId: EndpointId; status: WorkerStatus; count: number }[];
+  frozen: { count: number; memoryBytes: number };
+  /** By observed phase; those that were terminated are not counted. */
+  pods: { phase: string; count: number }[];
+  webhooks: number;
+}
+
+export interface EndpointLoad {
+  id: EndpointId;
+  /** Jobs that wait, or requests that are held. */
+  queued: number;
+  /** Jobs that workers hold, or requests in flight. */
+  inProgress: number;
+  /** Seconds; 0 when nothing waits. */
+  oldestSeconds: number;
+}
+
+/** `known`: endpoints to answer for even if they have no work; those among them that are gone are left out. */
+export async function readInstallationFigures(db: Db, known: readonly EndpointId[]): Promise<InstallationFigures> {
+  const [endpoints, groups, rest] = await Promise.all([
+    listEndpointLoads(db, known),
+    groupLiveWorkers(db),
+    db.query<{ frozen: InstallationFigures['frozen']; pods: InstallationFigures['pods'] | null; webhooks: number }>({
+      name: 'installation-figures',
+      text: `select (select jsonb_build_object('count', count(*), 'memoryBytes', coalesce(sum(memory_bytes), 0))
+                     from workers where phase = 'FROZEN') as frozen,
+                    (select jsonb_agg(jsonb_build_object('phase', phase, 'count', count))
+                     from (select phase, count(*) from pods where gone_at is null group by phase) p) as pods,
+                    (select count(*) from webhook_deliveries)::int8 as webhooks`,
+    }),
+  ]);
+  const { frozen, pods, webhooks } = rest.rows[0]!;
+  const workers = groups.map((group) => ({
+    endpointId: group.endpointId,
+    status: workerStatus(group),
+    count: group.count,
+  }));
+  return { endpoints, workers, frozen, pods: pods ?? [], webhooks };
+}
+
+/** Counters and index heads only: the cost grows with the number of endpoints, not with the length of their queues. */
+async function listEndpointLoads(db: Db, known: readonly EndpointId[]): Promise<EndpointLoad[]> {
+  const result = await db.query<EndpointLoad>({
+    name: 'endpoint-loads',
+    text: `
+      select l.id, l.queued, l."inProgress",
+             greatest(coalesce(extract(epoch from now() - least(l.held_since, normal.created_at, low.created_at)), 0), 0)::float8
+               as "oldestSeconds"
+      from (select e.id, greatest(coalesce(c.queued, 0) + coalesce(r.held, 0), 0)::int8 as queued,
+                   greatest(coalesce(c.in_progress, 0) + coalesce(r.in_flight, 0), 0)::int8 as "inProgress",
+                   r.held_since
+            from endpoints e
+            left join (select endpoint_id, sum(queued + queued_low) as queued, sum(in_progress) as in_progress
+                       from endpoint_counters group by 1) c on c.endpoint_id = e.id
+            left join (select endpoint_id, sum(held) as held, sum(in_flight) as in_flight,
+                              min(oldest_held_at) as held_since
+                       from ${LIVE_REQUEST_DEMAND} d group by 1) r on r.endpoint_id = e.id) l
+      left join lateral (select created_at from jobs j where l.queued > 0 and j.endpoint_id = l.id
+                           and j.status = 'IN_QUEUE' and not j.low_priority order by seq limit 1) normal on true
+      left join lateral (select created_at from jobs j where l.queued > 0 and j.endpoint_id = l.id
+                           and j.status = 'IN_QUEUE' and j.low_priority order by seq limit 1) low on true
+      where l.queued > 0 or l."inProgress" > 0 or l.id = any($1::text[])
+      order by l.queued + l."inProgress" desc, l.id`,
+    values: [known],
+  });
+  return result.rows;
+}
