@@ -58,6 +58,26 @@ test('a master key is read from the environment, and a wrong one is refused with
   expect(() => readConfig({}, { PODYARD_MASTER_KEY: 'hunter2' })).toThrow(new Error(refusal));
 });
 
+test('pods and endpoints answer under a host that may have a port; the certificate and its key belong together', () => {
+  expect(readConfig({}, {})).toMatchObject({ proxyHost: null, lbHost: null, tls: null, trustedProxies: [] });
+  expect(readConfig({ proxyHost: 'Pods.Example.com:8443' }, { PODYARD_LB_HOST: 'lb.example.com' })).toMatchObject({
+    proxyHost: 'pods.example.com:8443',
+    lbHost: 'lb.example.com',
+  });
+  expect(readConfig({ tlsCert: 'a.crt', tlsKey: 'a.key' }, {}).tls).toEqual({
+    certFile: resolve('a.crt'),
+    keyFile: resolve('a.key'),
+  });
+  expect(readConfig({ trustedProxies: '10.0.0.0/8, ::1' }, {}).trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+  expect(() => readConfig({ tlsCert: 'a.crt' }, {})).toThrow('--tls-cert and --tls-key belong together');
+  for (const wrong of ['example.com/x', 'http://x', '.x', 'a..b']) {
+    expect(() => readConfig({ proxyHost: wrong }, {})).toThrow(`--proxy-host is '${wrong}'`);
+  }
+  for (const wrong of ['10.0.0.0/33', '::1/129', 'proxy.example.com', '10.0.0.0/8/8', '10.0.0.0/x']) {
+    expect(() => readConfig({ trustedProxies: wrong }, {})).toThrow(`--trusted-proxies has '${wrong}'`);
+  }
+});
+
 test('a catalogue is a file, by flag or variable', () => {
   expect(readConfig({ catalog: 'mine.json' }, { PODYARD_CATALOG: 'other' }).catalogFile).toBe(resolve('mine.json'));
 });
