@@ -64,7 +64,7 @@ export class CapacityLedger {
     });
   }
 
-  /** What the runtime said does not hold any more: a start that it promised room for failed. */
+  /** What the runtime has is asked anew at the next look: a start failed, or somebody waits for more. */
   expire(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }

@@ -32,7 +32,10 @@ export async function placeWorkers(deps: Deps, pending: readonly ControlledWorke
   const capacities = pending.some(({ spec }) => spec.gpu) ? await deps.capacity.readFree(now) : [];
   const { waiting, nowhere } = await toWaiting(deps.pool, pending, capacities);
   let share = shareCapacity({ capacities, waiting, holding: [], minOf: () => 0, now });
-  if (share.missing.size > 0) share = await shareFairly(deps, { capacities, waiting, now });
+  if (share.missing.size > 0) {
+    share = await shareFairly(deps, { capacities, waiting, now });
+    deps.capacity.expire(); // capacity that comes back is seen at the next look
+  }
   for (const worker of waiting) {
     const place = share.placed.get(worker.id);
     if (place && worker.wish) deps.capacity.promise(worker.id, { ...place, count: worker.wish.count });

@@ -27,9 +27,10 @@ export interface EndpointDemand {
   lastFailure: string | null;
 }
 
-const MAX_FAILURES_COUNTED = 32;
+/** Failed starts are counted among so many workers that ended last: more make no difference to the pause. */
+const RECENT_WORKERS = 64;
 
-/** Counters and index heads only: the cost does not grow with the length of a queue. */
+/** Counters and heads of indexes only: the cost grows neither with the length of a queue nor with the number of workers that ever were. */
 export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Promise<EndpointDemand[]> {
   const result = await db.query<EndpointDemand>({
     name: 'endpoint-demand',
@@ -52,12 +53,15 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
                min(oldest_held_at) as oldest
         from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id) r
       cross join lateral (
-        select count(*) as count, max(x.exited_at) as at, (array_agg(x.phase_reason))[1] as reason
-        from (select exited_at, phase_reason from workers w
-              where w.endpoint_id = e.id and w.phase = 'EXITED' and w.version = e.version and w.is_lost and w.ready_at is null
-                and w.exited_at > coalesce((select max(r.ready_at) from workers r
-                                            where r.endpoint_id = e.id and r.version = e.version), '-infinity')
-              order by exited_at desc limit ${MAX_FAILURES_COUNTED}) x) f
+        select count(*) as count, max(x.exited_at) as at, (array_agg(x.phase_reason order by x.exited_at desc))[1] as reason
+        from (select *, max(ready_at) filter (where version = e.version) over () as ready_before
+              from (select version, exited_at, phase_reason, is_lost, ready_at from workers w
+                    where w.endpoint_id = e.id and w.phase = 'EXITED'
+                    order by exited_at desc limit ${RECENT_WORKERS}) recent) x
+        where x.version = e.version and x.is_lost and x.ready_at is null
+          and x.exited_at > coalesce(x.ready_before, '-infinity')
+          and x.exited_at > coalesce((select max(r.ready_at) from workers r where r.endpoint_id = e.id
+                                      and r.phase <> 'EXITED' and r.version = e.version), '-infinity')) f
       where e.id = any($1::text[])`,
     values: [ids],
   });

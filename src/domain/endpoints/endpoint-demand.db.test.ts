@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { listActiveEndpoints, listEndpointDemand } from './endpoint-demand.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.pool.query("insert into users (id, name) values ('u', 'anna')");
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.pool.query('delete from workers');
+  await database.pool.query('delete from endpoints');
+});
+
+async function addEndpoints(...ids: string[]): Promise<void> {
+  await database.pool.query(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
+       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     select id, 'u', id, 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 2
+     from unnest($1::text[]) id`,
+    [ids],
+  );
+}
+
+let serial = 0;
+/** A worker that ended `secondsAgo`; with `readyAgo` it had been ready. */
+async function addEnded(secondsAgo: number, change: { version?: number; readyAgo?: number; isLost?: boolean } = {}) {
+  serial += 1;
+  await database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, exited_at, ready_at, is_lost, phase_reason)
+     values ($1, 'e', 'u', $2, '', '{}', 'EXITED', now() - $3 * interval '1 second', now() - $4::float8 * interval '1 second', $5, $6)`,
+    [
+      `w${serial}`,
+      change.version ?? 2,
+      secondsAgo,
+      change.readyAgo ?? null,
+      change.isLost ?? true,
+      `exit ${secondsAgo}`,
+    ],
+  );
+}
+const failures = async () => (await listEndpointDemand(database.pool, ['e' as EndpointId]))[0]!;
+
+test('failed starts of the newest release count, with the time and the reason of the last', async () => {
+  await addEndpoints('e');
+  expect(await failures()).toMatchObject({ failedStarts: 0, lastFailedAt: null, lastFailure: null });
+  for (const seconds of [30, 20, 10]) await addEnded(seconds);
+  await addEnded(5, { version: 1 });
+  await addEnded(4, { isLost: false });
+  expect(await failures()).toMatchObject({ failedStarts: 3, lastFailure: 'exit 10' });
+});
+
+test('only those since a worker of that release was ready count, whether it lives or has ended', async () => {
+  await addEndpoints('e');
+  await addEnded(30);
+  await addEnded(1, { readyAgo: 25 });
+  await addEnded(20);
+  expect(await failures()).toMatchObject({ failedStarts: 1, lastFailure: 'exit 20' });
+  await addEnded(0, { readyAgo: 15 });
+  await database.pool.query("update workers set phase = 'RUNNING', exited_at = null where ready_at is not null");
+  expect(await failures()).toMatchObject({ failedStarts: 0 });
+});
+
+test('thousands of workers that ended long ago neither count nor hide the last ones', async () => {
+  await addEndpoints('e');
+  await database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, exited_at, is_lost)
+     select 'old' || n, 'e', 'u', 2, '', '{}', 'EXITED', now() - interval '1 day', true from generate_series(1, 3000) n`,
+  );
+  await addEnded(10);
+  const { failedStarts, lastFailure } = await failures();
+  expect([failedStarts <= 64, failedStarts > 20, lastFailure]).toEqual([true, true, 'exit 10']);
+});
+
+test('active endpoints come page by page, and each page says where the next begins', async () => {
+  await addEndpoints('a', 'b', 'c', 'd', 'e');
+  await addEnded(1); // an ended worker makes nobody active
+  await database.pool.query("update endpoints set workers_min = 1 where id in ('b', 'd')");
+  expect(await listActiveEndpoints(database.pool, '', 2)).toEqual({ ids: ['b'], lastId: 'b' });
+  expect(await listActiveEndpoints(database.pool, 'b', 2)).toEqual({ ids: ['d'], lastId: 'd' });
+  expect(await listActiveEndpoints(database.pool, 'd', 2)).toEqual({ ids: [], lastId: null });
+});
