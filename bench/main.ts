@@ -1,5 +1,6 @@
 import { benchApi } from './api/api.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
+import { benchConsole } from './console/console.ts';
 import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
@@ -9,6 +10,7 @@ import { benchSecrets } from './secrets/secrets.ts';
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
   coldstart: benchColdstart,
+  console: benchConsole,
   proxy: benchProxy,
   queue: benchQueue,
   scale: benchScale,
