@@ -2,11 +2,20 @@ import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Wire, WireReader } from './client-exchange.ts';
 
-const READ_BYTES = 65_536;
+const READ_BYTES = 262_144;
+/** Up to here a copy comes from node's own pool. */
+const SMALL_BYTES = 4096;
+const MAX_SPARE = 32;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /** Every read goes in here: it is used up, or copied, before the next one. A buffer for each would cost a quarter of all time. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+
+/**
+ * Copies of what was read go out of these, and come back when they are written. A new buffer for each piece of a large body
+ * would have the collector run all the time, and grow the process by a hundred megabytes.
+ */
+const spare: Buffer[] = [];
 
 /** What node does not document: the kernel's side of a socket, which another Socket can take over. */
 interface HandleHolder {
@@ -74,7 +83,16 @@ export class SocketWire implements Wire {
   }
 
   writeBytes(chunk: Buffer): void {
-    this.socket.write(this.#isShared || chunk.buffer === readBuffer.buffer ? Buffer.from(chunk) : chunk);
+    if (chunk.length <= SMALL_BYTES) {
+      this.socket.write(Buffer.from(chunk));
+      return;
+    }
+    const copy = spare.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
+    const size = chunk.copy(copy);
+    this.socket.write(copy.subarray(0, size), () => {
+      if (spare.length < MAX_SPARE) spare.push(copy);
+    });
+    if (size < chunk.length) this.writeBytes(chunk.subarray(size));
   }
 
   pause(): void {
