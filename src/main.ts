@@ -83,7 +83,7 @@ All of it worked. The endpoint stays; try it:
     -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
     -d '{"input": {"echo": "hello"}}'
 
-The console is at ${server.url}/ (sign in with the key above), the API reference at ${server.url}/docs. Ctrl-C ends the server; its data stays.`);
+The console is at ${server.url}/ (sign in with the key above), the documentation at ${server.url}/docs. Ctrl-C ends the server; its data stays.`);
   await stopOnSignal(server);
 }
 

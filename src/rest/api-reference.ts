@@ -41,8 +41,8 @@ export const REFERENCE_POLICY = [
  * origin the browser would not send them. The key stays in the page's memory.
  */
 const START = `
-const description = await (await fetch(new URL('v2/openapi.json', document.baseURI))).json();
-description.servers = [{ url: new URL('.', document.baseURI).href.replace(/[/]$/, '') }];
+const description = await (await fetch(new URL('../v2/openapi.json', document.baseURI))).json();
+description.servers = [{ url: new URL('..', document.baseURI).href.replace(/[/]$/, '') }];
 SwaggerUIBundle({
   spec: description,
   dom_id: '#reference',
@@ -86,7 +86,7 @@ async function load(): Promise<ApiReference> {
       }),
     ),
   );
-  const address = (name: string) => `docs/assets/${name}?v=${assets.get(name)!.hash}`;
+  const address = (name: string) => `api/assets/${name}?v=${assets.get(name)!.hash}`;
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -98,7 +98,7 @@ async function load(): Promise<ApiReference> {
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The description itself is at <a href="v2/openapi.json">v2/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The description itself is at <a href="../v2/openapi.json">v2/openapi.json</a>.</noscript>
 <script src="${address('swagger-ui-bundle.js')}"></script>
 <script type="module" src="${address('start.js')}"></script>
 </body>

@@ -38,6 +38,8 @@ import { getConsoleRoute } from './routes/get-console.ts';
 import { getConsoleAssetRoute } from './routes/get-console-asset.ts';
 import { getCpuFlavorRoute } from './routes/get-cpu-flavor.ts';
 import { getDataCenterRoute } from './routes/get-data-center.ts';
+import { getDocsAssetRoute } from './routes/get-docs-asset.ts';
+import { getDocsPageRoute } from './routes/get-docs-page.ts';
 import { getEndpointRoute } from './routes/get-endpoint.ts';
 import { getEndpointBillingRoute } from './routes/get-endpoint-billing.ts';
 import { getGpuTypeRoute } from './routes/get-gpu-type.ts';
@@ -150,6 +152,8 @@ const ROUTES: readonly RestRoute[] = [
   getOpenApiRoute,
   getConsoleRoute,
   getConsoleAssetRoute,
+  getDocsPageRoute,
+  getDocsAssetRoute,
   getApiReferenceRoute,
   getApiReferenceAssetRoute,
   getHealthRoute,

@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     page.on('request', (request) => asked.push(request.url()));
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
-    await page.goto(`${base}/docs`);
+    await page.goto(`${base}/docs/api`);
     const row = page.locator('#operations-serverless-listEndpoints');
     await row.waitFor();
     for (const tag of ['templates', 'network-volumes', 'registries', 'catalog', 'billing', 'podyard']) {

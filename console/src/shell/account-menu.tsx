@@ -39,8 +39,8 @@ export function AccountMenu() {
           </UnstyledButton>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item component="a" href={`${BASE_URL}/docs`} target="_blank" leftSection={<IconBook size={16} />}>
-            API reference
+          <Menu.Item component="a" href={`${BASE_URL}/docs/`} target="_blank" leftSection={<IconBook size={16} />}>
+            Documentation
           </Menu.Item>
           <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => signOut()}>
             Sign out

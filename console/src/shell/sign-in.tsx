@@ -61,8 +61,8 @@ export function SignIn() {
           <Button type="submit" loading={isBusy} disabled={key.trim() === ''}>
             Sign in
           </Button>
-          <Anchor href={`${BASE_URL}/docs`} size="sm">
-            API reference
+          <Anchor href={`${BASE_URL}/docs/`} size="sm">
+            Documentation
           </Anchor>
         </Stack>
       </Paper>

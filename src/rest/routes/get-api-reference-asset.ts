@@ -9,7 +9,7 @@ const querystring = Type.Object({ v: Type.Optional(Type.String()) });
 /** A script or a style of the reference. With the hash of its content in the address it may be kept for a year. */
 export const getApiReferenceAssetRoute: RestRoute = (app) => {
   app.get(
-    '/docs/assets/:name',
+    '/docs/api/assets/:name',
     { schema: { hide: true, params, querystring }, config: { permission: 'public' } },
     async (request, reply) => {
       const { assets } = await loadApiReference();

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => rest.close());
 
 test('the reference needs no key, may be framed nowhere and runs nothing but its own scripts', async () => {
-  const page = await rest.call('GET', '/docs');
+  const page = await rest.call('GET', '/docs/api');
   expect(page.statusCode).toBe(200);
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
   const policy = page.headers['content-security-policy'];
@@ -19,9 +19,9 @@ test('the reference needs no key, may be framed nowhere and runs nothing but its
 });
 
 test('the page names no other host, and all that it names is there, packed or not, and may be kept', async () => {
-  const { body } = await rest.call('GET', '/docs');
+  const { body } = await rest.call('GET', '/docs/api');
   expect(body).not.toMatch(/(https?:)?\/\/[\w.]+/);
-  const addresses = [...body.matchAll(/(?:src|href)="(docs[^"]+)"/g)].map((match) => `/${match[1]}`);
+  const addresses = [...body.matchAll(/(?:src|href)="(api[^"]+)"/g)].map((match) => `/docs/${match[1]}`);
   expect(addresses).toHaveLength(3);
   for (const address of addresses) {
     const plain = await rest.call('GET', address);
@@ -36,8 +36,8 @@ test('the page names no other host, and all that it names is there, packed or no
 });
 
 test('an asset is kept only under the address with its hash, and no other file is served', async () => {
-  expect((await rest.call('GET', '/docs/assets/start.js?v=old')).headers['cache-control']).toBe('no-cache');
+  expect((await rest.call('GET', '/docs/api/assets/start.js?v=old')).headers['cache-control']).toBe('no-cache');
   for (const name of ['nosuch.js', 'index.html', '..%2Fpackage.json', '__proto__', 'start.js%00']) {
-    expect((await rest.call('GET', `/docs/assets/${name}`)).statusCode).toBe(404);
+    expect((await rest.call('GET', `/docs/api/assets/${name}`)).statusCode).toBe(404);
   }
 });

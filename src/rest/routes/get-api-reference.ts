@@ -3,7 +3,7 @@ import type { RestRoute } from '../rest-app.ts';
 
 /** The reference for people. Like the description that it shows, it needs no key and is not part of it. */
 export const getApiReferenceRoute: RestRoute = (app) => {
-  app.get('/docs', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
+  app.get('/docs/api', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
     const { html } = await loadApiReference();
     return reply
       .headers({

@@ -1,0 +1,278 @@
+/**
+ * Builds the documentation site, docs/**.md, into dist/docs: pages that run under a policy without inline scripts and styles,
+ * and name no other host. With `--if-stale` it does nothing, in a few milliseconds, when the last build is newer than all that
+ * it is made of. A link to a page, a heading or a picture that is not there ends it.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, extname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { DOCS_SECTIONS } from './docs-sections.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DOCS = join(ROOT, 'docs');
+const OUT = join(ROOT, 'dist/docs');
+
+if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
+const { Marked } = await import('marked');
+await build();
+
+interface Page {
+  /** Below docs/, with its ending. */
+  file: string;
+  /** Its address below /docs/; empty: the first page. */
+  slug: string;
+  title: string;
+  markdown: string;
+  headings: Heading[];
+  html: string;
+}
+
+interface Heading {
+  level: number;
+  text: string;
+  id: string;
+}
+
+interface Section {
+  href: string;
+  page: string;
+  heading: string;
+  text: string;
+}
+
+function isStale(): boolean {
+  const builtAt = mtime(join(OUT, 'index.html'));
+  const sources = readdirSync(DOCS, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return [...sources, import.meta.filename].some((file) => mtime(file) > builtAt);
+}
+
+function mtime(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+async function build(): Promise<void> {
+  await rm(OUT, { recursive: true, force: true });
+  await mkdir(join(OUT, 'assets'), { recursive: true });
+  const pages = readPages();
+  const assets = new Map<string, string>();
+  const assetOf = (file: string): string => {
+    const known = assets.get(file) ?? nameOfAsset(file, readFileSync(file));
+    assets.set(file, known);
+    return `assets/${known}`;
+  };
+  for (const page of pages) page.html = render(page, pages, assetOf);
+  const index = Buffer.from(JSON.stringify(pages.flatMap(sectionsOf)));
+  const indexName = nameOfAsset('search.json', index);
+  const shared = { style: assetOf(join(DOCS, 'site/site.css')), script: assetOf(join(DOCS, 'site/site.js')) };
+  await writeAsset(indexName, index);
+  for (const [file, name] of assets) await writeAsset(name, readFileSync(file));
+  for (const page of pages.filter(({ slug }) => slug !== '')) {
+    await writeFile(join(OUT, `${page.slug}.html`), layOut(page, pages, { ...shared, index: `assets/${indexName}` }));
+  }
+  // Last, because its time says when the build was whole.
+  const first = pages.find(({ slug }) => slug === '')!;
+  await writeFile(join(OUT, 'index.html'), layOut(first, pages, { ...shared, index: `assets/${indexName}` }));
+  console.log(`setup: the documentation has ${pages.length} pages`);
+}
+
+function nameOfAsset(file: string, body: Buffer): string {
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 10);
+  return `${basename(file, extname(file))}-${hash}${extname(file)}`;
+}
+
+async function writeAsset(name: string, body: Buffer): Promise<void> {
+  const file = join(OUT, 'assets', name);
+  await writeFile(file, body);
+  await writeFile(`${file}.br`, brotliCompressSync(body));
+  await writeFile(`${file}.gz`, gzipSync(body));
+}
+
+/** In the order of the menu; decisions and checklists come last. */
+function readPages(): Page[] {
+  const listed = DOCS_SECTIONS.flatMap(({ files }) => files);
+  const others = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md') && !listed.includes(file))
+    .sort();
+  const stray = others.find((file) => dirname(file) === 'guide' || dirname(file) === '.');
+  if (stray) throw new Error(`docs/${stray} is in no section of scripts/docs-sections.ts`);
+  const pages = [...listed, ...others].map(readPage);
+  const twice = pages.find(({ slug }, i) => pages.findIndex((other) => other.slug === slug) !== i);
+  if (twice) throw new Error(`two pages have the address ${twice.slug}`);
+  return pages;
+}
+
+function readPage(file: string): Page {
+  const markdown = readFileSync(join(DOCS, file), 'utf8').replaceAll('\r\n', '\n');
+  const headings: Heading[] = [];
+  for (const [, hashes, raw] of markdown.replace(/^```.*?^```/gms, '').matchAll(/^(#{1,3}) (.+)$/gm)) {
+    const text = plain(raw!);
+    headings.push({ level: hashes!.length, text, id: idOf(text, headings) });
+  }
+  const title = headings.find(({ level }) => level === 1)?.text;
+  if (!title) throw new Error(`docs/${file} has no title`);
+  const name = file.replace(/\.md$/, '').replace(/^guide\//, '');
+  const slug = name === 'index' ? '' : name.replaceAll('/', '-');
+  return { file, slug, title, markdown, headings, html: '' };
+}
+
+/** As the usual viewers of markdown name headings, so that links work there too. */
+function idOf(text: string, before: readonly Heading[]): string {
+  const id = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+  const same = before.filter((heading) => heading.text.toLowerCase() === text.toLowerCase()).length;
+  return same === 0 ? id : `${id}-${same}`;
+}
+
+function plain(markdown: string): string {
+  return markdown.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '');
+}
+
+function render(page: Page, pages: readonly Page[], assetOf: (file: string) => string): string {
+  const remaining = [...page.headings];
+  const marked = new Marked<string, string>({
+    renderer: {
+      heading({ tokens, depth }) {
+        const inner = this.parser.parseInline(tokens);
+        if (depth > 3) return `<h${depth}>${inner}</h${depth}>\n`;
+        const { id, text } = remaining.shift()!;
+        if (depth === 1) return `<h1 id="${id}">${inner}</h1>\n`;
+        const label = escapeHtml(`Link to “${text}”`);
+        return `<h${depth} id="${id}">${inner}<a class="anchor" href="#${id}" aria-label="${label}">#</a></h${depth}>\n`;
+      },
+      code({ text, lang }) {
+        const file = /\bfile=(\S+)/.exec(lang ?? '')?.[1];
+        const caption = file ? `<figcaption>${escapeHtml(file)}</figcaption>` : '';
+        const body = /^sh\b/.test(lang ?? '') ? markComments(text) : escapeHtml(text);
+        return `<figure class="code">${caption}<pre tabindex="0"><code>${body}\n</code></pre></figure>\n`;
+      },
+      table({ header, rows }) {
+        const cells = (name: string, row: typeof header) =>
+          `<tr>${row.map(({ tokens }) => `<${name}>${this.parser.parseInline(tokens)}</${name}>`).join('')}</tr>`;
+        const body = rows.map((row) => cells('td', row)).join('\n');
+        return `<div class="table" tabindex="0"><table><thead>${cells('th', header)}</thead><tbody>${body}</tbody></table></div>\n`;
+      },
+      link({ href, tokens }) {
+        const inner = this.parser.parseInline(tokens);
+        const address = addressOf(href, page, pages);
+        return address === null ? inner : `<a href="${escapeHtml(address)}">${inner}</a>`;
+      },
+      image({ href, text }) {
+        const address = assetOf(join(DOCS, dirname(page.file), href));
+        return `<img src="${address}" alt="${escapeHtml(text)}" loading="lazy">`;
+      },
+    },
+  });
+  return marked.parse(page.markdown, { async: false });
+}
+
+function markComments(text: string): string {
+  return escapeHtml(text).replace(/(^|\s)(#\s.*)$/gm, '$1<span class="comment">$2</span>');
+}
+
+/**
+ * Where a link of a page goes: to another page; to this server, when it names `http://127.0.0.1:8080`; elsewhere as it is.
+ * Null for files of the repository that are no pages.
+ */
+function addressOf(href: string, page: Page, pages: readonly Page[]): string | null {
+  if (href.startsWith('http://127.0.0.1:8080/')) return href.replace('http://127.0.0.1:8080/', '../');
+  if (/^[a-z]+:/.test(href)) return href;
+  const [path = '', anchor] = href.split('#');
+  const file = path === '' ? page.file : relative('.', join(dirname(page.file), path));
+  const target = pages.find((other) => other.file === file);
+  if (!target) {
+    if (statSync(join(DOCS, file), { throwIfNoEntry: false })) return null;
+    throw new Error(`docs/${page.file} has a link to ${href}, which is not there`);
+  }
+  if (anchor !== undefined && !target.headings.some(({ id }) => id === anchor)) {
+    throw new Error(`docs/${page.file} has a link to ${href}, which has no such heading`);
+  }
+  if (path === '') return `#${anchor}`;
+  return `./${target.slug}${anchor === undefined ? '' : `#${anchor}`}`;
+}
+
+function sectionsOf(page: Page): Section[] {
+  const sections: Section[] = [];
+  const remaining = [...page.headings];
+  let isCode = false;
+  for (const line of page.markdown.split('\n')) {
+    if (line.startsWith('```')) isCode = !isCode;
+    if (!isCode && /^#{1,3} /.test(line)) {
+      const { level, text, id } = remaining.shift()!;
+      const href = level === 1 ? `./${page.slug}` : `./${page.slug}#${id}`;
+      sections.push({ href, page: page.title, heading: level === 1 ? '' : text, text: '' });
+    } else sections.at(-1)!.text += `${plain(line)} `;
+  }
+  return sections;
+}
+
+function layOut(page: Page, pages: readonly Page[], assets: { style: string; script: string; index: string }): string {
+  const title = page.slug === '' ? 'Podyard' : `${page.title} · Podyard`;
+  const main = pages.filter(({ file }) => DOCS_SECTIONS.some(({ files }) => files.includes(file)));
+  const at = main.indexOf(page);
+  const [before, after] = at < 0 ? [] : [main[at - 1], main[at + 1]];
+  const onward = [
+    before && `<a rel="prev" href="./${before.slug}">← ${escapeHtml(before.title)}</a>`,
+    after && `<a rel="next" href="./${after.slug}">${escapeHtml(after.title)} →</a>`,
+  ];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assets.style}">
+<script src="${assets.script}"></script>
+</head>
+<body>
+<a class="skip" href="#content">To the text</a>
+<header>
+<button type="button" class="menu-button" aria-expanded="false">Menu</button>
+<a class="name" href="./">Podyard</a>
+<div class="search needs-script" role="search"><input type="search" placeholder="Search ( / )" aria-label="Search the documentation" data-index="${assets.index}"><ul aria-live="polite" aria-label="Found"></ul></div>
+<div class="places"><a href="../">Console</a><a href="api">API reference</a></div>
+<button type="button" class="theme needs-script" aria-label="Light or dark">◐</button>
+</header>
+<div class="frame">
+<nav class="pages" aria-label="Pages">
+${menuOf(page, pages)}
+</nav>
+<main id="content" tabindex="-1">
+${page.html}
+<div class="onward">${onward.filter(Boolean).join('')}</div>
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function menuOf(current: Page, pages: readonly Page[]): string {
+  const itemOf = (page: Page): string => {
+    const isCurrent = page === current;
+    const parts = page.headings.filter(({ level }) => level === 2);
+    const inner = parts.map(({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`).join('');
+    const below = isCurrent && parts.length > 0 ? `<ul>${inner}</ul>` : '';
+    const mark = isCurrent ? ' aria-current="page"' : '';
+    return `<li><a href="./${page.slug}"${mark}>${escapeHtml(page.title)}</a>${below}</li>`;
+  };
+  const listOf = (some: readonly Page[]) => `<ul>${some.map(itemOf).join('\n')}</ul>`;
+  const sections = DOCS_SECTIONS.map(({ title, files }) => {
+    const own = files.map((file) => pages.find((page) => page.file === file)!);
+    return `<h2>${title}</h2>${listOf(own)}`;
+  });
+  const others = pages.filter(({ file }) => !DOCS_SECTIONS.some(({ files }) => files.includes(file)));
+  const isOpen = others.includes(current) ? ' open' : '';
+  return `${sections.join('\n')}\n<details${isOpen}><summary>For contributors</summary>${listOf(others)}</details>`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => `&#${char.codePointAt(0)};`);
+}

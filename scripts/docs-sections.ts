@@ -1,0 +1,18 @@
+/** The documentation's menu: its sections, and their pages below docs/ in the order in which they are best read. */
+export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
+  { title: 'Begin', files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md'] },
+  {
+    title: 'Workers',
+    files: ['guide/javascript-worker.md', 'guide/python-worker.md', 'guide/load-balancing.md', 'guide/pods.md'],
+  },
+  {
+    title: 'Running work',
+    files: ['guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
+  },
+  { title: 'At hand', files: ['guide/console.md', 'guide/command-line.md'] },
+  {
+    title: 'For operators',
+    files: ['operations.md', 'guide/errors.md', 'configuration.md', 'catalog.md', 'guide/security.md'],
+  },
+  { title: 'Reference', files: ['architecture.md', 'graphql.md', 'states.md', 'glossary.md'] },
+];

@@ -1,0 +1,28 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { Failure, notFound } from '../core/errors.ts';
+
+/** Where `scripts/build-docs.ts` puts it: the same place for the sources and for the published package. */
+const FOLDER = fileURLToPath(new URL('../../dist/docs/', import.meta.url));
+export const DOCS_ASSETS = `${FOLDER}assets/`;
+
+/** The documentation's own script, style and pictures, and nothing else; it asks this server only, and cannot be framed. */
+export const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The page with that address, the first one by default. Throws `notFound`, with what to do when nothing was built. */
+export async function readDocsPage(name = 'index'): Promise<string> {
+  const names = await readdir(FOLDER).catch((cause: unknown) => {
+    throw new Failure('notFound', 'The documentation is not built: run `npm run build:docs`.', { cause });
+  });
+  if (!names.includes(`${name}.html`)) throw notFound('Page');
+  return readFile(`${FOLDER}${name}.html`, 'utf8');
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+const IS_BUILT = existsSync(new URL('../../../dist/docs/index.html', import.meta.url));
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+test('the documentation is a folder: its bare address leads there, under any public URL', async () => {
+  const answer = await rest.call('GET', '/docs');
+  expect([answer.statusCode, answer.headers.location]).toEqual([302, 'docs/']);
+});
+
+test('what is not a page is not there, whatever a name spells', async () => {
+  for (const name of ['nothing', 'index.html', '..%2fconsole%2findex', '__proto__', 'start%00']) {
+    expect((await rest.call('GET', `/docs/${name}`)).statusCode).toBe(404);
+  }
+  for (const name of ['nothing.js', '..%2Findex.html', '..%2f..%2f..%2fpackage.json', '%00.js']) {
+    expect((await rest.call('GET', `/docs/assets/${name}`)).statusCode).toBe(404);
+  }
+});
+
+describe.skipIf(!IS_BUILT)('the built documentation', () => {
+  test('needs no key, runs nothing but its own script, and may be framed nowhere', async () => {
+    for (const path of ['/docs/', '/docs/start']) {
+      const page = await rest.call('GET', path);
+      expect(page.statusCode).toBe(200);
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+      expect(page.headers['content-security-policy']).not.toMatch(/unsafe|https?:|\*/);
+      expect(page.body).not.toMatch(/<script>|<style|\sstyle=|\son\w+="/);
+    }
+  });
+
+  test('all that a page loads is there, packed or not, and may be kept', async () => {
+    const { body } = await rest.call('GET', '/docs/scaling');
+    const names = [...body.matchAll(/(?:src|href|data-index)="(assets\/[^"]+)"/g)].map((match) => match[1]!);
+    expect(names.length).toBeGreaterThanOrEqual(4);
+    for (const name of names) {
+      const plain = await rest.call('GET', `/docs/${name}`);
+      expect(plain.statusCode).toBe(200);
+      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      const packed = await rest.call('GET', `/docs/${name}`, { headers: { 'accept-encoding': 'gzip, br' } });
+      expect(packed.headers['content-encoding']).toBe('br');
+      expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length);
+    }
+  });
+});
