@@ -218,6 +218,28 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.until(/0\r\n\r\n$/);
   });
 
+  it('takes chunks off for a client of HTTP/1.0, whose body ends with the connection', async () => {
+    const port = await httpUpstream((_req, res) => {
+      res.write('one ');
+      res.end('two');
+    });
+    const one = await client(await startFront(port), kind);
+    one.send('GET / HTTP/1.0', `Host: ${NAME}`);
+    await one.closed;
+    expect(one.received).toMatch(/^HTTP\/1.1 200 .*\r\n\r\none two$/s);
+    expect(one.received).not.toMatch(/chunked/i);
+  });
+
+  it('answers requests that were sent ahead one after the other, however many', async () => {
+    const port = await httpUpstream((req, res) => res.end(`<${req.url}>`));
+    const one = await client(await startFront(port), kind);
+    const count = 500;
+    one.write(Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`).join(''));
+    await one.until(new RegExp(`</${count - 1}>$`));
+    const order = [...one.received.matchAll(/<\/(\d+)>/g)].map((match) => Number(match[1]));
+    expect(order).toEqual(Array.from({ length: count }, (_, i) => i));
+  });
+
   it('answers HEAD, 204 and 304 without a body, and the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));
