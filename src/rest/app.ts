@@ -72,8 +72,10 @@ import { listPodsRoute } from './routes/list-pods.ts';
 import { listRegistriesRoute } from './routes/list-registries.ts';
 import { listRegistryDelegationsRoute } from './routes/list-registry-delegations.ts';
 import { listSecretsRoute } from './routes/list-secrets.ts';
+import { listSshKeysRoute } from './routes/list-ssh-keys.ts';
 import { listTemplatesRoute } from './routes/list-templates.ts';
 import { podActionRoute } from './routes/pod-action.ts';
+import { replaceSshKeysRoute } from './routes/replace-ssh-keys.ts';
 import { rollbackReleaseRoute } from './routes/rollback-release.ts';
 import { simulateRoute } from './routes/simulate.ts';
 import { updateEndpointRoute } from './routes/update-endpoint.ts';
@@ -149,6 +151,8 @@ const ROUTES: readonly RestRoute[] = [
   getSecretRoute,
   updateSecretRoute,
   deleteSecretRoute,
+  listSshKeysRoute,
+  replaceSshKeysRoute,
   getOpenApiRoute,
   getConsoleRoute,
   getConsoleAssetRoute,

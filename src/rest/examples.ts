@@ -16,6 +16,7 @@ import {
 const ENDPOINT_ID = 'k3v8q2m7c1x9za';
 const USER_ID = 'usr1f7w2k9d4hs';
 const CREATED_AT = '2026-11-20T09:30:00.000Z';
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKv0f9o0Wq1l7y1cXn5S7h2m3b4t8z6d9e0pQwErTyUi alice@laptop';
 const PUBLIC_URL = 'https://cloud.example.org';
 
 const container = {
@@ -326,6 +327,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   SecretList: { secrets: [secret] },
   CreateSecretRequest: { name: secret.name, value: 'a token of the hub', description: secret.description },
   UpdateSecretRequest: { value: 'a newer token of the hub' },
+  SshKeyList: { sshKeys: [SSH_KEY] },
+  ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
 };
 

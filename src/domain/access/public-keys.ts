@@ -21,7 +21,7 @@ export async function updatePublicKeys(
   publicKeys: string,
 ): Promise<void> {
   if (publicKeys.length > MAX_LENGTH) {
-    throw new Failure('badRequest', `pubKey: must not be longer than ${MAX_LENGTH} characters`);
+    throw new Failure('badRequest', `The public keys must not be longer than ${MAX_LENGTH} characters in all.`);
   }
   await pool.query('update users set public_keys = $2 where id = $1', [actor.userId, publicKeys]);
 }

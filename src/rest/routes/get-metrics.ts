@@ -3,6 +3,11 @@ import { EXPOSITION_TYPE } from '../../core/exposition.ts';
 import { checkOperator } from '../../domain/access/check-operator.ts';
 import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
 
+const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
+# TYPE podyard_jobs_submitted_total counter
+podyard_jobs_submitted_total 42
+`;
+
 export const getMetricsRoute: RestRoute = (app, deps) => {
   app.get(
     '/metrics',
@@ -16,7 +21,10 @@ export const getMetricsRoute: RestRoute = (app, deps) => {
         tags: ['podyard'],
         produces: ['text/plain'],
         response: {
-          200: { description: 'The figures.', content: { 'text/plain': { schema: Type.String() } } },
+          200: {
+            description: 'The figures.',
+            content: { 'text/plain': { schema: Type.String({ examples: [EXAMPLE] }) } },
+          },
         },
       },
       config: { permission: PERMISSIONS.readAccount, takesMetricsToken: true },

@@ -40,4 +40,22 @@ export const CreateApiKeyRequest = closed(
   { $id: 'CreateApiKeyRequest' },
 );
 
+/** One line of `authorized_keys`: kind, key, and perhaps a comment; no options, which could run a command. */
+const SSH_KEY =
+  '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
+
+export const SshKeyList = Type.Object(
+  { sshKeys: Type.Array(Type.String()) },
+  { $id: 'SshKeyList', description: 'The SSH public keys of the account. Pods that start get them as `PUBLIC_KEY`.' },
+);
+
+export const ReplaceSshKeysRequest = closed(
+  {
+    sshKeys: Type.Array(Type.String({ pattern: SSH_KEY }), {
+      description: 'Each as in a `.pub` file of OpenSSH, in one line; 16384 characters in all. Empty: none.',
+    }),
+  },
+  { $id: 'ReplaceSshKeysRequest' },
+);
+
 export const ApiKeyParams = Type.Object({ id: Type.String({ description: 'Key identifier.' }) });

@@ -4,6 +4,8 @@ import {
   ApiKeyResponse,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  ReplaceSshKeysRequest,
+  SshKeyList,
 } from './account-schemas.ts';
 import {
   BillingResponse,
@@ -101,4 +103,6 @@ export const SHARED_SCHEMAS = [
   SecretList,
   CreateSecretRequest,
   UpdateSecretRequest,
+  SshKeyList,
+  ReplaceSshKeysRequest,
 ] as const;
