@@ -1,11 +1,12 @@
 /**
  * A worker kit without dependencies: takes jobs from a queue endpoint, runs a handler, sends back what it returns.
  *
- *   import { start } from './podyard-worker.js';
+ *   import { start } from 'podyard/worker'; // or './podyard-worker.js': this file is all there is to it
  *   await start({ handler: async (job) => ({ echo: job.input }), concurrency: 2 });
  *
  * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets
  * `{ id, input, signal, progress(value) }`; `signal` aborts when the job is cancelled. What it throws becomes the error.
+ * By hand, without an endpoint: `node worker.js --test_input '{"input": …}'` runs one job and prints what comes of it.
  * It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
  *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
  *   RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
@@ -23,12 +24,16 @@ const cancelledEarly = new Set();
 const { env } = process;
 const workerId = env.RUNPOD_POD_ID || crypto.randomUUID();
 
-/** Runs until SIGTERM or SIGINT; resolves when the last job has ended. */
+/**
+ * Runs until SIGTERM or SIGINT; resolves when the last job has ended. Throws a TypeError when the options are not right. Without
+ * an endpoint it runs the job of `--test_input`, and sets the exit code to 1 when that fails.
+ */
 export async function start({ handler, concurrency = 1 }) {
-  if (!env.RUNPOD_WEBHOOK_GET_JOB) {
-    console.error('RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint, not by hand.');
-    process.exit(1);
+  if (typeof handler !== 'function') throw new TypeError('`handler` must be a function');
+  if (!(Number.isInteger(concurrency) && concurrency > 0)) {
+    throw new TypeError('`concurrency` must be a whole number from 1 up');
   }
+  if (!env.RUNPOD_WEBHOOK_GET_JOB) return runByHand(handler);
   const running = new Map(); // job id → its AbortController
   const draining = new AbortController();
   const ended = new AbortController();
@@ -40,6 +45,28 @@ export async function start({ handler, concurrency = 1 }) {
   log('INFO', 'worker ends');
   ended.abort(); // pings and cancellations go on until the last job has ended
   await Promise.all(side);
+}
+
+async function runByHand(handler) {
+  const at = process.argv.indexOf('--test_input');
+  if (at < 0) {
+    console.error(
+      'RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint. To try its handler by hand, add ' +
+        `--test_input '{"input": …}'.`,
+    );
+    process.exit(1);
+  }
+  const print = (value) => console.log(JSON.stringify(value));
+  const progress = async (value) => print({ progress: value });
+  const job = {
+    id: 'test',
+    ...JSON.parse(process.argv[at + 1] ?? '{}'),
+    signal: new AbortController().signal,
+    progress,
+  };
+  const { body, isStream } = await callHandler(handler, job, async (chunk) => print({ stream: chunk }));
+  if (!isStream || body.error !== undefined) print(body);
+  if (body.error !== undefined) process.exitCode = 1;
 }
 
 async function takeLoop(handler, concurrency, running, draining) {
@@ -92,7 +119,9 @@ async function runJob(handler, job, running) {
     return lastPost;
   };
   try {
-    const { body, isStream } = await callHandler(handler, { ...job, signal: controller.signal, progress });
+    const { body, isStream } = await callHandler(handler, { ...job, signal: controller.signal, progress }, (chunk) =>
+      post('STREAM', job.id, { output: chunk }, false),
+    );
     await lastPost;
     if (!controller.signal.aborted) await post('OUTPUT', job.id, body, isStream); // a cancelled job has no result
   } finally {
@@ -100,7 +129,7 @@ async function runJob(handler, job, running) {
   }
 }
 
-async function callHandler(handler, job) {
+async function callHandler(handler, job, sendChunk) {
   let isStream = false;
   try {
     const result = handler(job);
@@ -109,7 +138,7 @@ async function callHandler(handler, job) {
     for await (const chunk of result) {
       if (job.signal.aborted) break;
       if (chunk?.error !== undefined) return { body: { error: text(chunk.error) }, isStream };
-      await post('STREAM', job.id, { output: chunk }, false);
+      await sendChunk(chunk);
     }
     return { body: { output: [] }, isStream };
   } catch (error) {

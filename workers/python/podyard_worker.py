@@ -3,9 +3,10 @@
     from podyard_worker import start
     start(lambda job: {"echo": job["input"]}, concurrency=2)
 
-The handler is a function (its value is the output) or a generator (each value is streamed); every job runs in a thread of
-its own. It gets a dict with `id` and `input`; `job.progress(value)` sends an update, `job.cancelled` is a threading.Event
+The handler is a function (its value is the output) or a generator (each value is streamed), plain or async; every job runs
+in a thread of its own. It gets a dict with `id` and `input`; `job.progress(value)` sends an update, `job.cancelled` is a threading.Event
 that is set when the job is cancelled. What it raises becomes the error.
+By hand, without an endpoint: `python worker.py --test_input '{"input": ...}'` runs one job and prints what comes of it.
 It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
   RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
@@ -25,6 +26,7 @@ import time
 import traceback
 import urllib.parse
 import uuid
+from typing import Any, Callable
 
 VERSION = "podyard-python/1"
 TAKE_TIMEOUT_S = 90
@@ -37,10 +39,18 @@ OVERTAKING_S = 1
 WORKER_ID = os.environ.get("RUNPOD_POD_ID") or str(uuid.uuid4())
 
 
-def start(handler, concurrency=1):
-    """Runs until SIGTERM or SIGINT and until the last job has ended; then the process exits with 0."""
+def start(handler: Callable[["Job"], Any], concurrency: int = 1) -> None:
+    """Runs until SIGTERM or SIGINT and until the last job has ended; then the process exits with 0.
+
+    Raises TypeError when an argument is not right. Without an endpoint it runs the job of `--test_input`, and exits with 1
+    when that fails.
+    """
+    if not callable(handler):
+        raise TypeError("handler must be a function")
+    if not isinstance(concurrency, int) or concurrency < 1:
+        raise TypeError("concurrency must be a whole number from 1 up")
     if not os.environ.get("RUNPOD_WEBHOOK_GET_JOB"):
-        sys.exit("RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint, not by hand.")
+        sys.exit(run_by_hand(handler))
     worker = Worker(handler, concurrency)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.drain())
@@ -51,14 +61,33 @@ def start(handler, concurrency=1):
     os._exit(0)  # threads that wait in a poll, or in a handler that hears nothing, must not keep the process
 
 
+def run_by_hand(handler):
+    if "--test_input" not in sys.argv:
+        return (
+            "RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint. To try its handler by hand, add "
+            "--test_input '{\"input\": ...}'."
+        )
+
+    def show(value):
+        print(json.dumps(value), flush=True)
+
+    job = Job({"id": "test", **json.loads(sys.argv[sys.argv.index("--test_input") + 1])})
+    job.progress = lambda value: show({"progress": value})
+    body, is_stream = call_handler(handler, job, lambda chunk: show({"stream": chunk}))
+    if not is_stream or "error" in body:
+        show(body)
+    return 1 if "error" in body else 0
+
+
 class Job(dict):
-    """What the handler gets."""
+    """What the handler gets: `job["id"]`, `job["input"]`; `cancelled` is set when nobody wants the result any more."""
 
     def __init__(self, job):
         super().__init__(job)
         self.cancelled = threading.Event()
 
     def progress(self, value):
+        """Shows `value` as the output of the job while it runs."""
         post("OUTPUT", self["id"], {"status": "IN_PROGRESS", "output": value}, False)
 
 
@@ -123,7 +152,9 @@ class Worker:
 
     def run_job(self, job):
         try:
-            body, is_stream = call_handler(self.handler, job)
+            body, is_stream = call_handler(
+                self.handler, job, lambda chunk: post("STREAM", job["id"], {"output": chunk}, False)
+            )
             if not job.cancelled.is_set():  # a cancelled job has no result
                 post("OUTPUT", job["id"], body, is_stream)
         finally:
@@ -202,13 +233,15 @@ class Poll:
                 pass
 
 
-def call_handler(handler, job):
+def call_handler(handler, job, send_chunk):
     """Answers the body of the result and whether it was a stream."""
     is_stream = False
     try:
         result = handler(job)
         if inspect.iscoroutine(result):
             result = asyncio.run(result)
+        if inspect.isasyncgen(result):
+            result = iterate(result)
         is_stream = inspect.isgenerator(result)
         if not is_stream:
             return result_body(result), is_stream
@@ -217,11 +250,25 @@ def call_handler(handler, job):
                 break
             if isinstance(chunk, dict) and "error" in chunk:
                 return {"error": text(chunk["error"])}, is_stream
-            post("STREAM", job["id"], {"output": chunk}, False)
+            send_chunk(chunk)
         return {"output": []}, is_stream
     except Exception as error:  # whatever the handler raises is the job's error
         log("ERROR", traceback.format_exc(), job["id"])
         return {"error": error_text(error)}, is_stream
+
+
+def iterate(chunks):
+    """The values of an async generator, in an event loop of its own."""
+    loop = asyncio.new_event_loop()
+    try:
+        while True:
+            try:
+                yield loop.run_until_complete(chunks.__anext__())
+            except StopAsyncIteration:
+                return
+    finally:
+        loop.run_until_complete(chunks.aclose())
+        loop.close()
 
 
 def result_body(result):
