@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
+import type { TracingSettings } from './core/otlp-tracing.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
 
 /** Everything an operator can set. This is the only file that reads the environment; a flag wins over its variable. */
@@ -53,6 +54,8 @@ export interface Config {
   /** More files that map image names to commands, for the process runtime. */
   imagesFiles: readonly string[];
   metrics: MetricsSettings;
+  /** Null: spans are sent nowhere. The exporter itself reads OpenTelemetry's variables that say where and how. */
+  tracing: TracingSettings | null;
   limits: JobLimits;
   loadBalancing: LoadBalancingLimits;
   podProxy: PodProxyLimits;
@@ -188,6 +191,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       .split(':')
       .filter(Boolean)
       .map((file) => resolve(file)),
+    tracing: tracing(env),
     metrics: {
       token: env.PODYARD_METRICS_TOKEN || null,
       maxEndpoints: integer('PODYARD_METRICS_ENDPOINTS', env.PODYARD_METRICS_ENDPOINTS, 0, 10_000, 50),
@@ -248,6 +252,22 @@ function memory(name: string, value: string): { bytes: number } | { share: numbe
 function rateLimit(value: string | undefined): RateQuotas | null {
   if (value === 'off') return null;
   return { ...DEFAULT_QUOTAS, ...(value === undefined ? {} : parseRateQuotas('--rate-limit', value)) };
+}
+
+/** OpenTelemetry's own variables, as its specification has them; what it does not know falls back to the default. */
+function tracing(env: NodeJS.ProcessEnv): TracingSettings | null {
+  const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
+  if (isOff || !(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)) return null;
+  const [, parent, sampler] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(
+    env.OTEL_TRACES_SAMPLER || 'parentbased_always_on',
+  ) ?? [undefined, 'parentbased_', 'always_on'];
+  const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
+  return {
+    sampler: sampler as TracingSettings['sampler'],
+    isParentBased: parent !== undefined,
+    ratio: ratio >= 0 && ratio <= 1 ? ratio : 1,
+    delayMs: integer('OTEL_BSP_SCHEDULE_DELAY', env.OTEL_BSP_SCHEDULE_DELAY, 1, 3_600_000, 5_000),
+  };
 }
 
 function ipAddress(name: string, value: string | undefined, fallback: string): string {

@@ -30,6 +30,7 @@ import { type EndpointId, newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
 import type { SecretBox } from './core/secret-box.ts';
+import type { Tracing } from './core/tracing.ts';
 import { DataPlane, isQueuePath } from './dataplane/data-plane.ts';
 import { readCertificate, watchCertificate } from './dataplane/proxy/certificate.ts';
 import type { ExchangeHandler } from './dataplane/proxy/client-connection.ts';
@@ -51,6 +52,7 @@ import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import type { Context } from './domain/context.ts';
 import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
 import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
+import { refuseMoved } from './domain/move-mark.ts';
 import { findPodRoute } from './domain/pods/find-pod-route.ts';
 import { createPodFigures, type PodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
@@ -111,6 +113,7 @@ async function start(
   const clock = systemClock;
   const metrics = new Metrics(config.metrics);
   cleanUp.add(metrics.watchEventLoop());
+  const tracing = await startTracing(config, logger, cleanUp);
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
@@ -124,6 +127,7 @@ async function start(
   });
   cleanUp.add(() => queuePool.end());
   await migrate(pool);
+  await refuseMoved(pool);
   await makePartitions(pool, config.limits, clock.now()); // before the first result
   const secretBox = await openSecretBox(pool, config.masterKey);
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
@@ -145,6 +149,7 @@ async function start(
     limits: config.limits,
     loadBalancing: config.loadBalancing,
     metrics,
+    tracing,
     logger,
   });
   const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);
@@ -152,7 +157,7 @@ async function start(
   const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
   const capacity = createCapacitySource({ pool, clock, readRuntime: () => runtime.capacity() });
   const podFigures = createPodFigures({ clock, readUsage: (podId) => runtime.stats(podId) });
-  const shared = { pool, bus, clock, logger, metrics, secretBox, data };
+  const shared = { pool, bus, clock, logger, metrics, tracing, secretBox, data };
   const { buildRestApp } = await loading;
   const front = createFront(config, buildRestApp, {
     ...shared,
@@ -193,6 +198,15 @@ async function start(
   };
 }
 
+/** Where no exporter is configured, nothing of OpenTelemetry is loaded. */
+async function startTracing(config: Config, logger: Logger, cleanUp: CleanUpStack): Promise<Tracing | null> {
+  if (config.tracing === null) return null;
+  const { startOtlpTracing } = await import('./core/otlp-tracing.ts');
+  const tracing = startOtlpTracing(config.tracing, logger);
+  cleanUp.add(() => tracing.stop());
+  return tracing;
+}
+
 /** The database alone, for commands that work on it directly; a server that uses it at the same time hears of changes. */
 export async function openDatabase<T>(
   config: Config,
@@ -205,10 +219,25 @@ export async function openDatabase<T>(
     const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
     cleanUp.add(() => pool.end());
     await migrate(pool);
+    await refuseMoved(pool);
     const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
     cleanUp.add(() => bus.stop());
     await bus.start();
     return await work({ pool, bus });
+  } finally {
+    await cleanUp.run();
+  }
+}
+
+/** The embedded database as it is, for commands that move all of it. */
+export async function openEmbedded<T>(
+  config: Config,
+  logger: Logger,
+  work: (databaseUrl: string) => Promise<T>,
+): Promise<T> {
+  const cleanUp = new CleanUpStack();
+  try {
+    return await work(await startDatabase(config, logger, () => {}, cleanUp));
   } finally {
     await cleanUp.run();
   }
@@ -492,6 +521,7 @@ function startControl(
     clock: Clock;
     logger: Logger;
     metrics: Metrics;
+    tracing: Tracing | null;
     secretBox: SecretBox;
     installation: Installation;
     runtime: Runtime;
@@ -501,8 +531,20 @@ function startControl(
   },
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
-  const { pool, bus, clock, logger, metrics, secretBox, installation, runtime, data, workerApiUrl, databaseUrl } =
-    parts;
+  const {
+    pool,
+    bus,
+    clock,
+    logger,
+    metrics,
+    tracing,
+    secretBox,
+    installation,
+    runtime,
+    data,
+    workerApiUrl,
+    databaseUrl,
+  } = parts;
   const { queue, dispatch } = data;
   const tell = {
     queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
@@ -546,7 +588,7 @@ function startControl(
     new WorkerFreezer({ pool, bus, clock, logger, metrics, runtime, logs, memory }),
     new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
     new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
-    new WebhookDeliverer({ pool, bus, logger, queue, allowPrivate: config.allowPrivateWebhooks }),
+    new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
     new UsageMeter({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),

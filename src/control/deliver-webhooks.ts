@@ -4,6 +4,8 @@ import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
+import { findTraceContext, type TraceContext } from '../core/trace-context.ts';
+import type { SpanAttributes, Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { renderJob } from '../domain/jobs/job.ts';
@@ -16,6 +18,14 @@ const MAX_ATTEMPTS = 3;
 const BACK_OFF_SECONDS = [5, 15];
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 50;
+
+const WEBHOOK_SPAN = { name: 'job webhook', kind: 'client' } as const;
+
+/** What is sent, and the trace that it belongs to. */
+interface Message {
+  body: string;
+  context: TraceContext | null;
+}
 
 interface Delivery {
   id: number;
@@ -34,6 +44,7 @@ export class WebhookDeliverer {
   readonly #bus: Bus;
   readonly #logger: Logger;
   readonly #queue: JobQueue;
+  readonly #tracing: Tracing | null;
   readonly #allowPrivate: boolean;
   readonly #loop: Loop;
   /** Deliveries under way: a slow receiver holds up none but its own. */
@@ -41,11 +52,19 @@ export class WebhookDeliverer {
   #stopping = new AbortController();
   #unsubscribe: () => void = () => {};
 
-  constructor(options: { pool: Pool; bus: Bus; logger: Logger; queue: JobQueue; allowPrivate: boolean }) {
+  constructor(options: {
+    pool: Pool;
+    bus: Bus;
+    logger: Logger;
+    queue: JobQueue;
+    tracing: Tracing | null;
+    allowPrivate: boolean;
+  }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#logger = options.logger;
     this.#queue = options.queue;
+    this.#tracing = options.tracing;
     this.#allowPrivate = options.allowPrivate;
     this.#loop = new Loop({
       name: 'deliver-webhooks',
@@ -97,23 +116,37 @@ export class WebhookDeliverer {
 
   async #deliver(delivery: Delivery): Promise<void> {
     try {
-      const body = await this.#body(delivery);
-      await post(delivery.url, body, this.#allowPrivate, this.#stopping.signal);
+      await this.#post(delivery, await this.#read(delivery));
       await this.#pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
     } catch (error) {
       if (!this.#stopping.signal.aborted) await this.#postpone(delivery, messageOf(error));
     }
   }
 
+  async #post({ id: _id, url, ...delivery }: Delivery, { body, context }: Message): Promise<void> {
+    const options = { allowPrivate: this.#allowPrivate, signal: this.#stopping.signal };
+    const span =
+      context && this.#tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
+    let hasFailed = true;
+    try {
+      await post(url, body, { ...options, context: span?.context ?? context });
+      hasFailed = false;
+    } finally {
+      span?.end(hasFailed);
+    }
+  }
+
   /** The job as /status shows it, with its input and webhook. Throws when there is no result (any more, or a retry is under way). */
-  async #body(delivery: Delivery): Promise<string> {
+  async #read(delivery: Delivery): Promise<Message> {
     const job = await this.#queue.find(delivery.job_id);
-    const source = await this.#pool.query<{ input: string }>(
-      'select input from finished_jobs where id = $1 and keep_until > now()',
+    const source = await this.#pool.query<{ input: string; extras: string | null }>(
+      'select input, extras from finished_jobs where id = $1 and keep_until > now()',
       [delivery.job_id],
     );
-    if (!job || !source.rows[0]) throw new Error('the job has no result');
-    return renderJob(job, `,"input":${source.rows[0].input},"webhook":${JSON.stringify(delivery.url)}`);
+    const [row] = source.rows;
+    if (!job || !row) throw new Error('the job has no result');
+    const body = renderJob(job, `,"input":${row.input},"webhook":${JSON.stringify(delivery.url)}`);
+    return { body, context: findTraceContext(row.extras) };
   }
 
   async #postpone(delivery: Delivery, reason: string): Promise<void> {
@@ -133,7 +166,15 @@ export class WebhookDeliverer {
   }
 }
 
-async function post(url: string, body: string, allowPrivate: boolean, stopping: AbortSignal): Promise<void> {
+function attributesOf({ job_id, endpoint_id, attempt }: Omit<Delivery, 'id' | 'url'>): SpanAttributes {
+  return { 'podyard.endpoint.id': endpoint_id, 'podyard.job.id': job_id, 'podyard.webhook.attempt': attempt + 1 };
+}
+
+async function post(
+  url: string,
+  body: string,
+  { allowPrivate, signal, context }: { allowPrivate: boolean; signal: AbortSignal; context: TraceContext | null },
+): Promise<void> {
   const target = new URL(url);
   const { address, family } = await resolveWebhookHost(target.hostname, allowPrivate);
   const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -146,10 +187,12 @@ async function post(url: string, body: string, allowPrivate: boolean, stopping: 
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
           'user-agent': 'Podyard',
+          ...(context && { traceparent: context.traceparent }),
+          ...(context?.tracestate && { tracestate: context.tracestate }),
         },
         lookup: (_name, options, done) =>
           options.all ? done(null, [{ address, family }]) : done(null, address, family),
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
         agent: false,
       },
       (res) => {

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
@@ -72,11 +73,12 @@ export class DataPlane {
     limits: JobLimits;
     loadBalancing: LoadBalancingLimits;
     metrics: Metrics;
+    tracing: Tracing | null;
     logger: Logger;
   }) {
-    const { pool, queuePool, bus, keyRing, clock, limits, metrics, logger } = options;
+    const { pool, queuePool, bus, keyRing, clock, limits, metrics, tracing, logger } = options;
     this.queue = new JobQueue({ pool: queuePool, processId: bus.processId, limits });
-    this.dispatch = new JobDispatch({ queue: this.queue, bus, metrics, logger });
+    this.dispatch = new JobDispatch({ queue: this.queue, bus, metrics, tracing, logger });
     this.activity = new WorkerActivity({ pool, clock, logger, leaseMs: limits.leaseMs });
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
@@ -102,6 +104,7 @@ export class DataPlane {
       clock,
       limits,
       metrics,
+      tracing,
       processId: bus.processId,
       logger,
     };

@@ -3,11 +3,13 @@ import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import type { JobEnd, Metrics } from '../core/metrics.ts';
+import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { EndedJob, TakenJob } from '../domain/jobs/job.ts';
 import type { JobQueue, JobResult, NewJob } from '../domain/jobs/job-queue.ts';
 import { HandOver } from './hand-over.ts';
 import { JobWaiters } from './job-waiters.ts';
+import { recordJob } from './record-job.ts';
 
 const LOOK_AROUND_MS = 5_000;
 
@@ -22,16 +24,18 @@ export class JobDispatch {
   readonly handOver: HandOver;
   readonly #bus: Bus;
   readonly #metrics: Metrics;
+  readonly #tracing: Tracing | null;
   readonly #logger: Logger;
   readonly #lookAround: Loop;
   readonly #unsubscribe: (() => void)[];
   /** True when this process is about to end: held requests are to be answered with what is known now. */
   isStopping = false;
 
-  constructor(options: { queue: JobQueue; bus: Bus; metrics: Metrics; logger: Logger }) {
+  constructor(options: { queue: JobQueue; bus: Bus; metrics: Metrics; tracing: Tracing | null; logger: Logger }) {
     this.queue = options.queue;
     this.#bus = options.bus;
     this.#metrics = options.metrics;
+    this.#tracing = options.tracing;
     this.#logger = options.logger;
     this.handOver = new HandOver({
       takeFromQueue: (endpointId, workerId, slots) => this.queue.take(endpointId, workerId, slots),
@@ -111,6 +115,7 @@ export class JobDispatch {
   tellEnded(jobs: readonly EndedJob[]): void {
     for (const job of jobs) {
       this.#metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
+      if (this.#tracing !== null && job.traceparent !== null) recordJob(this.#tracing, job, job.traceparent);
       this.waiters.tell(job.id, job);
       this.#tellElsewhere(job.id, job.waiter);
       if (job.hasWebhook) this.#bus.publish('webhook', '');

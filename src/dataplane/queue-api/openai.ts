@@ -1,11 +1,12 @@
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
 import { parseJson } from '../../domain/jobs/job-body.ts';
-import { endpointGone } from '../../domain/jobs/job-queue.ts';
+import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import { readBody, sendBody, writeHead } from '../exchange.ts';
 import { getJob } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { tooLargeBody } from './submit.ts';
+import { submitTraced } from './submit-traced.ts';
 
 const DAY_MS = 86_400_000;
 const CHUNKS_AT_ONCE = 500;
@@ -22,7 +23,7 @@ export async function openai(call: QueueCall): Promise<void> {
   const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
   const id = newJobId('sync-', call.plane.clock.now());
   const { dispatch } = call.plane;
-  const isInserted = await dispatch.submit({
+  const job: NewJob = {
     id,
     endpointId: call.endpoint.id,
     isLowPriority: false,
@@ -35,8 +36,9 @@ export async function openai(call: QueueCall): Promise<void> {
     hasOwnTtl: false,
     workerId: null,
     waiter: call.plane.processId,
-  });
-  if (!isInserted) throw endpointGone();
+  };
+  call.note.jobId = id;
+  if (!(await submitTraced(call, job, (traced) => dispatch.submit(traced)))) throw endpointGone();
   const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
   call.res.once('close', () => {
     if (!call.res.writableEnded) void abandon(call, id).catch(() => {});

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import type { Tracing } from '../../core/tracing.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
@@ -22,6 +23,7 @@ export interface QueuePlane {
   clock: Clock;
   limits: JobLimits;
   metrics: Metrics;
+  tracing: Tracing | null;
   processId: string;
   logger: Logger;
 }

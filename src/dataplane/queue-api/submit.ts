@@ -8,6 +8,7 @@ import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import { readBody, readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, MAX_WAIT_MS } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
+import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
 
@@ -15,7 +16,7 @@ const DEFAULT_SYNC_WAIT_MS = 90_000;
 export async function run(call: QueueCall): Promise<void> {
   const body = await readJob(call, call.plane.limits.runBodyBytes);
   const job = newJob(call, body, false);
-  const { id, isNew } = await submit(call, job, body);
+  const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
   call.note.jobId = id;
   const status = isNew ? 'IN_QUEUE' : ((await call.plane.dispatch.queue.find(id))?.status ?? 'IN_QUEUE');
   sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
@@ -29,7 +30,7 @@ export async function runSync(call: QueueCall): Promise<void> {
   const wait = call.plane.dispatch.waiters.wait(job.id, waitMs); // before the commit: the result may follow it at once
   call.res.once('close', wait.cancel);
   try {
-    const { id, isNew } = await submit(call, job, body);
+    const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
     call.note.jobId = id;
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
     const news = await wait.news;

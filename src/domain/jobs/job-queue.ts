@@ -48,6 +48,7 @@ interface ViewRow {
 interface EndedRow extends ViewRow {
   waiter: string | null;
   has_webhook: boolean;
+  traceparent: string | null;
 }
 
 /**
@@ -325,7 +326,7 @@ function toView(row: ViewRow): JobView {
 }
 
 function toEnded(row: EndedRow): EndedJob {
-  return { ...toView(row), waiter: row.waiter, hasWebhook: row.has_webhook };
+  return { ...toView(row), waiter: row.waiter, hasWebhook: row.has_webhook, traceparent: row.traceparent };
 }
 
 /** What a client is told when its job cannot be queued because the endpoint went away meanwhile. */

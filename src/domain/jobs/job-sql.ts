@@ -1,3 +1,5 @@
+import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
+
 /**
  * The statements of the queue, as text. Three rules hold for all of them:
  * - a job is in `jobs` while it is queued or leased and in `finished_jobs` afterwards; one statement moves it, so no
@@ -105,7 +107,7 @@ function endJobs(ended: string): string {
 const endedView = (output: string) => `
   select id, endpoint_id, end_status as status, ${MS('created_at', 'coalesce(started_at, now())')} as delay_ms,
          ${MS('started_at', 'now()')} as execution_ms, worker_id, ${output} as output, end_error as error, attempt,
-         waiter, webhook is not null as has_webhook
+         waiter, webhook is not null as has_webhook, ${TRACEPARENT_OF_EXTRAS} as traceparent
   from ended`;
 const ENDED_VIEW = endedView('end_output');
 

@@ -31,6 +31,8 @@ export interface EndedJob extends JobView {
   /** The process that holds a runsync or status-sync for it. */
   waiter: string | null;
   hasWebhook: boolean;
+  /** What came with it, or the span of its submission. */
+  traceparent: string | null;
 }
 
 export function isTerminal(status: JobStatus): boolean {

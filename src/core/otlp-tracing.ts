@@ -1,0 +1,136 @@
+import {
+  type Context,
+  createTraceState,
+  DiagLogLevel,
+  diag,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Logger } from './logger.ts';
+import type { TraceContext } from './trace-context.ts';
+import type { OpenSpan, SpanOptions, Tracing } from './tracing.ts';
+
+/** What of OpenTelemetry's variables its own packages do not read themselves. */
+export interface TracingSettings {
+  sampler: 'always_on' | 'always_off' | 'traceidratio';
+  /** What the client's context says goes first. */
+  isParentBased: boolean;
+  /** Of `traceidratio`, 0 to 1. */
+  ratio: number;
+  delayMs: number;
+}
+
+const STOP_MS = 3_000;
+const COMPLAIN_EVERY_MS = 60_000;
+
+/** Sends spans over OTLP/HTTP, in batches. Load this file only when it is wanted: it brings all of OpenTelemetry. */
+export function startOtlpTracing(settings: TracingSettings, logger: Logger): Tracing {
+  complainTo(logger);
+  const exporter = new OTLPTraceExporter();
+  const provider = new TracerProvider({
+    sampler: createSampler(settings),
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': 'podyard' }))
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: settings.delayMs })],
+  });
+  const tracer = provider.getTracer('podyard');
+  const start = ({ name, kind, parent, attributes }: SpanOptions, startTime?: number): Span =>
+    tracer.startSpan(
+      name,
+      { kind: KINDS[kind], attributes: { ...attributes }, ...(startTime === undefined ? {} : { startTime }) },
+      toContext(parent),
+    );
+  return {
+    begin: (options) => openSpan(start(options), options.parent),
+    record: ({ fromMs, toMs, hasFailed, ...options }) => {
+      const span = start(options, fromMs);
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(toMs);
+    },
+    stop: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, STOP_MS);
+      });
+      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      clearTimeout(timer);
+      diag.disable();
+    },
+  };
+}
+
+const KINDS: Record<SpanOptions['kind'], SpanKind> = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  consumer: SpanKind.CONSUMER,
+  client: SpanKind.CLIENT,
+};
+
+function openSpan(span: Span, parent: TraceContext | null): OpenSpan {
+  const context = span.spanContext();
+  const flags = context.traceFlags.toString(16).padStart(2, '0');
+  // One that nobody records is worth telling only where the client said so itself.
+  const isWanted = isSpanContextValid(context) && (parent !== null || (context.traceFlags & TraceFlags.SAMPLED) !== 0);
+  const traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
+  return {
+    context: isWanted ? { traceparent, tracestate: context.traceState?.serialize() || null } : null,
+    end: (hasFailed) => {
+      if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    },
+  };
+}
+
+function toContext(parent: TraceContext | null): Context {
+  if (parent === null) return ROOT_CONTEXT;
+  const [, traceId, spanId, flags] = parent.traceparent.split('-');
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: traceId!,
+    spanId: spanId!,
+    traceFlags: Number.parseInt(flags!, 16),
+    isRemote: true,
+    ...(parent.tracestate === null ? {} : { traceState: createTraceState(parent.tracestate) }),
+  });
+}
+
+function createSampler({ sampler, isParentBased, ratio }: TracingSettings): Sampler {
+  const root =
+    sampler === 'always_off'
+      ? new AlwaysOffSampler()
+      : sampler === 'always_on'
+        ? new AlwaysOnSampler()
+        : new TraceIdRatioBasedSampler(ratio);
+  return isParentBased ? new ParentBasedSampler({ root }) : root;
+}
+
+/** Its own texts may quote headers and URLs, and it repeats itself. */
+function complainTo(logger: Logger): void {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  const complain = () => {
+    if (performance.now() - saidAt < COMPLAIN_EVERY_MS) return;
+    saidAt = performance.now();
+    logger.warn({}, 'spans could not be sent: look at OTEL_EXPORTER_OTLP_ENDPOINT and at the collector');
+  };
+  const none = () => {};
+  diag.setLogger(
+    { error: complain, warn: complain, info: none, debug: none, verbose: none },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}
