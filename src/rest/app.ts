@@ -200,7 +200,7 @@ export function buildRestApp(deps: RestDeps): RestApp {
   app.register(swagger, OPENAPI);
   app.after(() => {
     const methodsByPath = collectRoutes(app);
-    const live = new LiveViews({ db: deps.pool, bus: deps.bus, clock: deps.clock, logger: deps.logger });
+    const live = new LiveViews({ ...deps, db: deps.pool });
     for (const addRoute of ROUTES) addRoute(app, { ...deps, live, closing: closing.signal });
     refuseOtherMethods(app, methodsByPath);
   });

@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
 import type { EndpointId, UserId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Db } from '../db/pool.ts';
 import { readAccountActivity } from '../domain/endpoints/account-activity.ts';
@@ -10,6 +11,7 @@ import { countJobs } from '../domain/jobs/count-jobs.ts';
 import { listReleases } from '../domain/releases/list-releases.ts';
 import { listWorkers } from '../domain/workers/list-workers.ts';
 import { Feed } from './live-feed.ts';
+import { RecentTimings } from './recent-timings.ts';
 import { toRolloutResponse } from './release-wire.ts';
 
 /** The live views of one process: one feed for each endpoint and each account that somebody watches. */
@@ -17,13 +19,15 @@ export class LiveViews {
   readonly #db: Db;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: Metrics;
   readonly #endpoints = new Map<EndpointId, Feed>();
   readonly #accounts = new Map<UserId, Feed>();
 
-  constructor(options: { db: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock; logger: Logger }) {
+  constructor(options: { db: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock; logger: Logger; metrics: Metrics }) {
     this.#db = options.db;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#metrics = options.metrics;
     const hintAll = () => {
       for (const feed of this.#endpoints.values()) feed.hint();
       for (const feed of this.#accounts.values()) feed.hint();
@@ -35,11 +39,10 @@ export class LiveViews {
   /** Jobs, workers and roll-out of an endpoint. Throws `notFound`; ends when the endpoint is deleted. */
   async watchEndpoint(userId: UserId, id: EndpointId): Promise<Feed> {
     await getEndpointRow(this.#db, userId, id);
-    return feedOf(
-      this.#endpoints,
-      id,
-      () => new Feed({ read: () => this.#readEndpoint(userId, id), logger: this.#logger }),
-    );
+    return feedOf(this.#endpoints, id, () => {
+      const timings = new RecentTimings(() => this.#metrics.jobsOf(id));
+      return new Feed({ read: () => this.#readEndpoint(userId, id, timings), logger: this.#logger });
+    });
   }
 
   /** Sums over all endpoints of an account, and those of them where something goes on. */
@@ -48,7 +51,7 @@ export class LiveViews {
     return feedOf(this.#accounts, userId, () => new Feed({ read, logger: this.#logger }));
   }
 
-  async #readEndpoint(userId: UserId, id: EndpointId): Promise<string | undefined> {
+  async #readEndpoint(userId: UserId, id: EndpointId, timings: RecentTimings): Promise<string | undefined> {
     try {
       const [jobs, list, { rollout }] = await Promise.all([
         countJobs(this.#db, id),
@@ -63,6 +66,7 @@ export class LiveViews {
         summary: list.summary,
         endpointVersion: list.endpointVersion,
         rollout: toRolloutResponse(rollout),
+        times: timings.read(),
       });
     } catch (error) {
       if (error instanceof Failure && error.kind === 'notFound') return undefined;

@@ -10,6 +10,11 @@ export interface JobCounts {
 
 export type WorkerSummary = Schemas['WorkerList']['summary'];
 
+interface Percentiles {
+  p50: number;
+  p95: number;
+}
+
 /** What `GET /v2/serverless/{id}/live` sends. */
 export interface EndpointSnapshot {
   jobs: JobCounts;
@@ -17,6 +22,8 @@ export interface EndpointSnapshot {
   summary: WorkerSummary;
   endpointVersion: number;
   rollout: Schemas['Rollout'];
+  /** Of the jobs that ended since the last snapshot, in ms. */
+  times: { waitMs: Percentiles; executionMs: Percentiles } | null;
 }
 
 /** What `GET /v2/account/live` sends. */

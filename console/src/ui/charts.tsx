@@ -18,7 +18,7 @@ export interface Series {
   color: string;
 }
 
-type Point = { at: number } & Record<string, number>;
+type Point = { at: number } & Record<string, number | undefined>;
 
 function useColors() {
   const isDark = useComputedColorScheme('light') === 'dark';
@@ -29,8 +29,19 @@ function useColors() {
   };
 }
 
-/** Values over the last minutes, one area each, on top of each other. */
-export function TimeChart(props: { label: string; points: readonly Point[]; series: readonly Series[] }) {
+/**
+ * Values over the last minutes: amounts, one area each, on top of each other; or measurements, a line each with a dot where
+ * something was measured.
+ */
+export function TimeChart(props: {
+  label: string;
+  points: readonly Point[];
+  series: readonly Series[];
+  areMeasurements?: boolean;
+}) {
+  const form = props.areMeasurements
+    ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot: { r: 2 } } as const)
+    : ({ type: 'stepAfter', fillOpacity: 0.25, stackId: 'one' } as const);
   const { grid, text, paper } = useColors();
   return (
     <div className="chart" role="img" aria-label={props.label}>
@@ -58,9 +69,7 @@ export function TimeChart(props: { label: string; points: readonly Point[]; seri
               name={label}
               stroke={color}
               fill={color}
-              fillOpacity={0.25}
-              type="stepAfter"
-              stackId="one"
+              {...form}
               isAnimationActive={false}
             />
           ))}

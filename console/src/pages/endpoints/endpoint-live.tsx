@@ -15,6 +15,10 @@ const JOBS = [
   { name: 'inQueue', label: 'waiting', color: '#f08c00' },
   { name: 'inProgress', label: 'running', color: '#0b7285' },
 ];
+const TIMES = [
+  { name: 'wait', label: 'waited', color: '#f08c00' },
+  { name: 'execution', label: 'ran', color: '#0b7285' },
+];
 const WORKERS = [
   { name: 'running', label: 'running', color: '#2b8a3e' },
   { name: 'idle', label: 'idle', color: '#0b7285' },
@@ -47,7 +51,7 @@ export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snaps
           <Progress value={rollout.percentOnLatest} aria-label="Roll-out" />
         </Paper>
       )}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <SimpleGrid cols={{ base: 1, md: endpoint.type === 'LOAD_BALANCING' ? 2 : 3 }}>
         <Paper withBorder p="sm">
           <Title order={2} size="h5" mb="xs">
             Jobs
@@ -64,6 +68,21 @@ export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snaps
             <TimeChart label="Workers by state, over the last minutes" points={points} series={WORKERS} />
           </Suspense>
         </Paper>
+        {endpoint.type !== 'LOAD_BALANCING' && (
+          <Paper withBorder p="sm">
+            <Title order={2} size="h5" mb="xs">
+              Times of 95 % of the jobs, ms
+            </Title>
+            <Suspense fallback={<Skeleton h={176} />}>
+              <TimeChart
+                label="How long jobs waited and ran, over the last minutes"
+                points={points}
+                series={TIMES}
+                areMeasurements
+              />
+            </Suspense>
+          </Paper>
+        )}
       </SimpleGrid>
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
     </Stack>

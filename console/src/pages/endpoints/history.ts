@@ -11,6 +11,9 @@ export type HistoryPoint = {
   initializing: number;
   throttled: number;
   unhealthy: number;
+  /** Of the jobs that ended in this second, in ms; absent when none did. */
+  wait?: number;
+  execution?: number;
 };
 
 const STEP_MS = 1_000;
@@ -25,7 +28,7 @@ export function useHistory(snapshot: EndpointSnapshot | undefined): readonly His
   useEffect(() => {
     const timer = setInterval(() => {
       if (!newest.current) return;
-      const { jobs, summary } = newest.current;
+      const { jobs, summary, times } = newest.current;
       const all = jobs.completed + jobs.failed;
       const ended = endedBefore.current === null ? 0 : Math.max(0, all - endedBefore.current);
       endedBefore.current = all;
@@ -40,6 +43,7 @@ export function useHistory(snapshot: EndpointSnapshot | undefined): readonly His
         initializing,
         throttled,
         unhealthy,
+        ...(ended > 0 && times ? { wait: times.waitMs.p95, execution: times.executionMs.p95 } : {}),
       };
       setPoints((known) => [...known.slice(-POINTS + 1), point]);
     }, STEP_MS);
