@@ -9,7 +9,9 @@ import {
 } from '../domain/workers/worker-lifecycle.ts';
 
 /** So many of the workers that nothing was heard of are read again at a time: a hint may have been lost. */
-const SWEEP_AT_ONCE = 250;
+const SWEEP_AT_ONCE = 50;
+/** So few are all read when the list is. */
+const FEW = 250;
 /** So often the list of live workers is read as a whole, for those that no hint told of. */
 const LEARN_MS = 30_000;
 
@@ -84,13 +86,14 @@ export class KnownWorkers {
   async learn(now: number): Promise<WorkerId[]> {
     if (Math.abs(now - this.#learnedAt) < LEARN_MS) return [];
     const live = await listLiveWorkers(this.#pool);
-    const found = live.filter(({ id, isSettled }) => isSettled && !this.#workers.has(id)).map(({ id }) => id);
+    const before = this.#workers;
+    const found = live.filter(({ id, isSettled }) => isSettled && !before.has(id)).map(({ id }) => id);
     this.#workers = new Map(live.map((worker) => [worker.id, worker]));
     this.#learnedAt = now;
     this.#unsettled.clear();
-    for (const { id, isSettled } of live) {
+    for (const { id, phase, isSettled } of live) {
       if (!isSettled) this.#unsettled.add(id);
-      if (!isSettled || live.length <= SWEEP_AT_ONCE) this.#dirty.add(id);
+      if (!isSettled || live.length <= FEW || (before.get(id)?.phase ?? phase) !== phase) this.#dirty.add(id);
     }
     return found;
   }

@@ -24,8 +24,8 @@ import type { ScalingEndpoint, ScalingInput, ScalingWorker } from '../scaling/si
 
 const TICK_MS = 5_000;
 /** At each tick so many endpoints are looked at without a hint, in steps: a hint may have been lost. */
-const SWEEP_STEP = 200;
-const SWEEP_STEPS = 5;
+const SWEEP_STEP = 50;
+const SWEEP_STEPS = 20;
 /** An endpoint under steady load is looked at four times a second at most; one that was quiet, at once. */
 const MIN_INTERVAL_MS = 250;
 /**

@@ -114,7 +114,8 @@ function placeKey({ pool, dataCenterId, gpuTypeId }: SimulatedPool): string {
 }
 
 class SimulatedWorkload {
-  readonly spec: WorkloadSpec;
+  /** What is still asked for after the start: there may be many thousands of them. */
+  readonly spec: Pick<WorkloadSpec, 'id' | 'kind' | 'gpu' | 'ports'>;
   readonly installation: string;
   readonly behaviour: Behaviour;
   readonly place: SimulatedPool | null;
@@ -133,7 +134,7 @@ class SimulatedWorkload {
   constructor(world: SimulatedWorld, installation: string, spec: WorkloadSpec, place: SimulatedPool | null) {
     this.#world = world;
     this.#clock = world.clock;
-    this.spec = spec;
+    this.spec = { id: spec.id, kind: spec.kind, gpu: spec.gpu, ports: spec.ports };
     this.installation = installation;
     this.place = place;
     this.behaviour = { ...QUIET, ...world.behave(spec) };
@@ -280,7 +281,7 @@ class SimulatedRuntime implements Runtime {
       this.#world.workloads.delete(key);
       const workload = new SimulatedWorkload(this.#world, this.#installation, spec, this.#choosePlace(spec));
       this.#world.workloads.set(key, workload);
-      workload.onChange(() => this.#emit(spec.id));
+      this.#emitChangesOf(workload);
       options.onCreated?.();
       await pass(this.#world.clock, workload.behaviour.startMs);
       if (workload.behaviour.startFailure !== null) {
@@ -368,6 +369,11 @@ class SimulatedRuntime implements Runtime {
       if (workload.ended !== null || !options.follow || options.signal.aborted) return false;
       await nextChange(this.#world.clock, workload, atMs, options.signal);
     }
+  }
+
+  /** Apart from `start`, so that what is kept does not keep the whole spec. */
+  #emitChangesOf(workload: SimulatedWorkload): void {
+    workload.onChange(() => this.#emit(workload.spec.id));
   }
 
   #choosePlace({ gpu }: WorkloadSpec): SimulatedPool | null {
