@@ -106,7 +106,10 @@ export class WebhookDeliverer {
 
   #start(delivery: Delivery): void {
     const task = this.#deliver(delivery)
-      .catch((error) => this.#logger.warn({ jobId: delivery.job_id }, `a webhook is tried again: ${messageOf(error)}`))
+      .catch((error) => {
+        const { job_id: jobId, endpoint_id: endpointId } = delivery;
+        this.#logger.warn({ endpointId, jobId }, `a webhook is tried again: ${messageOf(error)}`);
+      })
       .finally(() => {
         this.#underWay.delete(delivery.id);
         this.#loop.wake();
@@ -153,7 +156,7 @@ export class WebhookDeliverer {
     const attempt = delivery.attempt + 1;
     const isLast = attempt >= MAX_ATTEMPTS;
     this.#logger.warn(
-      { jobId: delivery.job_id, endpointId: delivery.endpoint_id, attempt },
+      { endpointId: delivery.endpoint_id, jobId: delivery.job_id, attempt },
       `a webhook was not delivered: ${reason}${isLast ? '; given up' : ''}`,
     );
     if (isLast) await this.#pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);

@@ -160,7 +160,8 @@ export class WorkerProber {
       const verdict = await this.#judge(probe);
       if (!probe.stop.signal.aborted) await this.#take(probe, verdict);
     } catch (error) {
-      this.#logger.warn({ workerId: probe.worker.id, err: error }, `a probe failed: ${messageOf(error)}`);
+      const { id: workerId, endpointId } = probe.worker;
+      this.#logger.warn({ endpointId, workerId, err: error }, `a probe failed: ${messageOf(error)}`);
     } finally {
       probe.isAsking = false;
       this.#askIn(probe, this.#pauseMs(probe));

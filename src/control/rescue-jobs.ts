@@ -131,9 +131,9 @@ export class JobRescuer {
       values: [this.#leaseMs],
     });
     if (silent.rows.length === 0) return;
-    for (const { id, seconds } of silent.rows) {
+    for (const { id, endpoint_id, seconds } of silent.rows) {
       this.#logger.warn(
-        { workerId: id },
+        { endpointId: endpoint_id, workerId: id },
         `the worker was silent for ${seconds} s; its jobs are rescued and it is replaced`,
       );
       await stopWorker(this.#pool, id, `it was silent for ${seconds} s`);
@@ -185,7 +185,7 @@ export class JobRescuer {
     });
     for (const { worker_id, endpoint_id } of deaf.rows) {
       this.#logger.warn(
-        { workerId: worker_id },
+        { endpointId: endpoint_id, workerId: worker_id },
         'the worker went on with a job that it was told to stop; it is replaced',
       );
       this.#bus.publish('worker', worker_id);

@@ -116,6 +116,8 @@ export class JobDispatch {
     for (const job of jobs) {
       this.#metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
       if (this.#tracing !== null && job.traceparent !== null) recordJob(this.#tracing, job, job.traceparent);
+      const { id: jobId, endpointId, workerId, status } = job;
+      this.#logger.debug({ endpointId, workerId, jobId, status }, 'job ended');
       this.waiters.tell(job.id, job);
       this.#tellElsewhere(job.id, job.waiter);
       if (job.hasWebhook) this.#bus.publish('webhook', '');
@@ -163,7 +165,7 @@ export class JobDispatch {
       this.tellQueued(endpointId, ids.length);
     } catch (error) {
       // The lease stands; the worker's next take or its silence brings the job back (control/rescue-jobs.ts).
-      this.#logger.error({ workerId, jobIds: ids }, `a job could not be given back: ${messageOf(error)}`);
+      this.#logger.error({ endpointId, workerId, jobIds: ids }, `a job could not be given back: ${messageOf(error)}`);
     }
   }
 }

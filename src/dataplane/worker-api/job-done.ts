@@ -25,7 +25,7 @@ export async function jobDone(call: WorkerCall): Promise<void> {
   if (report.refusal) throw new Failure('badRequest', report.refusal);
   if (outcome.kind === 'stale') {
     plane.logger.info(
-      { workerId: worker.id, jobId },
+      { endpointId: worker.endpointId, workerId: worker.id, jobId },
       'a result came for a job that this worker does not hold; it was dropped',
     );
   }

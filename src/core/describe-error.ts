@@ -1,0 +1,41 @@
+/** What the log keeps of an error. */
+export interface ErrorDescription {
+  type: string;
+  message: string;
+  code?: string;
+  stack?: string;
+  cause?: ErrorDescription;
+}
+
+const MAX_CHARACTERS = 2_000;
+const MAX_CAUSES = 5;
+/** SQLSTATE of data exceptions: their texts quote the value. */
+const IS_ABOUT_VALUE = /^22/;
+
+/**
+ * For log lines: of errors of libraries only what is known to hold no data. Those of the database carry whole rows in
+ * `detail` and `where`, and those of HTTP clients headers with keys.
+ */
+export function describeError(error: unknown, depth = 0): ErrorDescription {
+  if (!(error instanceof Error)) return { type: typeof error, message: cut(String(error)) };
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  const isAboutValue = typeof code === 'string' && IS_ABOUT_VALUE.test(code);
+  const message = isAboutValue ? error.message.replace(/"[\s\S]*"/, '"…"') : error.message;
+  return {
+    type: error.name,
+    message: cut(message),
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(error.stack === undefined ? {} : { stack: cut(framesOf(error.stack)) }),
+    ...(cause === undefined || depth >= MAX_CAUSES ? {} : { cause: describeError(cause, depth + 1) }),
+  };
+}
+
+/** Without the text before them, which repeats the message. */
+function framesOf(stack: string): string {
+  const first = stack.search(/^ {4}at /m);
+  return first < 0 ? '' : stack.slice(first);
+}
+
+function cut(text: string): string {
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
+}
