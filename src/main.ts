@@ -121,7 +121,8 @@ async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
 
 /** JSON lines on stderr: stdout is for results. */
 async function createLogger(config: Config): Promise<Logger> {
-  const { pino } = await import('pino');
-  const logger: Logger = pino({ level: config.logLevel, base: null }, pino.destination(2)); // its own type looks like a promise's
+  const [{ pino }, { describeError }] = await Promise.all([import('pino'), import('./core/describe-error.ts')]);
+  const serializers = { err: describeError };
+  const logger: Logger = pino({ level: config.logLevel, base: null, serializers }, pino.destination(2)); // its own type looks like a promise's
   return logger;
 }
