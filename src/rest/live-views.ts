@@ -7,6 +7,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Db } from '../db/pool.ts';
 import { readAccountActivity } from '../domain/endpoints/account-activity.ts';
 import { getEndpointRow } from '../domain/endpoints/endpoint-store.ts';
+import { countRequests } from '../domain/endpoints/request-demand.ts';
 import { countJobs } from '../domain/jobs/count-jobs.ts';
 import { listReleases } from '../domain/releases/list-releases.ts';
 import { listWorkers } from '../domain/workers/list-workers.ts';
@@ -53,8 +54,9 @@ export class LiveViews {
 
   async #readEndpoint(userId: UserId, id: EndpointId, timings: RecentTimings): Promise<string | undefined> {
     try {
-      const [jobs, list, { rollout }] = await Promise.all([
+      const [jobs, requests, list, { rollout }] = await Promise.all([
         countJobs(this.#db, id),
+        countRequests(this.#db, userId, id),
         listWorkers(this.#db, userId, id, this.#clock.now()),
         listReleases(this.#db, userId, id),
       ]);
@@ -62,6 +64,7 @@ export class LiveViews {
       const workers = list.workers.map(({ uptimeSeconds: _, ...worker }) => worker);
       return JSON.stringify({
         jobs,
+        requests: requests.get(id) ?? { held: 0, inFlight: 0 },
         workers,
         summary: list.summary,
         endpointVersion: list.endpointVersion,

@@ -8,6 +8,11 @@ export interface JobCounts {
   retried: number;
 }
 
+export interface RequestCounts {
+  held: number;
+  inFlight: number;
+}
+
 export type WorkerSummary = Schemas['WorkerList']['summary'];
 
 interface Percentiles {
@@ -18,6 +23,7 @@ interface Percentiles {
 /** What `GET /v2/serverless/{id}/live` sends. */
 export interface EndpointSnapshot {
   jobs: JobCounts;
+  requests: RequestCounts;
   workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
   summary: WorkerSummary;
   endpointVersion: number;
@@ -30,6 +36,7 @@ export interface EndpointSnapshot {
 export interface AccountSnapshot {
   endpoints: number;
   jobs: JobCounts;
+  requests: RequestCounts;
   workers: WorkerSummary;
   active: { id: string; inQueue: number; inProgress: number; workers: WorkerSummary }[];
 }

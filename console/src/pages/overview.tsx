@@ -10,15 +10,15 @@ import { EmptyState, Page } from '../ui/page.tsx';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
-  const { jobs, workers } = snapshot ?? {};
+  const { jobs, requests, workers } = snapshot ?? {};
   return (
     <Page title="Overview">
       <Figures
         figures={[
           { label: 'Endpoints', value: snapshot?.endpoints },
           { label: 'Workers', value: workers?.total },
-          { label: 'Jobs waiting', value: jobs?.inQueue },
-          { label: 'Jobs running', value: jobs?.inProgress },
+          { label: 'Waiting', value: jobs && requests && jobs.inQueue + requests.held },
+          { label: 'Running', value: jobs && requests && jobs.inProgress + requests.inFlight },
           { label: 'Completed', value: jobs?.completed },
           { label: 'Failed', value: jobs?.failed },
         ]}
@@ -56,7 +56,7 @@ function Active({ snapshot }: { snapshot: AccountSnapshot | undefined }) {
       {active.length === 0 ? (
         <Paper withBorder p="md">
           <Text size="sm" c="dimmed">
-            {snapshot ? 'All is quiet: no worker runs and no job waits. That costs nothing.' : 'Looking…'}
+            {snapshot ? 'All is quiet: no worker runs and nothing waits. That costs nothing.' : 'Looking…'}
           </Text>
         </Paper>
       ) : (

@@ -1,4 +1,4 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
 /**
@@ -49,6 +49,27 @@ export async function writeRequestDemand(db: Db, processId: string, demands: rea
              oldest_held_at = excluded.oldest_held_at, workers = excluded.workers`,
     values: [processId, JSON.stringify(demands)],
   });
+}
+
+export interface RequestCounts {
+  held: number;
+  inFlight: number;
+}
+
+/** What waits for a worker and what workers have, of all endpoints or of one; endpoints with nothing may be missing. */
+export async function countRequests(
+  db: Db,
+  userId: UserId,
+  endpointId: EndpointId | null,
+): Promise<Map<EndpointId, RequestCounts>> {
+  const result = await db.query<RequestCounts & { id: EndpointId }>({
+    name: 'request-counts',
+    text: `select e.id, sum(d.held)::int8 as held, sum(d.in_flight)::int8 as "inFlight"
+           from endpoints e join ${LIVE_REQUEST_DEMAND} d on d.endpoint_id = e.id
+           where e.user_id = $1 and ($2::text is null or e.id = $2) group by e.id`,
+    values: [userId, endpointId],
+  });
+  return new Map(result.rows.map(({ id, held, inFlight }) => [id, { held, inFlight }]));
 }
 
 /** Forgets this process's rows: those for these endpoints, or all. */

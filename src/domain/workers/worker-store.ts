@@ -21,20 +21,25 @@ export interface LiveWorkerRow extends WorkerCondition {
 const IS_OUT_OF_SERVICE = `w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
   and w.serving_at is null`;
 
-const WORKER_COLUMNS = `
-  w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
-  w.data_center_id as "dataCenterId", w.started_at as "startedAt",
+const WORKERS = 'workers w left join worker_activity a on a.worker_id = w.id';
+
+/** Of `WORKERS`: what a `WorkerCondition` is made of, whatever the endpoint's type. */
+const CONDITION_COLUMNS = `
   w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
   case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
   coalesce(a.unhealthy_reason, case when ${IS_OUT_OF_SERVICE} then w.phase_reason end) as "unhealthyReason",
   exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
     or ${REQUESTS_OF_WORKER} > 0 as "isBusy"`;
 
+const WORKER_COLUMNS = `
+  w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
+  w.data_center_id as "dataCenterId", w.started_at as "startedAt", ${CONDITION_COLUMNS}`;
+
 /** Oldest first; a worker whose container has ended is not live, nor is a frozen one (rest.md section 3). */
 export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<LiveWorkerRow[]> {
   const result = await db.query<LiveWorkerRow>(
     `select ${WORKER_COLUMNS}
-     from workers w left join worker_activity a on a.worker_id = w.id
+     from ${WORKERS}
      where w.endpoint_id = $1 and w.user_id = $2 and w.phase not in ('FROZEN', 'EXITED')
      order by w.created_at, w.id`,
     [endpointId, userId],
@@ -64,7 +69,7 @@ export async function getWorkerDetailRow(
   const result = await db.query<WorkerDetailRow>(
     `select ${WORKER_COLUMNS}, w.wanted_reason as "wantedReason", w.created_at as "createdAt", w.timeline,
             w.exited_at as "exitedAt", w.exit_code as "exitCode", w.frozen_at as "frozenAt", w.memory_bytes as "memoryBytes"
-     from workers w left join worker_activity a on a.worker_id = w.id
+     from ${WORKERS}
      where w.id = $1 and w.endpoint_id = $2 and w.user_id = $3`,
     [workerId, endpointId, userId],
   );
@@ -81,6 +86,20 @@ export async function countLiveWorkers(db: Db, userId: UserId, endpointId: Endpo
   return result.rows[0]!.count;
 }
 
+/** The live workers of all endpoints of an account. */
+export async function listWorkerConditions(
+  db: Db,
+  userId: UserId,
+): Promise<(WorkerCondition & { endpointId: EndpointId })[]> {
+  const result = await db.query<WorkerCondition & { endpointId: EndpointId }>({
+    name: 'account-workers',
+    text: `select w.endpoint_id as "endpointId", ${CONDITION_COLUMNS}
+           from ${WORKERS} where w.user_id = $1 and w.phase not in ('FROZEN', 'EXITED')`,
+    values: [userId],
+  });
+  return result.rows;
+}
+
 /** So many live workers of an endpoint are in the same condition. */
 export interface WorkerGroup extends WorkerCondition {
   endpointId: EndpointId;
@@ -91,18 +110,11 @@ export interface WorkerGroup extends WorkerCondition {
 export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   const result = await db.query<WorkerGroup>({
     name: 'workers-grouped',
-    text: `select g."endpointId", g.phase, g."phaseReason", g."isLost", g."isReady", g."isBusy", g."unhealthyReason",
+    text: `select g."endpointId", g.phase, case when starts_with(g."phaseReason", $1) then $1 end as "phaseReason",
+                  g."isLost", g."isReady", g."isBusy", case when g."unhealthyReason" is not null then '' end as "unhealthyReason",
                   count(*)::int8 as count
-           from (select w.endpoint_id as "endpointId", w.phase, w.is_lost as "isLost",
-                        case when starts_with(w.phase_reason, $1) then $1 end as "phaseReason",
-                        case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null
-                          as "isReady",
-                        exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-                          or ${REQUESTS_OF_WORKER} > 0 as "isBusy",
-                        case when a.unhealthy_reason is not null or (${IS_OUT_OF_SERVICE} and w.phase_reason is not null)
-                          then '' end as "unhealthyReason"
-                 from workers w left join worker_activity a on a.worker_id = w.id
-                 where w.phase not in ('FROZEN', 'EXITED')) g
+           from (select w.endpoint_id as "endpointId", ${CONDITION_COLUMNS}
+                 from ${WORKERS} where w.phase not in ('FROZEN', 'EXITED')) g
            group by 1, 2, 3, 4, 5, 6, 7`,
     values: [NO_CAPACITY],
   });

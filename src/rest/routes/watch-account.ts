@@ -3,8 +3,8 @@ import { eventStreamSchema, sendEventStream, streamFeed } from '../event-stream.
 import type { RestRoute } from '../rest-app.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`: the number of `endpoints`, the sums of their `jobs` and `workers`, and the `active` ones, each time they change.',
-  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+  'Server-sent events `snapshot`: the number of `endpoints`, the sums of their `jobs`, load-balanced `requests` and `workers`, and the `active` ones, each time they change. `inQueue` and `inProgress` of an active one count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
 );
 
 export const watchAccountRoute: RestRoute = (app, deps) => {

@@ -4,8 +4,8 @@ import { PERMISSIONS, type RestRoute } from '../rest-app.ts';
 import { EndpointParams } from '../schemas/endpoint-schemas.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`: the present `jobs`, `workers`, `summary`, `endpointVersion` and `rollout`, each time they change; `times` tells how long the jobs took that ended in this process since the last snapshot, in ms. The stream ends when the endpoint is deleted.',
-  ': stream begins\n\nevent: snapshot\ndata: {"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
+  'Server-sent events `snapshot`: the present `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`, each time they change; `times` tells how long the jobs took that ended in this process since the last snapshot, in ms. The stream ends when the endpoint is deleted.',
+  ': stream begins\n\nevent: snapshot\ndata: {"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
 );
 
 export const watchEndpointRoute: RestRoute = (app, deps) => {

@@ -29,13 +29,14 @@ const WORKERS = [
 
 export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
   const points = useHistory(snapshot);
-  const { jobs, rollout } = snapshot ?? {};
+  const work = endpoint.type === 'LOAD_BALANCING' ? 'Requests' : 'Jobs';
+  const { jobs, requests, rollout } = snapshot ?? {};
   return (
     <Stack>
       <Figures
         figures={[
-          { label: 'Waiting', value: jobs?.inQueue },
-          { label: 'Running', value: jobs?.inProgress },
+          { label: 'Waiting', value: jobs && requests && jobs.inQueue + requests.held },
+          { label: 'Running', value: jobs && requests && jobs.inProgress + requests.inFlight },
           { label: 'Completed', value: jobs?.completed },
           { label: 'Failed', value: jobs?.failed },
           { label: 'Workers', value: snapshot?.summary.total },
@@ -54,10 +55,10 @@ export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snaps
       <SimpleGrid cols={{ base: 1, md: endpoint.type === 'LOAD_BALANCING' ? 2 : 3 }}>
         <Paper withBorder p="sm">
           <Title order={2} size="h5" mb="xs">
-            Jobs
+            {work}
           </Title>
           <Suspense fallback={<Skeleton h={176} />}>
-            <TimeChart label="Jobs that wait and that run, over the last minutes" points={points} series={JOBS} />
+            <TimeChart label={`${work} that wait and that run, over the last minutes`} points={points} series={JOBS} />
           </Suspense>
         </Paper>
         <Paper withBorder p="sm">

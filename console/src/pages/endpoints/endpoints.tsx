@@ -75,7 +75,7 @@ export function EndpointsPage() {
         },
       },
       {
-        title: 'Jobs',
+        title: 'Work',
         width: '150px',
         render: ({ id }) => {
           const live = active.get(id);

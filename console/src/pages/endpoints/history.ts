@@ -28,15 +28,15 @@ export function useHistory(snapshot: EndpointSnapshot | undefined): readonly His
   useEffect(() => {
     const timer = setInterval(() => {
       if (!newest.current) return;
-      const { jobs, summary, times } = newest.current;
+      const { jobs, requests, summary, times } = newest.current;
       const all = jobs.completed + jobs.failed;
       const ended = endedBefore.current === null ? 0 : Math.max(0, all - endedBefore.current);
       endedBefore.current = all;
       const { running, idle, initializing, throttled, unhealthy } = summary;
       const point = {
         at: Date.now(),
-        inQueue: jobs.inQueue,
-        inProgress: jobs.inProgress,
+        inQueue: jobs.inQueue + requests.held,
+        inProgress: jobs.inProgress + requests.inFlight,
         ended,
         running,
         idle,
