@@ -9,6 +9,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
 import { createTerminal } from './cli/remote/process-terminal.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
@@ -24,7 +25,7 @@ const print = (text: string): void => console.log(text);
 const note = (text: string): void => console.error(text);
 
 process.exitCode = await runCli(
-  { serve, demo, withDatabase, masterKeySource, doctor, terminal: createTerminal(process.env), print, note },
+  { serve, demo, withDatabase, storage, masterKeySource, doctor, terminal: createTerminal(process.env), print, note },
   process.argv.slice(2),
 );
 
@@ -108,6 +109,16 @@ async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise
   const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
   const [{ openDatabase }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
   return openDatabase(config, logger, work);
+}
+
+function storage(flags: Flags): Storage {
+  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+  const { dataDir, databaseUrl, masterKey } = config;
+  const withEmbedded: Storage['withEmbedded'] = async (work) => {
+    const [{ openEmbedded }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
+    return openEmbedded(config, logger, work);
+  };
+  return { dataDir, databaseUrl, masterKey, withEmbedded };
 }
 
 function masterKeySource(flags: Flags): MasterKeySource {

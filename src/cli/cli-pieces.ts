@@ -11,6 +11,16 @@ export interface CliOutput {
   note(text: string): void;
 }
 
+/** What there is of an installation: a database, and a directory for the rest. */
+export interface Storage {
+  dataDir: string;
+  /** Null: the embedded database in the data directory. */
+  databaseUrl: string | null;
+  masterKey: MasterKeySource;
+  /** Starts, or shares, the embedded database for as long as `work` takes; makes it where there is none. Not migrated. */
+  withEmbedded<T>(work: (databaseUrl: string) => Promise<T>): Promise<T>;
+}
+
 /** What the commands act on. Given from outside, so that showing the help loads nothing of it. */
 export interface CliPieces extends CliOutput {
   /** Runs the server until it is told to stop. */
@@ -19,6 +29,8 @@ export interface CliPieces extends CliOutput {
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
   /** Opens the database that the flags name, brings it up to date, and closes it after `work`. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
+  /** Where the data is that the flags and the environment name; opens nothing. */
+  storage(flags: Flags): Storage;
   /** Where the master keys are that the flags and the environment name. */
   masterKeySource(flags: Flags): MasterKeySource;
   /** Looks at the machine as a server with these flags would; false when it could not run. */

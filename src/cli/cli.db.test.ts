@@ -36,6 +36,7 @@ beforeEach(() => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
+    storage: () => expect.fail('only backups, restores and moves need it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     doctor: async () => true,
     terminal,

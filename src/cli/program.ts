@@ -28,6 +28,7 @@ export function buildCli(pieces: CliPieces): Command {
   addUsers(program, pieces);
   addSimulate(program, pieces);
   addSecrets(program, pieces);
+  addBackup(program, pieces);
   addRemoteCommands(program, pieces);
   addDoctor(program, pieces);
   addCompletion(program, pieces);
@@ -156,6 +157,31 @@ function addSecrets(program: Command, pieces: CliPieces): void {
       const { rotateKey } = await import('./secrets.ts');
       const source = pieces.masterKeySource(options);
       await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
+    });
+}
+
+function addBackup(program: Command, pieces: CliPieces): void {
+  addDatabaseOptions(program.command('backup'))
+    .description('write all of the database into a file, while servers run')
+    .argument('<file>', 'where to; it must not be there yet')
+    .option('--with-master-key', 'put the key into it that opens the secrets: keep the file as safe as those', false)
+    .action(async (file: string, { withMasterKey, ...flags }: Flags & { withMasterKey: boolean }) => {
+      const { backUp } = await import('./backup.ts');
+      await backUp(pieces.storage(flags), { file, withMasterKey, version: readVersion() }, pieces);
+    });
+  addDatabaseOptions(program.command('restore'))
+    .description('make an empty database from a backup: all of it, or nothing')
+    .argument('<file>', 'what `podyard backup` wrote')
+    .action(async (file: string, flags: Flags) => {
+      const { restore } = await import('./backup.ts');
+      await restore(pieces.storage(flags), { file }, pieces);
+    });
+  addDatabaseOptions(program.command('move'))
+    .description('move everything to another database; no server may run meanwhile')
+    .requiredOption('--to <database>', 'a PostgreSQL URL, or `embedded` for the one in the data directory')
+    .action(async ({ to, ...flags }: Flags & { to: string }) => {
+      const { move } = await import('./move.ts');
+      await move(pieces.storage(flags), { to }, pieces);
     });
 }
 

@@ -42,6 +42,9 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
       demo: unused,
       withDatabase: unused,
       doctor: unused,
+      storage: () => {
+        throw new Error('this command must not need it');
+      },
       masterKeySource: () => {
         throw new Error('this command must not need it');
       },

@@ -1,0 +1,214 @@
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { ensureMasterKeys, readMasterKeys, replaceMasterKeys } from '../core/master-key.ts';
+import { masterKeyId } from '../core/secret-box.ts';
+import { type DumpRecord, loadDump, withSnapshot } from '../db/dump.ts';
+import { type BackupHeader, readBackup, writeBackup } from '../db/dump-file.ts';
+import type { Db } from '../db/pool.ts';
+import { refuseMoved } from '../domain/move-mark.ts';
+import { countSealedValues } from '../domain/secrets/sealed-values.ts';
+import type { CliPieces, Storage } from './cli-pieces.ts';
+
+/** Where backups, restores and moves tell what they do, and hear Ctrl-C. */
+export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;
+
+/**
+ * Writes all of the database, as it is at one moment, into a file, while servers run. The master key is inside only when
+ * it is asked for; the output says what has to be kept besides the file. Files of volumes and pods are not part of it.
+ */
+export async function backUp(
+  storage: Storage,
+  options: { file: string; withMasterKey: boolean; version: string },
+  output: CommandOutput,
+): Promise<void> {
+  const file = resolve(options.file);
+  const { interrupted: signal } = output.terminal;
+  await withDatabaseOf(storage, (databaseUrl) =>
+    withSnapshot(databaseUrl, async ({ db, migrations, records }) => {
+      await refuseMoved(db);
+      const sealed = await countSealed(db);
+      const header = {
+        podyard: options.version,
+        createdAt: new Date().toISOString(),
+        migrations,
+        keyIds: [...sealed.keys()].filter((keyId) => keyId !== null),
+        holdsMasterKey: options.withMasterKey,
+      };
+      const masterKeys = options.withMasterKey ? keysAtHand(storage).map((key) => key.toString('base64')) : [];
+      if (options.withMasterKey) refuseMissingKeys(header, masterKeys, storage);
+      const { followed, counts } = follow(records(), signal, tellProgress(output));
+      const size = await writeBackup(file, { header, masterKeys, records: followed }, signal);
+      output.terminal.progress('');
+      output.print(
+        `${file}: ${counts.tables} tables, ${grouped(counts.rows)} rows, ${sizeOf(size)}; schema ${migrations.at(-1)}`,
+      );
+      output.note(adviceOn(header, storage));
+    }),
+  );
+}
+
+/**
+ * Makes the database from a backup. It must be empty; all of the backup gets there or nothing. A backup of an older schema
+ * is brought up to date, a newer one is refused. A master key that is inside goes into the data directory.
+ */
+export async function restore(storage: Storage, options: { file: string }, output: CommandOutput): Promise<void> {
+  const file = resolve(options.file);
+  const { interrupted: signal } = output.terminal;
+  await readBackup(file, signal, async ({ header, masterKeys, records }) => {
+    if (masterKeys.length > 0) refuseOtherKeys(header, masterKeys, storage);
+    const { followed, counts } = follow(records, signal, tellProgress(output));
+    const load = (databaseUrl: string) =>
+      loadDump(databaseUrl, {
+        migrations: header.migrations,
+        records: followed,
+        allowReplacing: async () => {
+          throw new Error(
+            `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one, with --data-dir or --database-url`,
+          );
+        },
+        beforeCommit: async () => {
+          // Before: a key that nothing needs yet does no harm, a database without its key does.
+          if (masterKeys.length > 0 && keysAtHand(storage).length === 0) await placeKeys(storage, masterKeys);
+        },
+      });
+    await withDatabaseOf(storage, load, { mayMake: true });
+    output.terminal.progress('');
+    output.print(`${nameOf(storage)}: ${counts.tables} tables, ${grouped(counts.rows)} rows of ${header.createdAt}`);
+    output.note(nextSteps(header, storage));
+  });
+}
+
+/** Runs `work` on the database that the configuration names. Unless it may be made, it must be there. */
+export async function withDatabaseOf<T>(
+  storage: Storage,
+  work: (databaseUrl: string) => Promise<T>,
+  options: { mayMake?: boolean } = {},
+): Promise<T> {
+  if (storage.databaseUrl !== null) return work(storage.databaseUrl);
+  const directory = join(storage.dataDir, 'postgres');
+  if (!options.mayMake && !(await stat(directory).catch(() => null))) {
+    throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
+  }
+  return storage.withEmbedded(work);
+}
+
+/** Hands records on, counts them, tells of them, and ends with an error when Ctrl-C was pressed. */
+export function follow(
+  records: AsyncIterable<DumpRecord>,
+  signal: AbortSignal,
+  onProgress: DumpProgress,
+): { followed: AsyncGenerator<DumpRecord, void, void>; counts: { tables: number; rows: number } } {
+  const counts = { tables: 0, rows: 0 };
+  async function* run(): AsyncGenerator<DumpRecord, void, void> {
+    let table = '';
+    let bytes = 0;
+    for await (const record of records) {
+      signal.throwIfAborted();
+      if (record.kind === 'table') table = record.table.name;
+      if (record.kind === 'rows') bytes += record.bytes.length;
+      if (record.kind === 'tableEnd') {
+        counts.tables++;
+        counts.rows += record.rows;
+      }
+      onProgress({ table, bytes, rows: record.kind === 'tableEnd' ? record.rows : null });
+      yield record;
+    }
+  }
+  return { followed: run(), counts };
+}
+
+type DumpProgress = (progress: { table: string; bytes: number; rows: number | null }) => void;
+
+/** One line that is redrawn for people; a line for each table that holds something, otherwise. */
+export function tellProgress({ terminal, note }: CommandOutput): DumpProgress {
+  return ({ table, bytes, rows }) => {
+    if (terminal.isInteractive) terminal.progress(`… ${table} (${sizeOf(bytes)})`);
+    else if (rows) note(`… ${table}: ${grouped(rows)} rows`);
+  };
+}
+
+/** For people: without credentials. */
+export function nameOf({ databaseUrl, dataDir }: Pick<Storage, 'databaseUrl' | 'dataDir'>): string {
+  return databaseUrl === null ? `the embedded database in ${dataDir}` : describeUrl(databaseUrl);
+}
+
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function describeUrl(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) return 'the database of --database-url';
+  const { host, pathname, searchParams } = new URL(databaseUrl);
+  return `postgresql://${host || searchParams.get('host') || ''}${pathname}`;
+}
+
+async function countSealed(db: Db): Promise<Map<string | null, number>> {
+  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have none
+  return known.rowCount === 0 ? new Map() : countSealedValues(db);
+}
+
+function keysAtHand({ masterKey: { keys, file } }: Storage): Buffer[] {
+  return (keys ?? readMasterKeys(file) ?? []).map((key) => Buffer.from(key));
+}
+
+function refuseMissingKeys({ keyIds }: Pick<BackupHeader, 'keyIds'>, masterKeys: readonly string[], storage: Storage) {
+  const ids = masterKeys.map((key) => masterKeyId(Buffer.from(key, 'base64')));
+  const missing = keyIds.filter((keyId) => !ids.includes(keyId));
+  if (ids.length > 0 && missing.length === 0) return;
+  throw new Error(
+    `--with-master-key needs the master key${missing.length > 0 ? `s ${missing.join(', ')}` : ''}: ` +
+      `it is neither in ${storage.masterKey.file} nor in PODYARD_MASTER_KEY`,
+  );
+}
+
+/** Another key in the same place would be lost, or would win over the one that is needed. */
+function refuseOtherKeys({ keyIds }: BackupHeader, masterKeys: readonly string[], storage: Storage): void {
+  const present = keysAtHand(storage).map(masterKeyId);
+  if (present.length === 0 || keyIds.every((keyId) => present.includes(keyId))) return;
+  const inside = masterKeys.map((key) => masterKeyId(Buffer.from(key, 'base64')));
+  throw new Error(
+    `the backup holds the master key ${inside.join(', ')}, but here is ${present.join(', ')} ` +
+      `(${storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file}): take that one away first`,
+  );
+}
+
+async function placeKeys({ masterKey: { file } }: Storage, masterKeys: readonly string[]): Promise<void> {
+  await ensureMasterKeys(file); // makes the directory, and fails where something else stands
+  await replaceMasterKeys(
+    file,
+    masterKeys.map((key) => Buffer.from(key, 'base64')),
+  );
+}
+
+function adviceOn(
+  { keyIds, holdsMasterKey }: Pick<BackupHeader, 'keyIds' | 'holdsMasterKey'>,
+  storage: Storage,
+): string {
+  if (holdsMasterKey) {
+    return 'The master key is inside: whoever has this file can read every secret in it. Keep it as you keep those.';
+  }
+  const where = storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file;
+  if (keyIds.length === 0) return `The master key is not inside; nothing in the file needs it.`;
+  return `The master key is not inside. Keep ${where} too, apart from this file: without it the secrets in it cannot be read (key ${keyIds.join(', ')}).`;
+}
+
+function nextSteps({ keyIds }: BackupHeader, storage: Storage): string {
+  const present = keysAtHand(storage).map(masterKeyId);
+  const missing = keyIds.filter((keyId) => !present.includes(keyId));
+  const key =
+    missing.length === 0
+      ? []
+      : [`Bring the master key (${missing.join(', ')}) to ${storage.masterKey.file}, or set PODYARD_MASTER_KEY.`];
+  return [
+    ...key,
+    'Files of network volumes and pods are not in a backup: bring the directory storage of the old data directory.',
+    `Then start a server on it, once the old one is stopped: two would run the same jobs.`,
+  ].join('\n');
+}
+
+function sizeOf(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  let [value, unit] = [bytes, 0];
+  for (; value >= 1000 && unit < units.length - 1; unit++) value /= 1000;
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}

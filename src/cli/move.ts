@@ -1,0 +1,144 @@
+import pg from 'pg';
+import { newId } from '../core/ids.ts';
+import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
+import { loadDump, type Snapshot, withSnapshot } from '../db/dump.ts';
+import { readAppliedMigrations } from '../db/migrate.ts';
+import type { Db } from '../db/pool.ts';
+import { deleteMoveMark, findMoveMark, type MoveMark, saveMoveMark } from '../domain/move-mark.ts';
+import { type CommandOutput, follow, grouped, nameOf, tellProgress, withDatabaseOf } from './backup.ts';
+import type { Storage } from './cli-pieces.ts';
+
+/**
+ * Moves everything to another database: ids, keys, secrets, jobs, results, logs. No server may run on the source, and none
+ * can start on it meanwhile. The target must be empty, or an older copy of the same installation that was moved away.
+ *
+ * Two databases cannot commit together, so it goes in steps, and after each of them the next call goes on: the copy is
+ * committed with a mark that keeps servers from it; the source is marked as left; the mark of the copy goes. At no moment
+ * can servers run on both.
+ */
+export async function move(storage: Storage, options: { to: string }, output: CommandOutput): Promise<void> {
+  const target: Storage = { ...storage, databaseUrl: options.to === 'embedded' ? null : options.to };
+  if (options.to === 'embedded' && storage.databaseUrl === null) {
+    throw new Error(
+      'name the database to move from, with --database-url: --to embedded is the one in the data directory',
+    );
+  }
+  if (options.to !== 'embedded' && !/^postgres(ql)?:\/\//.test(options.to)) {
+    throw new Error('--to must be the URL of a PostgreSQL, postgresql://…, or embedded');
+  }
+  await withDatabaseOf(storage, (sourceUrl) =>
+    withDatabaseOf(target, (targetUrl) => moveBetween({ storage, target, sourceUrl, targetUrl }, output), {
+      mayMake: true,
+    }),
+  );
+}
+
+interface Move {
+  storage: Storage;
+  target: Storage;
+  sourceUrl: string;
+  targetUrl: string;
+}
+
+async function moveBetween(move: Move, output: CommandOutput): Promise<void> {
+  const { storage, target, sourceUrl, targetUrl } = move;
+  const source = await connect(sourceUrl);
+  const destination = await connect(targetUrl).catch(async (error) => {
+    await source.end();
+    throw error;
+  });
+  try {
+    await refuseSameDatabase(source, destination);
+    await holdWithoutServers(source, nameOf(storage));
+    const mark: MoveMark = { id: newId(), state: 'arriving', to: nameOf(target), at: new Date().toISOString() };
+    const left = await findMoveMark(source).catch(() => undefined); // no such table: told by the copy
+    const arrived = await findArriving(destination);
+    if (left?.state === 'arriving') throw new Error(`a move to ${nameOf(storage)} was cut off: finish that one first`);
+    if (left && left.id !== arrived?.id)
+      throw new Error(`${nameOf(storage)} was moved to ${left.to} at ${left.at} already`);
+    if (!left) {
+      await copy(move, mark, output);
+      await saveMoveMark(source, { ...mark, state: 'left' });
+    }
+    await deleteMoveMark(destination);
+    output.print(`everything is in ${nameOf(target)} now`);
+    output.note(nextSteps(storage, target));
+  } finally {
+    await Promise.all([source.end(), destination.end()]);
+  }
+}
+
+async function copy({ sourceUrl, targetUrl, target }: Move, mark: MoveMark, output: CommandOutput): Promise<void> {
+  await withSnapshot(sourceUrl, async ({ db, migrations, records }: Snapshot) => {
+    const installation = await findInstallation(db);
+    const { followed, counts } = follow(records(), output.terminal.interrupted, tellProgress(output));
+    await loadDump(targetUrl, {
+      migrations,
+      records: followed,
+      allowReplacing: async (present) => {
+        const isOldCopy = (await findMoveMark(present)) && (await findInstallation(present)) === installation;
+        if (isOldCopy) return;
+        throw new Error(`${nameOf(target)} is not empty, and a move replaces nothing: name an empty database`);
+      },
+      beforeCommit: (filled) => saveMoveMark(filled, mark),
+    });
+    output.terminal.progress('');
+    output.note(`${counts.tables} tables, ${grouped(counts.rows)} rows were copied.`);
+  });
+}
+
+async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'podyard move',
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => {}); // whoever waits for an answer is told
+  await client.connect();
+  return client;
+}
+
+/** By a lock of the one that the other can see only in the same database; names and addresses may differ. */
+async function refuseSameDatabase(source: Db, destination: Db): Promise<void> {
+  const key = [Math.floor(Math.random() * 2 ** 31), ADVISORY_LOCKS.migration];
+  await source.query('select pg_advisory_lock($1::int, $2::int)', key);
+  const other = await destination.query<{ won: boolean }>('select pg_try_advisory_lock($1::int, $2::int) as won', key);
+  if (!other.rows[0]!.won) throw new Error('that is the same database');
+}
+
+/**
+ * Keeps servers from starting, which wait for the lock of the migrations first, and makes sure that none runs: they all
+ * listen for hints, and one of them leads. Both locks go with the connection.
+ */
+async function holdWithoutServers(source: Db, name: string): Promise<void> {
+  await source.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
+  const leads = await source.query<{ won: boolean }>('select pg_try_advisory_lock($1) as won', [ADVISORY_LOCKS.leader]);
+  const others = await source.query<{ count: number }>(
+    `select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'podyard bus'`,
+  );
+  if (leads.rows[0]!.won && others.rows[0]!.count === 0) return;
+  throw new Error(`a server runs on ${name}: stop it first (workers and their jobs go on meanwhile, for a while)`);
+}
+
+async function findArriving(db: Db): Promise<MoveMark | undefined> {
+  if ((await readAppliedMigrations(db)).length === 0) return undefined;
+  const mark = await findMoveMark(db);
+  return mark?.state === 'arriving' ? mark : undefined;
+}
+
+async function findInstallation(db: Db): Promise<string | undefined> {
+  const result = await db.query<{ id: string }>("select value ->> 'id' as id from settings where key = 'installation'");
+  return result.rows[0]?.id;
+}
+
+function nextSteps(storage: Storage, target: Storage): string {
+  const start =
+    target.databaseUrl === null
+      ? `podyard serve --data-dir ${target.dataDir}, without DATABASE_URL`
+      : `podyard serve --data-dir ${target.dataDir} --database-url <the same URL>`;
+  return [
+    `Start the server with: ${start}`,
+    `The data directory stays where it is: the master key and the files of volumes and pods are in it.`,
+    `${nameOf(storage)} keeps its copy, marked so that no server starts on it. Delete it when you are sure.`,
+  ].join('\n');
+}

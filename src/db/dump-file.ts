@@ -1,0 +1,208 @@
+/**
+ * The file of a backup. Its first line is text: what it is, and of which schema, for whoever looks at it (`head -1`). The
+ * rest is gzip of frames, each one byte for its kind, four for its length, and so many bytes: keys (K), a table (T), its
+ * rows as PostgreSQL copies them (D), their number (R), the end (E). gzip's checksums tell damage, the end tells a file
+ * that is cut off, and it carries the checksum of the first line.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { messageOf } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { DumpRecord } from './dump.ts';
+
+const MAGIC = 'podyard-backup ';
+const FORMAT_VERSION = 1;
+const FIRST_LINE_BYTES = 2 ** 20;
+/** PostgreSQL itself gives no row of more. */
+const FRAME_BYTES = 2 ** 30;
+const HEAD_BYTES = 5;
+
+/** What the first line says. */
+export interface BackupHeader {
+  formatVersion: number;
+  /** The version of the program that made it, e.g. 0.1.0. */
+  podyard: string;
+  createdAt: string;
+  /** Its schema, as names of migrations. */
+  migrations: string[];
+  /** Ids of the master keys that something in it is encrypted under. */
+  keyIds: string[];
+  holdsMasterKey: boolean;
+}
+
+export interface Backup {
+  header: BackupHeader;
+  /** In base64; empty unless the header says that they are inside. */
+  masterKeys: string[];
+  records: AsyncIterable<DumpRecord>;
+}
+
+/**
+ * Writes a backup, readable by its owner alone. It appears under its name when it is whole and on the disk; a run that is
+ * killed leaves `FILE.<something>.part`. Throws when the file is there already. Answers its size in bytes.
+ */
+export async function writeBackup(
+  file: string,
+  backup: Omit<Backup, 'header'> & { header: Omit<BackupHeader, 'formatVersion'> },
+  signal: AbortSignal,
+): Promise<number> {
+  if (await stat(file).catch(() => null)) throw new Error(`${file} is there already: name another file`);
+  const part = `${file}.${newId(6)}.part`;
+  const handle = await open(part, 'wx', 0o600);
+  try {
+    const line = `${MAGIC}${JSON.stringify({ formatVersion: FORMAT_VERSION, ...backup.header })}\n`;
+    await handle.write(line);
+    const write = async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) await handle.write(chunk);
+    };
+    await pipeline(encode(line, backup), createGzip({ level: 1 }), write, { signal });
+    await handle.sync();
+    await rename(part, file);
+    return (await handle.stat()).size;
+  } finally {
+    await handle.close();
+    await rm(part, { force: true });
+    await syncDirectory(dirname(file));
+  }
+}
+
+/** Reads a backup from its beginning to its end. Throws a sentence when it is none, is newer, cut off or damaged. */
+export async function readBackup<T>(
+  file: string,
+  signal: AbortSignal,
+  work: (backup: Backup) => Promise<T>,
+): Promise<T> {
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new Error(`there is no ${file}`) : error;
+  });
+  try {
+    const line = await readFirstLine(handle, file);
+    const header = parseHeader(line, file);
+    const source = handle.createReadStream({ start: Buffer.byteLength(line), autoClose: false });
+    let result: T;
+    await pipeline(
+      source,
+      createGunzip(),
+      async (bytes) => {
+        const frames = readFrames(bytes as AsyncIterable<Buffer>);
+        const masterKeys = await readKeys(frames);
+        result = await work({ header, masterKeys, records: decode(frames, line) });
+      },
+      { signal },
+    ).catch((error) => {
+      throw isDamage(error) ? new Error(`${file} is cut off or damaged: ${messageOf(error)}`, { cause: error }) : error;
+    });
+    return result!;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readFirstLine(handle: FileHandle, file: string): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_LINE_BYTES), 0, FIRST_LINE_BYTES, 0);
+  const end = buffer.subarray(0, bytesRead).indexOf('\n');
+  const line = buffer.toString('utf8', 0, end + 1);
+  if (!line.startsWith(MAGIC)) throw new Error(`${file} is no backup of Podyard`);
+  return line;
+}
+
+function parseHeader(line: string, file: string): BackupHeader {
+  let header: BackupHeader;
+  try {
+    header = JSON.parse(line.slice(MAGIC.length)) as BackupHeader;
+  } catch {
+    throw new Error(`${file} is damaged: its first line does not say what it is`);
+  }
+  if (header.formatVersion === FORMAT_VERSION && Array.isArray(header.migrations)) return header;
+  throw new Error(
+    `${file} has format ${header.formatVersion}, and this Podyard reads format ${FORMAT_VERSION}: use Podyard ${header.podyard} or later`,
+  );
+}
+
+async function* encode(firstLine: string, backup: Omit<Backup, 'header'>): AsyncGenerator<Uint8Array, void, void> {
+  yield* frame('K', JSON.stringify(backup.masterKeys));
+  for await (const record of backup.records) {
+    if (record.kind === 'table') yield* frame('T', JSON.stringify(record.table));
+    else if (record.kind === 'rows') yield* frame('D', record.bytes);
+    else if (record.kind === 'tableEnd') yield* frame('R', JSON.stringify(record.rows));
+    else yield* frame('E', JSON.stringify({ tables: record.tables, firstLine: checksum(firstLine) }));
+  }
+}
+
+function* frame(kind: string, content: string | Uint8Array): Generator<Uint8Array, void, void> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.write(kind, 'latin1');
+  head.writeUInt32BE(bytes.length, 1);
+  yield head;
+  yield bytes;
+}
+
+type Frames = AsyncGenerator<{ kind: string; content: Buffer }, void, void>;
+
+async function* readFrames(source: AsyncIterable<Buffer>): Frames {
+  let rest: Buffer = Buffer.alloc(0);
+  let parts: Buffer[] = []; // of a frame that is longer than a chunk
+  let missing = HEAD_BYTES;
+  for await (const chunk of source) {
+    parts.push(chunk);
+    missing -= chunk.length;
+    if (missing > 0) continue;
+    rest = Buffer.concat(parts);
+    for (;;) {
+      missing = lengthOf(rest) - rest.length;
+      if (missing > 0) break;
+      const end = lengthOf(rest);
+      yield { kind: String.fromCharCode(rest[0]!), content: rest.subarray(HEAD_BYTES, end) };
+      rest = rest.subarray(end);
+    }
+    parts = [rest];
+  }
+  if (missing < HEAD_BYTES || rest.length > 0) throw new Damage('it ends in the middle');
+}
+
+/** Of the frame that begins here, its head included; of a head that is not whole, the head's. */
+function lengthOf(bytes: Buffer): number {
+  if (bytes.length < HEAD_BYTES) return HEAD_BYTES;
+  const length = bytes.readUInt32BE(1);
+  if (length > FRAME_BYTES) throw new Damage('a part of it is too long');
+  return HEAD_BYTES + length;
+}
+
+async function readKeys(frames: Frames): Promise<string[]> {
+  const first = await frames.next();
+  if (first.done || first.value.kind !== 'K') throw new Damage('it does not begin as it should');
+  return JSON.parse(first.value.content.toString()) as string[];
+}
+
+async function* decode(frames: Frames, firstLine: string): AsyncGenerator<DumpRecord, void, void> {
+  for await (const { kind, content } of frames) {
+    if (kind === 'D') yield { kind: 'rows', bytes: content };
+    else if (kind === 'T') yield { kind: 'table', table: JSON.parse(content.toString()) };
+    else if (kind === 'R') yield { kind: 'tableEnd', rows: JSON.parse(content.toString()) };
+    else if (kind === 'E') {
+      const end = JSON.parse(content.toString()) as { tables: number; firstLine: string };
+      if (end.firstLine !== checksum(firstLine)) throw new Damage('its first line was changed');
+      for await (const _ of frames) throw new Damage('something follows its end'); // reads gzip's own checksum
+      yield { kind: 'end', tables: end.tables };
+    } else throw new Damage(`it has a part of an unknown kind (${JSON.stringify(kind)})`);
+  }
+}
+
+class Damage extends Error {}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Damage || String((error as { code?: unknown }).code).startsWith('Z_');
+}
+
+function checksum(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path);
+  await directory.sync().finally(() => directory.close());
+}
