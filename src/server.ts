@@ -117,7 +117,12 @@ async function start(
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
-  const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 16 });
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 16,
+    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
+  });
   cleanUp.add(() => pool.end());
   const queuePool = createPool({
     databaseUrl,
