@@ -153,6 +153,8 @@ async function start(
     clock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
+    // Without isolation a worker's port is one of this machine, and another program's after the worker's death.
+    reachWorker: runtime.capabilities.isolation ? null : (id, port) => runtime.reach(id, port),
     metrics,
     tracing,
     logger,

@@ -15,6 +15,7 @@ import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
 import { JobDispatch } from './job-dispatch.ts';
 import { LoadBalancer } from './load-balancing/load-balancer.ts';
+import type { ReachWorker } from './load-balancing/traffic-directory.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { WorkerActivity } from './worker-activity.ts';
@@ -72,6 +73,7 @@ export class DataPlane {
     clock: Clock;
     limits: JobLimits;
     loadBalancing: LoadBalancingLimits;
+    reachWorker: ReachWorker | null;
     metrics: Metrics;
     tracing: Tracing | null;
     logger: Logger;

@@ -20,7 +20,7 @@ import type { WorkerActivity } from '../worker-activity.ts';
 import { readAffinity } from './affinity.ts';
 import { DemandReporter } from './demand-reporter.ts';
 import type { Attempt, Backend } from './request-balancer.ts';
-import { type Traffic, TrafficDirectory } from './traffic-directory.ts';
+import { type ReachWorker, type Traffic, TrafficDirectory } from './traffic-directory.ts';
 
 /** The key is for us: a worker must not see what opens the API. */
 const WITHHELD: ReadonlySet<string> = new Set(['authorization']);
@@ -56,6 +56,7 @@ export class LoadBalancer {
     endpoints: EndpointDirectory;
     activity: WorkerActivity;
     limits: LoadBalancingLimits;
+    reachWorker: ReachWorker | null;
   }) {
     this.#pool = options.pool;
     this.#bus = options.bus;

@@ -15,8 +15,8 @@ beforeEach(() => {
     maxHeld: 3,
     now: () => Date.now(),
     onChange: (isUrgent) => changes.push(isUrgent),
-    connect: (at) => {
-      const upstream = new Upstream(at);
+    connect: (_id, at) => {
+      const upstream = new Upstream({ address: at.host, port: at.port });
       connected.push(upstream);
       return upstream;
     },

@@ -72,7 +72,7 @@ export class RequestBalancer {
   readonly #maxHeld: number;
   readonly #onChange: (isUrgent: boolean) => void;
   readonly #now: () => number;
-  readonly #connect: (at: { address: string; port: number }) => Upstream;
+  readonly #connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
   readonly #backends = new Map<WorkerId, Backend>();
   #ready: Backend[] = [];
   readonly #held = new Set<Held>();
@@ -84,7 +84,7 @@ export class RequestBalancer {
     maxHeld: number;
     onChange: (isUrgent: boolean) => void;
     now: () => number;
-    connect: (at: { address: string; port: number }) => Upstream;
+    connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
   }) {
     this.#maxHeld = options.maxHeld;
     this.#onChange = options.onChange;
@@ -134,7 +134,7 @@ export class RequestBalancer {
       };
       this.#backends.set(worker.id, Object.assign(backend, worker));
       if (worker.state === 'ready' && worker.at) {
-        backend.upstream ??= this.#connect({ address: worker.at.host, port: worker.at.port });
+        backend.upstream ??= this.#connect(worker.id, worker.at);
       }
     }
     for (const backend of this.#backends.values()) {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, messageOf, notFound } from '../../core/errors.ts';
-import type { EndpointId } from '../../core/ids.ts';
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -27,6 +27,9 @@ const TICK_MS = 1_000;
 /** Hints bring every change at once; this bounds how long a lost one can matter. While requests wait, it is a tick. */
 const LOOK_AGAIN_MS = 10_000;
 const FORGET_AFTER_MS = 600_000;
+/** Where a worker takes connections on a port at this moment; null: nothing of it listens there. */
+export type ReachWorker = (id: WorkerId, port: number) => Promise<{ host: string; port: number } | null>;
+
 /** Replaced before the first request is forwarded. */
 const UNSET: ForwardSettings = { answerTimeoutMs: -1, maxBodyBytes: 0 };
 
@@ -37,6 +40,7 @@ export class TrafficDirectory {
   readonly #logger: Logger;
   readonly #reporter: DemandReporter;
   readonly #limits: { maxHeld: number; concurrency: number };
+  readonly #reachWorker: ReachWorker | null;
   readonly #traffics = new Map<EndpointId, Traffic>();
   /** Workers that a hint named and nobody here knows. */
   readonly #unknown = new Set<string>();
@@ -51,12 +55,15 @@ export class TrafficDirectory {
     logger: Logger;
     reporter: DemandReporter;
     limits: { maxHeld: number; concurrency: number };
+    /** Null: a worker has its address for itself, so that whatever answers there is the worker. */
+    reachWorker: ReachWorker | null;
   }) {
     this.#pool = options.pool;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#reporter = options.reporter;
     this.#limits = options.limits;
+    this.#reachWorker = options.reachWorker;
     this.#loop = new Loop({
       name: 'load-balancing',
       tickMs: TICK_MS,
@@ -89,7 +96,7 @@ export class TrafficDirectory {
       maxHeld: this.#limits.maxHeld,
       now: () => this.#clock.now(),
       onChange: (isUrgent) => this.#reporter.noteChange(endpointId, isUrgent),
-      connect: (at) => new Upstream(at),
+      connect: (id, at) => this.#connect(id, at),
     });
     const now = this.#clock.now();
     const traffic: Traffic = {
@@ -116,6 +123,12 @@ export class TrafficDirectory {
     this.#traffics.delete(endpointId);
     traffic.balancer.close(() => notFound('Endpoint'));
     void this.#reporter.remove(endpointId).catch((error) => this.#logger.warn({ err: error }, messageOf(error)));
+  }
+
+  /** Another program may have taken the port since it was found: where that can be, it is made sure of before each connection. */
+  #connect(id: WorkerId, { host, port }: { host: string; port: number }): Upstream {
+    const reach = this.#reachWorker;
+    return new Upstream(reach ? () => reach(id, port) : { address: host, port });
   }
 
   #noteWorker(id: string): void {

@@ -1,0 +1,64 @@
+import { createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
+import { systemClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { noteServing } from '../../domain/workers/serving-workers.ts';
+import { DemandReporter } from './demand-reporter.ts';
+import { type ReachWorker, TrafficDirectory } from './traffic-directory.ts';
+
+let endpoint: BalancedEndpoint;
+let server: Server;
+let accepted: number;
+let traffics: TrafficDirectory;
+beforeEach(async () => {
+  endpoint = await BalancedEndpoint.create();
+  accepted = 0;
+  server = createServer((socket) => {
+    accepted += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  await traffics.stop(() => new Failure('unavailable', 'stopping'));
+  await new Promise((resolve) => server.close(resolve));
+  await endpoint.close();
+});
+
+/** Opens a connection to the endpoint's only worker, which was found serving where the server of this test listens. */
+async function connect(reachWorker: ReachWorker | null): Promise<string> {
+  const { pool } = endpoint.database;
+  const { port } = server.address() as { port: number };
+  const id = await endpoint.runningWorker({ http: port, health: port });
+  await noteServing(pool, id, { host: '127.0.0.1', port });
+  const options = { pool, bus: endpoint.bus, clock: systemClock, logger: silentLogger };
+  const reporter = new DemandReporter(options);
+  traffics = new TrafficDirectory({ ...options, reporter, limits: { maxHeld: 1, concurrency: 1 }, reachWorker });
+  const { balancer, loaded } = traffics.find(endpoint.id);
+  await loaded;
+  const backend = balancer.acquire({ affinity: undefined, refusedBy: undefined, retryAt: 0 })!;
+  expect(backend.id).toBe(id);
+  return new Promise((resolve) => backend.upstream!.connect(() => resolve('connected'), resolve));
+}
+
+test('a worker with an address of its own is connected to where it was found', async () => {
+  expect(await connect(null)).toBe('connected');
+});
+
+test('a port that is shared with this machine is only connected to while it is the worker’s', async () => {
+  const asked: unknown[] = [];
+  const answer = await connect(async (...place) => {
+    asked.push(place);
+    return null;
+  });
+  expect(answer).toBe('refused');
+  expect(asked).toEqual([[expect.any(String), (server.address() as { port: number }).port]]);
+  expect(accepted).toBe(0);
+});
+
+test('a worker that listens elsewhere by now is connected to there', async () => {
+  const { port } = server.address() as { port: number };
+  expect(await connect(async () => ({ host: '127.0.0.1', port }))).toBe('connected');
+});
