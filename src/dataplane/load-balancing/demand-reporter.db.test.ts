@@ -23,7 +23,7 @@ beforeEach(() => {
     maxHeld: 100,
     now: () => Date.now(),
     onChange: (isUrgent) => reporter.noteChange(endpoint.id, isUrgent),
-    connect: (at) => new Upstream(at),
+    connect: (_id, { host, port }) => new Upstream({ address: host, port }),
   });
   reporter.add(endpoint.id, balancer);
   reporter.start();
