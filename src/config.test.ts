@@ -103,10 +103,10 @@ test.for([
   },
 );
 
-test('the README lists every variable that is read, and no other', async () => {
+test('the documentation lists every variable that is read, and no other', async () => {
   const variables = async (file: string) => {
     const text = await readFile(new URL(file, import.meta.url), 'utf8');
     return new Set(text.match(/PODYARD_[A-Z_]+/g));
   };
-  expect(await variables('../README.md')).toEqual(await variables('config.ts'));
+  expect(await variables('../docs/configuration.md')).toEqual(await variables('config.ts'));
 });

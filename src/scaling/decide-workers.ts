@@ -1,6 +1,6 @@
 /**
  * How many workers an endpoint shall have, and what is to be done for it: start, thaw, freeze, stop, drain. Pure: the same
- * input gives the same answer; time is an argument. The rules are those of docs/states.md and README "Scaling".
+ * input gives the same answer; time is an argument. The rules are those of docs/states.md and docs/guide/scaling.md.
  */
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DOCS_SECTIONS } from '../../scripts/docs-sections.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { type Block, missingOutput, readBlocks, scriptOf } from './docs-commands.ts';
+import { ServerProcess } from './server-process.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGES = ['README.md', ...DOCS_SECTIONS.flatMap(({ files }) => files.map((file) => `docs/${file}`))];
+const PAGE_LIMIT_MS = 120_000;
+
+const pages = new Map<string, Block[]>();
+for (const page of PAGES) pages.set(page, readBlocks(await readFile(join(ROOT, page), 'utf8')));
+const withCommands = PAGES.filter((page) => pages.get(page)!.some(({ info }) => info === 'sh run'));
+
+let folder: string;
+let database: TestDatabase;
+let server: ServerProcess;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'podyard-docs-'));
+  await mkdir(join(folder, 'bin'));
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'src/main.ts')}' "$@"\n`;
+  await writeFile(join(folder, 'bin/podyard'), program, { mode: 0o755 });
+  database = await createTestDatabase();
+  server = await ServerProcess.start({ runtime: 'process', databaseUrl: database.url });
+});
+afterAll(async () => {
+  await server?.dispose();
+  await database?.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A folder as a reader has it: where Podyard was started, and the package is installed. */
+async function readersFolder(page: string): Promise<string> {
+  const path = join(folder, page.replaceAll('/', '-'));
+  await mkdir(join(path, 'node_modules'), { recursive: true });
+  await symlink(ROOT, join(path, 'node_modules/podyard'));
+  await symlink(join(ROOT, 'node_modules/runpod-sdk'), join(path, 'node_modules/runpod-sdk'));
+  await symlink(server.dataDir, join(path, '.podyard'));
+  return path;
+}
+
+/** Runs it in a shell. Resolves with what it printed; rejects, with the place where it ended, when a command fails. */
+async function runScript(script: string, cwd: string): Promise<string> {
+  const { PATH, HOME, TMPDIR } = process.env;
+  const env = {
+    PATH: `${join(folder, 'bin')}:${PATH}`,
+    HOME,
+    ...(TMPDIR && { TMPDIR }),
+    PODYARD_URL: server.url,
+    PODYARD_API_KEY: server.key,
+    PODYARD_DATABASE_URL: database.url,
+  };
+  const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), PAGE_LIMIT_MS - 10_000);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
+  clearTimeout(timer);
+  if (code !== 0) throw new Error(`it ended with ${code}:\n${stderr.slice(-4000)}\n--- stdout\n${stdout.slice(-2000)}`);
+  return stdout;
+}
+
+test.each(withCommands)(
+  'every command of %s works, and prints what the page shows',
+  { timeout: PAGE_LIMIT_MS },
+  async (page) => {
+    const blocks = pages.get(page)!;
+    const stdout = await runScript(scriptOf(blocks), await readersFolder(page));
+    expect(missingOutput(blocks, stdout)).toEqual([]);
+  },
+);
+
+test('the commands that are shown are run, but for a few that name why they cannot be', () => {
+  const shown = [...pages.values()].flat().filter(({ info }) => /^sh\b/.test(info));
+  const left = shown.filter(({ info }) => info !== 'sh run');
+  expect(left.filter(({ info }) => !/^sh not-run=[\w-]+$/.test(info))).toEqual([]);
+  expect(left.length).toBeLessThan(shown.length / 3);
+});
