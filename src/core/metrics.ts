@@ -140,8 +140,8 @@ export class Metrics {
   }
 
   /** Endpoints that are gone give their names to others. */
-  keepEndpoints(existing: ReadonlySet<EndpointId>): void {
-    for (const id of this.#jobs.keys()) if (!existing.has(id)) this.#jobs.delete(id);
+  forgetEndpoints(gone: readonly EndpointId[]): void {
+    for (const id of gone) this.#jobs.delete(id);
   }
 
   /** Notes how late timers come. Answers what ends it; it keeps no process alive. */

@@ -50,8 +50,12 @@ export class MetricsPage {
   }
 
   async #read(): Promise<string> {
-    const figures = await this.#askDatabase();
-    if (figures) this.#metrics.keepEndpoints(new Set(figures.endpoints.map(({ id }) => id)));
+    const known = this.#metrics.endpointIds;
+    const figures = await this.#askDatabase(known);
+    if (figures) {
+      const existing = new Set(figures.endpoints.map(({ id }) => id));
+      this.#metrics.forgetEndpoints(known.filter((id) => !existing.has(id)));
+    }
     const out = new Exposition();
     if (figures) this.#addInstallation(out, figures);
     this.#addJobs(out);
@@ -62,12 +66,12 @@ export class MetricsPage {
   }
 
   /** Null when it does not answer in time. */
-  async #askDatabase(): Promise<InstallationFigures | null> {
+  async #askDatabase(known: readonly EndpointId[]): Promise<InstallationFigures | null> {
     let timer: NodeJS.Timeout | undefined;
     const inTime = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, DATABASE_MS, null);
     });
-    const asked = readInstallationFigures(this.#pool, this.#metrics.endpointIds).catch(() => null);
+    const asked = readInstallationFigures(this.#pool, known).catch(() => null);
     return Promise.race([asked, inTime]).finally(() => clearTimeout(timer));
   }
 

@@ -129,6 +129,19 @@ test('figures move when a job runs', async () => {
   expect(await figure('podyard_event_loop_lag_seconds_count')).toBeGreaterThan(0);
 });
 
+test('requests to a load-balancing endpoint are counted with how long they took, refused ones too', async () => {
+  const image = 'podyard/web-js:dev';
+  const id = await api.createEndpoint({ type: 'LOAD_BALANCING', image, workers: { min: 0, max: 1 } });
+  const ask = (headers: Record<string, string>) => fetch(`${server.url}/v2/${id}/lb/`, { headers });
+  expect((await ask({ authorization: `Bearer ${server.key}` })).status).toBe(200);
+  expect((await ask({})).status).toBe(401);
+  const count = (statusClass: string) =>
+    figure(`podyard_proxy_request_seconds_count{plane="endpoint",class="${statusClass}"}`);
+  await until('both are counted', async () => (await count('2xx')) === 1 && (await count('4xx')) === 1);
+  expect(await figure('podyard_cold_start_stage_seconds_count{stage="ready"}')).toBe(2);
+  await api.delete(id);
+});
+
 test('a trace leads from the client through submit, wait and run to the webhook', async () => {
   const jobId = await submit({ delayMs: 50 });
   await api.ended(endpointId, jobId);
