@@ -30,7 +30,7 @@ export class CapacityLedger {
   }
 
   /** The whole machine or cluster, as last read. */
-  get machine(): { cpus: number; memoryBytes: number } {
+  get machine(): Capacity {
     return this.#capacity;
   }
 

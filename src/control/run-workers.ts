@@ -81,12 +81,15 @@ export class WorkerRunner {
   ) {
     this.#pool = options.pool;
     this.#known = new KnownWorkers(options.pool);
-    this.#notes = new WorkerNotes(options.pool, (workers) =>
-      rescueLeases(
-        options.queue,
-        options.tell,
-        workers.map(({ id }) => id),
-      ),
+    this.#notes = new WorkerNotes(
+      options.pool,
+      () => options.capacity.machine.gpus,
+      (workers) =>
+        rescueLeases(
+          options.queue,
+          options.tell,
+          workers.map(({ id }) => id),
+        ),
     );
     this.#bus = options.bus;
     this.#clock = options.clock;
@@ -314,7 +317,7 @@ export class WorkerRunner {
 
   async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
     try {
-      await startWorker(this.#start, this.#notes, worker, place);
+      if (!(await startWorker(this.#start, this.#notes, worker, place))) return; // it is placed anew
       const { endpointId, id, spec } = worker;
       this.#logger.info({ endpointId, workerId: id, image: spec.image }, 'worker started');
       this.#bus.publish('worker', id);

@@ -29,17 +29,22 @@ export interface WorkerStart {
   apiUrl: string;
 }
 
-/** From a place to a running container. Each stage goes into the worker's timeline; throws a sentence fit for users. */
+/**
+ * From a place to a running container; each stage goes into the worker's timeline. False when its place was taken before
+ * it was written down. Throws a sentence fit for users.
+ */
 export async function startWorker(
   deps: WorkerStart,
   notes: WorkerNotes,
   worker: ControlledWorker,
   place: Place,
-): Promise<void> {
+): Promise<boolean> {
   const { pool, runtime, logs } = deps;
   const token = newSecret('pyw');
-  await notes.starting({ id: worker.id, ...place, tokenHash: hashSecret(token) });
+  const { gpuCount } = worker;
+  const isPlaced = await notes.starting({ id: worker.id, ...place, gpuCount, tokenHash: hashSecret(token) });
   deps.capacity.settle(worker.id);
+  if (!isPlaced) return false;
   const placedAt = performance.now();
   const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);
@@ -60,6 +65,7 @@ export async function startWorker(
   const { address } = await runtime.start(spec, { onProgress, onCreated });
   await notes.running({ id: worker.id, address, marks: { pullMs, createMs } });
   logs.follow(worker.id);
+  return true;
 }
 
 function workloadSpec(

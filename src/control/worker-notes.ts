@@ -1,31 +1,38 @@
 import { Batcher } from '../core/batcher.ts';
-import type { Db } from '../db/pool.ts';
-import {
-  type ExitedWorker,
-  noteExited,
-  noteRunning,
-  noteStarting,
-  type RunningWorker,
-  type StartingWorker,
-} from '../domain/workers/worker-lifecycle.ts';
+import type { Pool } from '../db/pool.ts';
+import { noteStarting, type StartingWorker } from '../domain/workers/note-starting.ts';
+import { type ExitedWorker, noteExited, noteRunning, type RunningWorker } from '../domain/workers/worker-lifecycle.ts';
 
 /** Notes what became of workers: what is noted of many at the same moment shares a statement. */
 export class WorkerNotes {
-  readonly #starting: Batcher<StartingWorker, undefined>;
+  readonly #starting: Batcher<StartingWorker, boolean>;
   readonly #running: Batcher<RunningWorker, undefined>;
   readonly #exited: Batcher<ExitedWorker, undefined>;
 
-  /** `onExited` is called with workers that have just been noted as exited, before any of the calls returns. */
-  constructor(db: Db, onExited: (workers: readonly ExitedWorker[]) => Promise<void>) {
-    this.#starting = inBatches((workers) => noteStarting(db, workers));
-    this.#running = inBatches((workers) => noteRunning(db, workers));
-    this.#exited = inBatches(async (workers) => {
-      await noteExited(db, workers);
-      await onExited(workers);
+  /**
+   * `gpus`: how many there are. `onExited` is called with workers that have just been noted as exited, before any of the
+   * calls returns.
+   */
+  constructor(
+    db: Pool,
+    gpus: () => Parameters<typeof noteStarting>[2],
+    onExited: (workers: readonly ExitedWorker[]) => Promise<void>,
+  ) {
+    this.#starting = inBatches(async (workers) => {
+      const started = await noteStarting(db, workers, gpus());
+      return workers.map(({ id }) => started.has(id));
     });
+    this.#running = inBatches(ofAll((workers) => noteRunning(db, workers)));
+    this.#exited = inBatches(
+      ofAll(async (workers) => {
+        await noteExited(db, workers);
+        await onExited(workers);
+      }),
+    );
   }
 
-  starting(worker: StartingWorker): Promise<void> {
+  /** False when its place was taken meanwhile: then nothing is noted, and it needs another one. */
+  starting(worker: StartingWorker): Promise<boolean> {
     return this.#starting.run(worker);
   }
 
@@ -38,14 +45,13 @@ export class WorkerNotes {
   }
 }
 
-function inBatches<In>(note: (calls: readonly In[]) => Promise<void>): Batcher<In, undefined> {
-  return new Batcher({
-    lanes: 2,
-    maxSize: 500,
-    isCallFault: () => false,
-    flush: async (calls) => {
-      await note(calls);
-      return calls.map(() => undefined);
-    },
-  });
+function inBatches<In, Out>(flush: (calls: readonly In[]) => Promise<Out[]>): Batcher<In, Out> {
+  return new Batcher({ lanes: 2, maxSize: 500, isCallFault: () => false, flush });
+}
+
+function ofAll<In>(note: (calls: readonly In[]) => Promise<void>): (calls: readonly In[]) => Promise<undefined[]> {
+  return async (calls) => {
+    await note(calls);
+    return calls.map(() => undefined);
+  };
 }

@@ -44,6 +44,14 @@ test('what live workers were given is not free, whether their container is there
   expect(stock).toMatchObject({ cpus: 4, memoryBytes: 8 });
 });
 
+test('what a frozen worker keeps can be had, as long as it is not on its way back to work', async () => {
+  await addWorker('f1', 'FROZEN', 'BLACKWELL_96', 1);
+  await addWorker('f2', 'FROZEN', 'BLACKWELL_96', 1);
+  await database.pool.query("update workers set wanted = 'FREEZE' where id = 'f1'");
+  const { source } = startSource([entry('BLACKWELL_96', 2)]);
+  expect((await source.read()).gpus.map(({ free }) => free)).toEqual([1]);
+});
+
 test('of a pool on several nodes each GPU in use is taken off once', async () => {
   const { source } = startSource([entry('ADA_24', 2), entry('ADA_24', 2)]);
   expect((await source.read()).gpus.map(({ free }) => free)).toEqual([0, 1]);

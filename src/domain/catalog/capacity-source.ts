@@ -30,7 +30,7 @@ const TTL_MS = 2_000;
 
 /**
  * The runtime's capacity without what live workers and pods were given: those that still pull their image are not seen by the
- * runtime. Asked at most once in two seconds, however many clients ask.
+ * runtime. What frozen workers keep can be had: they leave for whoever would work. Asked at most once in two seconds, however many clients ask.
  */
 export function createCapacitySource(options: {
   pool: Db;
@@ -57,7 +57,7 @@ async function readStock(pool: Db, readRuntime: () => Promise<Stock>): Promise<S
     readRuntime().catch((cause) => {
       throw new Failure('unavailable', 'The runtime does not answer.', { cause });
     }),
-    listGpusInUse(pool),
+    listGpusInUse(pool, { withFrozen: false }),
   ]);
   return withoutUsed(stock, used);
 }

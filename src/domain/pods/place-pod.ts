@@ -36,7 +36,7 @@ export async function placePod(
     return { place, evicted: [] };
   }
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-  const used = await listGpusInUse(db, pod.id ?? null);
+  const used = await listGpusInUse(db, { exceptPodId: pod.id ?? null });
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
   return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);
 }

@@ -151,29 +151,6 @@ export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** A worker that has a place, and a token of its own from now on. */
-export interface StartingWorker {
-  id: WorkerId;
-  pool: string | null;
-  gpuTypeId: string | null;
-  dataCenterId: string | null;
-  tokenHash: Buffer;
-}
-
-export async function noteStarting(db: Db, workers: readonly StartingWorker[]): Promise<void> {
-  const rows = workers.map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
-  await db.query({
-    name: 'workers-starting',
-    text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
-             gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", token_hash = decode(n."tokenHash", 'hex'),
-             timeline = timeline || jsonb_build_object('capacityAt', now())
-           from jsonb_to_recordset($1::jsonb)
-             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, "tokenHash" text)
-           where w.id = n.id`,
-    values: [JSON.stringify(rows)],
-  });
-}
-
 /** How long after it had a place its image was there, and its container made. */
 export interface StartMarks {
   pullMs: number;
@@ -276,11 +253,12 @@ export async function noteThawed(db: Db, id: WorkerId): Promise<boolean> {
 
 /**
  * GPUs in use by pool and data centre: what live workers were given, frozen ones included, and what pods hold that run or
- * shall run; a stopped pod holds its place until its container is gone. `exceptPodId` leaves one pod out.
+ * shall run; a stopped pod holds its place until its container is gone. `exceptPodId` leaves one pod out; without
+ * `withFrozen` workers are left out that rest and leave when somebody needs their GPUs.
  */
 export async function listGpusInUse(
   db: Db,
-  exceptPodId: PodId | null = null,
+  { exceptPodId = null, withFrozen = true }: { exceptPodId?: PodId | null; withFrozen?: boolean } = {},
 ): Promise<{ pool: string; dataCenterId: string; count: number }[]> {
   const result = await db.query<{ pool: string; dataCenterId: string; count: number }>({
     name: 'gpus-in-use',
@@ -288,13 +266,14 @@ export async function listGpusInUse(
            from (
              select gpu_pool, data_center_id, gpu_count from workers
              where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null
+               and ($2 or phase <> 'FROZEN' or wanted = 'RUN')
              union all
              select gpu_pool, data_center_id, gpu_count from pods
              where gone_at is null and gpu_pool is not null and id is distinct from $1
                and (phase in ('STARTING', 'RUNNING')
                     or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
            ) as given group by 1, 2`,
-    values: [exceptPodId],
+    values: [exceptPodId, withFrozen],
   });
   return result.rows;
 }

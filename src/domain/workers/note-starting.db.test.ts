@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
+import { newId, type WorkerId } from '../../core/ids.ts';
+import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
+import { noteStarting, type StartingWorker } from './note-starting.ts';
+import { insertWorkers } from './worker-lifecycle.ts';
+
+let endpoint: BalancedEndpoint;
+beforeAll(async () => {
+  endpoint = await BalancedEndpoint.create();
+});
+afterAll(() => endpoint.close());
+beforeEach(() => endpoint.sql('delete from workers'));
+
+async function pending(change: Partial<StartingWorker> = {}): Promise<StartingWorker> {
+  const id = newId<WorkerId>();
+  await insertWorkers(endpoint.database.pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
+  const place = { pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1' };
+  return { id, ...place, gpuCount: 1, tokenHash: Buffer.from(id), ...change };
+}
+
+const note = (workers: StartingWorker[], total: number) =>
+  noteStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', dataCenterId: 'LOCAL-1', total }]);
+const phaseOf = async ({ id }: StartingWorker) =>
+  (await endpoint.sql('select phase from workers where id = $1', id))[0].phase;
+
+test('of those placed at the same moment only as many start as there are GPUs; who needs none always does', async () => {
+  const [one, two, cpu] = [await pending(), await pending(), await pending({ pool: null, gpuTypeId: null })];
+  expect(await note([one, two, cpu], 1)).toEqual(new Set([one.id, cpu.id]));
+  expect([await phaseOf(one), await phaseOf(two), await phaseOf(cpu)]).toEqual(['STARTING', 'PENDING', 'STARTING']);
+});
+
+test('a worker waits for whoever gives GPUs away at this moment, and does not start on what they gave', async () => {
+  const [worker, rival] = [await pending(), await pending()];
+  const other = await endpoint.database.pool.connect();
+  try {
+    await other.query('begin');
+    await other.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
+    await other.query(
+      `update workers set phase = 'RUNNING', gpu_pool = 'ADA_24', data_center_id = 'LOCAL-1', gpu_count = 1 where id = $1`,
+      [rival.id],
+    );
+    const noted = note([worker], 1);
+    await other.query('commit');
+    expect(await noted).toEqual(new Set());
+  } finally {
+    other.release();
+  }
+  expect(await phaseOf(worker)).toBe('PENDING');
+  await endpoint.sql("update workers set phase = 'EXITED' where id = $1", rival.id);
+  expect(await note([worker], 1)).toEqual(new Set([worker.id]));
+});

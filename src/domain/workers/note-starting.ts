@@ -1,0 +1,72 @@
+import type { WorkerId } from '../../core/ids.ts';
+import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { listGpusInUse } from './worker-lifecycle.ts';
+
+/** A worker that has a place, and a token of its own from now on. */
+export interface StartingWorker {
+  id: WorkerId;
+  pool: string | null;
+  gpuTypeId: string | null;
+  gpuCount: number;
+  dataCenterId: string | null;
+  tokenHash: Buffer;
+}
+
+/** How many GPUs there are, free or not. */
+interface GpuTotal {
+  pool: string;
+  dataCenterId: string;
+  total: number;
+}
+
+/**
+ * Notes that these workers start where they were placed, and answers which do. GPUs that a pod was given since they were
+ * looked for are the pod's: such a worker is left as it is. From the commit on, its GPUs are nobody else's.
+ */
+export async function noteStarting(
+  pool: Pool,
+  workers: readonly StartingWorker[],
+  gpus: readonly GpuTotal[],
+): Promise<Set<WorkerId>> {
+  if (workers.every((worker) => worker.pool === null)) return write(pool, workers);
+  return transaction(pool, async (db) => {
+    await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
+    return write(db, await withRoom(db, workers, gpus));
+  });
+}
+
+async function withRoom(
+  db: Db,
+  workers: readonly StartingWorker[],
+  gpus: readonly GpuTotal[],
+): Promise<StartingWorker[]> {
+  const free = new Map<string, number>();
+  const add = (place: { pool: string | null; dataCenterId: string | null }, count: number) => {
+    const key = `${place.dataCenterId}/${place.pool}`;
+    free.set(key, (free.get(key) ?? 0) + count);
+    return free.get(key)!;
+  };
+  for (const place of gpus) add(place, place.total);
+  for (const place of await listGpusInUse(db)) add(place, -place.count);
+  return workers.filter((worker) => {
+    if (worker.pool === null || add(worker, -worker.gpuCount) >= 0) return true;
+    add(worker, worker.gpuCount);
+    return false;
+  });
+}
+
+async function write(db: Db, workers: readonly StartingWorker[]): Promise<Set<WorkerId>> {
+  const rows = workers.map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
+  await db.query({
+    name: 'workers-starting',
+    text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
+             gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", token_hash = decode(n."tokenHash", 'hex'),
+             timeline = timeline || jsonb_build_object('capacityAt', now())
+           from jsonb_to_recordset($1::jsonb)
+             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, "tokenHash" text)
+           where w.id = n.id`,
+    values: [JSON.stringify(rows)],
+  });
+  return new Set(workers.map(({ id }) => id));
+}
