@@ -150,7 +150,8 @@ function render(page: Page, pages: readonly Page[], assetOf: (file: string) => s
         const file = /\bfile=(\S+)/.exec(lang ?? '')?.[1];
         const caption = file ? `<figcaption>${escapeHtml(file)}</figcaption>` : '';
         const body = /^sh\b/.test(lang ?? '') ? markComments(text) : escapeHtml(text);
-        return `<figure class="code">${caption}<pre tabindex="0"><code>${body}\n</code></pre></figure>\n`;
+        const kind = /\boutput$/.test(lang ?? '') ? 'code output' : 'code';
+        return `<figure class="${kind}">${caption}<pre tabindex="0"><code>${body}\n</code></pre></figure>\n`;
       },
       table({ header, rows }) {
         const cells = (name: string, row: typeof header) =>

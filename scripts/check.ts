@@ -8,6 +8,7 @@ const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['format and lint', 'biome', 'check', '--error-on-warnings'],
   ['types', 'tsc', '--project', '.'],
   ['the console builds', 'node', 'console/build.ts'],
+  ['the documentation builds', 'node', 'scripts/build-docs.ts'],
   ['types of the console', 'tsc', '--project', 'console'],
   ['floors', 'depcruise', 'src'],
   ['dead code', 'knip'],

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what the tests need of the machine: a container engine, a private registry, a browser, Python and a
-# terminal (tmux). On Debian and
+# terminal (tmux), and jq for the commands of the documentation. On Debian and
 # Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that need it are
 # skipped and say so. With CI=true a missing part is a failure.
 set -eu
@@ -66,6 +66,7 @@ need_program python3 python3
 need_program docker-registry docker-registry
 need_program chromium chromium
 need_program tmux tmux
+need_program jq jq
 need_engine
 
 if [ -n "$missing" ] && [ "${CI:-}" = true ]; then

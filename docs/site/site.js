@@ -13,7 +13,7 @@ addEventListener('DOMContentLoaded', () => {
     const isOpen = document.querySelector('nav.pages').classList.toggle('is-open');
     menu.setAttribute('aria-expanded', String(isOpen));
   });
-  for (const block of document.querySelectorAll('.code')) addCopyButton(block);
+  for (const block of document.querySelectorAll('.code:not(.output)')) addCopyButton(block);
   startSearch(document.querySelector('.search input'), document.querySelector('.search ul'));
 });
 
