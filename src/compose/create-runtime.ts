@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import { LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
+import type { Installation } from '../domain/installation.ts';
+import {
+  ensureSimulation,
+  findSimulation,
+  getSimulation,
+  type SimulatedGpus,
+} from '../domain/simulation/simulation.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+
+const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
+
+const DEFAULT_SIMULATED_GPUS: Config['simulateGpus'] = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
+
+/** The configured runtime; with `auto` Docker when an engine answers, else processes. Libraries are loaded only when used. */
+export async function createRuntime(
+  config: Config,
+  installation: Installation,
+  parts: { pool: Pool; bus: Bus; logger: Logger },
+): Promise<{ runtime: Runtime; notices: string[] }> {
+  const { logger } = parts;
+  const simulatedGpus = (config.simulateGpus ?? DEFAULT_SIMULATED_GPUS!).map((entry) => ({
+    ...entry,
+    dataCenterId: entry.dataCenterId ?? LOCAL_DATA_CENTER,
+  }));
+  const gpus = new Map<string, number>(); // what a runtime is to believe; the runtime in front of it knows better
+  const pretend = (inner: Runtime) => withShortage(inner, gpus, simulatedGpus, parts);
+  const pools = simulatedGpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
+  const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
+  if (config.runtime === 'kubernetes') throw new Error('--runtime kubernetes is not there yet; use docker or process');
+  if (config.runtime === 'simulated') {
+    const { createSimulatedRuntime } = await import('../runtimes/simulated/simulated-runtime.ts');
+    return {
+      runtime: await pretend(createSimulatedRuntime({ gpus, installation: installation.id })),
+      notices: ['No worker really runs: the runtime is simulated'],
+    };
+  }
+  if (config.runtime !== 'process') {
+    const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
+    const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
+    const isSimulated = config.simulateGpus !== null || (await listNvidiaGpus()).length === 0;
+    const docker = createDockerRuntime({
+      installation: installation.id,
+      gpus: isSimulated ? gpus : null,
+      publishIp: config.publishIp,
+      stateDir: join(config.dataDir, 'docker'),
+      logger,
+    });
+    const cause = await docker.workerApiAddress().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (cause === undefined && isSimulated) return { runtime: await pretend(docker), notices: [simulated] };
+    if (cause === undefined) {
+      await ensureSimulation(parts.pool, null);
+      return { runtime: docker, notices: [] };
+    }
+    if (config.runtime === 'docker') throw cause;
+  }
+  const { createProcessRuntime } = await import('../runtimes/process/process-runtime.ts');
+  const runtime = createProcessRuntime({
+    stateDir: join(config.dataDir, 'process'),
+    hostEnv: config.hostEnv,
+    imagesFiles: [...config.imagesFiles, join(config.dataDir, 'images.json'), OWN_IMAGES_FILE],
+    installation: installation.id,
+    gpus,
+    logger,
+  });
+  const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
+  return { runtime: await pretend(runtime), notices: [isolation, simulated] };
+}
+
+/** A runtime whose GPUs are simulated can be made to pretend that they run short; every process hears of it. */
+async function withShortage(
+  inner: Runtime,
+  inventory: Map<string, number>,
+  gpus: readonly SimulatedGpus[],
+  { pool, bus, logger }: { pool: Pool; bus: Bus; logger: Logger },
+): Promise<Runtime> {
+  await ensureSimulation(pool, gpus);
+  const runtime = new ShortageRuntime({ inner, inventory, simulation: await getSimulation(pool) });
+  const look = async () => {
+    const simulation = await findSimulation(pool);
+    if (simulation) runtime.pretend(simulation);
+  };
+  bus.subscribe('simulation', () => {
+    look().catch((error) => logger.warn({ err: error }, 'what is simulated could not be read'));
+  });
+  return runtime;
+}

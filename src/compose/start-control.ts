@@ -1,0 +1,158 @@
+import { freemem } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { CapacityLedger } from '../control/capacity-ledger.ts';
+import { Cleaner } from '../control/clean-up.ts';
+import { LogCollector } from '../control/collect-logs.ts';
+import { WebhookDeliverer } from '../control/deliver-webhooks.ts';
+import { type FrozenMemory, WorkerFreezer } from '../control/freeze-workers.ts';
+import { VolumeKeeper } from '../control/keep-volumes.ts';
+import { Leadership } from '../control/leader.ts';
+import { UsageMeter } from '../control/meter-usage.ts';
+import { WorkerProber } from '../control/probe-workers.ts';
+import { ImagePuller } from '../control/pull-ahead.ts';
+import { JobRescuer } from '../control/rescue-jobs.ts';
+import { IncidentRunner } from '../control/run-incidents.ts';
+import { PodRunner } from '../control/run-pods.ts';
+import { WorkerRunner } from '../control/run-workers.ts';
+import { EndpointScaler } from '../control/scale-endpoints.ts';
+import { StorageDirectories } from '../control/storage-directories.ts';
+import { StorageQuotas } from '../control/storage-quotas.ts';
+import { WorkloadMounts } from '../control/workload-mounts.ts';
+import type { Clock } from '../core/clock.ts';
+import type { EndpointId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { Tracing } from '../core/tracing.ts';
+import type { DataPlane } from '../dataplane/data-plane.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Installation } from '../domain/installation.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+
+/** Rescued jobs come in groups: so many waiting workers look for them. */
+const RESCUED_AT_ONCE = 64;
+
+/** The loops of the leader, in one object: nothing when this process has no such role. */
+export function startControl(
+  config: Config,
+  parts: {
+    pool: Pool;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    metrics: Metrics;
+    tracing: Tracing | null;
+    secretBox: SecretBox;
+    installation: Installation;
+    runtime: Runtime;
+    data: DataPlane;
+    workerApiUrl: string;
+    databaseUrl: string;
+  },
+): { started: Promise<void>; stop: () => Promise<void> } {
+  if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
+  const {
+    pool,
+    bus,
+    clock,
+    logger,
+    metrics,
+    tracing,
+    secretBox,
+    installation,
+    runtime,
+    data,
+    workerApiUrl,
+    databaseUrl,
+  } = parts;
+  const { queue, dispatch } = data;
+  const tell = {
+    queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
+    ended: dispatch.tellEnded.bind(dispatch),
+    jobStop: dispatch.tellJobStop.bind(dispatch),
+  };
+  const { graceMs, leaseMs } = config.limits;
+  const logs = new LogCollector({ pool, bus, runtime, logger });
+  const directories = new StorageDirectories(join(config.dataDir, 'storage', installation.id));
+  const quotas = new StorageQuotas({ root: directories.root, logger });
+  const mounts = new WorkloadMounts({ pool, runtime, directories, quotas });
+  const capacity = new CapacityLedger({ pool, runtime });
+  const runner = new WorkerRunner({
+    pool,
+    bus,
+    clock,
+    logger,
+    runtime,
+    logs,
+    capacity,
+    queue,
+    tell,
+    secretBox,
+    mounts,
+    apiUrl: workerApiUrl,
+    graceMs,
+    drainMs: config.loadBalancing.drainMs,
+  });
+  const { publishIp } = config;
+  const pods = new PodRunner({ pool, bus, clock, logger, runtime, logs, mounts, secretBox, publishIp, graceMs });
+  const memory = createFrozenMemory(config, runtime);
+  const onChange = () => {
+    capacity.forget();
+    bus.publish('worker', ''); // whoever waits for a place looks again
+  };
+  const loops = [
+    logs,
+    runner,
+    pods,
+    new WorkerProber({ pool, bus, runtime, logs, metrics, logger }),
+    new WorkerFreezer({ pool, bus, clock, logger, metrics, runtime, logs, memory }),
+    new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
+    new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
+    new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
+    new UsageMeter({ pool, logger }),
+    new Cleaner({ pool, clock, logger, limits: config.limits }),
+    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
+    new VolumeKeeper({ pool, bus, logger, logs, directories }),
+    ...(runtime instanceof ShortageRuntime ? [new IncidentRunner({ pool, bus, logger, runtime, onChange })] : []),
+  ];
+  const stopLoops = async () => {
+    for (const loop of [...loops].reverse()) await loop.stop();
+  };
+  const leadership = new Leadership({
+    databaseUrl,
+    logger,
+    onLead: () => {
+      for (const loop of loops) loop.start();
+    },
+    onStepDown: stopLoops,
+  });
+  return {
+    started: leadership.start(),
+    stop: async () => {
+      await leadership.stop();
+      if (config.stopWorkersOnExit) await Promise.all([runner.stopAll(), pods.stopAll()]);
+    },
+  };
+}
+
+/** The budget is a share of what the runtime's machine has, which does not change. */
+function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenMemory {
+  let budget: Promise<number> | undefined;
+  const readBudget = async () => {
+    if (!runtime.capabilities.freeze) return 0;
+    return 'bytes' in frozenMemory ? frozenMemory.bytes : frozenMemory.share * (await runtime.capacity()).memoryBytes;
+  };
+  return {
+    budgetBytes: () => {
+      budget ??= readBudget().catch((error) => {
+        budget = undefined;
+        throw error;
+      });
+      return budget;
+    },
+    availableBytes: freemem,
+  };
+}
