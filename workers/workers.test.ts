@@ -43,8 +43,8 @@ class FakeApi {
     this.#heldStops = [];
   }
 
-  give(id: string, input: unknown): void {
-    this.#jobs.push({ id, input });
+  give(id: string, input: unknown, more: object = {}): void {
+    this.#jobs.push({ id, input, ...more });
     this.#handOver();
   }
 
@@ -194,6 +194,15 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     expect((await api.result('refresh')).body).toEqual({ output: { echo: 1 }, stopPod: true });
     expect([...api.authorization]).toEqual(['raw-token']);
     expect(api.takes[0]).toBe('/v2/ep1/job-take/worker1?gpu=none&job_in_progress=0');
+  });
+
+  test.skipIf(isMissing)('hands the trace context of a job to its handler, beside the input', async () => {
+    begin();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    api.give('t1', { trace: true }, { traceparent });
+    expect((await api.result('t1')).body).toEqual({ output: { traceparent } });
+    api.give('t2', { trace: true });
+    expect((await api.result('t2')).body).toEqual({ output: { traceparent: null } });
   });
 
   test.skipIf(isMissing)('streams chunks in order and sends progress before the result', async () => {

@@ -143,8 +143,8 @@ test('requests to a load-balancing endpoint are counted with how long they took,
 });
 
 test('a trace leads from the client through submit, wait and run to the webhook', async () => {
-  const jobId = await submit({ delayMs: 50 });
-  await api.ended(endpointId, jobId);
+  const jobId = await submit({ delayMs: 50, trace: true });
+  const { output } = await api.ended(endpointId, jobId);
   const named = await until('all spans are there', async () => {
     const own = receiver.spans.filter((span) => attribute(span, 'podyard.job.id') === jobId);
     const byName = new Map(own.map((span) => [span.name, span]));
@@ -155,6 +155,7 @@ test('a trace leads from the client through submit, wait and run to the webhook'
   );
   for (const span of named.values()) expect(span.traceId).toBe(TRACE_ID);
   expect(submitted!.parentSpanId).toBe(CLIENT_SPAN);
+  expect(output).toEqual({ traceparent: `00-${TRACE_ID}-${submitted!.spanId}-01` }); // what the handler got
   for (const span of [waited, ran, told]) expect(span!.parentSpanId).toBe(submitted!.spanId);
   expect(BigInt(waited!.endTimeUnixNano)).toBe(BigInt(ran!.startTimeUnixNano));
   expect(Number(BigInt(ran!.endTimeUnixNano) - BigInt(ran!.startTimeUnixNano)) / 1e6).toBeGreaterThanOrEqual(49);

@@ -7,6 +7,7 @@
  *   progress: [..]   each item is sent as a progress update
  *   stream: n        the output is a stream of n chunks `{ index, echo }`, `delayMs` apart
  *   bytes: n         the output is `{ data }` with n characters
+ *   trace: true      the output is `{ traceparent }`, the trace context that came with the job, or null
  *   env: NAME        the output is `{ env }`, the value of that variable, or null
  *   refresh: true    asks for a fresh worker after this job
  *   throw: text      fails with that message
@@ -29,6 +30,7 @@ async function answer(job, input) {
   await wait(input.delayMs, job.signal);
   misbehave(input);
   if (input.hang) await new Promise((resolve) => setInterval(() => resolve, 3_600_000));
+  if (input.trace) return { traceparent: job.traceparent ?? null };
   return input.refresh ? { echo: input.echo ?? null, refresh_worker: true } : outputOf(input);
 }
 

@@ -8,6 +8,9 @@ export interface Job<Input = any> {
   readonly signal: AbortSignal;
   /** Shows `value` as the job's output while it runs. Updates arrive in order, and before the result. */
   progress(value: unknown): Promise<void>;
+  /** The trace that the job belongs to (W3C Trace Context), to go on with it; absent where there is none. */
+  readonly traceparent?: string;
+  readonly tracestate?: string;
 }
 
 /**

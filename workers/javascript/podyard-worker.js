@@ -6,6 +6,7 @@
  *
  * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets
  * `{ id, input, signal, progress(value) }`; `signal` aborts when the job is cancelled. What it throws becomes the error.
+ * A job of a trace has `traceparent` too, and perhaps `tracestate` (W3C Trace Context): hand them on to go on with it.
  * By hand, without an endpoint: `node worker.js --test_input '{"input": …}'` runs one job and prints what comes of it.
  * It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
  *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to

@@ -6,6 +6,7 @@ logLines: n      prints `line 1` ... `line n`
 progress: [..]   each item is sent as a progress update
 stream: n        the output is a stream of n chunks {index, echo}, delayMs apart
 bytes: n         the output is {data} with n characters
+trace: true      the output is {traceparent}, the trace context that came with the job, or null
 env: NAME        the output is {env}, the value of that variable, or null
 refresh: true    asks for a fresh worker after this job
 throw: text      fails with that message
@@ -36,6 +37,8 @@ def answer(job, given):
     misbehave(given)
     while given.get("hang"):
         time.sleep(3600)
+    if given.get("trace"):
+        return {"traceparent": job.get("traceparent")}
     if given.get("refresh"):
         return {"echo": given.get("echo"), "refresh_worker": True}
     return output_of(given)

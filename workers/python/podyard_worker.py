@@ -6,6 +6,7 @@
 The handler is a function (its value is the output) or a generator (each value is streamed), plain or async; every job runs
 in a thread of its own. It gets a dict with `id` and `input`; `job.progress(value)` sends an update, `job.cancelled` is a threading.Event
 that is set when the job is cancelled. What it raises becomes the error.
+A job of a trace has `traceparent` too, and perhaps `tracestate` (W3C Trace Context): hand them on to go on with it.
 By hand, without an endpoint: `python worker.py --test_input '{"input": ...}'` runs one job and prints what comes of it.
 It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
