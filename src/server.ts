@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { createFront, DEFAULT_PROXY_HOST, serveNewCertificates } from './compose/create-front.ts';
+import { createFront, serveNewCertificates } from './compose/create-front.ts';
 import { createRuntime } from './compose/create-runtime.ts';
 import { close, hostInUrl, listen } from './compose/listen.ts';
 import { startControl } from './compose/start-control.ts';

@@ -33,7 +33,7 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { hostInUrl } from './listen.ts';
 
 /** Browsers, and most resolvers, take every name under it for this machine. */
-export const DEFAULT_PROXY_HOST = 'localhost';
+const DEFAULT_PROXY_HOST = 'localhost';
 
 /** The public listener: the proxy's paths and names, the queue plane, GraphQL and REST on one port. */
 export function createFront(
