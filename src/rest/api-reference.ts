@@ -22,21 +22,6 @@ export interface ReferenceAsset {
 }
 
 /**
- * No other host is asked for anything, and nothing of the page can be framed, sent elsewhere or replaced by markup in a
- * description. Swagger UI draws its arrows from `data:` images.
- */
-export const REFERENCE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/**
  * Requests that are tried out go where the page came from, whatever name the client knows the server by: to another
  * origin the browser would not send them. The key stays in the page's memory.
  */

@@ -6,18 +6,6 @@ import { Failure, notFound } from '../core/errors.ts';
 const FOLDER = fileURLToPath(new URL('../../dist/docs/', import.meta.url));
 export const DOCS_ASSETS = `${FOLDER}assets/`;
 
-/** The documentation's own script, style and pictures, and nothing else; it asks this server only, and cannot be framed. */
-export const DOCS_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 /** The page with that address, the first one by default. Throws `notFound`, with what to do when nothing was built. */
 export async function readDocsPage(name = 'index'): Promise<string> {
   const names = await readdir(FOLDER).catch((cause: unknown) => {

@@ -1,7 +1,7 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
-import type { Worker } from './list-workers.ts';
+import { toWorker, type Worker } from './list-workers.ts';
 import { type WorkerStatus, workerReason, workerStatus } from './worker-status.ts';
 import { getWorkerDetailRow, type WorkerDetailRow } from './worker-store.ts';
 import { type Stage, workerStages } from './worker-timeline.ts';
@@ -28,18 +28,9 @@ export async function getWorker(
 ): Promise<WorkerDetail> {
   const endpoint = await getEndpointRow(db, userId, endpointId);
   const row = await getWorkerDetailRow(db, userId, endpointId, workerId);
-  const until = row.exitedAt?.getTime() ?? now;
   return {
-    id: row.id,
     ...condition(row),
-    isStale: row.version !== endpoint.version,
-    version: row.version,
-    image: row.image,
-    gpuCount: row.gpuCount,
-    gpuTypeId: row.gpuTypeId,
-    dataCenterId: row.dataCenterId,
-    uptimeSeconds: row.startedAt && Math.max(0, Math.floor((until - row.startedAt.getTime()) / 1000)),
-    startedAt: row.startedAt,
+    ...toWorker(row, endpoint.version, row.exitedAt?.getTime() ?? now),
     decision: row.wantedReason,
     createdAt: row.createdAt,
     frozenAt: row.frozenAt,

@@ -3,12 +3,13 @@ import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import {
   summarizeWorkers,
+  type WorkerCondition,
   type WorkerStatus,
   type WorkerSummary,
   workerReason,
   workerStatus,
 } from './worker-status.ts';
-import { listLiveWorkerRows } from './worker-store.ts';
+import { type LiveWorkerRow, listLiveWorkerRows } from './worker-store.ts';
 
 export interface Worker {
   id: WorkerId;
@@ -38,21 +39,32 @@ export async function listWorkers(db: Db, userId: UserId, endpointId: EndpointId
   const endpoint = await getEndpointRow(db, userId, endpointId);
   const rows = await listLiveWorkerRows(db, userId, endpointId);
   const workers = rows.map((row) => ({
-    id: row.id,
     status: workerStatus(row),
     reason: workerReason(row),
-    isStale: row.version !== endpoint.version,
-    version: row.version,
-    image: row.image,
-    gpuCount: row.gpuCount,
-    gpuTypeId: row.gpuTypeId,
-    dataCenterId: row.dataCenterId,
-    uptimeSeconds: row.startedAt && Math.max(0, Math.floor((now - row.startedAt.getTime()) / 1000)),
-    startedAt: row.startedAt,
+    ...toWorker(row, endpoint.version, now),
   }));
   return {
     workers,
     summary: summarizeWorkers(workers.map((worker) => worker.status)),
     endpointVersion: endpoint.version,
+  };
+}
+
+/** What is told of a worker whatever its state. `until`: its end, or now. */
+export function toWorker(
+  row: Omit<LiveWorkerRow, keyof WorkerCondition>,
+  endpointVersion: number,
+  until: number,
+): Omit<Worker, 'status' | 'reason'> {
+  return {
+    id: row.id,
+    isStale: row.version !== endpointVersion,
+    version: row.version,
+    image: row.image,
+    gpuCount: row.gpuCount,
+    gpuTypeId: row.gpuTypeId,
+    dataCenterId: row.dataCenterId,
+    uptimeSeconds: row.startedAt && Math.max(0, Math.floor((until - row.startedAt.getTime()) / 1000)),
+    startedAt: row.startedAt,
   };
 }

@@ -1,4 +1,5 @@
-import { loadApiReference, REFERENCE_POLICY } from '../api-reference.ts';
+import { loadApiReference } from '../api-reference.ts';
+import { PAGE_POLICY } from '../page-policy.ts';
 import type { RestRoute } from '../rest-app.ts';
 
 /** The reference for people. Like the description that it shows, it needs no key and is not part of it. */
@@ -8,7 +9,7 @@ export const getApiReferenceRoute: RestRoute = (app) => {
     return reply
       .headers({
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': REFERENCE_POLICY,
+        'content-security-policy': PAGE_POLICY,
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
       })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { DOCS_POLICY, readDocsPage } from '../docs-files.ts';
+import { readDocsPage } from '../docs-files.ts';
+import { PAGE_POLICY } from '../page-policy.ts';
 import type { RestRoute } from '../rest-app.ts';
 
 const params = Type.Object({ page: Type.Optional(Type.String()) });
@@ -13,7 +14,7 @@ export const getDocsPageRoute: RestRoute = (app) => {
       reply
         .headers({
           'content-type': 'text/html; charset=utf-8',
-          'content-security-policy': DOCS_POLICY,
+          'content-security-policy': PAGE_POLICY,
           'referrer-policy': 'no-referrer',
           'x-content-type-options': 'nosniff',
           'cache-control': 'no-cache',

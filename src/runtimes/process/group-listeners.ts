@@ -2,9 +2,9 @@
  * Which ports a process group listens on. Workloads share the network of this machine with everything else on it, so a
  * port alone proves nothing: the proxy may only go to a socket that a process of the workload holds.
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { endianness, networkInterfaces } from 'node:os';
-import { type GroupId, membersOf } from './process-group.ts';
+import { type GroupId, membersOf, readText } from './process-group.ts';
 
 /** A listening socket: the address as the kernel shows it, as something to connect to, and who it is. */
 interface Listener {
@@ -95,13 +95,5 @@ function readLink(path: string): string | undefined {
     return readlinkSync(path);
   } catch {
     return undefined;
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
   }
 }

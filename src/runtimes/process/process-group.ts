@@ -121,7 +121,8 @@ function readStatFromPs(pid: number): Stat | undefined {
   }
 }
 
-function readText(path: string): string {
+/** Empty when it cannot be read: what `/proc` tells of may be gone by then. */
+export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
