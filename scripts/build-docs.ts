@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -14,10 +14,12 @@ import { DOCS_SECTIONS } from './docs-sections.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCS = join(ROOT, 'docs');
 const OUT = join(ROOT, 'dist/docs');
+/** Made beside it and moved there when it is whole: who reads meanwhile, or builds at the same time, sees no half of it. */
+const MADE = join(ROOT, `dist/docs.${process.pid}`);
 
 if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
 const { Marked } = await import('marked');
-await build();
+await build().finally(() => rm(MADE, { recursive: true, force: true }));
 
 interface Page {
   /** Below docs/, with its ending. */
@@ -56,8 +58,7 @@ function mtime(file: string): number {
 }
 
 async function build(): Promise<void> {
-  await rm(OUT, { recursive: true, force: true });
-  await mkdir(join(OUT, 'assets'), { recursive: true });
+  await mkdir(join(MADE, 'assets'), { recursive: true });
   const pages = readPages();
   const assets = new Map<string, string>();
   const assetOf = (file: string): string => {
@@ -71,12 +72,12 @@ async function build(): Promise<void> {
   const shared = { style: assetOf(join(DOCS, 'site/site.css')), script: assetOf(join(DOCS, 'site/site.js')) };
   await writeAsset(indexName, index);
   for (const [file, name] of assets) await writeAsset(name, readFileSync(file));
-  for (const page of pages.filter(({ slug }) => slug !== '')) {
-    await writeFile(join(OUT, `${page.slug}.html`), layOut(page, pages, { ...shared, index: `assets/${indexName}` }));
+  for (const page of pages) {
+    const html = layOut(page, pages, { ...shared, index: `assets/${indexName}` });
+    await writeFile(join(MADE, `${page.slug || 'index'}.html`), html);
   }
-  // Last, because its time says when the build was whole.
-  const first = pages.find(({ slug }) => slug === '')!;
-  await writeFile(join(OUT, 'index.html'), layOut(first, pages, { ...shared, index: `assets/${indexName}` }));
+  await rm(OUT, { recursive: true, force: true });
+  await rename(MADE, OUT);
   console.log(`setup: the documentation has ${pages.length} pages`);
 }
 
@@ -86,7 +87,7 @@ function nameOfAsset(file: string, body: Buffer): string {
 }
 
 async function writeAsset(name: string, body: Buffer): Promise<void> {
-  const file = join(OUT, 'assets', name);
+  const file = join(MADE, 'assets', name);
   await writeFile(file, body);
   await writeFile(`${file}.br`, brotliCompressSync(body));
   await writeFile(`${file}.gz`, gzipSync(body));

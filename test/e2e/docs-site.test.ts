@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../rest-app.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+const IS_BUILT = existsSync(new URL('../../dist/docs/index.html', import.meta.url));
+const PICTURES = join(import.meta.dirname, '../../test-results/docs');
+/** One template makes all pages: these have every kind of thing that stands on one. */
+const SLUGS = ['', 'start', 'scaling', 'configuration'];
+
+describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', () => {
+  let rest: RestFixture;
+  let server: Server;
+  let browser: Browser;
+  let base: string;
+  let axe: string;
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    rest = await startRestApp();
+    // As behind a proxy whose public URL has a path.
+    server = createServer((request, response) => {
+      request.url = request.url!.replace(/^\/cloud\//, '/');
+      rest.app.routing(request, response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloud`;
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await mkdir(PICTURES, { recursive: true });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    server?.closeAllConnections();
+    await new Promise((resolve) => server?.close(resolve));
+    await rest?.close();
+  });
+
+  async function openPage(colorScheme: 'light' | 'dark', width: number): Promise<Page> {
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    page.setDefaultTimeout(20_000);
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    return page;
+  }
+
+  /** What a screen reader's user would stumble over, and what does not fit into the window. */
+  async function barriersOf(page: Page): Promise<string[]> {
+    await page.evaluate(axe);
+    return page.evaluate(async () => {
+      const {
+        axe: checker,
+        document,
+        innerWidth,
+      } = globalThis as unknown as {
+        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        document: { documentElement: { scrollWidth: number } };
+        innerWidth: number;
+      };
+      const { violations } = await checker.run();
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+      if (document.documentElement.scrollWidth > innerWidth) found.push('it is wider than the window');
+      return found;
+    });
+  }
+
+  test.each([
+    ['light', 1280],
+    ['dark', 390],
+  ] as const)('pages have no barriers, %s at %i pixels', async (scheme, width) => {
+    const page = await openPage(scheme, width);
+    for (const slug of SLUGS) {
+      await page.goto(`${base}/docs/${slug}`);
+      expect([slug, await barriersOf(page)]).toEqual([slug, []]);
+    }
+    await page.goto(`${base}/docs`);
+    await page.screenshot({ path: join(PICTURES, `${scheme}-${width}.png`) });
+    await page.close();
+  });
+
+  test('pages lead to each other, are found by their words, and stay in the chosen colours', async () => {
+    const page = await openPage('light', 1280);
+    await page.goto(`${base}/docs`);
+    await page.getByRole('navigation').getByRole('link', { name: 'FlashBoot' }).click();
+    await page.getByRole('heading', { level: 1, name: 'FlashBoot' }).waitFor();
+    await page.getByLabel('Search the documentation').fill('completion command');
+    await page.getByRole('search').getByRole('link', { name: 'Completion' }).click();
+    await page.waitForURL(`${base}/docs/command-line#completion`);
+    await page.getByRole('button', { name: 'Light or dark' }).click();
+    await page.reload();
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'API reference' }).click();
+    await page.waitForURL(`${base}/docs/api`);
+    await page.close();
+  });
+
+  test('at phone width the menu opens and closes', async () => {
+    const page = await openPage('light', 390);
+    await page.goto(`${base}/docs/start`);
+    const entry = page.getByRole('navigation').getByRole('link', { name: 'Secrets' });
+    expect(await entry.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await entry.click();
+    await page.getByRole('heading', { level: 1, name: 'Secrets' }).waitFor();
+    await page.close();
+  });
+
+  test('nothing of it comes from another host, and nothing was stopped by its policy', () => {
+    expect(asked.filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
