@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
-import { median } from './queue/report.ts';
+import { median } from './median.ts';
 
 export interface Machine {
   cpus: string;

@@ -1,4 +1,5 @@
-import { median, number } from '../queue/report.ts';
+import { median } from '../median.ts';
+import { number } from '../queue/report.ts';
 import { renderTable } from '../queue/table.ts';
 import type { Machine } from '../results.ts';
 import type { ApiLoadResult } from './load.ts';

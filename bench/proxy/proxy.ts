@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { median } from '../median.ts';
 import { startPostgres } from '../queue/postgres.ts';
-import { median } from '../queue/report.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import {

@@ -1,3 +1,4 @@
+import { median } from '../median.ts';
 import type { Machine } from '../results.ts';
 import type { BacklogRun } from './backlog.ts';
 import type { Comparison } from './compare.ts';
@@ -12,13 +13,6 @@ export interface QueueReport {
   systems?: Comparison[];
   backlog?: BacklogRun[];
   rest?: RestResult;
-}
-
-/** The middle one, so that a single bad round counts for nothing. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 export function renderReport(report: QueueReport): string {

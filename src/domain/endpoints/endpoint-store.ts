@@ -1,19 +1,14 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { type ContainerRow, containerColumns, toContainer } from './container-columns.ts';
 import type { CpuConfig, Endpoint, EndpointClientSettings, EndpointType, FlashBoot, ScalerType } from './endpoint.ts';
 
-export interface EndpointRow {
+export interface EndpointRow extends ContainerRow {
   id: EndpointId;
   user_id: UserId;
   name: string;
   type: EndpointType;
-  image: string;
-  args: string;
-  disk_gb: number;
-  ports: string[];
-  env: Record<string, string>;
-  registry_id: string | null;
   gpu_pools: string[] | null;
   gpu_count: number | null;
   cpu: CpuConfig | null;
@@ -38,12 +33,7 @@ export function toEndpoint(row: EndpointRow): Endpoint {
     userId: row.user_id,
     name: row.name,
     type: row.type,
-    image: row.image,
-    args: row.args,
-    diskGb: row.disk_gb,
-    ports: row.ports,
-    env: row.env,
-    registryId: row.registry_id,
+    ...toContainer(row),
     gpu: row.gpu_pools === null ? null : { pools: row.gpu_pools, count: row.gpu_count! },
     cpu: row.cpu,
     workers: { min: row.workers_min, max: row.workers_max },
@@ -63,12 +53,7 @@ export function toEndpoint(row: EndpointRow): Endpoint {
 function toColumns(endpoint: Endpoint): Record<string, unknown> {
   return {
     name: endpoint.name,
-    image: endpoint.image,
-    args: endpoint.args,
-    disk_gb: endpoint.diskGb,
-    ports: endpoint.ports,
-    env: JSON.stringify(endpoint.env),
-    registry_id: endpoint.registryId,
+    ...containerColumns(endpoint),
     gpu_pools: endpoint.gpu?.pools ?? null,
     gpu_count: endpoint.gpu?.count ?? null,
     workers_min: endpoint.workers.min,

@@ -2,6 +2,7 @@ import { notFound } from '../../core/errors.ts';
 import type { PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
+import { type ContainerRow, containerColumns, toContainer } from '../endpoints/container-columns.ts';
 import type { CpuConfig } from '../endpoints/endpoint.ts';
 import {
   type Cloud,
@@ -14,16 +15,10 @@ import {
   podStatus,
 } from './pod.ts';
 
-export interface PodRow {
+export interface PodRow extends ContainerRow {
   id: PodId;
   user_id: UserId;
   name: string;
-  image: string;
-  args: string;
-  disk_gb: number;
-  ports: string[];
-  env: Record<string, string>;
-  registry_id: string | null;
   gpu_type_id: string | null;
   gpu_count: number | null;
   cpu: CpuConfig | null;
@@ -63,12 +58,7 @@ function toPod(row: PodRow): Pod {
     id: row.id,
     userId: row.user_id,
     name: row.name,
-    image: row.image,
-    args: row.args,
-    diskGb: row.disk_gb,
-    ports: row.ports,
-    env: row.env,
-    registryId: row.registry_id,
+    ...toContainer(row),
     gpu,
     cpu: row.cpu,
     mounts: {
@@ -113,12 +103,7 @@ type PodSettings = Omit<
 function toColumns(pod: PodSettings): Record<string, unknown> {
   return {
     name: pod.name,
-    image: pod.image,
-    args: pod.args,
-    disk_gb: pod.diskGb,
-    ports: pod.ports,
-    env: JSON.stringify(pod.env),
-    registry_id: pod.registryId,
+    ...containerColumns(pod),
     gpu_type_id: pod.gpu?.id ?? null,
     gpu_count: pod.gpu?.count ?? null,
     cpu: pod.cpu === null ? null : JSON.stringify(pod.cpu),

@@ -1,18 +1,13 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { EndpointId, TemplateId, UserId } from '../../core/ids.ts';
 import { type Db, sqlState } from '../../db/pool.ts';
+import { type ContainerRow, containerColumns, toContainer } from '../endpoints/container-columns.ts';
 import type { Template, TemplateCategory, TemplateClientSettings } from './template.ts';
 
-interface TemplateRow {
+interface TemplateRow extends ContainerRow {
   id: TemplateId;
   user_id: UserId;
   name: string;
-  image: string;
-  args: string;
-  disk_gb: number;
-  ports: string[];
-  env: Record<string, string>;
-  registry_id: string | null;
   persistent_size_gb: number | null;
   persistent_path: string | null;
   is_serverless: boolean;
@@ -33,12 +28,7 @@ function toTemplate(row: TemplateRow): Template {
     id: row.id,
     userId: row.user_id,
     name: row.name,
-    image: row.image,
-    args: row.args,
-    diskGb: row.disk_gb,
-    ports: row.ports,
-    env: row.env,
-    registryId: row.registry_id,
+    ...toContainer(row),
     persistentMount: row.persistent_path === null ? null : mount,
     isServerless: row.is_serverless,
     isPublic: row.is_public,
@@ -52,12 +42,7 @@ function toTemplate(row: TemplateRow): Template {
 function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknown> {
   return {
     name: template.name,
-    image: template.image,
-    args: template.args,
-    disk_gb: template.diskGb,
-    ports: template.ports,
-    env: JSON.stringify(template.env),
-    registry_id: template.registryId,
+    ...containerColumns(template),
     persistent_size_gb: template.persistentMount?.sizeGb ?? null,
     persistent_path: template.persistentMount?.path ?? null,
     is_serverless: template.isServerless,
