@@ -22,6 +22,7 @@ import { placeWorkers } from './place-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 import { WorkerNotes } from './worker-notes.ts';
+import { WorkloadTasks } from './workload-tasks.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
@@ -52,9 +53,7 @@ export class WorkerRunner {
   readonly #drainMs: number;
   readonly #loop: Loop;
   /** Starts and stops under way. */
-  readonly #tasks = new Map<WorkerId, Promise<void>>();
-  /** When this process last changed a workload: a list begun before says nothing about it. */
-  readonly #touchedAt = new Map<WorkerId, number>();
+  readonly #tasks: WorkloadTasks;
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
   readonly #known: KnownWorkers;
@@ -99,6 +98,7 @@ export class WorkerRunner {
     this.#start = options;
     this.#graceMs = options.graceMs;
     this.#drainMs = options.drainMs;
+    this.#tasks = new WorkloadTasks({ logger: options.logger, onEnd: (id) => this.#settle(id as WorkerId) });
     this.#loop = new Loop({
       name: 'run-workers',
       tickMs: IDLE_TICK_MS,
@@ -125,8 +125,7 @@ export class WorkerRunner {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
-    const settled = Promise.allSettled(this.#tasks.values());
-    await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, 3_000).unref())]);
+    await this.#tasks.settle();
   }
 
   /** One look at everything there is; tests use it. */
@@ -153,6 +152,7 @@ export class WorkerRunner {
   /** The cost of a run grows with what changed; a list, and a tick, look further. */
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
+    const mark = this.#tasks.mark();
     const observed = this.#isListDue(now) ? await this.#list(now) : undefined;
     for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
     if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
@@ -161,13 +161,13 @@ export class WorkerRunner {
     }
     const placeAt = this.#placedAt + PLACE_INTERVAL_MS;
     if (this.#hasRoom && now >= placeAt) this.#lookForRoom(now);
-    const changed = observed ? this.#compare(observed, now) : new Map<WorkerId, Observed | undefined>();
+    const changed = observed ? this.#compare(observed, mark) : new Map<WorkerId, Observed | undefined>();
     const workers = await this.#known.readDirty(changed.keys());
     this.#tellReadiness(workers);
     for (const worker of workers) {
-      if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), now);
+      if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), mark);
     }
-    const free = workers.filter((worker) => !this.#tasks.has(worker.id));
+    const free = workers.filter((worker) => !this.#tasks.isBusy(worker.id));
     await this.#startPending(
       free.filter((worker) => worker.phase === 'PENDING'),
       now,
@@ -219,27 +219,27 @@ export class WorkerRunner {
   }
 
   /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
-  #compare(observed: readonly Observed[], listedAt: number): Map<WorkerId, Observed | undefined> {
+  #compare(observed: readonly Observed[], mark: number): Map<WorkerId, Observed | undefined> {
     const changed = new Map<WorkerId, Observed | undefined>();
     const missing = new Set(this.#known.ids);
     for (const workload of observed) {
       const id = workload.id as WorkerId;
       missing.delete(id);
       const isUp = workload.state === 'running' || workload.state === 'frozen';
-      if (this.#isTouched(id, listedAt)) continue;
+      if (this.#tasks.isTouchedSince(id, mark)) continue;
       const worker = this.#known.get(id);
       if (!worker) this.#removeStray(id);
       else if (!isUp || worker.phase === 'STARTING') changed.set(id, workload);
     }
     for (const id of missing) {
-      if (this.#known.get(id)!.phase !== 'PENDING' && !this.#isTouched(id, listedAt)) changed.set(id, undefined);
+      if (this.#known.get(id)!.phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) changed.set(id, undefined);
     }
     return changed;
   }
 
   /** Its row is looked for once more: what is known may be older than the list. */
   #removeStray(id: WorkerId): void {
-    this.#task(id, async () => {
+    this.#tasks.run(id, async () => {
       const [worker] = await listControlledWorkers(this.#pool, { ids: [id] });
       if (worker) return;
       this.#logger.info({ workerId: id }, 'a container without a worker is removed');
@@ -248,15 +248,11 @@ export class WorkerRunner {
   }
 
   /** A worker whose workload is not as its row says. */
-  async #reconcile(worker: ControlledWorker, workload: Observed | undefined, listedAt: number): Promise<void> {
-    if (worker.phase === 'PENDING' || this.#isTouched(worker.id, listedAt)) return;
+  async #reconcile(worker: ControlledWorker, workload: Observed | undefined, mark: number): Promise<void> {
+    if (worker.phase === 'PENDING' || this.#tasks.isTouchedSince(worker.id, mark)) return;
     if (workload?.state === 'running' || workload?.state === 'frozen') await this.#adopt(worker, workload);
     else if (worker.phase === 'STARTING' && (!workload || workload.state === 'created')) this.#abandon(worker);
-    else this.#task(worker.id, () => this.#bury(worker, workload));
-  }
-
-  #isTouched(id: WorkerId, listedAt: number): boolean {
-    return this.#tasks.has(id) || (this.#touchedAt.get(id) ?? 0) >= listedAt;
+    else this.#tasks.run(worker.id, () => this.#bury(worker, workload));
   }
 
   /** It runs: after a restart of Podyard it is taken over as it is. */
@@ -271,7 +267,7 @@ export class WorkerRunner {
    * container may yet appear, with a token that only that process knew, and is removed when it does.
    */
   #abandon(worker: ControlledWorker): void {
-    this.#task(worker.id, async () => {
+    this.#tasks.run(worker.id, async () => {
       await this.#runtime.stop(worker.id, 0);
       await this.#noteEnd(worker, { code: null, reason: 'its start was interrupted', isLost: false });
     });
@@ -307,7 +303,7 @@ export class WorkerRunner {
     const { placed, missing } = await placeWorkers({ ...this.#start, bus: this.#bus, logger: this.#logger }, due, now);
     for (const worker of due) {
       const place = placed.get(worker.id);
-      if (place) this.#task(worker.id, () => this.#startWorker(worker, place));
+      if (place) this.#tasks.run(worker.id, () => this.#startWorker(worker, place));
       const reason = missing.get(worker.id);
       if (reason === undefined || worker.phaseReason === reason) continue;
       this.#logs.system(worker.id, `waits: ${reason}`);
@@ -349,7 +345,7 @@ export class WorkerRunner {
       }
       const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
       const isDone = (worker.leased === 0 && settledAt <= now) || this.#isOverdue(worker, now);
-      if (worker.wanted === 'STOP' || isDone) this.#task(worker.id, () => this.#stopWorker(worker));
+      if (worker.wanted === 'STOP' || isDone) this.#tasks.run(worker.id, () => this.#stopWorker(worker));
       else if (worker.leased === 0) {
         this.#known.markDirty([worker.id]);
         nextAt = Math.min(nextAt ?? settledAt, settledAt);
@@ -372,7 +368,7 @@ export class WorkerRunner {
       if (now - startedAt.getTime() < seconds * 1000) continue;
       const why = phaseReason === null ? '' : `: ${phaseReason}`;
       const reason = `it was not ready within ${seconds} s of its start (RUNPOD_INIT_TIMEOUT)${why}`;
-      this.#task(worker.id, async () => {
+      this.#tasks.run(worker.id, async () => {
         this.#logs.system(worker.id, `stops: ${reason}`);
         await this.#runtime.stop(worker.id, IDLE_GRACE_MS);
         await this.#noteEnd(worker, { code: null, reason, isLost: true });
@@ -389,19 +385,11 @@ export class WorkerRunner {
     await this.#noteEnd(worker, { code: null, reason: worker.wantedReason, isLost: false });
   }
 
-  /** One thing at a time for a worker; a failure is logged and met again by the next comparison. */
-  #task(id: WorkerId, work: () => Promise<void>): void {
-    const task = work()
-      .catch((error) => this.#logger.error({ workerId: id, err: error }, `worker task failed: ${messageOf(error)}`))
-      .finally(() => {
-        this.#tasks.delete(id);
-        this.#start.capacity.settle(id);
-        this.#known.markDirty([id]);
-        this.#touchedAt.set(id, this.#clock.now());
-        if (this.#touchedAt.size > 10_000) this.#touchedAt.clear();
-        this.#loop.wake();
-      });
-    this.#tasks.set(id, task);
+  /** A start or a stop is over, however it went. */
+  #settle(id: WorkerId): void {
+    this.#start.capacity.settle(id);
+    this.#known.markDirty([id]);
+    this.#loop.wake();
   }
 }
 

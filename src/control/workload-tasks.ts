@@ -10,12 +10,12 @@ const MAX_REMEMBERED = 10_000;
  */
 export class WorkloadTasks {
   readonly #logger: Logger;
-  readonly #onEnd: () => void;
+  readonly #onEnd: (id: string) => void;
   readonly #running = new Map<string, Promise<void>>();
   readonly #endedAt = new Map<string, number>();
   #ended = 0;
 
-  constructor(options: { logger: Logger; onEnd: () => void }) {
+  constructor(options: { logger: Logger; onEnd: (id: string) => void }) {
     this.#logger = options.logger;
     this.#onEnd = options.onEnd;
   }
@@ -42,7 +42,7 @@ export class WorkloadTasks {
         this.#running.delete(id);
         if (this.#endedAt.size > MAX_REMEMBERED) this.#endedAt.clear();
         this.#endedAt.set(id, ++this.#ended);
-        this.#onEnd();
+        this.#onEnd(id);
       });
     this.#running.set(id, task);
   }
