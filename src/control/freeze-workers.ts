@@ -26,6 +26,7 @@ import {
 import type { Runtime } from '../runtimes/runtime.ts';
 import { byEagernessToStop, frozenOverBudget } from '../scaling/frozen-workers.ts';
 import type { LogCollector } from './collect-logs.ts';
+import { WorkloadTasks } from './workload-tasks.ts';
 
 /** A hand-over that was under way when the worker was told to rest has committed by then. */
 const SETTLE_MS = 150;
@@ -56,7 +57,7 @@ export class WorkerFreezer {
   readonly #logs: LogCollector;
   readonly #memory: FrozenMemory;
   readonly #loop: Loop;
-  readonly #tasks = new Map<WorkerId, Promise<void>>();
+  readonly #tasks: WorkloadTasks;
   #unsubscribe = () => {};
 
   constructor(options: {
@@ -77,6 +78,7 @@ export class WorkerFreezer {
     this.#runtime = options.runtime;
     this.#logs = options.logs;
     this.#memory = options.memory;
+    this.#tasks = new WorkloadTasks({ logger: options.logger, onEnd: () => this.#loop.wake() });
     this.#loop = new Loop({
       name: 'freeze-workers',
       tickMs: IDLE_TICK_MS,
@@ -94,7 +96,7 @@ export class WorkerFreezer {
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
-    await Promise.allSettled(this.#tasks.values());
+    await this.#tasks.settle();
   }
 
   runOnce(): Promise<void> {
@@ -107,14 +109,14 @@ export class WorkerFreezer {
     const now = this.#clock.now();
     let nextAt = now + TICK_MS;
     for (const worker of workers) {
-      if (this.#tasks.has(worker.id)) continue;
-      if (worker.phase === 'FROZEN' && worker.wanted === 'RUN') this.#task(worker, () => this.#thaw(worker));
+      if (this.#tasks.isBusy(worker.id)) continue;
+      if (worker.phase === 'FROZEN' && worker.wanted === 'RUN') this.#tasks.run(worker.id, () => this.#thaw(worker));
       else if (worker.wanted === 'FREEZE' && worker.leased > 0) await this.#rouse(worker);
       else if (worker.wanted === 'FREEZE' && worker.phase === 'RUNNING') {
         const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
         if (worker.requests > 0 && settledAt + PATIENCE_MS <= now) await this.#rouse(worker);
         else if (worker.requests > 0) nextAt = Math.min(nextAt, now + SETTLE_MS);
-        else if (settledAt <= now) this.#task(worker, () => this.#freeze(worker));
+        else if (settledAt <= now) this.#tasks.run(worker.id, () => this.#freeze(worker));
         else nextAt = Math.min(nextAt, settledAt);
       }
     }
@@ -210,18 +212,6 @@ export class WorkerFreezer {
       await stopWorker(this.#pool, id as WorkerId, reason);
       this.#bus.publish('worker', id);
     }
-  }
-
-  /** One thing at a time for a worker; what fails is met again by the next run. */
-  #task(worker: FreezingWorker, work: () => Promise<void>): void {
-    const { id } = worker;
-    const task = work()
-      .catch((error) => this.#logger.error({ workerId: id, err: error }, `worker task failed: ${messageOf(error)}`))
-      .finally(() => {
-        this.#tasks.delete(id);
-        this.#loop.wake();
-      });
-    this.#tasks.set(id, task);
   }
 }
 
