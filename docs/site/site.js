@@ -13,6 +13,8 @@ addEventListener('DOMContentLoaded', () => {
     const isOpen = document.querySelector('nav.pages').classList.toggle('is-open');
     menu.setAttribute('aria-expanded', String(isOpen));
   });
+  const pages = document.querySelector('nav.pages');
+  pages.scrollTop = pages.querySelector('[aria-current]').offsetTop - pages.offsetTop - pages.clientHeight / 3;
   for (const block of document.querySelectorAll('.code:not(.output)')) addCopyButton(block);
   startSearch(document.querySelector('.search input'), document.querySelector('.search ul'));
 });
