@@ -14,5 +14,5 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     title: 'For operators',
     files: ['operations.md', 'guide/errors.md', 'configuration.md', 'catalog.md', 'guide/security.md'],
   },
-  { title: 'Reference', files: ['architecture.md', 'graphql.md', 'states.md', 'glossary.md'] },
+  { title: 'Reference', files: ['architecture.md', 'dependencies.md', 'graphql.md', 'states.md', 'glossary.md'] },
 ];
