@@ -191,12 +191,12 @@ export class PodRunner {
     this.#pulls.set(pod.id, { revision: pod.revision, giveUp: superseded.resolve });
     try {
       const isRunning = await startPod(this.#deps, pod, superseded.promise);
-      if (isRunning) logger.info({ podId: pod.id, image: pod.image }, 'pod started');
+      if (isRunning) logger.info({ userId: pod.userId, podId: pod.id, image: pod.image }, 'pod started');
     } catch (error) {
       await runtime.list(); // when the engine is away it throws too, and the start is made again
       const reason = messageOf(error);
       logs.system(pod.id, `could not be started: ${reason}`);
-      logger.warn({ podId: pod.id, reason }, 'pod could not be started');
+      logger.warn({ userId: pod.userId, podId: pod.id, reason }, 'pod could not be started');
       await runtime.stop(pod.id, 0);
       await this.#noteEnd(pod, 'ERROR', { reason });
     } finally {
@@ -239,7 +239,7 @@ export class PodRunner {
     const pauseMs = startAt - clock.now();
     const reason = `${why}; it is started again${pauseMs > 0 ? ` in ${Math.ceil(pauseMs / 1000)} s` : ''}`;
     logs.system(pod.id, `ended: ${reason}`);
-    logger.warn({ podId: pod.id, reason }, 'pod ended by itself');
+    logger.warn({ userId: pod.userId, podId: pod.id, reason }, 'pod ended by itself');
     await runtime.stop(pod.id, 0);
     await this.#noteEnd(pod, 'STARTING', { reason, endedAt, failures, notBefore: new Date(startAt) });
   }
@@ -249,7 +249,7 @@ export class PodRunner {
     await this.#endContainer(pod, 'stops: the pod is terminated');
     if (pod.mounts.persistent) await mounts.removePodStorage(pod.id);
     await notePodGone(pool, pod.id);
-    logger.info({ podId: pod.id }, 'pod terminated');
+    logger.info({ userId: pod.userId, podId: pod.id }, 'pod terminated');
     bus.publish('pod', pod.id);
   }
 

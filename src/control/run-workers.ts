@@ -314,8 +314,8 @@ export class WorkerRunner {
   async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
     try {
       if (!(await startWorker(this.#start, this.#notes, worker, place))) return; // it is placed anew
-      const { endpointId, id, spec } = worker;
-      this.#logger.info({ endpointId, workerId: id, image: spec.image }, 'worker started');
+      const { userId, endpointId, id, spec } = worker;
+      this.#logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
       this.#bus.publish('worker', id);
     } catch (error) {
       const reason = messageOf(error);

@@ -102,7 +102,7 @@ export class LoadBalancer {
       if (!traffic.isLoaded) await traffic.loaded;
       return await this.#serve(exchange, endpoint, traffic, target);
     } catch (error) {
-      return this.#refuse(exchange, error);
+      return this.#refuse(exchange, endpointId, error);
     }
   }
 
@@ -230,9 +230,9 @@ export class LoadBalancer {
     if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
-  #refuse(exchange: ClientExchange, error: unknown): number {
+  #refuse(exchange: ClientExchange, endpointId: string, error: unknown): number {
     const requestId = newRequestId();
-    if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
+    if (!(error instanceof Failure)) this.#logger.error({ requestId, endpointId, err: error }, 'request failed');
     const problem = toProblem(error);
     const headers = ['Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId];
     if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
