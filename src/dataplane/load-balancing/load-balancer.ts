@@ -15,7 +15,13 @@ import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import { type ForwardSettings, forward, statusOf } from '../proxy/forward.ts';
+import {
+  type ForwardOutcome,
+  type ForwardSettings,
+  forwardFor,
+  type OutcomeReader,
+  statusOf,
+} from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { readAffinity } from './affinity.ts';
 import { DemandReporter } from './demand-reporter.ts';
@@ -85,25 +91,30 @@ export class LoadBalancer {
   }
 
   /** One request to an endpoint; `target`: the path and query for the worker. Never throws; it is always answered. */
-  async handle(exchange: ClientExchange, endpointId: string, target: string): Promise<void> {
-    const startedAt = performance.now();
-    const status = await this.#answer(exchange, endpointId, target);
-    this.#metrics.proxyEnded('endpoint', status, performance.now() - startedAt);
-  }
-
-  /** Answers the status that the client got. */
-  async #answer(exchange: ClientExchange, endpointId: string, target: string): Promise<number> {
+  handle(exchange: ClientExchange, endpointId: string, target: string): void {
+    const request = new BalancedRequest(this, exchange, target);
     try {
       const found = this.#admit(exchange, endpointId);
-      const endpoint = found instanceof Promise ? await found : found;
-      const traffic = this.#traffics.find(endpoint.id);
-      traffic.usedAt = this.#clock.now();
-      if (traffic.settings.answerTimeoutMs !== endpoint.timeoutMs) traffic.settings = this.#settings(endpoint);
-      if (!traffic.isLoaded) await traffic.loaded;
-      return await this.#serve(exchange, endpoint, traffic, target);
+      if (found instanceof Promise) this.#goOn(request, found, (endpoint) => this.#serve(request, endpoint));
+      else this.#serve(request, found);
     } catch (error) {
-      return this.#refuse(exchange, endpointId, error);
+      this.#refuse(request, error);
     }
+  }
+
+  /** What has to be waited for is waited for with promises; the steady state is without: they would cost it a tenth of its time. */
+  #goOn<T>(request: BalancedRequest, awaited: Promise<T>, next: (result: T) => void): void {
+    awaited.then(next).catch((error) => this.#refuse(request, error));
+  }
+
+  #serve(request: BalancedRequest, endpoint: EndpointEntry): void {
+    const traffic = this.#traffics.find(endpoint.id);
+    traffic.usedAt = this.#clock.now();
+    if (traffic.settings.answerTimeoutMs !== endpoint.timeoutMs) traffic.settings = this.#settings(endpoint);
+    request.endpoint = endpoint;
+    request.traffic = traffic;
+    if (traffic.isLoaded) this.#place(request);
+    else this.#goOn(request, traffic.loaded, () => this.#place(request));
   }
 
   /** The endpoint's time limit is for the answer's beginning: streams and sockets may last. */
@@ -146,53 +157,54 @@ export class LoadBalancer {
     return endpoint;
   }
 
-  /** Until a worker has taken it. It is tried elsewhere only when no connection could be opened: then nothing was sent. */
-  async #serve(exchange: ClientExchange, endpoint: EndpointEntry, traffic: Traffic, target: string): Promise<number> {
-    const { balancer } = traffic;
-    const attempt: Attempt = {
-      affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
-      refusedBy: undefined,
-      retryAt: 0,
-    };
-    let deadline: number | undefined;
-    for (;;) {
-      let backend = balancer.acquire(attempt);
-      if (!backend) {
-        deadline ??= this.#clock.now() + this.#waitMs(attempt);
-        backend = await this.#hold(exchange, endpoint, traffic, attempt, deadline);
-        if (!backend) return CLIENT_GONE;
+  #place(request: BalancedRequest): void {
+    const backend = request.traffic!.balancer.acquire(request.attempt);
+    if (backend) this.#send(request, backend);
+    else
+      this.#goOn(request, this.#hold(request), (held) => {
+        if (held) this.#send(request, held);
+        else this.#end(request, CLIENT_GONE);
+      });
+  }
+
+  #send(request: BalancedRequest, backend: Backend): void {
+    request.backend = backend;
+    const { exchange, target } = request;
+    const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
+    forwardFor(request, request.traffic!.settings, exchange, backend.upstream!, options);
+  }
+
+  /** It is tried elsewhere only when no connection could be opened: then nothing was sent. */
+  onOutcome(request: BalancedRequest, outcome: ForwardOutcome): void {
+    try {
+      const { backend, attempt } = request;
+      const { balancer } = request.traffic!;
+      if (outcome.kind !== 'notConnected') {
+        if (backend!.refusals > 0) balancer.noteReached(backend!);
+        this.#end(request, statusOf(outcome));
+        return;
       }
-      const status = await this.#send(exchange, traffic, backend, attempt, target);
-      if (status !== undefined) return status;
+      // The runtime may know more: whoever looks after workers is told.
+      if (balancer.noteRefused(backend!, attempt)) this.#bus.publish('worker', backend!.id);
+      this.#release(request);
+      this.#place(request);
+    } catch (error) {
+      this.#refuse(request, error);
     }
   }
 
-  /** The status, when it is over; undefined when the worker could not be reached. */
-  async #send(
-    exchange: ClientExchange,
-    { balancer, settings }: Traffic,
-    backend: Backend,
-    attempt: Attempt,
-    target: string,
-  ): Promise<number | undefined> {
-    try {
-      const { answerHeaders } = backend;
-      const outcome = await forward(settings, exchange, backend.upstream!, {
-        target,
-        withheld: WITHHELD,
-        answerHeaders,
-      });
-      if (outcome.kind !== 'notConnected') {
-        if (backend.refusals > 0) balancer.noteReached(backend);
-        return statusOf(outcome);
-      }
-      // The runtime may know more: whoever looks after workers is told.
-      if (balancer.noteRefused(backend, attempt)) this.#bus.publish('worker', backend.id);
-      return undefined;
-    } finally {
-      balancer.release(backend);
-      this.#activity.noteWork(backend.id); // the idle time begins where its last request ends
-    }
+  #release(request: BalancedRequest): void {
+    const { backend } = request;
+    if (backend === null) return;
+    request.backend = null;
+    request.traffic!.balancer.release(backend);
+    this.#activity.noteWork(backend.id); // the idle time begins where its last request ends
+  }
+
+  /** `status`: what the client got. */
+  #end(request: BalancedRequest, status: number): void {
+    this.#release(request);
+    this.#metrics.proxyEnded('endpoint', status, performance.now() - request.startedAt);
   }
 
   #waitMs({ affinity }: Attempt): number {
@@ -200,20 +212,17 @@ export class LoadBalancer {
   }
 
   /** Undefined when the client has gone. Throws why there was no worker in time. */
-  async #hold(
-    exchange: ClientExchange,
-    endpoint: EndpointEntry,
-    { balancer }: Traffic,
-    attempt: Attempt,
-    deadline: number,
-  ): Promise<Backend | undefined> {
+  async #hold(request: BalancedRequest): Promise<Backend | undefined> {
+    const { exchange, attempt } = request;
+    const [endpoint, { balancer }] = [request.endpoint!, request.traffic!];
     if (this.#isStopping) throw stopping();
     if (endpoint.workersMax === 0) {
       throw new Failure('unavailable', 'this endpoint is stopped: its workers.max is 0', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    const backend = await balancer.hold(attempt, exchange, Math.max(0, deadline - this.#clock.now()));
+    request.deadline ??= this.#clock.now() + this.#waitMs(attempt);
+    const backend = await balancer.hold(attempt, exchange, Math.max(0, request.deadline - this.#clock.now()));
     if (backend || exchange.isOver) return backend;
     if (attempt.affinity && attempt.affinity.kind !== 'soft') {
       throw new Failure(
@@ -230,9 +239,9 @@ export class LoadBalancer {
     if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
-  #refuse(exchange: ClientExchange, endpointId: string, error: unknown): number {
+  #refuse(request: BalancedRequest, error: unknown): void {
     const requestId = newRequestId();
-    if (!(error instanceof Failure)) this.#logger.error({ requestId, endpointId, err: error }, 'request failed');
+    if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
     const problem = toProblem(error);
     const headers = ['Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId];
     if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
@@ -240,8 +249,38 @@ export class LoadBalancer {
       headers.push('Retry-After', String(error.retryAfterSeconds));
     }
     const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
-    exchange.answer(problem.status, problem.title, headers, body);
-    return problem.status;
+    request.exchange.answer(problem.status, problem.title, headers, body);
+    this.#end(request, problem.status);
+  }
+}
+
+/** One request, from its coming until it is counted. */
+class BalancedRequest implements OutcomeReader {
+  readonly exchange: ClientExchange;
+  readonly target: string;
+  readonly startedAt = performance.now();
+  readonly attempt: Attempt;
+  endpoint: EndpointEntry | null = null;
+  traffic: Traffic | null = null;
+  /** Which has it in flight. */
+  backend: Backend | null = null;
+  /** Until when it may be held. */
+  deadline: number | undefined = undefined;
+  readonly #owner: LoadBalancer;
+
+  constructor(owner: LoadBalancer, exchange: ClientExchange, target: string) {
+    this.#owner = owner;
+    this.exchange = exchange;
+    this.target = target;
+    this.attempt = {
+      affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
+      refusedBy: undefined,
+      retryAt: 0,
+    };
+  }
+
+  onOutcome(outcome: ForwardOutcome): void {
+    this.#owner.onOutcome(this, outcome);
   }
 }
 

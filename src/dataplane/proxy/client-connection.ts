@@ -280,7 +280,7 @@ class OwnExchange implements ClientExchange {
   #isPersistent: boolean;
   #isChunked = false;
   #hasBody = true;
-  readonly #onData = (data: Buffer): void => this.#sink?.onBodyData(data);
+  #onData: ((data: Buffer) => void) | null = null;
 
   constructor(connection: ClientConnection, head: RequestHead) {
     this.#connection = connection;
@@ -321,6 +321,7 @@ class OwnExchange implements ClientExchange {
       return;
     }
     this.#body = new BodyReader(this.bodyLength);
+    this.#onData = (data) => this.#sink?.onBodyData(data);
     this.#connection.feedBody(this);
   }
 
@@ -340,7 +341,7 @@ class OwnExchange implements ClientExchange {
     const body = this.#body!;
     let used = chunk.length;
     try {
-      used = body.read(chunk, this.#onData);
+      used = body.read(chunk, this.#onData!);
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
       this.#connection.onBadBody(this);

@@ -56,6 +56,11 @@ const STALE_WITHIN_MS = 1000;
 const NO_HEADERS: RawHeaders = [];
 const NOTHING: ReadonlySet<string> = new Set();
 
+/** Hears how a request ended, once. */
+export interface OutcomeReader {
+  onOutcome(outcome: ForwardOutcome): void;
+}
+
 /** Passes one request to the upstream and its answer to the client, both as they come. Never rejects. */
 export function forward(
   settings: ForwardSettings,
@@ -63,7 +68,18 @@ export function forward(
   upstream: Upstream,
   options: ForwardOptions = {},
 ): Promise<ForwardOutcome> {
-  return new Promise((resolve) => new Forwarding(settings, exchange, upstream, options, resolve).start());
+  return new Promise((onOutcome) => forwardFor({ onOutcome }, settings, exchange, upstream, options));
+}
+
+/** The same without a promise, which costs where there are thousands a second. The outcome may come before this returns. */
+export function forwardFor(
+  reader: OutcomeReader,
+  settings: ForwardSettings,
+  exchange: ClientExchange,
+  upstream: Upstream,
+  options: ForwardOptions,
+): void {
+  new Forwarding(settings, exchange, upstream, options, reader).start();
 }
 
 class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
@@ -71,7 +87,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   readonly #exchange: ClientExchange;
   readonly #upstream: Upstream;
   readonly #options: ForwardOptions;
-  readonly #resolve: (outcome: ForwardOutcome) => void;
+  readonly #reader: OutcomeReader;
   #connection: UpstreamConnection | null = null;
   /** Written with the first bytes of the body, if they are there already. */
   #unsent = '';
@@ -88,13 +104,13 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
     exchange: ClientExchange,
     upstream: Upstream,
     options: ForwardOptions,
-    resolve: (outcome: ForwardOutcome) => void,
+    reader: OutcomeReader,
   ) {
     this.#settings = settings;
     this.#exchange = exchange;
     this.#upstream = upstream;
     this.#options = options;
-    this.#resolve = resolve;
+    this.#reader = reader;
     this.#isRequestSent = exchange.bodyLength === 0;
   }
 
@@ -286,6 +302,6 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
     this.#connection?.destroy();
     this.#connection = null;
     this.#exchange.watcher = null;
-    this.#resolve(outcome);
+    this.#reader.onOutcome(outcome);
   }
 }

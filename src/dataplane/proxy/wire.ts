@@ -1,11 +1,14 @@
 import { connect, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { getSystemErrorName } from 'node:util';
 import type { Wire, WireReader } from './client-exchange.ts';
 
 const READ_BYTES = 262_144;
 /** Up to here a copy comes from node's own pool. */
 const SMALL_BYTES = 4096;
 const MAX_SPARE = 32;
+/** Up to here node tries to write at once from the stack. */
+const MAX_PAST_STREAM = 16_384;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /** Every read goes in here: it is used up, or copied, before the next one. A buffer for each would cost a quarter of all time. */
@@ -19,8 +22,23 @@ const spare: Buffer[] = [];
 
 /** What node does not document: the kernel's side of a socket, which another Socket can take over. */
 interface HandleHolder {
-  _handle: { reading?: boolean; readStop?(): void } | null;
+  _handle: { writeLatin1String(request: WriteRequest, text: string): number } | null;
 }
+
+/** What a handle needs for a write, and keeps only if the kernel does not take all of it at once. */
+interface WriteRequest {
+  oncomplete?: (status: number) => void;
+}
+
+interface StreamBinding {
+  WriteWrap: new () => WriteRequest;
+  streamBaseState: Int32Array;
+  kLastWriteWasAsync: number;
+}
+
+/** Null in a node that has it no more: then all is written through streams. */
+const binding = findBinding();
+let spareRequest: WriteRequest | null = null;
 
 const deaf: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
@@ -30,6 +48,8 @@ export class SocketWire implements Wire {
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
+  /** Characters that went past the stream and that the kernel has not all taken. */
+  #waiting = 0;
 
   /** The connection is opened; `onConnect` is called when it stands. */
   static connect(options: { address: string; port: number; onConnect: () => void }): SocketWire {
@@ -71,7 +91,7 @@ export class SocketWire implements Wire {
   }
 
   get isFull(): boolean {
-    return this.socket.writableLength >= this.socket.writableHighWaterMark;
+    return this.#waiting + this.socket.writableLength >= this.socket.writableHighWaterMark;
   }
 
   get isClosed(): boolean {
@@ -79,7 +99,8 @@ export class SocketWire implements Wire {
   }
 
   writeText(text: string): void {
-    this.socket.write(text, 'latin1');
+    if (this.#mayPassStream(text)) this.#writePastStream(text);
+    else this.socket.write(text, 'latin1');
   }
 
   writeBytes(chunk: Buffer): void {
@@ -128,9 +149,61 @@ export class SocketWire implements Wire {
     return socket;
   }
 
+  /** Only when nothing waits: the handle keeps the order of what it was given, the stream of what it was. */
+  #mayPassStream(text: string): boolean {
+    const { socket } = this;
+    return (
+      this.#isShared &&
+      binding !== null &&
+      this.#waiting === 0 &&
+      socket.writableLength === 0 &&
+      !socket.writableEnded &&
+      !socket.destroyed &&
+      text.length <= MAX_PAST_STREAM
+    );
+  }
+
+  /**
+   * The same call that the stream would make in the end. The kernel mostly takes all at once; then nothing is left to be told.
+   * What it does not take waits in the handle, before anything that is written later, and counts as `isFull` counts.
+   */
+  #writePastStream(text: string): void {
+    const { WriteWrap, streamBaseState, kLastWriteWasAsync } = binding!;
+    const request = spareRequest ?? new WriteWrap();
+    const code = (this.socket as unknown as HandleHolder)._handle!.writeLatin1String(request, text);
+    const waits = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
+    spareRequest = waits ? null : request;
+    if (code !== 0) this.#failWrite(code);
+    if (!waits) return;
+    this.#waiting = text.length;
+    request.oncomplete = (status) => {
+      this.#waiting = 0;
+      if (this.socket.destroyed) return;
+      if (status < 0) this.#failWrite(status);
+      else if (!this.socket.writableNeedDrain) this.reader.onDrain();
+    };
+  }
+
+  #failWrite(status: number): void {
+    const code = getSystemErrorName(status);
+    this.socket.destroy(Object.assign(new Error(`write ${code}`), { code }));
+  }
+
   #deliver(size: number, buffer: Buffer): boolean {
     this.reader.onBytes(size === buffer.length ? buffer : buffer.subarray(0, size));
     return true;
+  }
+}
+
+function findBinding(): StreamBinding | null {
+  try {
+    const { WriteWrap, streamBaseState, kLastWriteWasAsync } = (
+      process as unknown as { binding(name: string): Partial<StreamBinding> }
+    ).binding('stream_wrap');
+    if (!WriteWrap || !streamBaseState || kLastWriteWasAsync === undefined) return null;
+    return { WriteWrap, streamBaseState, kLastWriteWasAsync };
+  } catch {
+    return null;
   }
 }
 

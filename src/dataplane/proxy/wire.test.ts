@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WireReader } from './client-exchange.ts';
+import { SocketWire } from './wire.ts';
+
+const LINE = `${'x'.repeat(1022)}\r\n`;
+
+let server: Server;
+let client: Socket;
+let wire: SocketWire;
+
+beforeEach(async () => {
+  server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  client = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
+  client.on('error', () => {});
+  const [accepted] = (await once(server, 'connection')) as [Socket];
+  wire = SocketWire.accept(accepted);
+});
+
+afterEach(async () => {
+  client.destroy();
+  wire.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Writes until the client's and our side's buffers are full; answers how many lines that took. */
+function fill(): number {
+  let lines = 0;
+  for (; !wire.isFull; lines++) wire.writeText(LINE);
+  return lines;
+}
+
+async function readAll(): Promise<string> {
+  let text = '';
+  client.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  await once(client, 'end');
+  return text;
+}
+
+const reader = (parts: Partial<WireReader>): WireReader => ({
+  onBytes() {},
+  onEnd() {},
+  onDrain() {},
+  onClosed() {},
+  ...parts,
+});
+
+describe('what is written to a wire', () => {
+  test('arrives in the order in which it was written, also when the other side reads late', async () => {
+    const lines = fill();
+    wire.writeBytes(Buffer.from('some bytes\r\n'));
+    wire.writeText('some text\r\n');
+    wire.writeBytes(Buffer.alloc(300_000, 'y'));
+    wire.writeText('the end');
+    wire.end();
+    const text = await readAll();
+    const expected = `${LINE.repeat(lines)}some bytes\r\nsome text\r\n${'y'.repeat(300_000)}the end`;
+    expect(text.length).toBe(expected.length);
+    expect(text === expected).toBe(true);
+  });
+
+  test('is said to be too much while the other side does not read, and to be gone once it does', async () => {
+    for (let turn = 0; turn < 3; turn++) {
+      const drained = new Promise<boolean>((resolve) => {
+        wire.reader = reader({ onDrain: () => resolve(wire.isFull) });
+      });
+      fill();
+      expect(wire.isFull).toBe(true);
+      client.resume();
+      expect(await drained).toBe(false);
+      client.pause();
+    }
+  });
+
+  test('arrives whole before the wire is closed', async () => {
+    const lines = fill();
+    wire.closeSoon();
+    expect((await readAll()).length).toBe(lines * LINE.length);
+  });
+
+  test('is lost with the connection, which is told once', async () => {
+    const closed = new Promise<Error | null>((resolve) => {
+      wire.reader = reader({ onClosed: resolve });
+    });
+    fill();
+    client.resetAndDestroy();
+    const error = (await closed) as NodeJS.ErrnoException | null;
+    expect(['ECONNRESET', 'EPIPE']).toContain(error?.code);
+    wire.writeText(LINE);
+    expect(wire.isClosed).toBe(true);
+  });
+});
