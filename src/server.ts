@@ -74,20 +74,7 @@ async function start(
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
-  const pool = createPool({
-    databaseUrl,
-    applicationName: 'podyard',
-    maxConnections: 16,
-    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
-  });
-  cleanUp.add(() => pool.end());
-  const queuePool = createPool({
-    databaseUrl,
-    applicationName: 'podyard',
-    maxConnections: 10,
-    settings: QUEUE_SETTINGS,
-  });
-  cleanUp.add(() => queuePool.end());
+  const { pool, queuePool } = openPools(databaseUrl, cleanUp);
   await migrate(pool);
   await refuseMoved(pool);
   await makePartitions(pool, config.limits, clock.now()); // before the first result
@@ -146,11 +133,7 @@ async function start(
     await data.stop();
   });
   await control.started;
-  const port = await listen(front.server, config.port, config.host).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    const what = `port ${config.port} of ${config.host} is in use by another program`;
-    throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);
-  });
+  const port = await listen(front.server, config.port, config.host).catch((error) => throwPortInUse(error, config));
   return {
     url: config.publicUrl ?? `${config.tls === null ? 'http' : 'https'}://${hostInUrl(config.host)}:${port}`,
     port,
@@ -160,6 +143,31 @@ async function start(
     notices,
     stop: () => cleanUp.run(),
   };
+}
+
+/** One for everything, and one for the statements of the queue. */
+function openPools(databaseUrl: string, cleanUp: CleanUpStack): { pool: Pool; queuePool: Pool } {
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 16,
+    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
+  });
+  cleanUp.add(() => pool.end());
+  const queuePool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 10,
+    settings: QUEUE_SETTINGS,
+  });
+  cleanUp.add(() => queuePool.end());
+  return { pool, queuePool };
+}
+
+function throwPortInUse(error: NodeJS.ErrnoException, { port, host }: Config): never {
+  if (error.code !== 'EADDRINUSE') throw error;
+  const what = `port ${port} of ${host} is in use by another program`;
+  throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);
 }
 
 /** Where no exporter is configured, nothing of OpenTelemetry is loaded. */
