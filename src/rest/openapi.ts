@@ -92,7 +92,7 @@ function problemsOf({ method, config, schema }: RouteOptions): Record<string, ob
   const kinds = [
     ...(config?.permission === 'public' ? [] : WITH_KEY),
     ...(schema?.body === undefined ? [] : WITH_BODY),
-    ...(method === 'DELETE' ? WITH_IGNORED_BODY : []),
+    ...(method !== 'GET' && schema?.body === undefined ? WITH_IGNORED_BODY : []),
     ...(config?.failures ?? []),
   ];
   const problem = (description: string, more: object = {}) => ({
