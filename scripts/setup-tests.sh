@@ -65,6 +65,7 @@ need_engine() {
 need_program python3 python3
 need_program docker-registry docker-registry
 need_program chromium chromium
+docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
 need_program tmux tmux
 need_program jq jq
 need_engine

