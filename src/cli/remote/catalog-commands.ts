@@ -1,0 +1,59 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { CliPieces } from '../cli-pieces.ts';
+import { addCommon, type Common, connect, records } from './command-shape.ts';
+import { wholeNumber } from './fields.ts';
+import type { Column, Wire } from './records.ts';
+
+export function addCatalog(program: Command, pieces: CliPieces): void {
+  const catalog = program.command('catalog').description('what can be had, and what is free');
+  for (const name of ['gpus', 'cpus', 'datacenters'] as const) {
+    addCommon(catalog.command(name))
+      .description(`list the ${name === 'datacenters' ? 'data centers' : name.toUpperCase().replace('S', 's')}`)
+      .action(async (options: Common) => {
+        const { listRecords, RECORDS, showRecords } = await records();
+        const kind = RECORDS[name];
+        showRecords(
+          await listRecords(await connect(pieces, options), kind),
+          kind.columns,
+          options.json === true,
+          pieces,
+        );
+      });
+  }
+}
+
+const BUCKETS = ['hour', 'day', 'week', 'month', 'year'];
+
+export function addBilling(program: Command, pieces: CliPieces): void {
+  addCommon(program.command('billing'))
+    .description('what was used, at the prices of the catalog')
+    .addOption(new Option('--by <period>', 'in which steps').choices(BUCKETS).default('day'))
+    .option('--last <number>', 'how many of them', parsePositive, 30)
+    .action(async (options: Common & { by: string; last: number }) => {
+      const client = await connect(pieces, options);
+      const path = `/v2/billing?bucketSize=${options.by}&lastN=${options.last}`;
+      const { records: rows } = await client.call<{ records: [] }>('GET', path);
+      const { showRecords } = await records();
+      const amount =
+        (...names: string[]) =>
+        (r: Wire) =>
+          names.reduce((sum, name) => sum + (r[name] ?? 0), 0).toFixed(4);
+      const columns: Column[] = [
+        ['FROM', (r) => r.startTime],
+        [
+          'ENDPOINTS',
+          amount('serverlessGpuAmount', 'serverlessCpuAmount', 'serverlessDiskAmount', 'serverlessFeeAmount'),
+        ],
+        ['PODS', amount('podGpuAmount', 'podCpuAmount', 'podDiskAmount')],
+        ['STORAGE', amount('storageStandardAmount', 'storageHighPerformanceAmount')],
+        ['USD', amount('totalAmount')],
+      ];
+      showRecords(rows, columns, options.json === true, pieces);
+    });
+}
+
+function parsePositive(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError('It must be at least 1.');
+  return value;
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from 'commander';
+import type { CliPieces } from '../cli-pieces.ts';
+import type { ApiClient } from './api-client.ts';
+import { wholeNumber } from './fields.ts';
+import type { RecordKind } from './records.ts';
+
+/** What every command takes that talks to a server. */
+export interface Common {
+  context?: string;
+  json?: boolean;
+}
+
+export function addCommon(command: Command): Command {
+  return command
+    .option('--context <name>', 'which server, as `podyard contexts` lists them (default: the current one)')
+    .option('--json', 'print JSON, for programs');
+}
+
+/** To the server that the options name, or the current one. */
+export async function connect(pieces: CliPieces, { context }: Common): Promise<ApiClient> {
+  const [{ ApiClient }, { findTarget }] = await Promise.all([import('./api-client.ts'), import('./contexts.ts')]);
+  return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal.interrupted);
+}
+
+/** Loaded when a command runs, not when the program lists its commands. */
+export const records = () => import('./records.ts');
+
+/** `list`, `get` and `delete`, the same for every kind of record. */
+export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: () => Promise<RecordKind>): void {
+  addCommon(parent.command('list', { isDefault: true }))
+    .description('list them')
+    .action(async (options: Common) => {
+      const [{ listRecords, showRecords }, kind] = await Promise.all([records(), kindOf()]);
+      const found = await listRecords(await connect(pieces, options), kind);
+      showRecords(found, kind.columns, options.json === true, pieces);
+    });
+  addCommon(parent.command('get'))
+    .description('show one')
+    .argument('<id>', 'its id, or its name')
+    .action(async (id: string, options: Common) => {
+      const [{ findRecord, showRecord }, kind] = await Promise.all([records(), kindOf()]);
+      showRecord(await findRecord(await connect(pieces, options), kind, id), options.json === true, pieces);
+    });
+  addCommon(parent.command('delete'))
+    .description('delete one')
+    .argument('<id>', 'its id, or its name')
+    .action(async (id: string, options: Common) => {
+      const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
+      const client = await connect(pieces, options);
+      const found = await findRecord(client, kind, id);
+      await client.call('DELETE', `${kind.path}/${encodeURIComponent(found.id)}`);
+      pieces.note(`${found.name} (${found.id}) is deleted.`);
+    });
+}
+
+/** Sends a body and shows the record of the answer: for people its id and name, for programs all of it. */
+export async function send(
+  pieces: CliPieces,
+  options: Common,
+  call: (client: ApiClient) => Promise<Record<string, unknown>>,
+): Promise<void> {
+  const record = await call(await connect(pieces, options));
+  pieces.print(options.json ? JSON.stringify(record, null, 2) : `${record.id}  ${record.name}`);
+}
+
+/** A command about one endpoint, by id or name. */
+export function onEndpoint<Options>(
+  command: Command,
+  pieces: CliPieces,
+  work: (client: ApiClient, endpointId: string, options: Options & Common) => Promise<void>,
+): Command {
+  return addCommon(command)
+    .argument('<endpoint>', 'its id, or its name')
+    .action(async (id: string, options: Options & Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      await work(client, (await findRecord(client, RECORDS.endpoints, id)).id, options);
+    });
+}
+
+export function addLogOptions(command: Command): Command {
+  return command
+    .option('-f, --follow', 'go on as lines come')
+    .option('--tail <lines>', 'begin with the last so many', wholeNumber, 100)
+    .addOption(new Option('--source <which>', 'only these lines').choices(['container', 'system']));
+}
+
+/** What commands that take long need to show what goes on. */
+export function parts(pieces: CliPieces) {
+  return { terminal: pieces.terminal, output: pieces };
+}
