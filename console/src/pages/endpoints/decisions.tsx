@@ -5,7 +5,7 @@ import { api, unwrap } from '../../api/client.ts';
 import type { EndpointSnapshot } from '../../api/live-types.ts';
 import { formatDate } from '../../ui/format.ts';
 import { Loaded } from '../../ui/page.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 
 const COLORS: Record<string, string> = { start: 'blue', thaw: 'cyan', freeze: 'indigo', drain: 'orange', stop: 'gray' };
 

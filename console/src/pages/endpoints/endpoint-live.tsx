@@ -5,7 +5,7 @@ import type { EndpointSnapshot } from '../../api/live-types.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDuration } from '../../ui/format.ts';
 import { Status } from '../../ui/status.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 import { useHistory } from './history.ts';
 import { WorkerDrawer } from './worker-drawer.tsx';
 

@@ -2,7 +2,7 @@ import { Select, Stack, Text } from '@mantine/core';
 import { useSearchParams } from 'react-router';
 import type { EndpointSnapshot } from '../../api/live-types.ts';
 import { LogView } from '../../ui/log-view.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 
 export function EndpointLogs({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
   const [search, setSearch] = useSearchParams();

@@ -9,7 +9,7 @@ import type { AccountSnapshot } from '../../api/live-types.ts';
 import { formatDate } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 
 const deploy = (
   <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} aria-hidden />}>

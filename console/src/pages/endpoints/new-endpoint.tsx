@@ -3,7 +3,8 @@ import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { showDone } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
-import { bodyOf, EndpointForm, NEW_ENDPOINT } from './endpoint-form.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { bodyOf, NEW_ENDPOINT } from './endpoint-values.ts';
 
 export function NewEndpointPage() {
   const navigate = useNavigate();

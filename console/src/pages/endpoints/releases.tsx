@@ -6,7 +6,7 @@ import type { EndpointSnapshot } from '../../api/live-types.ts';
 import { formatDate } from '../../ui/format.ts';
 import { showDone } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 
 export function Releases({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
   const { id } = endpoint;

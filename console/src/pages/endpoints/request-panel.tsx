@@ -19,7 +19,7 @@ import { CodeSamples } from '../../ui/code-samples.tsx';
 import { formatDuration } from '../../ui/format.ts';
 import { messageOf } from '../../ui/notify.ts';
 import { Status } from '../../ui/status.tsx';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 import { httpSamples, jobSamples } from './samples.ts';
 
 interface Job {

@@ -1,5 +1,5 @@
 import { BASE_URL } from '../../api/client.ts';
-import type { Endpoint } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-values.ts';
 
 interface Sample {
   language: string;

@@ -5,7 +5,8 @@ import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { showDone } from '../../ui/notify.ts';
-import { changesOf, type Endpoint, EndpointForm, valuesOf } from './endpoint-form.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { changesOf, type Endpoint, valuesOf } from './endpoint-values.ts';
 
 export function Settings({ endpoint }: { endpoint: Endpoint }) {
   const queries = useQueryClient();

@@ -1,5 +1,4 @@
 import {
-  Alert,
   Button,
   Fieldset,
   Group,
@@ -8,7 +7,6 @@ import {
   Select,
   SimpleGrid,
   Stack,
-  TagsInput,
   TextInput,
 } from '@mantine/core';
 import { useForm } from '@mantine/form';
@@ -16,9 +14,11 @@ import { useMutation, useQueries, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { EnvEditor, type EnvRow, envOf } from '../../ui/env-editor.tsx';
+import { ContainerFields } from '../../ui/container-fields.tsx';
+import { type EnvRow, envOf } from '../../ui/env-editor.tsx';
 import { showDone } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
+import { Refusal } from '../../ui/refusal.tsx';
 import { sortRefusal } from '../../ui/server-errors.ts';
 
 const FIELDS = [
@@ -57,7 +57,7 @@ export function NewPodPage() {
       mount: NOTHING,
     },
   });
-  const [gpus, cpus, volumes, registries] = useQueries({
+  const [gpus, cpus, volumes] = useQueries({
     queries: [
       {
         queryKey: ['gpus', 'availability'],
@@ -65,7 +65,6 @@ export function NewPodPage() {
       },
       { queryKey: ['cpus'], queryFn: () => unwrap(api.GET('/v2/catalog/cpus')) },
       { queryKey: ['volumes'], queryFn: () => unwrap(api.GET('/v2/network-volumes')) },
-      { queryKey: ['registries'], queryFn: () => unwrap(api.GET('/v2/registries')) },
     ],
   });
   const creation = useMutation({
@@ -101,38 +100,11 @@ export function NewPodPage() {
         })}
       >
         <Stack maw={820}>
-          {top.length > 0 && (
-            <Alert color="red" role="alert" title="The server refused this">
-              {top.map((line) => (
-                <div key={line}>{line}</div>
-              ))}
-            </Alert>
-          )}
+          <Refusal lines={top} />
           <Fieldset legend="Container">
             <Stack>
               <TextInput label="Name" required {...form.getInputProps('name')} />
-              <TextInput label="Image" required {...form.getInputProps('image')} />
-              <TextInput label="Arguments" {...form.getInputProps('args')} />
-              <SimpleGrid cols={{ base: 1, sm: 2 }}>
-                <NumberInput label="Disk" suffix=" GB" min={1} {...form.getInputProps('disk')} />
-                <Select
-                  label="Registry"
-                  placeholder="none"
-                  clearable
-                  data={(registries.data?.registries ?? []).map(({ id, name }) => ({ value: id, label: name }))}
-                  {...form.getInputProps('registry')}
-                />
-              </SimpleGrid>
-              <TagsInput
-                label="Ports"
-                description="Like 8888/http, which gets an address of its own, or 22/tcp"
-                {...form.getInputProps('ports')}
-              />
-              <EnvEditor
-                value={form.values.env}
-                onChange={(rows) => form.setFieldValue('env', rows)}
-                error={(form.errors.env as string | undefined) ?? null}
-              />
+              <ContainerFields form={form} portsHint="Like 8888/http, which gets an address of its own, or 22/tcp" />
             </Stack>
           </Fieldset>
           <Fieldset legend="Hardware">
