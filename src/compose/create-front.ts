@@ -135,7 +135,7 @@ function createDispatch(
   });
   const routes: ProxyRoutes = {
     pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
-    endpoint: (exchange, endpointId, target) => void data.loadBalancer.handle(exchange, endpointId, target),
+    endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
   };
   return (host, target) => findHandler(addresseeOf(host), target, isQueuePath, routes);
 }

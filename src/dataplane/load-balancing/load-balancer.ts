@@ -22,6 +22,7 @@ import {
   type OutcomeReader,
   statusOf,
 } from '../proxy/forward.ts';
+import type { HeaderList } from '../proxy/header-list.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { readAffinity } from './affinity.ts';
 import { DemandReporter } from './demand-reporter.ts';
@@ -123,10 +124,8 @@ export class LoadBalancer {
   }
 
   #admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
-    const authorization = exchange.headers.get('authorization');
-    if (!authorization) throw new Failure('unauthorized', 'no token provided');
-    const key = readKey(authorization);
-    const actor = this.#keyRing.peek(key, hashOnConnection(exchange.connection, key));
+    const { key, hash } = credentialsOf(exchange);
+    const actor = this.#keyRing.peek(key, hash);
     if (!actor) return this.#admitSlowly(exchange, key, endpointId);
     const endpoint = this.#endpoints.find(endpointId); // not before the key is known: strangers cause no look
     if (!(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
@@ -282,6 +281,27 @@ class BalancedRequest implements OutcomeReader {
   onOutcome(outcome: ForwardOutcome): void {
     this.#owner.onOutcome(this, outcome);
   }
+}
+
+interface Credentials {
+  key: string;
+  hash: Buffer;
+}
+
+/** By the list of headers, which is the same one as long as a connection sends the same headers. */
+const credentials = new WeakMap<HeaderList, Credentials>();
+
+/** Throws a 401 when there are none. */
+function credentialsOf({ headers, connection }: ClientExchange): Credentials {
+  let known = credentials.get(headers);
+  if (known === undefined) {
+    const authorization = headers.get('authorization');
+    if (!authorization) throw new Failure('unauthorized', 'no token provided');
+    const key = readKey(authorization);
+    known = { key, hash: hashOnConnection(connection, key) };
+    credentials.set(headers, known);
+  }
+  return known;
 }
 
 function stopping(): Failure {

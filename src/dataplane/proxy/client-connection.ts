@@ -12,7 +12,7 @@ import type { Deadlines, Timed } from './deadlines.ts';
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type FieldBlock, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
-import { headerLines, lastChunk, writeBody } from './write-body.ts';
+import { answerStart, headerLines, lastChunk, writeBody } from './write-body.ts';
 
 /** Answers a request itself: the exchange is its own from here on. */
 export type ExchangeHandler = (exchange: ClientExchange) => void;
@@ -63,6 +63,8 @@ export class ClientConnection implements WireReader, Timed {
   #held: Buffer = NOTHING;
   #isPaused = false;
   #block: FieldBlock | null = null;
+  /** The latest head, once the connection has sent one like the one before: some clients ask for the same over and over. */
+  #latest: { bytes: Buffer; head: RequestHead } | null = null;
   #isReading = false;
   #isLingering = false;
   #isDetached = false;
@@ -209,6 +211,9 @@ export class ClientConnection implements WireReader, Timed {
   /** Answers false when more must come first, or nothing shall. */
   #readRequest(): boolean {
     const bytes = this.#held;
+    const latest = this.#latest;
+    if (latest !== null && beginsWith(bytes, latest.bytes))
+      return this.#begin(latest.head, bytes, 0, latest.bytes.length);
     let at = 0;
     while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some send an empty line after a body
     const end = bytes.indexOf(HEAD_END, at);
@@ -220,7 +225,13 @@ export class ClientConnection implements WireReader, Timed {
       return false;
     }
     const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#block);
+    if (head.block === this.#block) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head };
     this.#block = head.block;
+    return this.#begin(head, bytes, at, end + 4);
+  }
+
+  /** Its body is what follows from `end` on. */
+  #begin(head: RequestHead, bytes: Buffer, at: number, end: number): boolean {
     const handler = this.owner.dispatch(head);
     if (handler === null) {
       this.#held = NOTHING;
@@ -228,7 +239,7 @@ export class ClientConnection implements WireReader, Timed {
       this.owner.handOver(this, Buffer.from(bytes.subarray(at)));
       return false;
     }
-    this.#held = end + 4 === bytes.length ? NOTHING : bytes.subarray(end + 4);
+    this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
     this.#exchange = new OwnExchange(this, head);
     handler(this.#exchange);
@@ -249,6 +260,19 @@ export class ClientConnection implements WireReader, Timed {
     this.wire.end();
     this.resume();
   }
+}
+
+/** A head ends where it ended before if all of it is there again: the empty line is the first one in it. */
+function beginsWith(bytes: Buffer, head: Buffer): boolean {
+  const { length } = head;
+  return bytes.length >= length && bytes.compare(head, 0, length, 0, length) === 0;
+}
+
+/** Not from node's pool, of which a small piece would hold eight KiB. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function hasBareLineFeed(bytes: Buffer, at: number): boolean {
@@ -359,13 +383,13 @@ class OwnExchange implements ClientExchange {
     this.#connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
   }
 
-  start({ status, reason, headers, length }: AnswerHead): void {
+  start(head: AnswerHead): void {
     if (this.isOver) return;
+    const { status, length } = head;
     this.isStarted = true;
     this.#hasBody = this.method !== 'HEAD' && status >= 200 && status !== 204 && status !== 304;
-    this.#unsent = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}`;
-    if (typeof length === 'number') this.#unsent += `Content-Length: ${length}\r\n`;
-    else if (length !== null) this.#frameWithoutLength();
+    this.#unsent = answerStart(head);
+    if (length !== null && typeof length !== 'number') this.#frameWithoutLength();
     if (status !== 101) this.#addConnection();
     this.#unsent += '\r\n';
   }

@@ -163,10 +163,21 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   }
 
   #requestHead(): string {
-    const { method, target, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = this.#exchange;
-    const { target: otherTarget, withheld = NOTHING } = this.#options;
+    const { method, headers, bodyLength, upgrade } = this.#exchange;
+    const { target = this.#exchange.target, withheld = NOTHING } = this.#options;
+    if (bodyLength !== 0 || upgrade !== null) return this.#makeRequestHead(target, withheld);
+    const { sent } = headers;
+    if (sent !== null && sent.withheld === withheld && sent.method === method && sent.target === target)
+      return sent.text;
+    const text = this.#makeRequestHead(target, withheld);
+    headers.sent = { withheld, method, target, text };
+    return text;
+  }
+
+  #makeRequestHead(target: string, withheld: ReadonlySet<string>): string {
+    const { method, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = this.#exchange;
     const client = { remoteAddress, isSecure, isTrusted };
-    let head = `${method} ${otherTarget ?? target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
+    let head = `${method} ${target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
     if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
     if (bodyLength === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
     else if (bodyLength > 0 || headers.get('content-length') !== undefined) head += `Content-Length: ${bodyLength}\r\n`;

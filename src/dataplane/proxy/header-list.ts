@@ -6,6 +6,9 @@ export class HeaderList {
   /** What `upstreamHeaders` or `clientHeaders` made of it last, and for what: a list often serves many messages. */
   made: { by: object; result: unknown } | null = null;
 
+  /** The whole head that `forward` made of it last, for a request without a body. */
+  sent: { withheld: object; method: string; target: string; text: string } | null = null;
+
   add(name: string, value: string): void {
     this.names.push(name);
     this.lowerNames.push(name.toLowerCase());

@@ -9,10 +9,13 @@ const SMALL_BYTES = 4096;
 const MAX_SPARE = 32;
 /** Up to here node tries to write at once from the stack. */
 const MAX_PAST_STREAM = 16_384;
+const MAX_VIEWS = 2048;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /** Every read goes in here: it is used up, or copied, before the next one. A buffer for each would cost a quarter of all time. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+/** Its beginnings, by length: short reads are most of all, and making a view costs as much as finding the end of a head. */
+const views: (Buffer | undefined)[] = new Array<Buffer | undefined>(MAX_VIEWS).fill(undefined);
 
 /**
  * Copies of what was read go out of these, and come back when they are written. A new buffer for each piece of a large body
@@ -59,7 +62,7 @@ export class SocketWire implements Wire {
       port: options.port,
       noDelay: true,
       allowHalfOpen: true,
-      onread: { buffer: readBuffer, callback: (size, buffer) => wire.#deliver(size, buffer as Buffer) },
+      onread: { buffer: readBuffer, callback: (size) => wire.#deliver(size) },
     });
     socket.once('connect', options.onConnect);
     wire = new SocketWire(socket, true);
@@ -74,7 +77,7 @@ export class SocketWire implements Wire {
       return wire;
     }
     let wire: SocketWire;
-    const onread = { buffer: readBuffer, callback: (size: number, buffer: Buffer) => wire.#deliver(size, buffer) };
+    const onread = { buffer: readBuffer, callback: (size: number) => wire.#deliver(size) };
     wire = new SocketWire(takeOver(accepted, { onread }), true);
     return wire;
   }
@@ -189,10 +192,16 @@ export class SocketWire implements Wire {
     this.socket.destroy(Object.assign(new Error(`write ${code}`), { code }));
   }
 
-  #deliver(size: number, buffer: Buffer): boolean {
-    this.reader.onBytes(size === buffer.length ? buffer : buffer.subarray(0, size));
+  #deliver(size: number): boolean {
+    this.reader.onBytes(viewOf(size));
     return true;
   }
+}
+
+function viewOf(size: number): Buffer {
+  if (size >= MAX_VIEWS) return readBuffer.subarray(0, size);
+  views[size] ??= readBuffer.subarray(0, size);
+  return views[size];
 }
 
 function findBinding(): StreamBinding | null {
@@ -211,10 +220,7 @@ function findBinding(): StreamBinding | null {
  * A new Socket for the connection of an old one. It is the only way to give `onread` to a connection that a server has
  * accepted: node offers it to clients alone. The old Socket is closed without its connection.
  */
-function takeOver(
-  old: Socket,
-  options: { onread?: { buffer: Buffer; callback: (size: number, buffer: Buffer) => boolean } },
-): Socket {
+function takeOver(old: Socket, options: { onread?: { buffer: Buffer; callback: (size: number) => boolean } }): Socket {
   const holder = old as unknown as HandleHolder;
   const handle = holder._handle;
   holder._handle = null;
