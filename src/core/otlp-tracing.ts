@@ -36,7 +36,7 @@ export interface TracingSettings {
   delayMs: number;
 }
 
-const STOP_MS = 3_000;
+const STOP_MS = 2_000;
 const COMPLAIN_EVERY_MS = 60_000;
 
 /** Sends spans over OTLP/HTTP, in batches. Load this file only when it is wanted: it brings all of OpenTelemetry. */
@@ -57,6 +57,7 @@ export function startOtlpTracing(settings: TracingSettings, logger: Logger): Tra
       { kind: KINDS[kind], attributes: { ...attributes }, ...(startTime === undefined ? {} : { startTime }) },
       toContext(parent),
     );
+  let stopped: Promise<void> | undefined;
   return {
     begin: (options) => openSpan(start(options), options.parent),
     record: ({ fromMs, toMs, hasFailed, ...options }) => {
@@ -64,16 +65,21 @@ export function startOtlpTracing(settings: TracingSettings, logger: Logger): Tra
       if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(toMs);
     },
-    stop: async () => {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise((resolve) => {
-        timer = setTimeout(resolve, STOP_MS);
-      });
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
-      clearTimeout(timer);
-      diag.disable();
+    stop: () => {
+      stopped ??= shutDown(provider);
+      return stopped;
     },
   };
+}
+
+async function shutDown(provider: TracerProvider): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, STOP_MS);
+  });
+  await Promise.race([provider.shutdown().catch(() => {}), late]);
+  clearTimeout(timer);
+  diag.disable();
 }
 
 const KINDS: Record<SpanOptions['kind'], SpanKind> = {
