@@ -118,8 +118,15 @@ test('traces are sent where OpenTelemetry says so, and sampled as it says', () =
   expect(readConfig({}, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: OTEL_EXPORTER_OTLP_ENDPOINT }).tracing).not.toBeNull();
   expect(tracing({ OTEL_SDK_DISABLED: 'true' })).toBeNull();
   expect(tracing({ OTEL_TRACES_EXPORTER: 'none' })).toBeNull();
-  expect(tracing()).toEqual({ sampler: 'always_on', isParentBased: true, ratio: 1, delayMs: 5_000 });
+  expect(tracing()).toEqual({ sampler: 'always_on', isParentBased: true, ratio: 1, delayMs: 5_000, timeoutMs: 3_000 });
   const ratio = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25', OTEL_BSP_SCHEDULE_DELAY: '50' };
-  expect(tracing(ratio)).toEqual({ sampler: 'traceidratio', isParentBased: false, ratio: 0.25, delayMs: 50 });
+  expect(tracing({ OTEL_EXPORTER_OTLP_TIMEOUT: '10000' })?.timeoutMs).toBe(10_000);
+  expect(tracing(ratio)).toEqual({
+    sampler: 'traceidratio',
+    isParentBased: false,
+    ratio: 0.25,
+    delayMs: 50,
+    timeoutMs: 3_000,
+  });
   expect(tracing({ OTEL_TRACES_SAMPLER: 'of my own', OTEL_TRACES_SAMPLER_ARG: 'x' })).toEqual(tracing());
 });

@@ -267,6 +267,13 @@ function tracing(env: NodeJS.ProcessEnv): TracingSettings | null {
     isParentBased: parent !== undefined,
     ratio: ratio >= 0 && ratio <= 1 ? ratio : 1,
     delayMs: integer('OTEL_BSP_SCHEDULE_DELAY', env.OTEL_BSP_SCHEDULE_DELAY, 1, 3_600_000, 5_000),
+    timeoutMs: integer(
+      'OTEL_EXPORTER_OTLP_TIMEOUT',
+      env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT || env.OTEL_EXPORTER_OTLP_TIMEOUT,
+      1,
+      60_000,
+      3_000,
+    ),
   };
 }
 

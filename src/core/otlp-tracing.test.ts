@@ -8,7 +8,13 @@ import type { SpanOptions, Tracing } from './tracing.ts';
 
 const SAMPLED = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
 const UNSAMPLED = { ...SAMPLED, traceparent: SAMPLED.traceparent.replace(/01$/, '00') };
-const SETTINGS: TracingSettings = { sampler: 'always_on', isParentBased: true, ratio: 1, delayMs: 3_600_000 };
+const SETTINGS: TracingSettings = {
+  sampler: 'always_on',
+  isParentBased: true,
+  ratio: 1,
+  delayMs: 3_600_000,
+  timeoutMs: 1_000,
+};
 const SPAN: SpanOptions = { name: 'x', kind: 'server', parent: null, attributes: { 'podyard.job.id': 'j' } };
 
 let tracing: Tracing | undefined;

@@ -34,6 +34,8 @@ export interface TracingSettings {
   /** Of `traceidratio`, 0 to 1. */
   ratio: number;
   delayMs: number;
+  /** For a batch with all its tries. They outlast the stop, so it is how long a collector that is away can hold up the end. */
+  timeoutMs: number;
 }
 
 const STOP_MS = 2_000;
@@ -42,7 +44,7 @@ const COMPLAIN_EVERY_MS = 60_000;
 /** Sends spans over OTLP/HTTP, in batches. Load this file only when it is wanted: it brings all of OpenTelemetry. */
 export function startOtlpTracing(settings: TracingSettings, logger: Logger): Tracing {
   complainTo(logger);
-  const exporter = new OTLPTraceExporter();
+  const exporter = new OTLPTraceExporter({ timeoutMillis: settings.timeoutMs });
   const provider = new TracerProvider({
     sampler: createSampler(settings),
     resource: defaultResource()
