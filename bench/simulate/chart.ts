@@ -49,6 +49,7 @@ export function drawChart(scenario: Scenario, results: readonly TenantResult[]):
   ];
   const height = MARGIN.top + 3 * (PANEL + MARGIN.gap) + 20;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">
+<title>${escapeXml(scenario.about)}</title>
 <style>@media (prefers-color-scheme: dark) { rect { fill: #14181d } text { fill: #dfe3e8 } line[stroke="#ddd"] { stroke: #323b45 } }</style>
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
 <text x="${MARGIN.left}" y="24" font-size="16" font-weight="bold">${escapeXml(scenario.name)}</text>
