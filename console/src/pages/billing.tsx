@@ -79,7 +79,13 @@ export function BillingPage() {
                 )}
               </Paper>
               {rows.length > 0 && (
-                <Table.ScrollContainer minWidth={420}>
+                // Nothing in the table takes the focus, so the table itself does: else no key could scroll it.
+                <Table.ScrollContainer
+                  minWidth={420}
+                  scrollAreaProps={{
+                    viewportProps: { tabIndex: 0, role: 'region', 'aria-label': 'Amounts by period' },
+                  }}
+                >
                   <Table aria-label="Amounts" className="figure">
                     <Table.Thead>
                       <Table.Tr>
