@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ForwardOptions, type ForwardOutcome, type ForwardSettings, forward } from './forward.ts';
 import { Front } from './front.ts';
@@ -240,6 +241,35 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(order).toEqual(Array.from({ length: count }, (_, i) => i));
   });
 
+  it('tells a request that comes again from one that only begins like it', async () => {
+    const port = await httpUpstream(async (req, res) => {
+      res.end(`<${req.method} ${req.url} ${req.headers['x-a'] ?? 'none'} ${await text(req)}>`);
+    });
+    const one = await client(await startFront(port), kind);
+    const again = `GET /a HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`;
+    const longer = `GET /a HTTP/1.1\r\nHost: ${NAME}\r\nX-A: b\r\n\r\n`;
+    const withBody = `POST /a HTTP/1.1\r\nHost: ${NAME}\r\nContent-Length: 3\r\n\r\n`;
+    const ask = async (expected: string, ...pieces: string[]) => {
+      one.received = '';
+      for (const piece of pieces) {
+        one.write(piece);
+        await setImmediate(); // the pieces may be read one by one
+      }
+      await one.until(new RegExp(`${expected}$`));
+    };
+    for (let i = 0; i < 3; i++) await ask('<GET /a none >', again);
+    await ask('<GET /a none >', again.slice(0, 20), again.slice(20));
+    await ask('<GET /a b >', longer);
+    await ask('<GET /a none >', again);
+    for (const body of ['one', 'two', 'six']) await ask(`<POST /a none ${body}>`, withBody, body);
+    for (const method of ['PUT', 'GET', 'GET'])
+      await ask(`<${method} /b none >`, again.replace('GET /a', `${method} /b`));
+    await ask('<GET /a none >[^]*<GET /a b >[^]*<GET /a none >', again + longer + again);
+    if (kind === 'shared') return; // there node says what is valid
+    one.write(`${again}GET /a HTTP/1.1\r\nHost : ${NAME}\r\n\r\n`);
+    await one.until(/<GET \/a none >HTTP\/1.1 400 /);
+  });
+
   it('answers HEAD, 204 and 304 without a body, and the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));
@@ -468,6 +498,25 @@ describe('an upgrade', () => {
     one.send('GET /next HTTP/1.1', `Host: ${NAME}`);
     await one.until(/plain \/chat.*plain \/next$/s);
     expect(requests).toEqual(['GET /chat', 'GET /next']);
+  });
+
+  it('is asked for when the same headers were a plain request in HTTP/1.0', async () => {
+    const port = await rawUpstream((socket) => {
+      socket.on('data', (head: Buffer) => {
+        const isAsked = head.includes('Upgrade: echo\r\n');
+        socket.write(`HTTP/1.1 ${isAsked ? '426 Upgrade Required' : '200 OK'}\r\nContent-Length: 0\r\n\r\n`);
+      });
+    });
+    const one = new Client(await startFront(port));
+    for (const [version, status] of [
+      ['1.0', 200],
+      ['1.1', 426],
+      ['1.0', 200],
+    ] as const) {
+      one.received = '';
+      one.send(`GET / HTTP/${version}`, `Host: ${NAME}`, 'Connection: upgrade, keep-alive', 'Upgrade: echo');
+      await one.until(new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*\r\n\r\n$`));
+    }
   });
 
   it('sends nothing ahead of the consent', async () => {
