@@ -35,10 +35,19 @@ export function createValidatorCompiler(schemas: readonly object[]): FastifySche
     return (data: unknown) => {
       validate ??= (isBody ? bodies : urls).compile(schema); // by the first request: a start need not wait for it
       const isValid = validate(data);
-      const errors = isValid ? badTexts(data, root) : describe(validate.errors ?? [], root);
+      const errors = isValid
+        ? [...badTexts(data, root), ...endless(data, root)]
+        : describe(validate.errors ?? [], root);
       return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
     };
   };
+}
+
+/** `1e999` is a number to the coercion, and passes every limit: JSON cannot hold it, a query can. */
+function endless(data: unknown, root: string): string[] {
+  return Object.entries(data ?? {})
+    .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
+    .map(([name]) => `${root}/${name}: must be a finite number`);
 }
 
 export function validationFailure(errors: readonly string[]): Failure {
