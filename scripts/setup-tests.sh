@@ -68,6 +68,7 @@ need_program chromium chromium
 docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
 need_program tmux tmux
 need_program jq jq
+need_program curl curl
 need_engine
 
 if [ -n "$missing" ] && [ "${CI:-}" = true ]; then
