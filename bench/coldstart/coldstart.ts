@@ -14,6 +14,8 @@ import { BareEngine, now, PROGRAM } from './bare.ts';
 
 const IMAGE = 'podyard/echo-js:dev';
 const KEY = 'bench_key_0123456789abcdef0123456789abcdef';
+/** The engine cleans up after a container for a while; whoever comes next shall not pay for it. */
+const SETTLE_MS = 3_000;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Report {
@@ -65,12 +67,14 @@ export async function benchColdstart(args: string[]): Promise<void> {
       report.coldMs.push(await client.coldStart());
       report.bareRunMs.push(await bare.run());
       await bare.removeContainers();
+      await sleep(SETTLE_MS);
     }
     report.thawMs = await client.thaws(thaws);
     for (let i = 0; i < bursts; i++) {
       report.burstMs.push(await client.burst(burst));
       report.bareStartMs.push(await bare.startAll(burst));
       await bare.removeContainers();
+      await sleep(SETTLE_MS);
     }
   } finally {
     await bare.close();
@@ -198,7 +202,7 @@ class Client {
   /** Waits until its workers are gone, so that nothing of it disturbs the next. */
   async #delete(id: string): Promise<void> {
     await this.#call('DELETE', `/v2/serverless/${id}`);
-    await sleep(1500);
+    await sleep(SETTLE_MS);
   }
 
   async #call<T>(method: string, path: string, body?: object): Promise<T> {

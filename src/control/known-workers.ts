@@ -37,6 +37,10 @@ export class KnownWorkers {
     return this.#workers.size;
   }
 
+  get hasDirty(): boolean {
+    return this.#dirty.size > 0;
+  }
+
   get ids(): Iterable<WorkerId> {
     return this.#workers.keys();
   }

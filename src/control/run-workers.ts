@@ -117,7 +117,7 @@ export class WorkerRunner {
         this.#loop.wake();
       }),
     ];
-    this.#known.forget(); // whoever led meanwhile has changed it
+    this.#forget(); // whoever led meanwhile has changed it
     this.#loop.start();
   }
 
@@ -130,7 +130,7 @@ export class WorkerRunner {
 
   /** One look at everything there is; tests use it. */
   runOnce(): Promise<void> {
-    this.#known.forget();
+    this.#forget();
     return this.#loop.runOnce();
   }
 
@@ -153,6 +153,7 @@ export class WorkerRunner {
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
     const mark = this.#tasks.mark();
+    this.#postponeList(now);
     const observed = this.#isListDue(now) ? await this.#list(now) : undefined;
     for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
     if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
@@ -177,6 +178,18 @@ export class WorkerRunner {
     if (this.#known.size === 0) return undefined;
     const atMs = Math.min(leavesAt ?? Number.POSITIVE_INFINITY, this.#nextListAt(now), this.#tickedAt + TICK_MS);
     return { atMs: this.#hasRoom ? Math.min(atMs, placeAt) : atMs };
+  }
+
+  #forget(): void {
+    this.#known.forget();
+    this.#listedAt = 0;
+  }
+
+  /** From zero there is nothing to compare a list with, and somebody waits: it comes a little later. */
+  #postponeList(now: number): void {
+    const isFirst = this.#listedAt === 0;
+    if (isFirst || this.#hasEvents || this.#known.size > 0 || !this.#known.hasDirty) return;
+    this.#listedAt = Math.max(this.#listedAt, now - TICK_MS / 2);
   }
 
   #isListDue(now: number): boolean {

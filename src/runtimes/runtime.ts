@@ -108,7 +108,7 @@ export interface LogsOptions {
   signal: AbortSignal;
 }
 
-/** A workload came, ended or changed. A hint: `list()` is the truth. */
+/** A workload ended or changed; one that came need not be told of. A hint: `list()` is the truth. */
 export type OnEvent = (workloadId: string) => void;
 
 export interface Runtime {

@@ -7,12 +7,17 @@ import type { Engine } from './engine.ts';
 
 /** The engine tells of an end a moment before its list shows it, so each event is told again after this time. */
 const EVENT_LAG_MS = 100;
+/**
+ * What the caller of `start` knows already, and checks inside a container: whoever looked at the engine's list because of
+ * them would keep it from the start that is under way.
+ */
+const NO_NEWS = /^(create|start|attach|exec_)/;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Tells of every event of the installation's containers until `ended`, connecting again when the engine goes away. */
+/** Tells of the events of the installation's containers that are news until `ended`, connecting again when the engine goes away. */
 export async function watchContainers(
-  engine: Engine,
+  engine: Pick<Engine, 'stream'>,
   installation: string,
   onEvent: OnEvent,
   ended: AbortSignal,
@@ -35,6 +40,12 @@ export async function watchContainers(
   }
 }
 
+/** The members used of an item of `GET /events`. */
+interface EngineEvent {
+  Action?: string;
+  Actor?: { Attributes?: Record<string, string> };
+}
+
 /** The ids of workloads in a stream of events, which come as JSON texts, one a line. */
 async function* workloadsOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
   let rest = '';
@@ -43,10 +54,9 @@ async function* workloadsOf(stream: AsyncIterable<unknown>): AsyncGenerator<stri
     rest = lines.pop()!;
     for (const line of lines) {
       if (line.trim() === '') continue;
-      const id = (JSON.parse(line) as { Actor?: { Attributes?: Record<string, string> } }).Actor?.Attributes?.[
-        LABELS.id
-      ];
-      if (id !== undefined) yield id;
+      const { Action = '', Actor } = JSON.parse(line) as EngineEvent;
+      const id = Actor?.Attributes?.[LABELS.id];
+      if (id !== undefined && !NO_NEWS.test(Action)) yield id;
     }
   }
 }

@@ -1,0 +1,21 @@
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { silentLogger } from '../../core/logger.ts';
+import { LABELS } from './container-config.ts';
+import { watchContainers } from './container-events.ts';
+
+const event = (Action: string, id: string) =>
+  `${JSON.stringify({ Action, Actor: { Attributes: { [LABELS.id]: id } } })}\n`;
+
+test('an end and a freeze are told; a start, which its caller knows of, and checks in a container are not', async () => {
+  const texts = [event('create', 'a'), event('start', 'b'), event('exec_start: true', 'c'), event('pause', 'd')];
+  const ended = new AbortController();
+  const told: string[] = [];
+  const engine = { stream: async () => Readable.from([...texts, event('die', 'e')]) };
+  const onEvent = (id: string) => {
+    told.push(id);
+    if (id === 'e') ended.abort();
+  };
+  await watchContainers(engine, 'i', onEvent, ended.signal, silentLogger);
+  expect(told).toEqual(['d', 'e']);
+});
