@@ -10,7 +10,7 @@ import type {
 } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { HeaderList } from './header-list.ts';
-import { BadHead, type FieldBlock, parseRequestHead, type RequestHead } from './message-head.ts';
+import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
 import { answerStart, headerLines, lastChunk, writeBody } from './write-body.ts';
 
@@ -62,8 +62,9 @@ export class ClientConnection implements WireReader, Timed {
   /** Read, and not yet used. */
   #held: Buffer = NOTHING;
   #isPaused = false;
-  #block: FieldBlock | null = null;
-  /** The latest head, once the connection has sent one like the one before: some clients ask for the same over and over. */
+  /** The latest head that was parsed: its block of fields is known. */
+  #previous: RequestHead | null = null;
+  /** One that came twice in a row: some clients ask for the same over and over, and it is not parsed again. */
   #latest: { bytes: Buffer; head: RequestHead } | null = null;
   #isReading = false;
   #isLingering = false;
@@ -224,9 +225,9 @@ export class ClientConnection implements WireReader, Timed {
         this.deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
       return false;
     }
-    const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#block);
-    if (head.block === this.#block) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head };
-    this.#block = head.block;
+    const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#previous?.block);
+    if (isSame(head, this.#previous)) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head };
+    this.#previous = head;
     return this.#begin(head, bytes, at, end + 4);
   }
 
@@ -260,6 +261,15 @@ export class ClientConnection implements WireReader, Timed {
     this.wire.end();
     this.resume();
   }
+}
+
+function isSame(head: RequestHead, previous: RequestHead | null): boolean {
+  return (
+    head.block === previous?.block &&
+    head.target === previous.target &&
+    head.method === previous.method &&
+    head.minorVersion === previous.minorVersion
+  );
 }
 
 /** A head ends where it ended before if all of it is there again: the empty line is the first one in it. */
