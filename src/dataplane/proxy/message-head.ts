@@ -45,7 +45,7 @@ const MAX_FIELDS = 200;
  * The fields of the latest head of a connection. Who keeps a connection mostly sends the same ones again: then nothing is
  * parsed twice, and what was made of them can be kept with them.
  */
-export interface FieldBlock {
+interface FieldBlock {
   text: string;
   headers: HeaderList;
   framing: FramingFields;
