@@ -247,6 +247,7 @@ test('the description is OpenAPI 3.1, needs no key, names every operation and wh
       'updateTemplate',
       'watchAccount',
       'watchEndpoint',
+      'watchPods',
     ].toSorted(),
   );
   const update = document.paths['/v2/serverless/{id}'].patch;

@@ -85,12 +85,14 @@ import { updateSecretRoute } from './routes/update-secret.ts';
 import { updateTemplateRoute } from './routes/update-template.ts';
 import { watchAccountRoute } from './routes/watch-account.ts';
 import { watchEndpointRoute } from './routes/watch-endpoint.ts';
+import { watchPodsRoute } from './routes/watch-pods.ts';
 import { SHARED_SCHEMAS } from './schemas/shared-schemas.ts';
 import { createSerializerCompiler } from './serialization.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 const ROUTES: readonly RestRoute[] = [
   listPodsRoute,
+  watchPodsRoute,
   createPodRoute,
   getPodRoute,
   updatePodRoute,

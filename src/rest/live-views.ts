@@ -11,11 +11,11 @@ import { countRequests } from '../domain/endpoints/request-demand.ts';
 import { countJobs } from '../domain/jobs/count-jobs.ts';
 import { listReleases } from '../domain/releases/list-releases.ts';
 import { listWorkers } from '../domain/workers/list-workers.ts';
-import { Feed } from './live-feed.ts';
+import { Feed, type ReadSnapshot } from './live-feed.ts';
 import { RecentTimings } from './recent-timings.ts';
 import { toRolloutResponse } from './release-wire.ts';
 
-/** The live views of one process: one feed for each endpoint and each account that somebody watches. */
+/** The live views of one process: a feed for each endpoint, account and account's pods that somebody watches. */
 export class LiveViews {
   readonly #db: Db;
   readonly #clock: Clock;
@@ -23,6 +23,7 @@ export class LiveViews {
   readonly #metrics: Metrics;
   readonly #endpoints = new Map<EndpointId, Feed>();
   readonly #accounts = new Map<UserId, Feed>();
+  readonly #pods = new Map<UserId, Feed>();
 
   constructor(options: { db: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock; logger: Logger; metrics: Metrics }) {
     this.#db = options.db;
@@ -35,6 +36,9 @@ export class LiveViews {
     };
     // A worker's hint does not say whose it is; what is watched is little, and a feed reads at most five times a second.
     for (const topic of ['endpoint', 'demand', 'worker'] as const) options.bus.subscribe(topic, hintAll);
+    options.bus.subscribe('pod', () => {
+      for (const feed of this.#pods.values()) feed.hint();
+    });
   }
 
   /** Jobs, workers and roll-out of an endpoint. Throws `notFound`; ends when the endpoint is deleted. */
@@ -50,6 +54,11 @@ export class LiveViews {
   watchAccount(userId: UserId): Feed {
     const read = async () => JSON.stringify(await readAccountActivity(this.#db, userId));
     return feedOf(this.#accounts, userId, () => new Feed({ read, logger: this.#logger }));
+  }
+
+  /** All pods of an account, as `read` shows them. */
+  watchPods(userId: UserId, read: ReadSnapshot): Feed {
+    return feedOf(this.#pods, userId, () => new Feed({ read, logger: this.#logger }));
   }
 
   async #readEndpoint(userId: UserId, id: EndpointId, timings: RecentTimings): Promise<string | undefined> {

@@ -8,7 +8,7 @@ let server: Server;
 let base: string;
 
 beforeAll(async () => {
-  rest = await startRestApp();
+  rest = await startRestApp({ capacity: { read: async () => ({ gpus: [], cpus: 64, memoryBytes: 2 ** 38 }) } });
   server = createServer((request, response) => rest.app.routing(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -82,6 +82,18 @@ test('an account is told with its sums and the endpoints where something goes on
     active: [{ id, inQueue: 0, inProgress: 0, workers: { initializing: 1 } }],
   });
   await live.close();
+});
+
+test('pods are told as they are, then as they change', async () => {
+  const dave = await rest.addPerson('dave');
+  const live = await watch('/v2/pods/live', dave);
+  expect(await live.next()).toEqual({ pods: [] });
+  const body = { name: 'box', image: 'i', cpu: { id: 'cpu3c', vcpuCount: 2 } };
+  const { id } = (await rest.call('POST', '/v2/pods', { key: dave.key, body })).json();
+  expect(await live.next()).toMatchObject({ pods: [{ id, name: 'box', status: 'PROVISIONING' }] });
+  await live.close();
+  const one = await rest.keyFor(dave, `pods/${id}:read`);
+  expect((await rest.call('GET', '/v2/pods/live', { key: one })).statusCode).toBe(403);
 });
 
 test("somebody else's endpoint is missing, to the letter", async () => {

@@ -32,7 +32,8 @@ export function WorkerDrawer(props: { endpointId: string; workerId: string | nul
 function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: string }) {
   const query = useQuery({
     queryKey: ['worker', workerId],
-    refetchInterval: 2_000,
+    // Its stages are no part of the live view; once it is ready nothing of this changes.
+    refetchInterval: ({ state }) => (state.data?.status === 'INITIALIZING' ? 1_000 : false),
     queryFn: () =>
       unwrap(api.GET('/v2/serverless/{id}/workers/{workerId}', { params: { path: { id: endpointId, workerId } } })),
   });

@@ -15,7 +15,8 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
-import { api, unwrap } from '../../api/client.ts';
+import { api, type Schemas, unwrap } from '../../api/client.ts';
+import { useLive } from '../../api/events.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDate, formatDuration, formatUsd } from '../../ui/format.ts';
@@ -26,18 +27,17 @@ import { Status } from '../../ui/status.tsx';
 import { hardwareOf, type Pod } from './pods.tsx';
 import { portUrl } from './port-url.ts';
 
-const SETTLED = new Set(['RUNNING', 'EXITED', 'ERROR']);
-
 export function PodPage() {
   const { id = '', tab = 'pod' } = useParams();
   const navigate = useNavigate();
   const query = useQuery({
     queryKey: ['pod', id],
     queryFn: () => unwrap(api.GET('/v2/pods/{id}', { params: { path: { id } } })),
-    refetchInterval: ({ state }) => (SETTLED.has(state.data?.status ?? '') ? 3_000 : 700),
   });
+  const { snapshot } = useLive<Schemas['PodList']>('/v2/pods/live');
+  const live = snapshot?.pods.find((candidate) => candidate.id === id);
   return (
-    <Loaded query={query} skeleton={<PageSkeleton />}>
+    <Loaded query={{ ...query, data: live ?? query.data }} skeleton={<PageSkeleton />}>
       {(pod) => (
         <Page title={pod.name} actions={<PodActions pod={pod} />}>
           <Tabs

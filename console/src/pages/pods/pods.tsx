@@ -3,6 +3,7 @@ import { IconBox, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
+import { useLive } from '../../api/events.ts';
 import { formatUsd } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
@@ -42,11 +43,11 @@ export function PodsPage() {
   const query = useQuery({
     queryKey: ['pods'],
     queryFn: () => unwrap(api.GET('/v2/pods')),
-    refetchInterval: 3_000,
   });
+  const { snapshot } = useLive<Schemas['PodList']>('/v2/pods/live');
   return (
     <Page title="Pods" actions={create}>
-      <Loaded query={query}>
+      <Loaded query={{ ...query, data: snapshot ?? query.data }}>
         {({ pods }) =>
           pods.length === 0 ? (
             <EmptyState icon={IconBox} title="No pods yet" action={create}>
