@@ -13,8 +13,25 @@ interface Job {
   workerId?: string;
 }
 
+interface Stage {
+  stage: string;
+  reason: string | null;
+}
+
 const FINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
 const HOLD_MS = 15_000;
+const ASK_WHY_EVERY_MS = 1_000;
+/** What a job that waits may wait for, in words. */
+const STAGES: Record<string, string> = {
+  queue: 'others come first',
+  worker: 'a worker is about to be started',
+  thaw: 'a frozen worker wakes up',
+  capacity: 'a worker waits for a place',
+  pull: 'a worker brings its image',
+  create: 'a container is made',
+  start: 'a container starts',
+  ready: 'a worker loads',
+};
 
 export interface RunOptions {
   file?: string;
@@ -74,9 +91,15 @@ async function followJob(
   const startedAt = performance.now();
   let reported: string | undefined;
   let status = 'IN_QUEUE';
+  let why = '';
   const clock = setInterval(() => {
-    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    const told = status === 'IN_QUEUE' ? why : '';
+    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s${told}`);
   }, 200);
+  const asking = setInterval(async () => {
+    if (!terminal.isInteractive || status !== 'IN_QUEUE') return;
+    why = await explain(client, endpointId, id).catch(() => '');
+  }, ASK_WHY_EVERY_MS);
   try {
     for (;;) {
       const job = await client.call<Job>('GET', `/v2/${endpointId}/status-sync/${id}?wait=${HOLD_MS}`);
@@ -88,7 +111,17 @@ async function followJob(
     }
   } finally {
     clearInterval(clock);
+    clearInterval(asking);
   }
+}
+
+/** What the job waits for now, as the end of a progress line. */
+async function explain(client: ApiClient, endpointId: string, id: string): Promise<string> {
+  const path = `/v2/${endpointId}/status/${id}?explain=1`;
+  const { explain: told } = await client.call<{ explain: { attempts: { stages: Stage[] }[] } }>('GET', path);
+  const now = told.attempts.at(-1)?.stages.at(-1);
+  const text = now && (now.reason ?? STAGES[now.stage]);
+  return text ? `: ${text}` : '';
 }
 
 /** Prints each chunk as it comes; answers the job at its end. */
