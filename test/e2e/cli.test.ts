@@ -122,6 +122,30 @@ test('a release, its roll-out and the way back', async () => {
   });
 });
 
+test('a pod is waited for, and told what became of it', async () => {
+  const made = await podyard(
+    ...['pods', 'create', '--name', 'box', '--image', 'podyard/web-js:dev', '--cpu', 'cpu3c', '--port', '8127/http'],
+    ...['--env', 'PORT=8127', '--wait'],
+  );
+  expect(made).toMatchObject({ status: 0, err: expect.stringContaining('It runs.') });
+  expect((await podyard('pods')).out).toMatch(/box +RUNNING/);
+  expect((await podyard('pods', 'stop', 'box')).status).toBe(0);
+  expect((await podyard('pods', 'delete', 'box')).status).toBe(0);
+  const missing = await podyard(
+    'pods',
+    'create',
+    '--name',
+    'lost',
+    '--image',
+    'no/such:image',
+    '--cpu',
+    'cpu3c',
+    '--wait',
+  );
+  expect(missing).toMatchObject({ status: 1, err: expect.stringContaining('the pod is ERROR') });
+  await podyard('pods', 'delete', 'lost');
+});
+
 test('doctor tells what is here', async () => {
   const { status, out } = await podyard('doctor', '--port', '0', '--data-dir', join(home, 'data'), '--json');
   expect(status).toBe(0);

@@ -53,14 +53,15 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     });
 }
 
-/** Sends a body and shows the record of the answer: for people its id and name, for programs all of it. */
+/** Sends a body and shows the record of the answer, which it answers: for people its id and name, for programs all of it. */
 export async function send(
   pieces: CliPieces,
   options: Common,
   call: (client: ApiClient) => Promise<Record<string, unknown>>,
-): Promise<void> {
+): Promise<Record<string, unknown>> {
   const record = await call(await connect(pieces, options));
   pieces.print(options.json ? JSON.stringify(record, null, 2) : `${record.id}  ${record.name}`);
+  return record;
 }
 
 /** A command about one endpoint, by id or name. */

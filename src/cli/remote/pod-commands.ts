@@ -1,6 +1,16 @@
 import type { Command } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
-import { addCommon, addLogOptions, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
+import type { ApiClient } from './api-client.ts';
+import {
+  addCommon,
+  addLogOptions,
+  addRecordCommands,
+  type Common,
+  connect,
+  parts,
+  records,
+  send,
+} from './command-shape.ts';
 import { addContainerOptions, type PodOptions, podBody, wholeNumber } from './fields.ts';
 import type { LogOptions } from './show-log.ts';
 
@@ -18,19 +28,23 @@ export function addPods(program: Command, pieces: CliPieces): void {
     .option('--data-center <id...>', 'where it may be')
     .option('--persistent <gb[:path]>', 'storage that outlives its container (default path: /workspace)')
     .option('--network-volume <id[:path]>', 'a network volume to mount (default path: /workspace)')
-    .action(async (options: PodOptions & Common) => {
-      const body = podBody(options);
-      await send(pieces, options, (client) => client.call('POST', '/v2/pods', body));
+    .option('--wait', 'wait until it runs')
+    .action(async (options: PodOptions & Common & { wait?: boolean }) => {
+      const client = await connect(pieces, options);
+      const pod = await send(pieces, options, () => client.call('POST', '/v2/pods', podBody(options)));
+      if (options.wait) await wait(client, pod.id, pieces);
     });
   for (const action of ['start', 'stop', 'restart'] as const) {
-    addCommon(pods.command(action))
+    const command = addCommon(pods.command(action))
       .description(`${action} one`)
-      .argument('<id>', 'its id, or its name')
-      .action(async (id: string, options: Common) => {
-        const [{ findRecord }, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
-        const pod = await findRecord(client, kind, id);
-        await send(pieces, options, () => client.call('POST', `/v2/pods/${pod.id}/action`, { action }));
-      });
+      .argument('<id>', 'its id, or its name');
+    if (action !== 'stop') command.option('--wait', 'wait until it runs');
+    command.action(async (id: string, options: Common & { wait?: boolean }) => {
+      const [{ findRecord }, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
+      const pod = await findRecord(client, kind, id);
+      await send(pieces, options, () => client.call('POST', `/v2/pods/${pod.id}/action`, { action }));
+      if (options.wait) await wait(client, pod.id, pieces);
+    });
   }
   addLogOptions(addCommon(pods.command('logs')))
     .description('show the log of one')
@@ -41,4 +55,8 @@ export function addPods(program: Command, pieces: CliPieces): void {
       const { showLog } = await import('./show-log.ts');
       await showLog(client, `/v2/pods/${pod.id}/logs`, options, pieces.terminal);
     });
+}
+
+async function wait(client: ApiClient, id: unknown, pieces: CliPieces): Promise<void> {
+  await (await import('./wait-for-pod.ts')).waitForPod(client, String(id), parts(pieces));
 }
