@@ -38,7 +38,7 @@ export const description: Description = JSON.parse(readFileSync(FILE, 'utf8'));
 
 const PROBLEM_JSON = 'application/problem+json';
 /** The description itself and the pages that show it. */
-const NOT_DESCRIBED = /^\/(v2\/openapi\.json|docs(\/.*)?|assets\/.*)?$/;
+const NOT_DESCRIBED = /^\/(v2\/openapi\.json|docs(\/.*)?|assets\/.*)?$/s;
 /** What any request can be answered, whether or not it reaches an operation. */
 const BEFORE_ROUTING = [429, 500, 503];
 const WITHOUT_OPERATION = [400, 404, ...BEFORE_ROUTING];
