@@ -1,13 +1,13 @@
 import { messageOf } from '../core/errors.ts';
-import type { EndpointId, RegistryId, UserId } from '../core/ids.ts';
+import type { EndpointId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { listImagesToPull } from '../domain/endpoints/images-to-pull.ts';
-import { openCredentials } from '../domain/registries/open-credentials.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { bringImage } from './bring-image.ts';
 
 const TICK_MS = 3_600_000;
 
@@ -63,18 +63,13 @@ export class ImagePuller {
     const ids = [...this.#changed];
     this.#changed.clear();
     if (ids.length === 0) return undefined;
-    for (const { userId, image, registryId } of await listImagesToPull(this.#pool, ids)) {
+    for (const wanted of await listImagesToPull(this.#pool, ids)) {
       try {
-        const auth = registryId && (await this.#credentials(userId, registryId));
-        await this.#runtime.prepare(image, auth ? { auth } : {});
+        await bringImage({ pool: this.#pool, runtime: this.#runtime, secretBox: this.#secretBox }, wanted);
       } catch (error) {
-        this.#logger.info({ image }, `the image could not be pulled ahead of need: ${messageOf(error)}`);
+        this.#logger.info({ image: wanted.image }, `the image could not be pulled ahead of need: ${messageOf(error)}`);
       }
     }
     return undefined;
-  }
-
-  #credentials(userId: UserId, registryId: RegistryId) {
-    return openCredentials({ pool: this.#pool, secretBox: this.#secretBox }, userId, registryId);
   }
 }

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../core/errors.ts';
-import type { RegistryId } from '../core/ids.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Pool } from '../db/pool.ts';
 import { readPublicKeys } from '../domain/access/public-keys.ts';
 import { type ControlledPod, notePodPhase, notePodRunning } from '../domain/pods/pod-lifecycle.ts';
-import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import type { Runtime, Whereabouts, WorkloadSpec } from '../runtimes/runtime.ts';
+import { bringImage } from './bring-image.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { podEnv } from './pod-env.ts';
 import { choosePublicPorts } from './public-ports.ts';
@@ -53,13 +52,7 @@ function pullImage(deps: PodStart, pod: ControlledPod): { done: Promise<void>; s
   const onProgress = (line: string) => {
     if (!isSilent) deps.logs.system(pod.id, line);
   };
-  const pull = async () => {
-    // Credentials of a private registry reach the pull and nothing else: neither the workload nor a log.
-    const registryId = pod.registryId as RegistryId | null;
-    const auth = registryId && (await openCredentials(deps, pod.userId, registryId));
-    await deps.runtime.prepare(pod.image, auth ? { auth, onProgress } : { onProgress });
-  };
-  const done = pull();
+  const done = bringImage(deps, pod, onProgress);
   done.catch(() => {}); // nobody waits any more for one that was superseded
   return { done, silence: () => (isSilent = true) };
 }

@@ -1,12 +1,12 @@
-import { newSecret, type RegistryId } from '../core/ids.ts';
+import { newSecret } from '../core/ids.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Pool } from '../db/pool.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
-import { openCredentials } from '../domain/registries/open-credentials.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { noteWorkerPorts } from '../domain/workers/serving-workers.ts';
 import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
+import { bringImage } from './bring-image.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { workerEnv } from './worker-env.ts';
@@ -48,10 +48,8 @@ export async function startWorker(
   const placedAt = performance.now();
   const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);
-  // Credentials of a private registry reach the pull and nothing else: neither the workload nor a log.
-  const registryId = worker.spec.registryId as RegistryId | null;
-  const auth = registryId && (await openCredentials(deps, worker.userId, registryId));
-  await runtime.prepare(worker.spec.image, auth ? { auth, onProgress } : { onProgress });
+  const { image, registryId } = worker.spec;
+  await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);
   const pullMs = sincePlaced();
   let createMs = pullMs;
   const onCreated = () => {
