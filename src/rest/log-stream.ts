@@ -2,9 +2,9 @@ import type { Writable } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { followLog, type LogStart } from '../domain/logs/follow-log.ts';
 import { formatEventId, type LogSource, parseEventId, type StoredLogLine } from '../domain/logs/log-line.ts';
+import { COMMENT_EVERY_MS, whileConnected } from './event-stream.ts';
 import type { RouteDeps } from './rest-app.ts';
 
-const COMMENT_EVERY_MS = 15_000;
 const DEFAULT_TAIL = 100;
 /** Line ends to Unicode but not to this format; some clients split at them all the same. */
 const ODD_LINE_ENDS = /[\u0085\u2028\u2029]/g;
@@ -25,25 +25,19 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
  * A log as server-sent events (rest.md section 8), for as long as the client stays. The reader's pace is the socket's:
  * nothing is read from the database that the client has not taken.
  */
-export async function* streamLog(
+export function streamLog(
   deps: RouteDeps,
   log: { workloadId: string; start: LogStart; source: LogSource | undefined; socket: Writable },
 ): AsyncGenerator<string> {
-  const gone = new AbortController();
-  const onClose = () => gone.abort();
-  log.socket.once('close', onClose);
-  const signal = AbortSignal.any([gone.signal, deps.closing]);
-  try {
+  const sources = { db: deps.pool, bus: deps.bus };
+  return whileConnected(log.socket, deps.closing, async function* (signal) {
     let hasBegun = false;
-    const sources = { db: deps.pool, bus: deps.bus };
     for await (const lines of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
       const comment = hasBegun ? ': still here\n\n' : ': stream begins\n\n';
       hasBegun = true;
       yield lines.length === 0 ? comment : lines.map(formatEvent).join('');
     }
-  } finally {
-    log.socket.off('close', onClose);
-  }
+  });
 }
 
 function formatEvent(line: StoredLogLine): string {
