@@ -87,7 +87,7 @@ async function start(
     bus.start(),
   ]);
   const keyRing = new KeyRing({ pool, bus, clock });
-  const { runtime, notices } = await createRuntime(config, installation, { pool, bus, logger });
+  const { runtime, storage, notices } = await createRuntime(config, installation, { pool, bus, logger });
   cleanUp.add(() => runtime.close());
   const data = new DataPlane({
     pool,
@@ -127,7 +127,7 @@ async function start(
     cleanUp,
   });
   serveNewCertificates(config, logger, front, cleanUp);
-  const control = startControl(config, { ...shared, installation, runtime, workerApiUrl, databaseUrl });
+  const control = startControl(config, { ...shared, runtime, storage, workerApiUrl, databaseUrl });
   cleanUp.add(async () => {
     await control.stop();
     await data.stop();

@@ -3,8 +3,6 @@ import { CapacityLedger } from '../src/control/capacity-ledger.ts';
 import { LogCollector } from '../src/control/collect-logs.ts';
 import { WorkerRunner } from '../src/control/run-workers.ts';
 import { EndpointScaler } from '../src/control/scale-endpoints.ts';
-import { StorageDirectories } from '../src/control/storage-directories.ts';
-import { StorageQuotas } from '../src/control/storage-quotas.ts';
 import { WorkloadMounts } from '../src/control/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
@@ -41,8 +39,6 @@ export class ControlLoops {
     const runtime = createSimulatedRuntime({ installation: 'test', world });
     const shared = { pool, bus, clock: systemClock, logger: silentLogger };
     const logs = new LogCollector({ ...shared, runtime });
-    const directories = new StorageDirectories('/nowhere');
-    const quotas = new StorageQuotas({ root: directories.root, logger: silentLogger });
     this.database = database;
     this.userId = userId;
     this.#bus = bus;
@@ -56,7 +52,7 @@ export class ControlLoops {
         queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
         tell: { queued: () => {}, ended: () => {} },
         secretBox: createSecretBox(randomBytes(32)),
-        mounts: new WorkloadMounts({ pool, runtime, directories, quotas }),
+        mounts: new WorkloadMounts({ pool, storage: null }),
         apiUrl: 'http://127.0.0.1:1',
         graceMs: 0,
         drainMs: 0,

@@ -12,8 +12,11 @@ import {
   getSimulation,
   type SimulatedGpus,
 } from '../domain/simulation/simulation.ts';
+import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
+import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import type { WorkloadStorage } from '../runtimes/storage.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
 
@@ -24,7 +27,7 @@ export async function createRuntime(
   config: Config,
   installation: Installation,
   parts: { pool: Pool; bus: Bus; logger: Logger },
-): Promise<{ runtime: Runtime; notices: string[] }> {
+): Promise<{ runtime: Runtime; storage: WorkloadStorage | null; notices: string[] }> {
   const { logger } = parts;
   const simulatedGpus = (config.simulateGpus ?? DEFAULT_SIMULATED_GPUS!).map((entry) => ({
     ...entry,
@@ -39,6 +42,7 @@ export async function createRuntime(
     const { createSimulatedRuntime } = await import('../runtimes/simulated/simulated-runtime.ts');
     return {
       runtime: await pretend(createSimulatedRuntime({ gpus, installation: installation.id })),
+      storage: createDirectories(config, installation, logger),
       notices: ['No worker really runs: the runtime is simulated'],
     };
   }
@@ -57,10 +61,11 @@ export async function createRuntime(
       () => undefined,
       (error: unknown) => error,
     );
-    if (cause === undefined && isSimulated) return { runtime: await pretend(docker), notices: [simulated] };
+    const storage = createDirectories(config, installation, logger);
+    if (cause === undefined && isSimulated) return { runtime: await pretend(docker), storage, notices: [simulated] };
     if (cause === undefined) {
       await ensureSimulation(parts.pool, null);
-      return { runtime: docker, notices: [] };
+      return { runtime: docker, storage, notices: [] };
     }
     if (config.runtime === 'docker') throw cause;
   }
@@ -74,7 +79,13 @@ export async function createRuntime(
     logger,
   });
   const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
-  return { runtime: await pretend(runtime), notices: [isolation, simulated] };
+  const storage = createDirectories(config, installation, logger);
+  return { runtime: await pretend(runtime), storage, notices: [isolation, simulated] };
+}
+
+function createDirectories(config: Config, installation: Installation, logger: Logger): WorkloadStorage {
+  const root = join(config.dataDir, 'storage', installation.id);
+  return new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger }) });
 }
 
 /** A runtime whose GPUs are simulated can be made to pretend that they run short; every process hears of it. */

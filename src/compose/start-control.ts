@@ -1,5 +1,4 @@
-import { freemem } from 'node:os';
-import { join } from 'node:path';
+import { freemem, totalmem } from 'node:os';
 import type { Config } from '../config.ts';
 import { CapacityLedger } from '../control/capacity-ledger.ts';
 import { Cleaner } from '../control/clean-up.ts';
@@ -16,8 +15,6 @@ import { IncidentRunner } from '../control/run-incidents.ts';
 import { PodRunner } from '../control/run-pods.ts';
 import { WorkerRunner } from '../control/run-workers.ts';
 import { EndpointScaler } from '../control/scale-endpoints.ts';
-import { StorageDirectories } from '../control/storage-directories.ts';
-import { StorageQuotas } from '../control/storage-quotas.ts';
 import { WorkloadMounts } from '../control/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
@@ -28,9 +25,9 @@ import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Installation } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import type { WorkloadStorage } from '../runtimes/storage.ts';
 
 /** Rescued jobs come in groups: so many waiting workers look for them. */
 const RESCUED_AT_ONCE = 64;
@@ -46,28 +43,16 @@ export function startControl(
     metrics: Metrics;
     tracing: Tracing | null;
     secretBox: SecretBox;
-    installation: Installation;
     runtime: Runtime;
+    storage: WorkloadStorage | null;
     data: DataPlane;
     workerApiUrl: string;
     databaseUrl: string;
   },
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
-  const {
-    pool,
-    bus,
-    clock,
-    logger,
-    metrics,
-    tracing,
-    secretBox,
-    installation,
-    runtime,
-    data,
-    workerApiUrl,
-    databaseUrl,
-  } = parts;
+  const { pool, bus, clock, logger, metrics, tracing, secretBox, runtime, storage, data, workerApiUrl, databaseUrl } =
+    parts;
   const { queue, dispatch } = data;
   const tell = {
     queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
@@ -76,9 +61,7 @@ export function startControl(
   };
   const { graceMs, leaseMs } = config.limits;
   const logs = new LogCollector({ pool, bus, runtime, logger });
-  const directories = new StorageDirectories(join(config.dataDir, 'storage', installation.id));
-  const quotas = new StorageQuotas({ root: directories.root, logger });
-  const mounts = new WorkloadMounts({ pool, runtime, directories, quotas });
+  const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
   const runner = new WorkerRunner({
     pool,
@@ -115,7 +98,7 @@ export function startControl(
     new UsageMeter({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),
-    new VolumeKeeper({ pool, bus, logger, logs, directories }),
+    ...(storage ? [new VolumeKeeper({ pool, bus, logger, logs, storage })] : []),
     ...(runtime instanceof ShortageRuntime ? [new IncidentRunner({ pool, bus, logger, runtime, onChange })] : []),
   ];
   const stopLoops = async () => {
@@ -138,11 +121,14 @@ export function startControl(
   };
 }
 
+/** Below this share of free memory the machine needs what frozen workers hold. */
+const SCARCE = 0.05;
+
 /** The budget is a share of what the runtime's machine has, which does not change. */
 function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenMemory {
   let budget: Promise<number> | undefined;
   const readBudget = async () => {
-    if (!runtime.capabilities.freeze) return 0;
+    if (runtime.capabilities.freeze === null) return 0;
     return 'bytes' in frozenMemory ? frozenMemory.bytes : frozenMemory.share * (await runtime.capacity()).memoryBytes;
   };
   return {
@@ -153,6 +139,7 @@ function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenM
       });
       return budget;
     },
-    availableBytes: freemem,
+    // What is parked on other machines holds what it was given, and they see to their own memory.
+    isScarce: () => runtime.capabilities.freeze === 'freezer' && freemem() < SCARCE * totalmem(),
   };
 }

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { workloadSpec } from '../../test/workload-spec.ts';
 import type { WorkerId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
@@ -20,7 +21,7 @@ let logs: LogCollector;
 let freezer: WorkerFreezer;
 /** By worker. */
 const memory = new Map<string, number>();
-let availableBytes = Number.POSITIVE_INFINITY;
+let isScarce = false;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -39,7 +40,7 @@ beforeAll(async () => {
     metrics: new Metrics({ maxEndpoints: 0 }),
     runtime,
     logs,
-    memory: { budgetBytes: async () => BUDGET, availableBytes: () => availableBytes },
+    memory: { budgetBytes: async () => BUDGET, isScarce: () => isScarce },
   });
 });
 afterEach(async () => {
@@ -65,19 +66,7 @@ async function insertEndpoint(flashboot: string): Promise<void> {
 /** A ready worker; `holds` is its memory. */
 async function worker(id: string, holds = GIB, endpoint = 'FLASHBOOT'): Promise<WorkerId> {
   memory.set(id, holds);
-  await runtime.start({
-    id,
-    kind: 'worker',
-    image: 'any:v1',
-    args: '',
-    env: {},
-    diskGb: 1,
-    ports: [],
-    gpu: null,
-    memoryBytes: null,
-    cpus: null,
-    mounts: [],
-  });
+  await runtime.start(workloadSpec({ id }));
   await database.pool.query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, started_at, ready_at)
      values ($1, $2, 'ann', 1, '', 'RUNNING', '{}', now(), now())`,
@@ -169,9 +158,9 @@ test('a worker that is too large for what others leave of the budget is not froz
 test('a machine without memory gets back what frozen workers hold, one at a time', async () => {
   await frozen('w6old');
   await frozen('w6young');
-  availableBytes = 0;
+  isScarce = true;
   await run();
-  availableBytes = Number.POSITIVE_INFINITY;
+  isScarce = false;
   expect(await row('w6old')).toMatchObject({ wanted: 'STOP', reason: 'the machine runs out of memory' });
   expect((await row('w6young')).wanted).toBe('FREEZE');
 });

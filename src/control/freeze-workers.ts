@@ -4,7 +4,6 @@
  * - together the frozen ones hold at most a budget of memory, and less when the machine runs out of it;
  * - a thaw that fails, or takes too long, is given up, and the worker with it: the scaler starts another one.
  */
-import { totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
@@ -37,14 +36,12 @@ const THAW_LIMIT_MS = 1_000;
 /** While something is frozen: the budget and the machine's memory are looked at so often. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
-/** Below this share of free memory the machine needs what frozen workers hold. */
-const SCARCE = 0.05;
 
 export interface FrozenMemory {
   /** What frozen workers may hold in all; 0: nothing is ever frozen. */
   budgetBytes(): Promise<number>;
-  /** What the machine has left, in bytes. */
-  availableBytes(): number;
+  /** The machine that frozen workers are on has hardly any memory left. */
+  isScarce(): boolean;
 }
 
 export class WorkerFreezer {
@@ -203,9 +200,8 @@ export class WorkerFreezer {
   async #makeRoom(frozen: readonly FreezingWorker[]): Promise<void> {
     const known = frozen.map((worker) => ({ ...worker, frozenAt: worker.frozenAt?.getTime() ?? 0 }));
     const leave = frozenOverBudget(known, await this.#memory.budgetBytes());
-    const isScarce = this.#memory.availableBytes() < SCARCE * totalmem();
     const [first] = known.sort(byEagernessToStop);
-    if (isScarce && leave.length === 0 && first) {
+    if (leave.length === 0 && first && this.#memory.isScarce()) {
       leave.push({ id: first.id, reason: 'the machine runs out of memory' });
     }
     for (const { id, reason } of leave) {

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
@@ -13,22 +10,21 @@ import {
   type MeasuredStorage,
   noteVolumeUsage,
 } from '../domain/volumes/measured-storage.ts';
+import type { StorageOwner, WorkloadStorage } from '../runtimes/storage.ts';
 import type { LogCollector } from './collect-logs.ts';
-import type { StorageDirectories, StorageOwner } from './storage-directories.ts';
 
 const TICK_MS = 60_000;
 /** Looking through millions of files takes the disk's time: a fiftieth of it is enough. */
 const REST_FACTOR = 50;
-const DU_TIMEOUT_MS = 600_000;
 const GIBIBYTE = 2 ** 30;
 
-/** Removes the directories of deleted volumes, measures what the others hold, and says so when it is too much. */
+/** Removes the files of deleted volumes, measures what the others hold, and says so when it is too much. */
 export class VolumeKeeper {
   readonly #pool: Pool;
   readonly #bus: Bus;
   readonly #logger: Logger;
   readonly #logs: LogCollector;
-  readonly #directories: StorageDirectories;
+  readonly #storage: WorkloadStorage;
   readonly #loop: Loop;
   #unsubscribe = () => {};
   #measureAt = 0;
@@ -40,13 +36,13 @@ export class VolumeKeeper {
     bus: Bus;
     logger: Logger;
     logs: LogCollector;
-    directories: StorageDirectories;
+    storage: WorkloadStorage;
   }) {
     this.#pool = options.pool;
     this.#bus = options.bus;
     this.#logger = options.logger;
     this.#logs = options.logs;
-    this.#directories = options.directories;
+    this.#storage = options.storage;
     this.#loop = new Loop({
       name: 'keep-volumes',
       tickMs: TICK_MS,
@@ -80,11 +76,11 @@ export class VolumeKeeper {
     return { atMs: this.#measureAt };
   }
 
-  /** A directory that cannot be removed is met again at the next tick. */
+  /** What cannot be removed is met again at the next tick. */
   async #removeDeleted(): Promise<void> {
     for (const { id, dataCenterId } of await listVolumeRemovals(this.#pool)) {
       try {
-        await this.#directories.remove({ kind: 'volume', dataCenterId, id });
+        await this.#storage.remove({ kind: 'volume', dataCenterId, id });
         await deleteVolumeRemoval(this.#pool, id);
       } catch (error) {
         this.#logger.warn({ volumeId: id, err: error }, `a deleted volume's files stay for now: ${messageOf(error)}`);
@@ -93,51 +89,38 @@ export class VolumeKeeper {
   }
 
   async #measure(storage: MeasuredStorage): Promise<void> {
-    const path = this.#directories.pathOf(ownerOf(storage));
-    const usedBytes = await measure(path).catch((error) => {
-      this.#logger.warn({ path, err: error }, `what a directory holds cannot be measured: ${messageOf(error)}`);
-      return undefined;
+    const usedBytes = await this.#storage.usedBytes(ownerOf(storage)).catch((error) => {
+      this.#logger.warn({ ...nameOf(storage), err: error }, `what is stored cannot be measured: ${messageOf(error)}`);
+      return null;
     });
-    if (usedBytes === undefined) return;
+    if (usedBytes === null) return;
     if (storage.kind === 'volume' && usedBytes !== storage.usedBytes) {
       await noteVolumeUsage(this.#pool, storage.id, usedBytes);
     }
-    this.#tellOverfull(storage, path, usedBytes);
+    this.#tellOverfull(storage, usedBytes);
   }
 
   /** Once for each time that it grows over its size. */
-  #tellOverfull(storage: MeasuredStorage, path: string, usedBytes: number): void {
+  #tellOverfull(storage: MeasuredStorage, usedBytes: number): void {
     if (usedBytes <= storage.sizeGb * GIBIBYTE) {
-      this.#overfull.delete(path);
+      this.#overfull.delete(storage.id);
       return;
     }
-    if (this.#overfull.has(path)) return;
-    this.#overfull.add(path);
+    if (this.#overfull.has(storage.id)) return;
+    this.#overfull.add(storage.id);
     const what = storage.kind === 'volume' ? `network volume '${storage.name}'` : 'persistent storage';
     const line = `the ${what} holds ${(usedBytes / GIBIBYTE).toFixed(1)} GB, more than its ${storage.sizeGb} GB`;
-    this.#logger.warn({ path }, line);
+    this.#logger.warn(nameOf(storage), line);
     for (const id of storage.workloadIds) this.#logs.system(id, line);
   }
 }
 
 function ownerOf(storage: MeasuredStorage): StorageOwner {
-  return storage.kind === 'pod' ? { kind: 'pod', id: storage.id } : { ...storage, kind: 'volume' };
+  return storage.kind === 'pod'
+    ? { kind: 'pod', id: storage.id }
+    : { kind: 'volume', dataCenterId: storage.dataCenterId, id: storage.id };
 }
 
-/** In bytes, on one file system, links not followed; 0 for what is not there. `du` because no rename leads it elsewhere. */
-async function measure(path: string): Promise<number> {
-  if (!existsSync(path)) return 0;
-  try {
-    const { stdout } = await promisify(execFile)('du', ['-s', '-k', '-x', '--', path], { timeout: DU_TIMEOUT_MS });
-    return parseKibibytes(stdout);
-  } catch (error) {
-    // Files that went while it counted make it complain, and count on all the same.
-    const { stdout, code } = error as { stdout?: string; code?: unknown };
-    if (code === 1 && stdout) return parseKibibytes(stdout);
-    throw error;
-  }
-}
-
-function parseKibibytes(text: string): number {
-  return Number.parseInt(text, 10) * 1024;
+function nameOf({ kind, id }: MeasuredStorage): { podId: string } | { volumeId: string } {
+  return kind === 'pod' ? { podId: id } : { volumeId: id };
 }

@@ -17,8 +17,6 @@ import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/si
 import { CapacityLedger } from './capacity-ledger.ts';
 import { LogCollector } from './collect-logs.ts';
 import { WorkerRunner } from './run-workers.ts';
-import { StorageDirectories } from './storage-directories.ts';
-import { StorageQuotas } from './storage-quotas.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 
 const PASSWORD = 'hunter2-hunter2';
@@ -78,8 +76,6 @@ async function runWorker(
   await insertWorkers(pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
   const runtime = createSimulatedRuntime({ installation: 'test', world });
   const logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
-  const directories = new StorageDirectories('/nowhere');
-  const quotas = new StorageQuotas({ root: directories.root, logger: silentLogger });
   const runner = new WorkerRunner({
     pool,
     bus,
@@ -91,7 +87,7 @@ async function runWorker(
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     tell: { queued: () => {}, ended: () => {} },
     secretBox: box,
-    mounts: new WorkloadMounts({ pool, runtime, directories, quotas }),
+    mounts: new WorkloadMounts({ pool, storage: null }),
     apiUrl: 'http://127.0.0.1:1',
     graceMs: 0,
     drainMs: 0,
@@ -113,7 +109,9 @@ test('a private image is pulled with the credentials of the release; they reach 
   expect(await runWorker(await createHub(PASSWORD))).toEqual({ phase: 'RUNNING', reason: null });
   expect(pulls).toEqual([{ username: 'robot', password: PASSWORD }]);
   expect(started).toHaveLength(1);
-  expect(JSON.stringify(started)).not.toContain(PASSWORD);
+  const [{ registry, ...rest }] = started as [WorkloadSpec];
+  expect(registry?.auth).toEqual(pulls[0]); // for runtimes that pull now
+  expect(JSON.stringify(rest)).not.toContain(PASSWORD);
   const told = await sql('select line from log_lines union all select w::text from workers w');
   expect(told.length).toBeGreaterThan(1);
   expect(JSON.stringify(told)).not.toContain(PASSWORD);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { workloadSpec } from '../../test/workload-spec.ts';
 import { newId, type PodId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
 import { createSecretBox } from '../core/secret-box.ts';
@@ -21,27 +22,17 @@ import { deleteOldPods } from '../domain/pods/pod-lifecycle.ts';
 import { getPodRow } from '../domain/pods/pod-store.ts';
 import { updatePod } from '../domain/pods/update-pod.ts';
 import { createSecret } from '../domain/secrets/create-secret.ts';
+import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
+import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import { type Behaviour, createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
 import { LogCollector } from './collect-logs.ts';
 import { PodRunner } from './run-pods.ts';
-import { StorageDirectories } from './storage-directories.ts';
-import { StorageQuotas } from './storage-quotas.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 
 const GPU = 'NVIDIA GeForce RTX 4090';
 /** A workload that no pod is behind. */
-const SPEC = {
-  image: 'i',
-  args: '',
-  env: {},
-  diskGb: 1,
-  ports: [],
-  gpu: null,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-};
+const SPEC = workloadSpec({ image: 'i' });
 const secretBox = createSecretBox(randomBytes(32));
 
 let database: TestDatabase;
@@ -99,8 +90,8 @@ afterEach(async () => {
 function lead(): void {
   const { pool } = database;
   logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
-  const directories = new StorageDirectories(folder);
   const quotas = new StorageQuotas({ root: folder, logger: silentLogger });
+  const storage = new StorageDirectories({ root: folder, quotas });
   runner = new PodRunner({
     pool,
     bus,
@@ -108,7 +99,7 @@ function lead(): void {
     logger: silentLogger,
     runtime,
     logs,
-    mounts: new WorkloadMounts({ pool, runtime, directories, quotas }),
+    mounts: new WorkloadMounts({ pool, storage }),
     secretBox,
     publishIp: '127.0.0.1',
     graceMs: 1_000,

@@ -12,7 +12,7 @@ import {
   notePodPhase,
   notePodRunning,
 } from '../domain/pods/pod-lifecycle.ts';
-import type { Observed } from '../runtimes/runtime.ts';
+import { NoCapacity, type Observed } from '../runtimes/runtime.ts';
 import { nextStartAt } from '../scaling/crash-loop.ts';
 import { decidePod, type PodDecision } from '../scaling/decide-pod.ts';
 import { type PodStart, startPod } from './start-pod.ts';
@@ -26,6 +26,8 @@ const OTHERS_DELAY_MS = 1_000;
 const MAX_GRACE_MS = 10_000;
 /** One that ran for so long is no crash loop, however it ended. */
 const HEALTHY_MS = 600_000;
+/** After a start that found no place. */
+const UNPLACED_PAUSE_MS = 5_000;
 
 /**
  * Brings the containers in line with the pods that are wanted: starts, stops, adopts after a restart, starts again what
@@ -195,6 +197,7 @@ export class PodRunner {
     } catch (error) {
       await runtime.list(); // when the engine is away it throws too, and the start is made again
       const reason = messageOf(error);
+      if (error instanceof NoCapacity) return this.#putBack(pod, reason);
       logs.system(pod.id, `could not be started: ${reason}`);
       logger.warn({ userId: pod.userId, podId: pod.id, reason }, 'pod could not be started');
       await runtime.stop(pod.id, 0);
@@ -203,6 +206,15 @@ export class PodRunner {
       this.#pulls.delete(pod.id);
       bus.publish('pod', pod.id);
     }
+  }
+
+  /** Nothing is wrong with it: it waits for a place. */
+  async #putBack(pod: ControlledPod, missing: string): Promise<void> {
+    const reason = `it waits for a place: ${missing}`;
+    this.#deps.logs.system(pod.id, reason);
+    await this.#deps.runtime.stop(pod.id, 0);
+    const notBefore = new Date(this.#deps.clock.now() + UNPLACED_PAUSE_MS);
+    await this.#noteEnd(pod, 'STARTING', { reason, failures: pod.failures, notBefore });
   }
 
   /** Nothing of an older container is left when this resolves. */

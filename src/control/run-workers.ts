@@ -12,9 +12,11 @@ import {
   drainWorker,
   listControlledWorkers,
   notePending,
+  noteUnplaced,
   stopWorker,
 } from '../domain/workers/worker-lifecycle.ts';
-import type { Observed, Runtime } from '../runtimes/runtime.ts';
+import { NO_CAPACITY } from '../domain/workers/worker-status.ts';
+import { NoCapacity, type Observed, type Runtime } from '../runtimes/runtime.ts';
 import { awaitSecrets } from './await-secrets.ts';
 import type { LogCollector } from './collect-logs.ts';
 import { KnownWorkers } from './known-workers.ts';
@@ -35,6 +37,8 @@ const IDLE_TICK_MS = 10_000;
 const SETTLE_MS = 150;
 /** Without a job the end of a worker need not be waited for long. */
 const IDLE_GRACE_MS = 5_000;
+/** After a start that found no place, or no runtime that answers. */
+const UNPLACED_PAUSE_MS = 5_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
 
 /**
@@ -333,10 +337,22 @@ export class WorkerRunner {
     } catch (error) {
       const reason = messageOf(error);
       this.#start.capacity.expire();
+      const isAway = await this.#runtime.stop(worker.id, 0).then(
+        () => false,
+        () => true,
+      );
+      if (error instanceof NoCapacity) return this.#putBack(worker, `${NO_CAPACITY}: ${reason}`);
+      if (isAway) return this.#putBack(worker, reason);
       this.#logs.system(worker.id, `could not be started: ${reason}`);
-      await this.#runtime.stop(worker.id, 0).catch(() => {});
       await this.#noteEnd(worker, { code: null, reason, isLost: true });
     }
+  }
+
+  /** Nothing is wrong with it: it waits for a place again, and is no failed start. */
+  async #putBack(worker: ControlledWorker, reason: string): Promise<void> {
+    if (worker.phaseReason !== reason) this.#logs.system(worker.id, `waits: ${reason}`);
+    await noteUnplaced(this.#pool, worker.id, reason, new Date(this.#clock.now() + UNPLACED_PAUSE_MS));
+    this.#bus.publish('worker', worker.id);
   }
 
   /** Drained workers are stopped, and who says that it is unhealthy leaves. Answers when the next one may be done. */

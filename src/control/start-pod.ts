@@ -36,18 +36,21 @@ const ROOM_PAUSE_MS = 250;
 export async function startPod(deps: PodStart, pod: ControlledPod, superseded: Promise<void>): Promise<boolean> {
   const { pool, logs } = deps;
   const pull = pullImage(deps, pod);
-  const isHere = await Promise.race([pull.done.then(() => true), superseded.then(() => false)]);
+  const isSuperseded = await Promise.race([pull.done.then(() => false), superseded.then(() => true)]);
   pull.silence();
-  if (!isHere) return false;
+  if (isSuperseded) return false;
   await waitForGpus(deps, pod);
   if (!(await notePodPhase(pool, pod, 'STARTING'))) return false;
-  const found = await startContainer(deps, pod);
+  const found = await startContainer(deps, pod, await pull.done);
   await notePodRunning(pool, pod, found);
   logs.follow(pod.id);
   return true;
 }
 
-function pullImage(deps: PodStart, pod: ControlledPod): { done: Promise<void>; silence: () => void } {
+function pullImage(
+  deps: PodStart,
+  pod: ControlledPod,
+): { done: Promise<WorkloadSpec['registry']>; silence: () => void } {
   let isSilent = false;
   const onProgress = (line: string) => {
     if (!isSilent) deps.logs.system(pod.id, line);
@@ -72,9 +75,13 @@ async function waitForGpus({ runtime }: PodStart, pod: ControlledPod): Promise<v
   }
 }
 
-async function startContainer(deps: PodStart, pod: ControlledPod): Promise<Whereabouts> {
+async function startContainer(
+  deps: PodStart,
+  pod: ControlledPod,
+  registry: WorkloadSpec['registry'],
+): Promise<Whereabouts> {
   for (let left = PORT_TRIES; ; left--) {
-    const spec = await workloadSpec(deps, pod);
+    const spec = { ...(await workloadSpec(deps, pod)), registry };
     try {
       return await deps.runtime.start(spec, { onProgress: (line) => deps.logs.system(pod.id, line) });
     } catch (error) {
@@ -83,7 +90,7 @@ async function startContainer(deps: PodStart, pod: ControlledPod): Promise<Where
   }
 }
 
-async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<WorkloadSpec> {
+async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<WorkloadSpec, 'registry'>> {
   const { pool, runtime, publishIp } = deps;
   const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
   // Without a network of its own a container's ports are those of this machine.
@@ -112,8 +119,10 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Workloa
     ports: pod.ports,
     publicPorts: Object.fromEntries(tcpPorts),
     gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count },
+    dataCenterId: pod.dataCenterId,
     memoryBytes,
     cpus,
     mounts: storage.mounts,
+    isPriority: false,
   };
 }

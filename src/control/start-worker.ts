@@ -12,7 +12,7 @@ import type { LogCollector } from './collect-logs.ts';
 import { workerEnv } from './worker-env.ts';
 import type { WorkerNotes } from './worker-notes.ts';
 import { type WorkerPorts, workerPorts } from './worker-ports.ts';
-import type { WorkloadMounts, WorkloadStorage } from './workload-mounts.ts';
+import type { MountedStorage, WorkloadMounts } from './workload-mounts.ts';
 
 /** Where a worker may run; all null for one without a GPU. */
 export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
@@ -49,7 +49,7 @@ export async function startWorker(
   const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);
   const { image, registryId } = worker.spec;
-  await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);
+  const registry = await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);
   const pullMs = sincePlaced();
   let createMs = pullMs;
   const onCreated = () => {
@@ -59,7 +59,11 @@ export async function startWorker(
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, runtime) : null;
   if (ports) await noteWorkerPorts(pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
-  const spec = workloadSpec(deps, { ...worker, spec: { ...worker.spec, env } }, { place, token, ports, storage });
+  const spec = workloadSpec(
+    deps,
+    { ...worker, spec: { ...worker.spec, env } },
+    { place, token, ports, storage, registry },
+  );
   const { address } = await runtime.start(spec, { onProgress, onCreated });
   await notes.running({ id: worker.id, address, marks: { pullMs, createMs } });
   logs.follow(worker.id);
@@ -74,11 +78,13 @@ function workloadSpec(
     token,
     ports,
     storage,
+    registry,
   }: {
     place: Place;
     token: string;
     ports: WorkerPorts | null;
-    storage: WorkloadStorage;
+    storage: MountedStorage;
+    registry: WorkloadSpec['registry'];
   },
 ): WorkloadSpec {
   const { spec } = worker;
@@ -89,6 +95,7 @@ function workloadSpec(
     id: worker.id,
     kind: 'worker',
     image: spec.image,
+    registry,
     args: spec.args,
     env: {
       ...workerEnv(worker, {
@@ -105,8 +112,10 @@ function workloadSpec(
     diskGb: spec.diskGb,
     ports: spec.ports,
     gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
+    dataCenterId: place.dataCenterId,
     memoryBytes,
     cpus,
     mounts: storage.mounts,
+    isPriority: worker.isPriority,
   };
 }

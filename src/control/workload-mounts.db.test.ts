@@ -10,11 +10,11 @@ import { createUser } from '../domain/access/users.ts';
 import { createVolume } from '../domain/volumes/create-volume.ts';
 import { deleteVolume } from '../domain/volumes/delete-volume.ts';
 import { getVolumeRow } from '../domain/volumes/volume-store.ts';
+import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
+import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
 import { LogCollector } from './collect-logs.ts';
 import { VolumeKeeper } from './keep-volumes.ts';
-import { StorageDirectories } from './storage-directories.ts';
-import { StorageQuotas } from './storage-quotas.ts';
 import { WorkloadMounts } from './workload-mounts.ts';
 
 let database: TestDatabase;
@@ -34,11 +34,11 @@ beforeAll(async () => {
   const { pool } = database;
   root = mkdtempSync(join(tmpdir(), 'podyard-storage-'));
   const runtime = createSimulatedRuntime({ installation: 'test' });
-  const directories = new StorageDirectories(join(root, 'storage'));
   const quotas = new StorageQuotas({ root, logger: silentLogger, readMounts: async () => '' });
-  mounts = new WorkloadMounts({ pool, runtime, directories, quotas });
+  const storage = new StorageDirectories({ root: join(root, 'storage'), quotas });
+  mounts = new WorkloadMounts({ pool, storage });
   logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
-  keeper = new VolumeKeeper({ pool, bus, logger: silentLogger, logs, directories });
+  keeper = new VolumeKeeper({ pool, bus, logger: silentLogger, logs, storage });
 });
 afterAll(async () => {
   await logs.stop();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { workloadSpec } from '../../test/workload-spec.ts';
 import { newId } from '../core/ids.ts';
 import type { LogLine, Observed, Runtime, WorkloadSpec } from './runtime.ts';
 
@@ -72,20 +73,8 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       opened.push(one);
       return one;
     };
-    const spec = (program: Program, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
-      id: newId(),
-      kind: 'worker',
-      image: under.image,
-      args: under.programs[program],
-      env: {},
-      diskGb: 1,
-      ports: [],
-      gpu: null,
-      memoryBytes: null,
-      cpus: null,
-      mounts: [],
-      ...more,
-    });
+    const spec = (program: Program, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
+      workloadSpec({ image: under.image, args: under.programs[program], ...more });
     const started = async (program: Program, more: Partial<WorkloadSpec> = {}) => {
       const wanted = spec(program, more);
       await runtime.start(wanted);

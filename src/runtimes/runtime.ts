@@ -3,6 +3,8 @@
  * runs both. Every runtime passes the suite in contract.ts.
  */
 
+import { Failure } from '../core/errors.ts';
+
 /** A GPU pool on one node: how many GPUs there are, and how many hold no workload of ours. */
 export interface GpuCapacity {
   pool: string;
@@ -31,6 +33,8 @@ export interface WorkloadSpec {
   id: string;
   kind: 'worker' | 'pod';
   image: string;
+  /** The record of the image's private registry with its credentials, for runtimes that pull when a workload starts. */
+  registry: { id: string; auth: RegistryAuth } | null;
   /** `""` for the image's own command; see rest.md section 2 for the two forms. */
   args: string;
   env: Readonly<Record<string, string>>;
@@ -40,12 +44,16 @@ export interface WorkloadSpec {
   /** Private port → where this machine shall publish it; of a port that is not named, the runtime chooses. */
   publicPorts?: Readonly<Record<number, number>>;
   gpu: { pool: string; count: number } | null;
+  /** Where it has to run; null: anywhere. */
+  dataCenterId: string | null;
   memoryBytes: number | null;
   cpus: number | null;
   mounts: readonly Mount[];
+  /** It comes before others where the runtime has to choose who stays. */
+  isPriority: boolean;
 }
 
-/** A directory of this machine, and the absolute path at which the workload finds it. */
+/** What the runtime's storage answered (storage.ts), and the absolute path at which the workload finds it. */
 export interface Mount {
   source: string;
   target: string;
@@ -111,18 +119,48 @@ export interface LogsOptions {
 /** A workload ended or changed; one that came need not be told of. A hint: `list()` is the truth. */
 export type OnEvent = (workloadId: string) => void;
 
+/**
+ * What a freeze is: `freezer` stops all execution; `parked` leaves the workload running with as little CPU as can be had,
+ * and it is up to others to give it no work.
+ */
+export type FreezeKind = 'freezer' | 'parked';
+
+/**
+ * A start found no place although there seemed to be one: the workload waits, and nothing is wrong with it. The text is
+ * one sentence about what is missing.
+ */
+export class NoCapacity extends Failure {
+  constructor(detail: string) {
+    super('unavailable', detail);
+    this.name = 'NoCapacity';
+  }
+}
+
 export interface Runtime {
   readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
-  readonly capabilities: { gpu: boolean; freeze: boolean; volumes: boolean; logs: boolean; isolation: boolean };
+  /** `freeze` is null where nothing can be frozen. */
+  readonly capabilities: {
+    gpu: boolean;
+    freeze: FreezeKind | null;
+    volumes: boolean;
+    logs: boolean;
+    isolation: boolean;
+  };
   /**
    * Where workloads reach this machine: the address to bind the worker API to, and the host that workloads put in URLs.
    * Makes what is needed for it (a bridge network, say).
    */
   workerApiAddress(): Promise<{ bind: string; host: string }>;
   capacity(): Promise<Capacity>;
-  /** Makes the image present. Rejects with a sentence fit for users when it cannot be had. */
+  /**
+   * Makes the image present. Rejects with a sentence fit for users when it cannot be had. Where somebody else pulls when
+   * a workload starts, it does nothing, and `start` rejects with that sentence.
+   */
   prepare(image: string, options?: { auth?: RegistryAuth; onProgress?: OnProgress }): Promise<void>;
-  /** Creates and starts. Idempotent by id: a workload that runs already is left alone. Rejects on failure, leaving nothing behind. */
+  /**
+   * Creates and starts. Idempotent by id: a workload that runs already is left alone. Rejects on failure, leaving nothing
+   * behind; with `NoCapacity` when it found no place.
+   */
   start(spec: WorkloadSpec, options?: StartOptions): Promise<Whereabouts>;
   /**
    * Where to open a connection to a port of a running workload; null when it does not run, or where it is known that
@@ -134,7 +172,7 @@ export interface Runtime {
   stats(id: string): Promise<WorkloadStats | null>;
   /** What it holds in memory, in bytes, frozen or not. Rejects with `notFound` when it is not there. */
   memoryBytes(id: string): Promise<number>;
-  /** Stops all execution, keeping memory. Idempotent. */
+  /** Stops all execution, keeping memory; or parks it, see `FreezeKind`. Idempotent. */
   freeze(id: string): Promise<void>;
   /** Idempotent. */
   thaw(id: string): Promise<void>;

@@ -18,6 +18,8 @@ export interface ControlledWorker {
   phase: WorkerPhase;
   phaseReason: string | null;
   spec: ReleaseSpec;
+  /** Its endpoint has PRIORITY_FLASHBOOT. */
+  isPriority: boolean;
   gpuPool: string | null;
   gpuTypeId: string | null;
   gpuCount: number;
@@ -46,6 +48,7 @@ const COLUMNS = `
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", a.last_work_at as "lastWorkAt",
   a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
+  coalesce((select e.flashboot = 'PRIORITY_FLASHBOOT' from endpoints e where e.id = w.endpoint_id), false) as "isPriority",
   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
 
 /** The live ones of these workers, or all live ones of these endpoints; oldest first. */
@@ -149,6 +152,16 @@ export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise
     id,
     reason,
   ]);
+}
+
+/** It did not start after all, through no fault of its own: it has no place any more, and gets none before `until`. */
+export async function noteUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
+  await db.query(
+    `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
+       gpu_pool = null, gpu_type_id = null, data_center_id = null
+     where id = $1 and phase = 'STARTING'`,
+    [id, reason, until],
+  );
 }
 
 /** How long after it had a place its image was there, and its container made. */

@@ -1,20 +1,18 @@
 import { expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { containerConfig, gpuOf, portsOf } from './container-config.ts';
 import { parseGpuUsage, parseNvidiaSmi } from './nvidia-gpus.ts';
 
-const SPEC = {
+const SPEC = workloadSpec({
   id: 'w1',
-  kind: 'worker',
   image: 'a:v1',
-  args: '',
   env: { A: '1', B: 'x=y' },
   diskGb: 20,
-  ports: [],
   gpu: { pool: 'ADA_24', count: 2 },
   memoryBytes: 2 ** 30,
   cpus: 1.5,
   mounts: [{ source: '/data/a:b', target: '/workspace' }],
-} as const;
+});
 const PLACE = {
   installation: 'i',
   network: 'podyard',

@@ -1,23 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
-import type { Runtime, WorkloadSpec } from '../runtime.ts';
+import type { Runtime } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { startFakeEngine } from './fake-engine.ts';
 
-const SPEC: WorkloadSpec = {
-  id: 'w1',
-  kind: 'worker',
-  image: 'a:v1',
-  args: '',
-  env: { TOKEN: 'hunter2' },
-  diskGb: 7,
-  ports: [],
-  gpu: null,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-};
+const SPEC = workloadSpec({ id: 'w1', image: 'a:v1', env: { TOKEN: 'hunter2' }, diskGb: 7 });
 const NETWORK = {
   Id: 'n1',
   IPAM: { Config: [{ Subnet: '10.7.0.0/24', Gateway: '10.7.0.1' }] },

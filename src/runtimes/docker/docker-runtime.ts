@@ -116,7 +116,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
 
 class DockerRuntime implements Runtime {
   readonly name = 'docker';
-  readonly capabilities = { gpu: true, freeze: true, volumes: true, logs: true, isolation: true };
+  readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #network: BridgeNetwork;

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
@@ -28,20 +29,8 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     await runtime.close();
   });
 
-  const program = (code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
-    id: newId(),
-    kind: 'worker',
-    image: 'podyard/echo-js:dev',
-    args: JSON.stringify({ entrypoint: ['node', '-e', code] }),
-    env: {},
-    diskGb: 1,
-    ports: [],
-    gpu: null,
-    memoryBytes: null,
-    cpus: null,
-    mounts: [],
-    ...more,
-  });
+  const program = (code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
+    workloadSpec({ image: 'podyard/echo-js:dev', args: JSON.stringify({ entrypoint: ['node', '-e', code] }), ...more });
   /** Runs to the end and gives what was printed. */
   const run = async (code: string, more: Partial<WorkloadSpec> = {}) => {
     const spec = program(code, more);

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasRegistryProgram, PrivateRegistry } from '../../../test/private-registry.ts';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Runtime } from '../runtime.ts';
@@ -64,19 +65,7 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     await runtime.prepare(image, { auth: AUTH, onProgress: (line) => lines.push(line) });
     expect(lines.at(-1)).toMatch(/^Pulled image .* in [\d.]+ s$/);
     await docker.getImage(image).remove();
-    const spec = {
-      id: newId<string>(),
-      kind: 'worker',
-      image,
-      args: '/no/such/program',
-      env: {},
-      diskGb: 1,
-      ports: [],
-      gpu: null,
-      memoryBytes: null,
-      cpus: null,
-      mounts: [],
-    } as const;
+    const spec = workloadSpec({ image, args: '/no/such/program' });
     await expect(runtime.start(spec)).rejects.toThrow('is not present on this machine');
     await runtime.prepare(image, { auth: AUTH });
     await expect(runtime.start(spec)).rejects.toThrow('could not be started'); // it is there, and holds no program

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
@@ -49,20 +50,13 @@ describe('the process runtime', () => {
     rmSync(stateDir, { recursive: true });
   });
 
-  const spec = (id: string, code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
-    id,
-    kind: 'worker',
-    image: 'podyard/echo-js:dev',
-    args: JSON.stringify({ entrypoint: ['node', '-e', code] }),
-    env: {},
-    diskGb: 1,
-    ports: [],
-    gpu: null,
-    memoryBytes: null,
-    cpus: null,
-    mounts: [],
-    ...more,
-  });
+  const spec = (id: string, code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
+    workloadSpec({
+      id,
+      image: 'podyard/echo-js:dev',
+      args: JSON.stringify({ entrypoint: ['node', '-e', code] }),
+      ...more,
+    });
   const observed = async (id: string) => (await runtime.list()).find((one) => one.id === id);
   const linesOf = async (id: string) => {
     const lines: string[] = [];

@@ -134,7 +134,13 @@ class ProcessRuntime implements Runtime {
     this.#hostEnv.PATH = [dirname(process.execPath), this.#hostEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin'].join(
       delimiter,
     );
-    this.capabilities = { gpu: options.gpus.size > 0, freeze: true, volumes: true, logs: true, isolation: false };
+    this.capabilities = {
+      gpu: options.gpus.size > 0,
+      freeze: 'freezer' as const,
+      volumes: true,
+      logs: true,
+      isolation: false,
+    };
   }
 
   workerApiAddress() {

@@ -1,23 +1,12 @@
 import { expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import type { Simulation } from '../../domain/simulation/simulation.ts';
 import type { WorkloadSpec } from '../runtime.ts';
 import { createSimulatedRuntime } from '../simulated/simulated-runtime.ts';
 import { ShortageRuntime } from './shortage-runtime.ts';
 
-const spec = (id: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
-  id,
-  kind: 'worker',
-  image: 'any:v1',
-  args: '',
-  env: { RUNPOD_ENDPOINT_ID: 'e1' },
-  diskGb: 1,
-  ports: [],
-  gpu: null,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-  ...more,
-});
+const spec = (id: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
+  workloadSpec({ id, env: { RUNPOD_ENDPOINT_ID: 'e1' }, ...more });
 
 function pretending(simulation: Partial<Simulation> = {}) {
   const inventory = new Map<string, number>();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { type Program, runtimeContract } from '../contract.ts';
 import type { WorkloadSpec } from '../runtime.ts';
 import { type Behaviour, createSimulatedRuntime, SimulatedWorld } from './simulated-runtime.ts';
@@ -41,19 +42,7 @@ runtimeContract('simulated', async () => {
   };
 });
 
-const spec = (id: string, gpu: WorkloadSpec['gpu'] = null): WorkloadSpec => ({
-  id,
-  kind: 'worker',
-  image: 'any:v1',
-  args: '',
-  env: {},
-  diskGb: 1,
-  ports: [],
-  gpu,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-});
+const spec = (id: string, gpu: WorkloadSpec['gpu'] = null): WorkloadSpec => workloadSpec({ id, gpu });
 
 test('pull, start and run take the time of the script on the clock of the world', async () => {
   const clock = new ManualClock();

@@ -241,7 +241,7 @@ class OwnWorld extends SimulatedWorld {
 
 class SimulatedRuntime implements Runtime {
   readonly name = 'simulated';
-  readonly capabilities = { gpu: true, freeze: true, volumes: true, logs: true, isolation: true };
+  readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly #world: SimulatedWorld;
   readonly #installation: string;
   readonly #starts = new InFlight<Whereabouts>();

@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { messageOf } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 
 const COMMAND_TIMEOUT_MS = 10_000;
 /** Below are the numbers that people and the container engine choose. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../core/logger.ts';
+import { silentLogger } from '../../core/logger.ts';
 import { findQuotaFileSystem, quotaCommands, StorageQuotas } from './storage-quotas.ts';
 
 const MOUNTS = [
