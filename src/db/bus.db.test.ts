@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { newId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
-import { Bus, type HintTopic } from './bus.ts';
+import { Bus, type HintTopic, type ProcessRole } from './bus.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -18,6 +18,22 @@ async function startBus(...topics: HintTopic[]): Promise<{ bus: Bus; heard: stri
   await bus.start();
   onTestFinished(() => bus.stop());
   return { bus, heard };
+}
+
+/** The bus of a process that says what it does. */
+async function startRole(...roles: ProcessRole[]): Promise<Bus> {
+  const { pool, url: databaseUrl } = database;
+  const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles, logger: silentLogger });
+  await bus.start();
+  onTestFinished(() => bus.stop());
+  return bus;
+}
+
+async function cutBuses(): Promise<void> {
+  await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where application_name = 'podyard bus' and datname = current_database()`,
+  );
 }
 
 /** Counts the NOTIFY statements that reach the server, by what another connection hears. */
@@ -78,10 +94,7 @@ test('a process that loses its connection listens again by itself', async () => 
   const one = await startBus();
   const two = await startBus('endpoint');
   await expect.poll(() => one.bus.hasPeers).toBe(true);
-  await database.pool.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where application_name = 'podyard bus' and datname = current_database()`,
-  );
+  await cutBuses();
   await expect
     .poll(
       () => {
@@ -93,16 +106,81 @@ test('a process that loses its connection listens again by itself', async () => 
     .toBeGreaterThan(0);
 });
 
-test('a database that cannot be reached loses hints for others, not for oneself, and throws nothing', async () => {
+test('while the database cannot be reached hints for others wait, those for oneself do not; it is said once', async () => {
+  const messages = await spy();
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (_: object, message: string) => warnings.push(message) };
-  const pool = { query: () => Promise.reject(new Error('down')) } as unknown as TestDatabase['pool'];
+  let tries = 0;
+  const query: TestDatabase['pool']['query'] = (...args: unknown[]) =>
+    ++tries <= 3 ? Promise.reject(new Error('down')) : (database.pool.query as CallableFunction)(...args);
+  const pool = { query } as unknown as TestDatabase['pool'];
   const bus = new Bus({ pool, databaseUrl: database.url, processId: 'p1', logger });
   const heard: string[] = [];
   bus.subscribe('worker', (payload) => heard.push(payload));
   bus.publish('worker', 'w1');
   expect(heard).toEqual(['w1']);
-  await expect.poll(() => warnings).toEqual(['hints were lost: down']);
+  await expect.poll(() => messages, { timeout: 3_000 }).toEqual(['["p1","worker","w1"]']);
+  expect(warnings).toEqual(['hints have to wait: down']);
+});
+
+test('a process whose connection was cut tells those who wait that they may have missed something', async () => {
+  const { bus } = await startBus();
+  const gap = new Promise<void>((resolve) => bus.onGap(resolve));
+  await cutBuses();
+  await gap;
+  const [row] = (
+    await database.pool.query('select count(*)::int as n from pg_stat_activity where query like $1', [
+      'listen podyard%',
+    ])
+  ).rows;
+  expect(row.n).toBeGreaterThan(0);
+});
+
+test('a process knows what the others do, and which of them share the data plane', async () => {
+  const data = await startBus();
+  const [two, three] = [await startRole('data'), await startRole('data')];
+  const control = await startRole('control');
+  await expect.poll(() => control.dataProcessIds).toEqual([two.processId, three.processId].sort());
+  expect(two.dataProcessIds).toEqual(control.dataProcessIds);
+  expect(data.bus.hasDataPeers).toBe(true);
+  await three.stop();
+  await expect.poll(() => control.dataProcessIds).toEqual([two.processId]);
+  await expect.poll(() => two.hasDataPeers).toBe(false);
+  expect(two.hasPeers).toBe(true);
+});
+
+test('what concerns the data plane is not sent where no other process serves it', async () => {
+  const messages = await spy();
+  const data = await startRole('data');
+  const control = await startRole('control');
+  await expect.poll(() => data.hasPeers).toBe(true);
+  messages.length = 0;
+  data.publish('queued', 'e1');
+  data.publish('job', 'p1 j1');
+  data.publish('demand', 'e1');
+  await expect.poll(() => messages.length).toBeGreaterThan(0);
+  expect(messages).toEqual([JSON.stringify([data.processId, 'demand', 'e1'])]);
+  control.publish('queued', 'e2');
+  await expect.poll(() => messages.at(-1)).toContain('e2');
+});
+
+test('hints of demand that follow each other leave together; one that matters takes them along at once', async () => {
+  const messages = await spy();
+  const one = await startRole('data');
+  await startRole('data');
+  await expect.poll(() => one.hasDataPeers).toBe(true);
+  messages.length = 0;
+  const sentAt = performance.now();
+  one.publish('demand', 'e1');
+  await expect.poll(() => messages.length).toBe(1);
+  one.publish('demand', 'e2');
+  one.publish('queued', 'e2');
+  await expect.poll(() => messages.length).toBe(3);
+  for (let i = 0; i < 20 || performance.now() - sentAt < 100; i++) {
+    one.publish('demand', `e${i % 3}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await expect.poll(() => messages.length).toBeLessThan(60);
 });
 
 test('words of strangers on the channel do no harm', async () => {

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -13,7 +14,7 @@ export interface HintTopics {
   endpoint: string;
   /** Jobs of an endpoint were queued or ended while the scaler may have to act. Payload: endpoint id. */
   demand: string;
-  /** A job was queued that no worker of the submitting process took. Payload: endpoint id. */
+  /** A job was queued, and no worker of the submitting process waits for one. Payload: endpoint id. */
   queued: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
@@ -42,31 +43,66 @@ export type HintTopic = keyof HintTopics;
 
 const CHANNEL = 'podyard';
 const PROCESS_TTL_SECONDS = 30;
+const BEAT_MS = (PROCESS_TTL_SECONDS / 3) * 1000;
+const LISTEN_AGAIN_MS = 500;
+const SEND_AGAIN_MS = 200;
+/** A database that is away for long: of older hints the tables tell. */
+const MAX_PENDING = 10_000;
 
+/** Of interest to processes with the role `data` alone. */
+const DATA_TOPICS: ReadonlySet<HintTopic> = new Set(['queued', 'job', 'jobStop']);
+/** They come with every job and may be a moment late: such a hint alone follows the last NOTIFY after so long. */
+const PACED_TOPICS: ReadonlySet<HintTopic> = new Set(['demand']);
+const PACE_MS = 10;
+
+/** What a process does, as the others have to know it. */
+export type ProcessRole = 'api' | 'data' | 'control';
+
+/**
+ * Knows which processes there are, and carries hints between them. What it knows is right but for a moment after one came
+ * or went; while nothing can be heard of them, everything is sent.
+ */
 export class Bus {
   readonly processId: string;
   readonly #pool: Pool;
   readonly #databaseUrl: string;
+  readonly #roles: readonly ProcessRole[];
   readonly #logger: Logger;
   readonly #local = new EventEmitter().setMaxListeners(0);
+  readonly #onGap = new Set<() => void>();
   readonly #pending = new Set<string>();
+  #isUrgent = false;
   #client: pg.Client | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
+  #paceTimer: NodeJS.Timeout | undefined;
+  #sentAt = 0;
   #isSending = false;
+  /** Hints could not be sent. */
+  #isLate = false;
   #isStopped = false;
-  #hasPeers = true;
+  #isDeaf = true;
+  #beating = Promise.resolve();
+  #peers: readonly { id: string; roles: readonly string[] }[] = [];
 
-  constructor(options: { pool: Pool; databaseUrl: string; processId: string; logger: Logger }) {
+  /** `roles`: what this process does; none for a command that works on the database beside the servers. */
+  constructor(options: {
+    pool: Pool;
+    databaseUrl: string;
+    processId: string;
+    roles?: readonly ProcessRole[];
+    logger: Logger;
+  }) {
     this.#pool = options.pool;
     this.#databaseUrl = options.databaseUrl;
     this.processId = options.processId;
+    this.#roles = options.roles ?? [];
     this.#logger = options.logger;
   }
 
   async start(): Promise<void> {
     await this.#listen();
     await this.#beat();
-    this.#heartbeat = setInterval(() => void this.#beat().catch(() => {}), (PROCESS_TTL_SECONDS / 3) * 1000);
+    this.#heartbeat = setInterval(() => void this.#checkUp(), BEAT_MS);
     this.#heartbeat.unref();
     this.#send('process', this.processId);
   }
@@ -74,19 +110,43 @@ export class Bus {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#heartbeat);
-    await this.#pool.query('delete from processes where id = $1', [this.processId]).catch(() => {});
+    clearTimeout(this.#paceTimer);
+    await this.#beating.catch(() => {});
+    await this.#pool
+      .query(
+        `with gone as (delete from processes where id = $1)
+         select pg_notify('${CHANNEL}', m) from unnest($2::text[]) m`,
+        [this.processId, [...this.#pending, this.#message('process', this.processId)]],
+      )
+      .catch(() => {});
     await this.#client?.end().catch(() => {});
   }
 
   /** True while another Podyard process shares the database. */
   get hasPeers(): boolean {
-    return this.#hasPeers;
+    return this.#isDeaf || this.#peers.length > 0;
+  }
+
+  /** True while another process serves the data plane: it may hold the workers or the clients of a job. */
+  get hasDataPeers(): boolean {
+    return this.#isDeaf || this.#peers.some(({ roles }) => roles.includes('data'));
+  }
+
+  /** The processes that serve the data plane, this one included if it does, in the same order everywhere. */
+  get dataProcessIds(): readonly string[] {
+    const all = [...this.#peers, { id: this.processId, roles: this.#roles }];
+    return all.flatMap(({ id, roles }) => (roles.includes('data') ? id : [])).sort();
   }
 
   /** Calls the local listeners now, and those of other processes soon. */
   publish(topic: HintTopic, payload: string): void {
     this.#local.emit(topic, payload);
-    if (this.#hasPeers) this.#send(topic, payload);
+    this.tellPeers(topic, payload);
+  }
+
+  /** For what this process knows already. */
+  tellPeers(topic: HintTopic, payload: string): void {
+    if (DATA_TOPICS.has(topic) ? this.hasDataPeers : this.hasPeers) this.#send(topic, payload);
   }
 
   /** Returns the function that ends the subscription. */
@@ -95,41 +155,95 @@ export class Bus {
     return () => this.#local.off(topic, listener);
   }
 
-  /** Hints given while a NOTIFY is under way leave together with the next one, each only once. */
-  #send(topic: HintTopic, payload: string): void {
-    this.#pending.add(JSON.stringify([this.processId, topic, payload]));
-    if (this.#isSending) return;
-    this.#isSending = true;
-    void this.#drain();
+  /** `listener` is called when hints of others may have been missed: whoever waits for one has to look. */
+  onGap(listener: () => void): () => void {
+    this.#onGap.add(listener);
+    return () => this.#onGap.delete(listener);
   }
 
-  async #drain(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const messages = [...this.#pending];
-      this.#pending.clear();
-      await this.#pool
-        .query(`select pg_notify('${CHANNEL}', m) from unnest($1::text[]) m`, [messages])
-        .catch((error) => this.#logger.warn({ err: error }, `hints were lost: ${messageOf(error)}`));
+  #message(topic: HintTopic, payload: string): string {
+    return JSON.stringify([this.processId, topic, payload]);
+  }
+
+  /** Hints given while a NOTIFY is under way leave together with the next one, each only once. */
+  #send(topic: HintTopic, payload: string): void {
+    if (this.#pending.size >= MAX_PENDING) this.#pending.clear();
+    this.#pending.add(this.#message(topic, payload));
+    this.#isUrgent ||= !PACED_TOPICS.has(topic);
+    this.#sendDue();
+  }
+
+  /** The server takes each message through one lock of all its databases: a NOTIFY that can wait is spared it. */
+  #sendDue(): void {
+    if (this.#isSending || this.#isStopped || this.#pending.size === 0) return;
+    const waitMs = this.#isUrgent ? 0 : this.#sentAt + PACE_MS - performance.now();
+    if (waitMs > 0) {
+      this.#paceTimer ??= setTimeout(() => {
+        this.#paceTimer = undefined;
+        this.#sendDue();
+      }, waitMs);
+      return;
+    }
+    this.#isSending = true;
+    void this.#sendPending();
+  }
+
+  async #sendPending(): Promise<void> {
+    const messages = [...this.#pending];
+    this.#pending.clear();
+    this.#isUrgent = false;
+    this.#sentAt = performance.now();
+    try {
+      await this.#pool.query({
+        name: 'notify',
+        text: `select pg_notify('${CHANNEL}', m) from unnest($1::text[]) m`,
+        values: [messages],
+      });
+      this.#isLate = false;
+    } catch (error) {
+      if (!this.#isLate) this.#logger.warn({ err: error }, `hints have to wait: ${messageOf(error)}`);
+      this.#isLate = true;
+      for (const message of messages) this.#pending.add(message); // perhaps they left; twice does no harm
+      this.#isUrgent = true;
+      await sleep(SEND_AGAIN_MS, undefined, { ref: false });
     }
     this.#isSending = false;
+    this.#sendDue();
   }
 
   async #listen(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#databaseUrl, application_name: 'podyard bus' });
+    const client = new pg.Client({
+      connectionString: this.#databaseUrl,
+      application_name: 'podyard bus',
+      connectionTimeoutMillis: BEAT_MS,
+    });
     this.#client = client;
     client.on('error', () => {});
     client.on('end', () => this.#listenAgain());
     client.on('notification', (message) => this.#receive(message.payload ?? ''));
     await client.connect();
     await client.query(`listen ${CHANNEL}`);
+    this.#isDeaf = false;
   }
 
   #listenAgain(): void {
+    this.#isDeaf = true;
     if (this.#isStopped) return;
     const timer = setTimeout(() => {
-      this.#listen().catch(() => {}); // a failed connect ends the client, which brings us here again
-    }, 500);
+      // A failed connect ends the client, which brings us here again.
+      this.#listen().then(
+        () => this.#catchUp(),
+        () => {},
+      );
+    }, LISTEN_AGAIN_MS);
     timer.unref();
+  }
+
+  /** Who came or went, and what was said, while nothing could be heard. */
+  async #catchUp(): Promise<void> {
+    this.#logger.info({}, 'listening to other processes again');
+    await this.#beat().catch(() => {});
+    for (const listener of this.#onGap) listener();
   }
 
   #receive(text: string): void {
@@ -140,16 +254,36 @@ export class Bus {
     if (this.#local.listenerCount(hint.topic) > 0) this.#local.emit(hint.topic, hint.payload);
   }
 
-  async #beat(): Promise<void> {
-    const result = await this.#pool.query<{ peers: number }>(
-      `with gone as (delete from processes where seen_at < now() - interval '${PROCESS_TTL_SECONDS} seconds' and id <> $1),
-            me as (insert into processes (id, seen_at) values ($1, now())
-                   on conflict (id) do update set seen_at = now())
-       select count(*) as peers from processes
-       where id <> $1 and seen_at >= now() - interval '${PROCESS_TTL_SECONDS} seconds'`,
-      [this.processId],
+  /** A connection that is dead without having ended says nothing, as a quiet one does: it is asked. */
+  async #checkUp(): Promise<void> {
+    const client = this.#client;
+    void this.#beat().catch(() => {});
+    if (this.#isDeaf || client === undefined) return;
+    const answered = client.query('select 1').then(
+      () => true,
+      () => false,
     );
-    this.#hasPeers = result.rows[0]!.peers > 0;
+    const isAlive = await Promise.race([answered, sleep(BEAT_MS / 2, false, { ref: false })]);
+    if (!isAlive && client === this.#client) void client.end().catch(() => {});
+  }
+
+  /** One after the other: what is read last is what counts. */
+  #beat(): Promise<void> {
+    this.#beating = this.#beating.catch(() => {}).then(() => this.#beatOnce());
+    return this.#beating;
+  }
+
+  async #beatOnce(): Promise<void> {
+    if (this.#isStopped) return;
+    const result = await this.#pool.query<{ id: string; roles: string[] }>(
+      `with gone as (delete from processes where seen_at < now() - interval '${PROCESS_TTL_SECONDS} seconds' and id <> $1),
+            me as (insert into processes (id, seen_at, roles) values ($1, now(), $2)
+                   on conflict (id) do update set seen_at = now())
+       select id, roles from processes
+       where id <> $1 and seen_at >= now() - interval '${PROCESS_TTL_SECONDS} seconds'`,
+      [this.processId, this.#roles],
+    );
+    this.#peers = result.rows;
   }
 }
 
