@@ -38,7 +38,7 @@ const SETTLE_MS = 150;
 /** Without a job the end of a worker need not be waited for long. */
 const IDLE_GRACE_MS = 5_000;
 /** After a start that found no place, or no runtime that answers. */
-const UNPLACED_PAUSE_MS = 5_000;
+const UNPLACED_PAUSE_MS = 1_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
 
 /**
@@ -58,6 +58,8 @@ export class WorkerRunner {
   readonly #loop: Loop;
   /** Starts and stops under way. */
   readonly #tasks: WorkloadTasks;
+  /** How to give up a start that is under way. */
+  readonly #starting = new Map<WorkerId, AbortController>();
   /** Started, but not heard of yet. */
   readonly #unready = new Set<WorkerId>();
   readonly #known: KnownWorkers;
@@ -172,6 +174,7 @@ export class WorkerRunner {
     for (const worker of workers) {
       if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), mark);
     }
+    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starting.get(id)?.abort();
     const free = workers.filter((worker) => !this.#tasks.isBusy(worker.id));
     await this.#startPending(
       free.filter((worker) => worker.phase === 'PENDING'),
@@ -329,8 +332,9 @@ export class WorkerRunner {
   }
 
   async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
+    const { signal } = this.#starting.set(worker.id, new AbortController()).get(worker.id)!;
     try {
-      if (!(await startWorker(this.#start, this.#notes, worker, place))) return; // it is placed anew
+      if (!(await startWorker(this.#start, this.#notes, worker, place, signal))) return; // it is placed anew
       const { userId, endpointId, id, spec } = worker;
       this.#logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
       this.#bus.publish('worker', id);
@@ -342,9 +346,11 @@ export class WorkerRunner {
         () => true,
       );
       if (error instanceof NoCapacity) return this.#putBack(worker, `${NO_CAPACITY}: ${reason}`);
-      if (isAway) return this.#putBack(worker, reason);
+      if (isAway || signal.aborted) return this.#putBack(worker, reason); // an unwanted one ends as pending ones do
       this.#logs.system(worker.id, `could not be started: ${reason}`);
       await this.#noteEnd(worker, { code: null, reason, isLost: true });
+    } finally {
+      this.#starting.delete(worker.id);
     }
   }
 

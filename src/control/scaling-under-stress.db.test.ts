@@ -50,6 +50,24 @@ describe('in one place', () => {
     await control.sql('update endpoints set workers_min = 0, workers_max = 0');
   });
 
+  test('a start that finds its place taken is no failed one: the same worker waits, says for what, and starts when there is room', async () => {
+    world.pools = [place('DC-1', 1)];
+    const endpoint = await control.endpoint({ workers: { min: 1, max: 1 } });
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+    await control.sql('update endpoints set workers_min = 0, workers_max = 0 where id = $1', endpoint);
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toEqual([]), soon);
+    world.pools = []; // the ledger still believes in one
+    const late = await control.endpoint({ workers: { min: 1, max: 1 } });
+    const missing = 'no capacity: Pool ADA_24 has no 1 GPUs free together';
+    await vi.waitFor(async () => {
+      expect(await control.workers(late)).toMatchObject([{ phase: 'PENDING', reason: missing }]);
+    }, soon);
+    const id = (await control.workers(late))[0]!.id;
+    world.pools = [place('DC-1', 2_000)];
+    await vi.waitFor(async () => expect(await control.workers(late)).toMatchObject([{ id, phase: 'RUNNING' }]), soon);
+    await control.sql('update endpoints set workers_min = 0, workers_max = 0');
+  });
+
   test('capacity that vanishes: its workers are replaced as soon as there is some again, and say what is missing until then', async () => {
     world.pools = [place('DC-1', 2_000)];
     const endpoint = await control.endpoint({ workers: { min: 2, max: 2 } });

@@ -4,7 +4,8 @@ import type { Pool } from '../db/pool.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
 import { resolveSecrets } from '../domain/secrets/resolve-secrets.ts';
 import { noteWorkerPorts } from '../domain/workers/serving-workers.ts';
-import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, noteWaiting } from '../domain/workers/worker-lifecycle.ts';
+import { NO_CAPACITY } from '../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../runtimes/runtime.ts';
 import { bringImage } from './bring-image.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
@@ -38,6 +39,7 @@ export async function startWorker(
   notes: WorkerNotes,
   worker: ControlledWorker,
   place: Place,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { pool, runtime, logs } = deps;
   const token = newSecret('pyw');
@@ -64,7 +66,11 @@ export async function startWorker(
     { ...worker, spec: { ...worker.spec, env } },
     { place, token, ports, storage, registry },
   );
-  const { address } = await runtime.start(spec, { onProgress, onCreated });
+  const onWaiting = (missing: string) => {
+    onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
+    noteWaiting(pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // told again, or over soon
+  };
+  const { address } = await runtime.start(spec, { onProgress, onCreated, onWaiting, signal });
   await notes.running({ id: worker.id, address, marks: { pullMs, createMs } });
   logs.follow(worker.id);
   return true;

@@ -85,6 +85,10 @@ export interface StartOptions {
   onProgress?: OnProgress;
   /** It is made, and about to run. */
   onCreated?: () => void;
+  /** It is made, but has no place yet: a sentence about what is missing. Told again when that changes. */
+  onWaiting?: (missing: string) => void;
+  /** It is not wanted any more: a start that still waits rejects soon, leaving nothing behind. */
+  signal?: AbortSignal;
 }
 
 export type ObservedState = 'created' | 'running' | 'frozen' | 'exited';

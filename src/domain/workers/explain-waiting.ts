@@ -21,7 +21,7 @@ export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<st
   );
   const wanted = result.rows.filter(({ isWanted }) => isWanted);
   const throttled = wanted.find(
-    ({ phase, phaseReason }) => phase === 'PENDING' && phaseReason?.startsWith(NO_CAPACITY),
+    ({ phase, phaseReason }) => phase !== 'RUNNING' && phaseReason?.startsWith(NO_CAPACITY),
   );
   if (throttled) return throttled.phaseReason!;
   const ill = wanted.find(

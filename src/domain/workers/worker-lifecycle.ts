@@ -154,6 +154,11 @@ export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
+/** Notes that it has to wait on its way up, and for what. */
+export async function noteWaiting(db: Db, id: WorkerId, reason: string): Promise<void> {
+  await db.query(`update workers set phase_reason = $2 where id = $1 and phase = 'STARTING'`, [id, reason]);
+}
+
 /** It did not start after all, through no fault of its own: it has no place any more, and gets none before `until`. */
 export async function noteUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
   await db.query(

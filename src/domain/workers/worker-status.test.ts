@@ -21,7 +21,12 @@ test.each<[string, Partial<WorkerCondition>, string]>([
     { phase: 'PENDING', isReady: false, phaseReason: 'no capacity: ADA_24 has 0 of 4 GPUs free' },
     'THROTTLED',
   ],
-  ['a reason of capacity counts only while pending', { phaseReason: 'no capacity: once' }, 'IDLE'],
+  [
+    'starting without capacity is THROTTLED',
+    { phase: 'STARTING', isReady: false, phaseReason: 'no capacity: no node has room' },
+    'THROTTLED',
+  ],
+  ['a reason of capacity counts only until it runs', { phaseReason: 'no capacity: once' }, 'IDLE'],
   [
     'pending after it ended by itself is UNHEALTHY',
     { phase: 'PENDING', isReady: false, isLost: true, phaseReason: 'ended 3 times before it was ready' },

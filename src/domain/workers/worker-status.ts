@@ -22,7 +22,7 @@ export const NO_CAPACITY = 'no capacity';
  */
 export function workerStatus(worker: WorkerCondition): WorkerStatus {
   if (worker.unhealthyReason !== null || worker.isLost) return 'UNHEALTHY';
-  if (worker.phase === 'PENDING' && worker.phaseReason?.startsWith(NO_CAPACITY)) return 'THROTTLED';
+  if (worker.phase !== 'RUNNING' && worker.phaseReason?.startsWith(NO_CAPACITY)) return 'THROTTLED';
   if (worker.phase !== 'RUNNING') return 'INITIALIZING';
   if (worker.isBusy) return 'RUNNING';
   return worker.isReady ? 'IDLE' : 'INITIALIZING';
@@ -31,7 +31,7 @@ export function workerStatus(worker: WorkerCondition): WorkerStatus {
 /** Why it is throttled, unhealthy or not started yet; null when there is nothing to say. */
 export function workerReason(worker: WorkerCondition): string | null {
   if (worker.unhealthyReason !== null) return worker.unhealthyReason;
-  return worker.phase === 'PENDING' || worker.isLost ? worker.phaseReason : null;
+  return worker.phase !== 'RUNNING' || worker.isLost ? worker.phaseReason : null;
 }
 
 export interface WorkerSummary {

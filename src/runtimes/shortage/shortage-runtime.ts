@@ -103,7 +103,7 @@ export class ShortageRuntime implements Runtime {
 
   async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     this.#doomed.delete(spec.id);
-    const whereabouts = await this.#inner.start(spec, options);
+    const whereabouts = await this.#inner.start({ ...spec, dataCenterId: null }, options); // it is pretended, too
     const endpointId = spec.env.RUNPOD_ENDPOINT_ID ?? '';
     const left = this.#crashingStarts.get(endpointId) ?? 0;
     if (left > 0) {

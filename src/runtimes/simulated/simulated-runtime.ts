@@ -6,20 +6,21 @@ import { Failure, notFound } from '../../core/errors.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
-import type {
-  Capacity,
-  GpuCapacity,
-  LogLine,
-  LogsOptions,
-  Observed,
-  OnEvent,
-  OnProgress,
-  RegistryAuth,
-  Runtime,
-  StartOptions,
-  Whereabouts,
-  WorkloadSpec,
-  WorkloadStats,
+import {
+  type Capacity,
+  type GpuCapacity,
+  type LogLine,
+  type LogsOptions,
+  NoCapacity,
+  type Observed,
+  type OnEvent,
+  type OnProgress,
+  type RegistryAuth,
+  type Runtime,
+  type StartOptions,
+  type Whereabouts,
+  type WorkloadSpec,
+  type WorkloadStats,
 } from '../runtime.ts';
 import { pass, realTimerClock, type TimerClock } from './timer-clock.ts';
 
@@ -376,10 +377,11 @@ class SimulatedRuntime implements Runtime {
     workload.onChange(() => this.#emit(workload.spec.id));
   }
 
-  #choosePlace({ gpu }: WorkloadSpec): SimulatedPool | null {
+  #choosePlace({ gpu, dataCenterId: wanted }: WorkloadSpec): SimulatedPool | null {
     if (gpu === null) return null;
-    const place = this.#world.gpus().find(({ pool, free }) => pool === gpu.pool && free >= gpu.count);
-    if (!place) throw new Failure('unavailable', `Pool ${gpu.pool} has no ${gpu.count} GPUs free together`);
+    const isThere = ({ dataCenterId }: GpuCapacity) => wanted === null || dataCenterId === wanted;
+    const place = this.#world.gpus().find((one) => one.pool === gpu.pool && one.free >= gpu.count && isThere(one));
+    if (!place) throw new NoCapacity(`Pool ${gpu.pool} has no ${gpu.count} GPUs free together`);
     return place;
   }
 
