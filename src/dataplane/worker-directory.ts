@@ -12,6 +12,8 @@ export interface WorkerEntry {
   readonly tokenHash: Buffer | null;
   /** False once it is to leave or to be frozen: it gets no more jobs. */
   readonly isWanted: boolean;
+  /** It is to be frozen, or is; one that is merely parked goes on asking. */
+  readonly isResting: boolean;
   isReady: boolean;
   /** When it was first refused work because it is to leave. */
   leavingSince?: number;
@@ -63,10 +65,11 @@ export class WorkerDirectory {
       version: number;
       token_hash: Buffer | null;
       is_wanted: boolean;
+      is_resting: boolean;
       is_ready: boolean;
     }>({
       name: 'worker-entry',
-      text: `select endpoint_id, version, token_hash, wanted = 'RUN' as is_wanted, ready_at is not null as is_ready
+      text: `select endpoint_id, version, token_hash, wanted = 'RUN' as is_wanted, wanted = 'FREEZE' as is_resting, ready_at is not null as is_ready
              from workers where id = $1 and phase <> 'EXITED'`,
       values: [id],
     });
@@ -78,6 +81,7 @@ export class WorkerDirectory {
       version: row.version,
       tokenHash: row.token_hash,
       isWanted: row.is_wanted,
+      isResting: row.is_resting,
       isReady: row.is_ready,
     };
   }

@@ -7,6 +7,8 @@ import type { WorkerCall } from './worker-call.ts';
 const MAX_BATCH = 100;
 /** A worker that is to leave asks again at once after its 204; held back a little, it does not spin. */
 const LEAVING_HOLD_MS = 1_000;
+/** One that rests is told at once when it is needed; should that be lost, it asks again after this. */
+const RESTING_HOLD_MS = 5_000;
 
 /** One free slot: answered with a job, or 204 when the hold is over. */
 export function jobTake(call: WorkerCall): Promise<void> {
@@ -69,7 +71,8 @@ function refuse({ plane, res }: WorkerCall, worker: WorkerEntry): void {
     res.once('finish', () => socket?.setTimeout(0));
     sendNoContent(res);
   };
-  const timer = setTimeout(answer, worker.leavingSince === undefined ? 0 : LEAVING_HOLD_MS);
+  const holdMs = worker.isResting ? RESTING_HOLD_MS : LEAVING_HOLD_MS;
+  const timer = setTimeout(answer, worker.leavingSince === undefined ? 0 : holdMs);
   const unlist = plane.parkedTakes.add(worker.id, answer);
   worker.leavingSince ??= plane.clock.now();
   res.once('close', end);
