@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const SLOW = ['test/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'];
+const KUBERNETES = ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'];
 
 export default defineConfig({
   test: {
@@ -12,9 +13,28 @@ export default defineConfig({
     hookTimeout: 30_000,
     projects: [
       // What `npm run check` runs: no containers, nothing that takes long.
-      { extends: true, test: { name: 'fast', include: ['src/**/*.test.ts'], exclude: ['src/**/*.slow.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'fast', include: ['src/**/*.test.ts'], exclude: ['src/**/*.{slow,kube}.test.ts'] },
+      },
       // Whole programs, containers, real kills.
-      { extends: true, test: { name: 'slow', include: SLOW, testTimeout: 60_000, hookTimeout: 120_000 } },
+      {
+        extends: true,
+        test: { name: 'slow', include: SLOW, exclude: KUBERNETES, testTimeout: 60_000, hookTimeout: 120_000 },
+      },
+      // One cluster for all: after everything else, a file at a time.
+      {
+        extends: true,
+        test: {
+          name: 'kubernetes',
+          include: KUBERNETES,
+          globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 });

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Makes what the tests need of the machine: a container engine, a private registry, a browser, Python and a
-# terminal (tmux), and jq for the commands of the documentation. On Debian and
+# terminal (tmux), jq for the commands of the documentation, and the programs of a Kubernetes cluster. On Debian and
 # Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that need it are
-# skipped and say so. With CI=true a missing part is a failure.
+# skipped and say so. With CI=true a missing part is a failure. The cluster of our own (test/kubernetes/kube-up.sh) needs
+# Debian 12 and control groups of version 1: where these are not, PODYARD_TEST_KUBECONFIG names another one, or says `none`.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -62,6 +63,22 @@ need_engine() {
   say "missing: a container engine that answers this user (Docker or Podman); tests with containers are skipped"
 }
 
+# Its programs are built from Debian's source package, once, and kept.
+need_cluster() {
+  if [ -n "${PODYARD_TEST_KUBECONFIG:-}" ]; then return 0; fi
+  need_program ip iproute2
+  need_program openssl openssl
+  need_program curl curl
+  lacks=$(test/kubernetes/kube-up.sh --check)
+  if [ -z "$lacks" ]; then
+    [ -e "${KUBE_CACHE:-$HOME/.cache/kube-one}/bin/kubelet" ] || say "building Kubernetes for the tests, which takes three to four minutes the first time"
+    KUBE_BUILD=only test/kubernetes/kube-up.sh && return 0
+    lacks='a build that succeeds'
+  fi
+  missing="$missing cluster"
+  say "missing: a Kubernetes cluster. One of our own needs $lacks; PODYARD_TEST_KUBECONFIG can name another, or be \`none\`"
+}
+
 need_program python3 python3
 need_program docker-registry docker-registry
 need_program chromium chromium
@@ -70,6 +87,7 @@ need_program tmux tmux
 need_program jq jq
 need_program curl curl
 need_engine
+need_cluster
 
 if [ -n "$missing" ] && [ "${CI:-}" = true ]; then
   say "in CI nothing may be missing:$missing" >&2

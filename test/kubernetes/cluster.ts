@@ -1,0 +1,275 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { describe, expect, inject, test } from 'vitest';
+import { newId } from '../../src/core/ids.ts';
+import { FakeKubelet } from './fake-kubelet.ts';
+import { KubeClient, type KubeObject } from './kube-client.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The process on whose behalf the run uses the cluster. */
+    clusterUser: number;
+  }
+}
+
+const run = promisify(execFile);
+const KUBE_UP = new URL('kube-up.sh', import.meta.url).pathname;
+const STATE = process.env.KUBE_STATE ?? '/var/tmp/kube-one';
+const NAMED = process.env.PODYARD_TEST_KUBECONFIG;
+const GONE_TIMEOUT_MS = 30_000;
+
+/** Why there is no cluster to test on; undefined when there is one, or one can be started. */
+const noCluster = NAMED === 'none' ? 'PODYARD_TEST_KUBECONFIG says that there is none' : NAMED ? undefined : lacking();
+/** A cluster of ours, on this machine: with fake nodes, and an API server that can be paused. */
+const isOwn = !NAMED;
+
+function lacking(): string | undefined {
+  const lacks =
+    process.platform === 'linux' ? execFileSync(KUBE_UP, ['--check'], { encoding: 'utf8' }).trim() : 'Linux';
+  return lacks === '' ? undefined : `a cluster of the tests' own needs ${lacks}`;
+}
+
+/**
+ * Tests on a Kubernetes cluster: the one that PODYARD_TEST_KUBECONFIG names, else our own. Where there is none they are
+ * skipped, visibly; with CI=true that is a failure, unless PODYARD_TEST_KUBECONFIG is `none`.
+ */
+export function describeOnCluster(name: string, body: () => void): void {
+  if (noCluster && process.env.CI === 'true' && NAMED !== 'none') {
+    test(`${name}: there is a cluster`, () =>
+      expect.fail(`${noCluster}; PODYARD_TEST_KUBECONFIG can name another cluster, or be \`none\``));
+  }
+  describe.skipIf(noCluster)(noCluster ? `${name} (${noCluster})` : name, body);
+}
+
+/** Tests that need fake nodes or pause the API server, which nobody may do to a cluster that is not ours. */
+export function describeOnOwnCluster(name: string, body: () => void): void {
+  if (isOwn) describeOnCluster(name, body);
+  else describe.skip(`${name} (not on a cluster that PODYARD_TEST_KUBECONFIG names)`, body);
+}
+
+export interface FakeNode {
+  cpus?: number;
+  memory?: string;
+  gpus?: number;
+  labels?: Record<string, string>;
+  taints?: { key: string; value?: string; effect: 'NoSchedule' | 'NoExecute' }[];
+}
+
+/** The cluster that tests run on. `dispose` deletes all that was made through it. */
+export class Cluster {
+  readonly kubeconfig: string;
+  readonly client: KubeClient;
+  /** This machine as pods reach it. */
+  readonly hostAddress: string;
+  readonly #namespaces: string[] = [];
+  readonly #nodes: string[] = [];
+  readonly #volumes: string[] = [];
+  #kubelet: FakeKubelet | undefined;
+
+  /** Starts our own if it does not run; whoever comes at the same time waits for it. */
+  static async use(): Promise<Cluster> {
+    const kubeconfig = NAMED ?? (await kubeUp([]));
+    const client = await KubeClient.open(kubeconfig);
+    return new Cluster(kubeconfig, client, await addressTowards(client.server));
+  }
+
+  private constructor(kubeconfig: string, client: KubeClient, hostAddress: string) {
+    this.kubeconfig = kubeconfig;
+    this.client = client;
+    this.hostAddress = hostAddress;
+  }
+
+  /** A namespace of one's own, ready for pods. */
+  async namespace(): Promise<string> {
+    const name = `e2e-${newId(8).toLowerCase()}`;
+    await this.client.create('/api/v1/namespaces', { metadata: { name } });
+    this.#namespaces.push(name);
+    const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
+    await eventually(`namespace ${name} has its account`, () => this.client.find(account));
+    return name;
+  }
+
+  /** Makes images of the container engine known to our own cluster; another one must have them already. */
+  async importImages(...names: string[]): Promise<void> {
+    if (!isOwn) return;
+    for (const name of names) await importImage(name);
+  }
+
+  /** A node that nothing stands behind; its name begins with `e2e-`. With `playKubelet`, pods seem to run on it. */
+  async addNode(node: FakeNode = {}): Promise<string> {
+    const name = `e2e-${newId(8).toLowerCase()}`;
+    await this.client.create('/api/v1/nodes', fakeNode(name, node));
+    this.#nodes.push(name);
+    return name;
+  }
+
+  /** Pods on the nodes of `addNode` run from here on, as far as anybody can tell. */
+  async playKubelet(): Promise<FakeKubelet> {
+    const isFake = (node: string) => this.#nodes.includes(node);
+    this.#kubelet ??= await FakeKubelet.start({ kubeconfig: this.kubeconfig, isFake });
+    return this.#kubelet;
+  }
+
+  /** The node object goes away, as that of a machine that was removed. */
+  removeNode(name: string): Promise<void> {
+    return this.client.delete(`/api/v1/nodes/${name}`);
+  }
+
+  /** What the node's kubelet says of itself; `Unknown` when it says nothing any more. */
+  async setReady(node: string, status: 'True' | 'False' | 'Unknown'): Promise<void> {
+    await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { conditions: [ready(status)] } });
+  }
+
+  /** A volume made by hand, in a directory of the real node, for a claim of that storage class. */
+  async addHostVolume(volume: { storageClass: string; sizeGb: number; directory: string }): Promise<string> {
+    const name = `e2e-${newId(8).toLowerCase()}`;
+    await this.client.create('/api/v1/persistentvolumes', {
+      metadata: { name },
+      spec: {
+        capacity: { storage: `${volume.sizeGb}Gi` },
+        accessModes: ['ReadWriteMany', 'ReadWriteOnce'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        storageClassName: volume.storageClass,
+        hostPath: { path: volume.directory, type: 'DirectoryOrCreate' },
+      },
+    });
+    this.#volumes.push(name);
+    return name;
+  }
+
+  /** Gives a real node labels and `nvidia.com/gpu`s that no device stands behind: pods that ask for them really run. */
+  async equip(options: { gpus: number; labels: Record<string, string> }): Promise<string> {
+    const nodes = await this.client.list('/api/v1/nodes');
+    const node = nodes.find(({ metadata }) => metadata.labels.fake !== 'true')!.metadata.name as string;
+    await this.client.patch(`/api/v1/nodes/${node}`, { metadata: { labels: options.labels } });
+    const capacity = { 'nvidia.com/gpu': String(options.gpus) };
+    await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { capacity } });
+    await eventually('the node offers its GPUs', async () => {
+      const { status } = await this.client.get(`/api/v1/nodes/${node}`);
+      return status.allocatable['nvidia.com/gpu'] === String(options.gpus) || undefined;
+    });
+    return node;
+  }
+
+  /** The API server answers nothing until the returned function is called; connections stay open. */
+  async pauseApiServer(): Promise<() => void> {
+    const pid = await findProgram('kube-apiserver');
+    process.kill(pid, 'SIGSTOP');
+    return () => process.kill(pid, 'SIGCONT');
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.#namespaces.map((name) => this.#removeNamespace(name)));
+    for (const name of this.#volumes) await this.client.delete(`/api/v1/persistentvolumes/${name}`);
+    await this.#kubelet?.stop();
+    for (const name of this.#nodes) await this.removeNode(name);
+    this.client.close();
+  }
+
+  /** Resolves when nothing runs there; the rest goes by itself. */
+  async #removeNamespace(name: string): Promise<void> {
+    const pods = `/api/v1/namespaces/${name}/pods`;
+    for (const { metadata, spec } of await this.client.list(pods)) {
+      const gracePeriodSeconds = this.#nodes.includes(spec.nodeName) ? 0 : 1; // nobody confirms what ran on a fake node
+      await this.client.delete(`${pods}/${metadata.name}`, { gracePeriodSeconds });
+    }
+    await this.client.delete(`/api/v1/namespaces/${name}`);
+    const isEmpty = async () => (await this.client.list(pods)).length === 0 || undefined;
+    await eventually(`no pod is left in ${name}`, isEmpty);
+  }
+}
+
+/** Runs kube-up.sh, which starts the cluster unless it runs, and imports the archives. Resolves with the kubeconfig. */
+async function kubeUp(archives: string[]): Promise<string> {
+  const env = { ...process.env, KUBE_FOR: String(inject('clusterUser')) };
+  const { stdout } = await run(KUBE_UP, archives, { env });
+  return stdout.trim();
+}
+
+/** Imports an image unless the cluster has that very one. */
+async function importImage(name: string): Promise<void> {
+  const { Id } = await new Docker().getImage(name).inspect();
+  const note = join(STATE, 'imported', name.replaceAll('/', '_'));
+  if ((await readFile(note, 'utf8').catch(() => '')) === Id) return;
+  const archive = join(tmpdir(), `podyard-image-${newId(8)}.tar`);
+  try {
+    const stream = await new Docker().getImage(name).get();
+    await writeFile(archive, stream);
+    await kubeUp([archive]);
+  } finally {
+    await rm(archive, { force: true });
+  }
+  await mkdir(join(STATE, 'imported'), { recursive: true });
+  await writeFile(note, Id);
+}
+
+function fakeNode(name: string, { cpus = 64, memory = '512Gi', gpus = 0, labels, taints }: FakeNode): KubeObject {
+  const own = {
+    'kubernetes.io/hostname': name,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': 'amd64',
+    fake: 'true',
+  };
+  const resources = {
+    cpu: String(cpus),
+    memory,
+    pods: '110',
+    'ephemeral-storage': '1Ti',
+    ...(gpus > 0 ? { 'nvidia.com/gpu': String(gpus) } : {}),
+  };
+  return {
+    metadata: { name, labels: { ...own, ...labels } },
+    spec: { taints: taints ?? [] },
+    status: {
+      capacity: resources,
+      allocatable: resources,
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      conditions: [ready('True')],
+    },
+  };
+}
+
+function ready(status: string): object {
+  const now = new Date().toISOString().replace(/\.\d+/, '');
+  return { type: 'Ready', status, reason: 'Fake', lastHeartbeatTime: now, lastTransitionTime: now };
+}
+
+/** The process id, on this machine, of one of our cluster's programs. */
+async function findProgram(name: string): Promise<number> {
+  const init = (await readFile(join(STATE, 'pid'), 'utf8')).trim();
+  const namespace = await readlink(`/proc/${init}/ns/pid`);
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const comm = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+    if (comm.trim() !== name.slice(0, 15)) continue;
+    if ((await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === namespace) return Number(pid);
+  }
+  throw new Error(`${name} does not run`);
+}
+
+/** This machine's address on the way to a server: pods, which are where the server is, come back the same way. */
+async function addressTowards(server: string): Promise<string> {
+  const { hostname, port } = new URL(server);
+  const socket = connect(Number(port || 443), hostname);
+  try {
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return socket.localAddress!;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + GONE_TIMEOUT_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

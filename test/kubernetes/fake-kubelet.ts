@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KubeClient, KubeError, type KubeObject } from './kube-client.ts';
+
+const RELIST_MS = 200;
+
+export interface FakeKubeletOptions {
+  kubeconfig: string;
+  /** Which nodes nothing stands behind: the pods that the scheduler puts there are played. */
+  isFake: (node: string) => boolean;
+  /** How long a container takes to start. */
+  startMs?: number;
+  /** Where played pods are said to be. */
+  podIp?: string;
+}
+
+/**
+ * Plays the kubelet of nodes that do not exist: pods bound to them are Running after a moment, and gone soon after they
+ * are deleted. It lists once and watches from there; thousands of pods are no trouble. Stop it.
+ */
+export class FakeKubelet {
+  readonly #client: KubeClient;
+  readonly #options: FakeKubeletOptions;
+  readonly #abort = new AbortController();
+  /** What has been asked for already, by the pod's uid. */
+  readonly #started = new Set<string>();
+  readonly #deleted = new Set<string>();
+  readonly #lost = new Set<string>();
+  #loop: Promise<void> = Promise.resolve();
+
+  static async start(options: FakeKubeletOptions): Promise<FakeKubelet> {
+    const kubelet = new FakeKubelet(await KubeClient.open(options.kubeconfig), options);
+    kubelet.#loop = kubelet.#run();
+    return kubelet;
+  }
+
+  private constructor(client: KubeClient, options: FakeKubeletOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** From here on that node's pods are what they were: nobody starts or ends them. */
+  lose(node: string): void {
+    this.#lost.add(node);
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#loop;
+    this.#client.close();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      try {
+        const { items, metadata } = await this.#client.get('/api/v1/pods');
+        for (const pod of items) this.#look(pod);
+        for await (const { type, object } of this.#client.watch('/api/v1/pods', metadata.resourceVersion, signal)) {
+          if (type === 'ERROR') break; // too old: it lists again
+          if (type === 'DELETED') this.#forget(object);
+          else if (type !== 'BOOKMARK') this.#look(object);
+        }
+      } catch {
+        // The server is away, or this is over.
+      }
+      await sleep(RELIST_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  #look(pod: KubeObject): void {
+    const { spec, status, metadata } = pod;
+    if (!spec.nodeName || this.#lost.has(spec.nodeName) || !this.#options.isFake(spec.nodeName)) return;
+    const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
+    if (metadata.deletionTimestamp) {
+      this.#once(this.#deleted, metadata.uid, () => this.#client.delete(path, { gracePeriodSeconds: 0 }));
+    } else if (status.phase === 'Pending') {
+      this.#once(this.#started, metadata.uid, async () => {
+        await sleep(this.#options.startMs ?? 0);
+        await this.#client.patch(`${path}/status`, { status: runningStatus(pod, this.#options.podIp ?? '127.0.0.1') });
+      });
+    }
+  }
+
+  /** What could not be done is done at the next look; a pod that is gone is none of our business. */
+  #once(done: Set<string>, uid: string, act: () => Promise<unknown>): void {
+    if (done.has(uid)) return;
+    done.add(uid);
+    act().catch((error) => {
+      if (!(error instanceof KubeError && error.status === 404)) done.delete(uid);
+    });
+  }
+
+  #forget(pod: KubeObject): void {
+    this.#started.delete(pod.metadata.uid);
+    this.#deleted.delete(pod.metadata.uid);
+  }
+}
+
+function runningStatus(pod: KubeObject, podIP: string): object {
+  const now = new Date().toISOString().replace(/\.\d+/, '');
+  const conditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+  return {
+    phase: 'Running',
+    startTime: now,
+    podIP,
+    podIPs: [{ ip: podIP }],
+    conditions: conditions.map((type) => ({ type, status: 'True', lastTransitionTime: now })),
+    containerStatuses: pod.spec.containers.map(({ name, image }: KubeObject) => ({
+      name,
+      image,
+      imageID: image,
+      ready: true,
+      started: true,
+      restartCount: 0,
+      state: { running: { startedAt: now } },
+    })),
+  };
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# kube-down.sh               ends the cluster of kube-up.sh and removes its traces
+# kube-down.sh --leave PID   only when no other process uses it any more, and nobody started it by hand
+# kube-down.sh --remains     as kube-up.sh calls it, which holds the lock: what a cluster left that ended in another way
+# Process 1 of the cluster's pid namespace takes all others with it.
+STATE=$(realpath -m "${KUBE_STATE:-/var/tmp/kube-one}")
+NAME=kube-one
+
+if [ "${1:-}" != --remains ]; then
+  [ -d "$STATE" ] || exit 0
+  exec 9<"$(dirname "$STATE")"
+  flock 9
+fi
+if [ "${1:-}" = --leave ]; then
+  rm -f "$STATE/users/$2"
+  [ -e "$STATE/ends-with-its-users" ] || exit 0
+  for user in $(ls "$STATE/users"); do
+    [ ! -d "/proc/$user" ] || exit 0
+  done
+fi
+
+pid=$(cat "$STATE/pid" 2>/dev/null)
+if grep -qs -e --inside "/proc/$pid/cmdline"; then
+  kill -9 "$pid"
+  while [ -d "/proc/$pid" ]; do sleep 0.05; done
+fi
+ip link del $NAME 2>/dev/null
+ip netns del $NAME 2>/dev/null
+find /sys/fs/cgroup/*/$NAME -depth -type d -exec rmdir {} + 2>/dev/null
+[ ! -d "$STATE/log" ] || rm -rf "$STATE"
+rmdir /var/log/pods /var/log/containers /var/lib/cni 2>/dev/null
+exit 0

@@ -1,0 +1,218 @@
+#!/bin/bash
+# kube-up.sh [IMAGE.tar...]   a real one-node Kubernetes 1.20.2 for tests, out of Debian 12's packages alone. Needs root and
+# cgroup v1 (or hybrid); `kube-up.sh --check` says in one line what is missing, or nothing. Prints the path of a kubeconfig.
+# Called again, it only imports the images. kube-down.sh ends the cluster and removes its traces.
+#
+#   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; the first call builds them
+#   KUBE_STATE  (/var/tmp/kube-one)   this cluster's data, keys and log/
+#   KUBE_FOR    a process that uses the cluster: `kube-down.sh --leave PID` ends it when the last of them has left.
+#               Without it the cluster was started by hand, and stays.
+#   KUBE_BUILD  only: builds the programs and starts nothing
+#
+# Everything lives in network, pid and mount namespaces of its own. From this machine the API is at https://10.231.0.2:6443,
+# pods are in 10.231.1.0/24 and services in 10.231.2.0/24; to a pod this machine is 10.231.0.1. No DNS, no registry, no way out.
+set -euo pipefail
+CACHE=$(realpath -m "${KUBE_CACHE:-${HOME:-/root}/.cache/kube-one}")
+STATE=$(realpath -m "${KUBE_STATE:-/var/tmp/kube-one}")
+NAME=kube-one
+NET=10.231
+HERE=$(dirname "$(readlink -f "$0")")
+export KUBE_CACHE=$CACHE KUBE_STATE=$STATE KUBECONFIG=$STATE/kubeconfig PATH=$CACHE/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+missing() {
+  local program
+  [ "$(id -u)" = 0 ] || { echo 'root'; return; }
+  [ -e /sys/fs/cgroup/memory/cgroup.procs ] || { echo 'control groups of version 1 (this machine has version 2 alone)'; return; }
+  for program in curl flock ip nsenter openssl setsid unshare; do
+    command -v $program >/dev/null || { echo "the program $program"; return; }
+  done
+  [ -e "$CACHE/bin/kubelet" ] || grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release || echo 'Debian 12, out of whose packages it is built'
+}
+
+# Debian's packages -> $CACHE/{bin,lib,busybox.tar}. Nothing is installed on the machine.
+build() (
+  work=$CACHE/build
+  rm -rf "$work"
+  mkdir -p "$work"/{lists,debs,bin,lib,fs/bin,fs/tmp,gp/src/k8s.io,sources.d}
+  cd "$work"
+  # The machine's own sources of packages, with those of source packages added.
+  for file in /etc/apt/sources.list.d/*.sources; do [ ! -e "$file" ] || sed 's/^Types: deb$/Types: deb deb-src/' "$file" >"sources.d/${file##*/}"; done
+  [ ! -s /etc/apt/sources.list ] || sed -n 'p; s/^deb /deb-src /p' /etc/apt/sources.list >sources.d/main.list
+  apt="apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$work/sources.d -o Dir::State::Lists=$work/lists -o Dir::Cache=$work/debs -o APT::Sandbox::User=root"
+  $apt update
+  $apt download golang-1.19-{go,src} golang-github-modern-go-reflect2-dev etcd-server containerd runc containernetworking-plugins iptables libnftnl11 busybox-static
+  $apt source --download-only kubernetes
+  for file in *.deb; do dpkg -x "$file" root; done
+  tar xf kubernetes_*.orig.tar.gz
+  mv kubernetes-[0-9]* gp/src/k8s.io/kubernetes
+
+  cd gp/src/k8s.io/kubernetes
+  export GOROOT=$work/root/usr/lib/go-1.19 GOPATH=$work/gp GOCACHE=$work/gocache GO111MODULE=off GOFLAGS='' CGO_ENABLED=0 GOGC=400
+  export PATH=$GOROOT/bin:$PATH
+  # The reflect2 of the source package crashes with this Go.
+  rm -r vendor/github.com/modern-go/reflect2
+  mv "$work/root/usr/share/gocode/src/github.com/modern-go/reflect2" vendor/github.com/modern-go/
+  # A deleted pod is gone after 4 s, not after 4 to 13.
+  sed -i 's/^const syncPeriod = 10 /const syncPeriod = 1 /' pkg/kubelet/status/status_manager.go
+  # The one generated file that the source package lacks.
+  api=$(grep -rl --include=*.go '+k8s:openapi-gen=' pkg staging/src/k8s.io | grep -v -e code-generator -e sample-apiserver | xargs -n1 dirname | sort -u)
+  nice -n 19 go run ./vendor/k8s.io/kube-openapi/cmd/openapi-gen -O zz_generated.openapi -p k8s.io/kubernetes/pkg/generated/openapi \
+    -r "$work/openapi.report" -h vendor/k8s.io/code-generator/hack/boilerplate.go.txt \
+    -i "$(sed 's#^staging/src#vendor#; s#^#k8s.io/kubernetes/#' <<<"$api" | paste -sd,)"
+  version=''
+  for package in component-base client-go/pkg; do
+    for value in Version=v1.20.2 Major=1 Minor=20; do version+=" -X k8s.io/kubernetes/vendor/k8s.io/$package/version.git$value"; done
+  done
+  nice -n 19 go build -tags 'providerless dockerless' -gcflags=all=-dwarf=false -ldflags "-s -w$version" -o "$work/bin/" ./cmd/kube{-apiserver,-controller-manager,-scheduler,-proxy,let}
+
+  cd "$work/root"
+  mv usr/bin/{etcd,containerd,containerd-shim-runc-v2,ctr} usr/sbin/{runc,xtables-nft-multi} usr/lib/cni/{bridge,host-local,loopback,portmap} "$work/bin/"
+  for name in iptables iptables-save iptables-restore; do ln -s xtables-nft-multi "$work/bin/$name"; done
+  mv usr/lib/*/lib*.so.* usr/lib/*/xtables "$work/lib/"
+
+  cd "$work"
+  mv root/bin/busybox fs/bin/
+  for name in $(fs/bin/busybox --list | grep -vx busybox); do ln -s busybox "fs/bin/$name"; done
+  tar -C fs -cf layer.tar .
+  cat >config.json <<E
+{"architecture": "amd64", "os": "linux", "config": {"Cmd": ["sleep", "infinity"], "Env": ["PATH=/bin"]},
+ "rootfs": {"type": "layers", "diff_ids": ["sha256:$(sha256sum <layer.tar | cut -c-64)"]}}
+E
+  echo '[{"Config": "config.json", "RepoTags": ["local/busybox:1"], "Layers": ["layer.tar"]}]' >manifest.json
+  tar -cf "$CACHE/busybox.tar" manifest.json config.json layer.tar
+  rm -rf "$CACHE/lib" "$CACHE/bin"
+  mv lib "$CACHE/lib"
+  mv bin "$CACHE/bin"
+  cd /
+  rm -rf "$work"
+)
+
+# Process 1 of the namespaces.
+inside() {
+  read -r pid _ </proc/self/stat
+  echo "$pid" >"$STATE/pid"
+  mount --make-rshared /
+  mount -t proc proc /proc
+  mount -t tmpfs -o mode=755 tmpfs /run
+  for dir in /var/log/pods /var/log/containers /var/lib/cni; do
+    mkdir -p $dir "$STATE$dir"
+    mount --bind "$STATE$dir" $dir
+  done
+  # The kubelet sets these: it sees them as it wants them, and the machine's own stay as they are.
+  for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
+    echo "${setting#*=}" >"$STATE/${setting##*/}"
+    mount --bind "$STATE/${setting##*/}" "/proc/sys/${setting%=*}"
+  done
+  # Pods go into /kube-one/kubepods of every hierarchy, all else into /kube-one/sys.
+  for dir in /sys/fs/cgroup/*/; do
+    [[ -e $dir/cgroup.procs && $dir != */unified/ ]] || continue
+    mkdir -p "$dir/$NAME/sys"
+    for file in $NAME/cpuset.cpus $NAME/cpuset.mems $NAME/sys/cpuset.cpus $NAME/sys/cpuset.mems; do
+      [ ! -e "$dir/$file" ] || cat "$dir/${file##*/}" >"$dir/$file"
+    done
+    echo 1 >"$dir/$NAME/sys/cgroup.procs"
+  done
+  ip link set lo up
+  ip link set eth0 up
+  ip addr add $NET.0.2/30 dev eth0
+  echo 1 >/proc/sys/net/ipv4/ip_forward
+
+  # Root may lack CAP_SYS_RESOURCE, hence restrict_oom_score_adj.
+  cat >"$STATE/containerd.toml" <<E
+version = 2
+root = "$STATE/containerd"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "docker.io/local/busybox:1"
+  restrict_oom_score_adj = true
+  cni = {bin_dir = "$CACHE/bin", conf_dir = "$STATE"}
+E
+  cat >"$STATE/pods.conflist" <<E
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "bridge", "bridge": "cni0", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": "$NET.1.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+E
+  export LD_LIBRARY_PATH=$CACHE/lib XTABLES_LIBDIR=$CACHE/lib/xtables # for iptables
+  local tls="--tls-cert-file=$STATE/cert.pem --tls-private-key-file=$STATE/key.pem --client-ca-file=$STATE/cert.pem --cert-dir=$STATE/certs"
+  keep etcd --data-dir "$STATE/etcd"
+  keep containerd -c "$STATE/containerd.toml"
+  keep kube-apiserver $tls --etcd-servers=http://127.0.0.1:2379 --advertise-address=$NET.0.2 --service-cluster-ip-range=$NET.2.0/24 \
+    --authorization-mode=RBAC --allow-privileged --feature-gates=BoundServiceAccountTokenVolume=true --kubelet-preferred-address-types=InternalIP \
+    --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$STATE/cert.pem" --service-account-signing-key-file="$STATE/key.pem" \
+    --kubelet-client-certificate="$STATE/cert.pem" --kubelet-client-key="$STATE/key.pem" --kubelet-certificate-authority="$STATE/cert.pem"
+  # A made-up node has no kubelet that renews its lease, and stays Ready for as long as the grace period.
+  keep kube-controller-manager --kubeconfig="$KUBECONFIG" --root-ca-file="$STATE/cert.pem" --leader-elect=false --port=0 --cert-dir="$STATE/certs" \
+    --flex-volume-plugin-dir="$STATE/flex" --node-monitor-grace-period=24h
+  keep kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false --port=0 --cert-dir="$STATE/certs"
+  keep kube-proxy --kubeconfig="$KUBECONFIG" --hostname-override=node1 --cluster-cidr=$NET.1.0/24 --oom-score-adj=0 --conntrack-max-per-core=0 \
+    --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
+  keep kubelet $tls --kubeconfig="$KUBECONFIG" --hostname-override=node1 --node-ip=$NET.0.2 \
+    --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
+    --root-dir="$STATE/kubelet" --volume-plugin-dir="$STATE/flex" --cgroup-root=/$NAME --enforce-node-allocatable= --fail-swap-on=false --oom-score-adj=0 \
+    --node-status-update-frequency=1s --anonymous-auth=false --authentication-token-webhook --authorization-mode=Webhook --read-only-port=0 \
+    --cluster-dns=$NET.0.1 --cluster-domain=cluster.local --resolv-conf=/dev/null \
+    --image-gc-high-threshold=100 --eviction-hard='memory.available<100Mi,nodefs.available<1%,imagefs.available<1%'
+  wait
+}
+
+# Runs a program, again and again if it ends.
+keep() {
+  while :; do
+    "$@" || true
+    sleep 0.3
+  done >"$STATE/log/$1.log" 2>&1 &
+}
+
+is_running() { grep -qs -e --inside "/proc/$(cat "$STATE/pid" 2>/dev/null)/cmdline"; }
+
+start() {
+  "$HERE/kube-down.sh" --remains
+  mkdir -p "$STATE/log" "$STATE/users"
+  chmod 700 "$STATE"
+  [ -z "${KUBE_FOR:-}" ] || touch "$STATE/ends-with-its-users"
+  # One self-signed certificate is authority, servers, client and the key of service accounts.
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /O=system:masters/CN=admin \
+    -addext subjectAltName=IP:$NET.0.2,IP:$NET.2.1,IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc \
+    -keyout "$STATE/key.pem" -out "$STATE/cert.pem" 2>/dev/null
+  # JSON is YAML, too.
+  cat >"$KUBECONFIG" <<E
+{"apiVersion": "v1", "kind": "Config", "current-context": "$NAME",
+ "clusters": [{"name": "$NAME", "cluster": {"server": "https://$NET.0.2:6443", "certificate-authority-data": "$(base64 -w0 "$STATE/cert.pem")"}}],
+ "users": [{"name": "admin", "user": {"client-certificate-data": "$(base64 -w0 "$STATE/cert.pem")", "client-key-data": "$(base64 -w0 "$STATE/key.pem")"}}],
+ "contexts": [{"name": "$NAME", "context": {"cluster": "$NAME", "user": "admin"}}]}
+E
+  ip netns add $NAME
+  ip link add $NAME type veth peer name eth0 netns $NAME
+  ip addr add $NET.0.1/30 dev $NAME
+  ip link set $NAME up
+  ip route add $NET.0.0/16 via $NET.0.2
+  setsid nsenter --net=/run/netns/$NAME unshare --mount --propagation slave --pid --fork "$HERE/kube-up.sh" --inside </dev/null >"$STATE/log/init.log" 2>&1 9>&- &
+}
+
+get() { curl -sf --cacert "$STATE/cert.pem" --cert "$STATE/cert.pem" --key "$STATE/key.pem" "https://$NET.0.2:6443/api/v1/$1"; }
+is_ready() { get nodes/node1 | grep -q '"KubeletReady"' && get namespaces/default/serviceaccounts/default >/dev/null; }
+
+case "${1:-}" in
+  --inside) inside; exit ;;
+  --check) missing; exit ;;
+esac
+lacks=$(missing)
+[ -z "$lacks" ] || { echo "no cluster here: it needs $lacks" >&2; exit 1; }
+
+mkdir -p "$(dirname "$STATE")"
+exec 9<"$(dirname "$STATE")" # who comes at the same time waits
+flock 9
+[ -e "$CACHE/bin/kubelet" ] || build >&2
+[ "${KUBE_BUILD:-}" != only ] || exit 0
+if ! is_running; then
+  start
+  set -- "$CACHE/busybox.tar" "$@"
+fi
+[ -z "${KUBE_FOR:-}" ] || { mkdir -p "$STATE/users"; touch "$STATE/users/$KUBE_FOR"; }
+SECONDS=0
+until is_ready; do
+  [ $SECONDS -lt 90 ] || { echo "no node became ready; $STATE/log tells why" >&2; exit 1; }
+  sleep 0.1
+done
+for image; do nsenter -t "$(cat "$STATE/pid")" -m ctr -n k8s.io images import "$(readlink -f "$image")" >&2; done
+echo "$KUBECONFIG"
