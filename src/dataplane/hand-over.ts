@@ -85,16 +85,17 @@ export class HandOver {
     };
   }
 
-  /** `count` jobs were queued, here or elsewhere: as many waiting workers look for them. */
-  wake(endpointId: EndpointId, count: number): void {
+  /** `count` jobs were queued, here or elsewhere: as many waiting workers look for them. Answers how many there were. */
+  wake(endpointId: EndpointId, count: number): number {
     const line = this.#line(endpointId);
     line.mayHaveQueued = true;
     line.signs += 1;
     for (let i = 0; i < count; i++) {
       const waiter = this.#next(line);
-      if (!waiter) return;
+      if (!waiter) return i;
       void this.#look(endpointId, line, waiter);
     }
+    return count;
   }
 
   /** A look for everybody who waits: signs may get lost between processes, the table is the truth. */

@@ -12,6 +12,8 @@ import { JobWaiters } from './job-waiters.ts';
 import { recordJob } from './record-job.ts';
 
 const LOOK_AROUND_MS = 5_000;
+/** A hint does not say how many jobs were queued: at most so many waiting workers look. */
+const LOOKS_A_HINT = 8;
 
 /**
  * The way of a job through this process: submit → hand-over → finish → whoever waits. It joins the durable queue with
@@ -51,14 +53,18 @@ export class JobDispatch {
       },
     });
     this.#unsubscribe = [
-      this.#bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, 8)),
+      this.#bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, LOOKS_A_HINT)),
       this.#bus.subscribe('job', (payload) => this.#hear(payload)),
+      this.#bus.onGap(() => {
+        this.handOver.wakeAll();
+        this.waiters.lookAll();
+      }),
     ];
   }
 
   /** True while other processes may hold the workers or clients of a job. */
   get hasPeers(): boolean {
-    return this.#bus.hasPeers;
+    return this.#bus.hasDataPeers;
   }
 
   start(): void {
@@ -105,10 +111,9 @@ export class JobDispatch {
     return outcome;
   }
 
-  /** `count` jobs or fewer are in the queue (again): local workers look first, other processes get a hint. */
+  /** `count` jobs or fewer are in the queue (again): workers that wait here look; if they are too few, others get a hint. */
   tellQueued(endpointId: EndpointId, count = 1): void {
-    if (this.#bus.hasPeers) this.#bus.publish('queued', endpointId);
-    else this.handOver.wake(endpointId, count);
+    if (this.handOver.wake(endpointId, count) < count) this.#bus.tellPeers('queued', endpointId);
   }
 
   /** Jobs reached a terminal state, by whatever way. */
@@ -135,7 +140,7 @@ export class JobDispatch {
   #tellElsewhere(jobId: JobId, waiters: string | null): void {
     if (waiters === null || waiters === this.#bus.processId) return;
     for (const processId of waiters.split(' ')) {
-      if (processId !== this.#bus.processId) this.#bus.publish('job', `${processId} ${jobId}`);
+      if (processId !== this.#bus.processId) this.#bus.tellPeers('job', `${processId} ${jobId}`);
     }
   }
 

@@ -38,10 +38,15 @@ export class JobWaiters {
     if (listeners) for (const listener of [...listeners]) listener(news);
   }
 
+  /** News may have been missed: everybody looks for themselves. */
+  lookAll(): void {
+    for (const listeners of [...this.#byJob.values()]) for (const listener of [...listeners]) listener(undefined);
+  }
+
   /** Answers everybody, because this process is about to end; who comes later does not wait at all. */
   releaseAll(): void {
     this.#isReleased = true;
-    for (const listeners of [...this.#byJob.values()]) for (const listener of [...listeners]) listener(undefined);
+    this.lookAll();
   }
 
   #unlist(jobId: JobId, listener: (news: JobNews) => void): void {

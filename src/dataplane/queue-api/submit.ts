@@ -6,7 +6,7 @@ import { renderJob } from '../../domain/jobs/job.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import { readBody, readWaitMs, sendJson } from '../exchange.ts';
-import { answerWhenEnded, MAX_WAIT_MS } from './await-job.ts';
+import { answerWhenEnded, LOOK_AGAIN_MS, MAX_WAIT_MS } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { submitTraced } from './submit-traced.ts';
 
@@ -27,7 +27,9 @@ export async function runSync(call: QueueCall): Promise<void> {
   const waitMs = readWaitMs(call.query, DEFAULT_SYNC_WAIT_MS, MAX_WAIT_MS);
   const body = await readJob(call, call.plane.limits.runsyncBodyBytes);
   const job = newJob(call, body, true);
-  const wait = call.plane.dispatch.waiters.wait(job.id, waitMs); // before the commit: the result may follow it at once
+  const deadline = call.plane.clock.now() + waitMs;
+  // Before the commit: the result may follow it at once.
+  const wait = call.plane.dispatch.waiters.wait(job.id, Math.min(waitMs, LOOK_AGAIN_MS));
   call.res.once('close', wait.cancel);
   try {
     const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
@@ -35,8 +37,7 @@ export async function runSync(call: QueueCall): Promise<void> {
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
     const news = await wait.news;
     if (news && news !== 'timeout') sendJson(call.res, 200, renderJob(news));
-    else if (news === 'timeout') await answerWhenEnded(call, id, 0);
-    else await answerWhenEnded(call, id, waitMs);
+    else await answerWhenEnded(call, id, Math.max(0, deadline - call.plane.clock.now()));
   } finally {
     wait.cancel();
   }

@@ -9,6 +9,9 @@ export class StopPolls {
     bus.subscribe('jobStop', (workerId) => {
       for (const poll of this.#byWorker.get(workerId as WorkerId) ?? []) poll.look();
     });
+    bus.onGap(() => {
+      for (const polls of this.#byWorker.values()) for (const poll of polls) poll.look();
+    });
   }
 
   /** Returns the function that ends the entry. */
