@@ -1,0 +1,166 @@
+{{- /* A Deployment of Podyard's processes. `root`, `component` (server or control), `roles`. */ -}}
+{{- define "podyard.deployment" -}}
+{{- $root := .root -}}
+{{- $values := index .root.Values .component -}}
+{{- $name := printf "%s-%s" (include "podyard.fullname" $root) .component -}}
+{{- $scheme := ternary "HTTPS" "HTTP" (not (empty $root.Values.tlsSecret)) -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ $name }}
+  namespace: {{ $root.Release.Namespace }}
+  labels: {{- include "podyard.labels" . | nindent 4 }}
+spec:
+  {{- if not (dig "autoscaling" "enabled" false $values) }}
+  replicas: {{ $values.replicas }}
+  {{- end }}
+  revisionHistoryLimit: 5
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxSurge: 1
+      maxUnavailable: 0
+  selector:
+    matchLabels: {{- include "podyard.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "podyard.selector" . | nindent 8 }}
+        {{- with $root.Values.commonLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+        {{- with $values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      annotations:
+        # Other settings are other processes.
+        podyard/settings: {{ printf "%s%s" (include "podyard.settings" $root) (toJson $root.Values.catalog) | sha256sum }}
+        {{- with $values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
+    spec:
+      serviceAccountName: {{ include "podyard.account" . }}
+      automountServiceAccountToken: true
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
+      securityContext: {{- toYaml $root.Values.podSecurityContext | nindent 8 }}
+      {{- with $root.Values.image.pullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      {{- with $values.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $values.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- if $values.topologySpreadConstraints }}
+        {{- toYaml $values.topologySpreadConstraints | nindent 8 }}
+        {{- else }}
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: {{- include "podyard.selector" . | nindent 14 }}
+        {{- end }}
+      containers:
+        - name: podyard
+          image: {{ include "podyard.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: [serve]
+          securityContext: {{- toYaml $root.Values.securityContext | nindent 12 }}
+          envFrom:
+            - configMapRef:
+                name: {{ include "podyard.fullname" $root }}-settings
+            {{- with $values.extraEnvFrom }}{{ toYaml . | nindent 12 }}{{ end }}
+          env:
+            - name: PODYARD_ROLES
+              value: {{ .roles }}
+            - name: DATABASE_URL
+              valueFrom:
+                secretKeyRef:
+                  name: {{ include "podyard.databaseSecret" $root }}
+                  key: {{ $root.Values.database.existingSecretKey }}
+            - name: PODYARD_MASTER_KEY
+              valueFrom:
+                secretKeyRef:
+                  name: {{ include "podyard.keysSecret" $root }}
+                  key: master-key
+            - name: PODYARD_ADMIN_KEY
+              valueFrom:
+                secretKeyRef:
+                  name: {{ include "podyard.keysSecret" $root }}
+                  key: admin-key
+                  optional: true
+            - name: PODYARD_METRICS_TOKEN
+              valueFrom:
+                secretKeyRef:
+                  name: {{ include "podyard.keysSecret" $root }}
+                  key: metrics-token
+                  optional: true
+            {{- with $values.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
+          ports:
+            - name: http
+              containerPort: 8080
+            {{- if eq .component "server" }}
+            - name: workers
+              containerPort: {{ $root.Values.workerApi.port }}
+            {{- end }}
+          # The first start migrates the database.
+          startupProbe:
+            httpGet: {path: /healthz, port: http, scheme: {{ $scheme }}}
+            periodSeconds: 2
+            failureThreshold: 90
+          livenessProbe:
+            httpGet: {path: /healthz, port: http, scheme: {{ $scheme }}}
+            periodSeconds: 10
+            timeoutSeconds: 5
+            failureThreshold: 6
+          readinessProbe:
+            httpGet: {path: /readyz, port: http, scheme: {{ $scheme }}}
+            periodSeconds: 5
+            timeoutSeconds: 3
+            failureThreshold: 2
+          {{- with $values.preStopSeconds }}
+          lifecycle:
+            preStop:
+              exec:
+                command: [node, -e, "setTimeout(() => {}, {{ . }}000)"]
+          {{- end }}
+          {{- with $values.resources }}
+          resources: {{- toYaml . | nindent 12 }}
+          {{- end }}
+          volumeMounts:
+            - name: data
+              mountPath: /var/lib/podyard
+            - name: tmp
+              mountPath: /tmp
+            {{- if $root.Values.catalog }}
+            - name: catalog
+              mountPath: /etc/podyard/catalog
+              readOnly: true
+            {{- end }}
+            {{- if $root.Values.tlsSecret }}
+            - name: tls
+              mountPath: /etc/podyard/tls
+              readOnly: true
+            {{- end }}
+            {{- with $values.extraVolumeMounts }}{{ toYaml . | nindent 12 }}{{ end }}
+      volumes:
+        # Nothing is kept here: what is kept is in the database.
+        - name: data
+          emptyDir: {}
+        - name: tmp
+          emptyDir: {}
+        {{- if $root.Values.catalog }}
+        - name: catalog
+          configMap:
+            name: {{ include "podyard.fullname" $root }}-catalog
+        {{- end }}
+        {{- with $root.Values.tlsSecret }}
+        - name: tls
+          secret:
+            secretName: {{ . }}
+        {{- end }}
+        {{- with $values.extraVolumes }}{{ toYaml . | nindent 8 }}{{ end }}
+{{- end -}}
