@@ -70,6 +70,7 @@ export class Bus {
   readonly #logger: Logger;
   readonly #local = new EventEmitter().setMaxListeners(0);
   readonly #onGap = new Set<() => void>();
+  readonly #onPeers = new Set<() => void>();
   readonly #pending = new Set<string>();
   #isUrgent = false;
   #client: pg.Client | undefined;
@@ -159,6 +160,12 @@ export class Bus {
   onGap(listener: () => void): () => void {
     this.#onGap.add(listener);
     return () => this.#onGap.delete(listener);
+  }
+
+  /** `listener` is called when a process came or went. */
+  onPeers(listener: () => void): () => void {
+    this.#onPeers.add(listener);
+    return () => this.#onPeers.delete(listener);
   }
 
   #message(topic: HintTopic, payload: string): string {
@@ -283,7 +290,10 @@ export class Bus {
        where id <> $1 and seen_at >= now() - interval '${PROCESS_TTL_SECONDS} seconds'`,
       [this.processId, this.#roles],
     );
+    const known = this.#peers.map(({ id }) => id);
     this.#peers = result.rows;
+    const isSame = known.length === this.#peers.length && this.#peers.every(({ id }) => known.includes(id));
+    if (!isSame) for (const listener of this.#onPeers) listener();
   }
 }
 

@@ -20,7 +20,7 @@ beforeEach(() => {
   const { pool } = endpoint.database;
   reporter = new DemandReporter({ pool, bus: endpoint.bus, clock: systemClock, logger: silentLogger });
   balancer = new RequestBalancer({
-    maxHeld: 100,
+    maxHeld: () => 100,
     now: () => Date.now(),
     onChange: (isUrgent) => reporter.noteChange(endpoint.id, isUrgent),
     connect: (_id, { host, port }) => new Upstream({ address: host, port }),

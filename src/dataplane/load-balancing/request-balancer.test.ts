@@ -12,7 +12,7 @@ beforeEach(() => {
   changes = [];
   connected = [];
   balancer = new RequestBalancer({
-    maxHeld: 3,
+    maxHeld: () => 3,
     now: () => Date.now(),
     onChange: (isUrgent) => changes.push(isUrgent),
     connect: (_id, at) => {

@@ -69,7 +69,7 @@ const FIRST_RETRY_MS = 25;
 const LAST_RETRY_MS = 1_000;
 
 export class RequestBalancer {
-  readonly #maxHeld: number;
+  readonly #maxHeld: () => number;
   readonly #onChange: (isUrgent: boolean) => void;
   readonly #now: () => number;
   readonly #connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
@@ -81,7 +81,7 @@ export class RequestBalancer {
 
   /** `onChange` is called when what is held or in flight changes; urgently when the set of workers in use does. */
   constructor(options: {
-    maxHeld: number;
+    maxHeld: () => number;
     onChange: (isUrgent: boolean) => void;
     now: () => number;
     connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
@@ -162,7 +162,7 @@ export class RequestBalancer {
    * when too many wait already, or when the worker it insists on goes.
    */
   hold(attempt: Attempt, client: Client, waitMs: number): Promise<Backend | undefined> {
-    if (this.#held.size >= this.#maxHeld) return Promise.reject(this.#full());
+    if (this.#held.size >= this.#maxHeld()) return Promise.reject(this.#full());
     if (client.isOver) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
       const settle = (result: Backend | Failure | undefined) => {

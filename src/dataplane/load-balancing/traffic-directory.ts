@@ -10,6 +10,7 @@ import type { ForwardSettings } from '../proxy/forward.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import type { DemandReporter } from './demand-reporter.ts';
 import { type BalancedWorker, RequestBalancer } from './request-balancer.ts';
+import { shareOf } from './share-of.ts';
 
 /** The requests of one endpoint that go through this process. */
 export interface Traffic {
@@ -46,7 +47,8 @@ export class TrafficDirectory {
   readonly #unknown = new Set<string>();
   readonly #due = new Set<EndpointId>();
   readonly #loop: Loop;
-  readonly #unsubscribe: () => void;
+  readonly #bus: Bus;
+  readonly #unsubscribe: (() => void)[];
 
   constructor(options: {
     pool: Pool;
@@ -70,7 +72,12 @@ export class TrafficDirectory {
       logger: options.logger,
       runOnce: () => this.#look(),
     });
-    this.#unsubscribe = options.bus.subscribe('worker', (id) => this.#noteWorker(id));
+    this.#bus = options.bus;
+    this.#unsubscribe = [
+      this.#bus.subscribe('worker', (id) => this.#noteWorker(id)),
+      this.#bus.onPeers(() => this.#lookAtAll()), // each process has another share now
+      this.#bus.onGap(() => this.#lookAtAll()),
+    ];
   }
 
   start(): void {
@@ -79,7 +86,7 @@ export class TrafficDirectory {
 
   /** Refuses what is held; what can be served still is. */
   async stop(failure: () => Failure): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
     for (const { balancer } of this.#traffics.values()) balancer.refuseHeld(failure);
   }
@@ -93,7 +100,7 @@ export class TrafficDirectory {
     const known = this.#traffics.get(endpointId);
     if (known) return known;
     const balancer = new RequestBalancer({
-      maxHeld: this.#limits.maxHeld,
+      maxHeld: () => this.#share(this.#limits.maxHeld, endpointId),
       now: () => this.#clock.now(),
       onChange: (isUrgent) => this.#reporter.noteChange(endpointId, isUrgent),
       connect: (id, at) => this.#connect(id, at),
@@ -129,6 +136,15 @@ export class TrafficDirectory {
   #connect(id: WorkerId, { host, port }: { host: string; port: number }): Upstream {
     const reach = this.#reachWorker;
     return new Upstream(reach ? () => reach(id, port) : { address: host, port });
+  }
+
+  #lookAtAll(): void {
+    for (const endpointId of this.#traffics.keys()) this.#due.add(endpointId);
+    this.#loop.wake();
+  }
+
+  #share(total: number, key: string): number {
+    return shareOf(total, this.#bus.dataProcessIds, this.#bus.processId, key);
   }
 
   #noteWorker(id: string): void {
@@ -180,12 +196,13 @@ export class TrafficDirectory {
 
   #toBalanced(worker: ServingWorker): BalancedWorker {
     const { id, version, host, port } = worker;
-    const concurrency = Number(worker.concurrency ?? this.#limits.concurrency);
+    const wanted = Number(worker.concurrency ?? this.#limits.concurrency);
+    const concurrency = Number.isInteger(wanted) && wanted > 0 ? wanted : this.#limits.concurrency;
     return {
       id,
       version,
       state: stateOf(worker),
-      concurrency: Number.isInteger(concurrency) && concurrency > 0 ? concurrency : this.#limits.concurrency,
+      concurrency: this.#share(concurrency, id),
       at: host !== null && port !== null ? { host, port } : null,
     };
   }
