@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, type Job, type LogEvent, until } from './api.ts';
-import { ServerProcess, type TestedRuntime } from './server-process.ts';
+import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
 /** What a restart of the server leaves as it was, with its own embedded database, so that that is adopted too. */
-export function adoptionTests(runtime: TestedRuntime): void {
+export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;
   beforeAll(async () => {
-    server = await ServerProcess.start({ runtime });
+    server = await ServerProcess.start({ runtime, ...place() });
     api = new Api(server);
   });
   afterAll(() => server?.dispose());

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ObservedState } from '../../src/runtimes/runtime.ts';
 import { Api, type LogEvent, until } from './api.ts';
-import { ServerProcess, type TestedRuntime } from './server-process.ts';
+import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
 interface WorkerRow {
   id: string;
@@ -16,11 +16,11 @@ interface Decisions {
 }
 
 /** What FlashBoot promises, with real workers and one GPU, so that endpoints have to make room for each other. */
-export function flashbootTests(runtime: TestedRuntime): void {
+export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;
   beforeAll(async () => {
-    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:1' });
+    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:1', ...place() });
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
@@ -94,7 +94,7 @@ export function flashbootTests(runtime: TestedRuntime): void {
     await until('nothing is left', async () => (await workloads()).size === 0);
   });
 
-  if (runtime === 'process') return; // what follows is decided in front of the runtime: one stands for all
+  if (runtime !== 'docker') return; // what follows is decided in front of the runtime: one stands for all
 
   test('a frozen worker leaves when it is of no use any more: after a new release, and without FlashBoot', async () => {
     const id = await create();

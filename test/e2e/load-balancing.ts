@@ -3,18 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until, type Worker } from './api.ts';
-import { ServerProcess, type TestedRuntime } from './server-process.ts';
+import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 import { type WebAnswer, WebClient, webLoad } from './web-load.ts';
 
 /** Load-balancing endpoints with real workers; `withLoad`: also under load, through a roll-out and a death. */
-export function loadBalancingTests(runtime: TestedRuntime, withLoad: boolean): void {
+export function loadBalancingTests(
+  runtime: TestedRuntime,
+  withLoad: boolean,
+  place: () => RuntimePlace = () => ({}),
+): void {
   let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
   const clients: WebClient[] = [];
   beforeAll(async () => {
     database = await createTestDatabase();
-    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', databaseUrl: database.url });
+    server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', databaseUrl: database.url, ...place() });
     api = new Api(server);
   });
   afterAll(async () => {

@@ -19,10 +19,18 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 40_000;
 const KEPT_OUTPUT = 200_000;
 
-export type TestedRuntime = 'docker' | 'process';
+export type TestedRuntime = 'docker' | 'process' | 'kubernetes';
+
+/** What tests for several runtimes are told of a cluster; nothing elsewhere. */
+export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {
+  /** The ids of the network volumes, or of the pods with storage, that something is kept for. */
+  listStored?: (kind: 'volume' | 'pod') => Promise<string[]>;
+}
 
 export interface ServerProcessOptions {
   runtime: TestedRuntime;
+  /** The runtime as a server of that installation sees it; needed for `kubernetes`. */
+  openRuntime?: (installation: string) => Runtime;
   /** Absent: the embedded server in the data directory. */
   databaseUrl?: string;
   gpus?: string;
@@ -141,6 +149,7 @@ export class ServerProcess {
   /** The runtime as the server sees it, for looking at its workloads and for killing them. Close it. */
   openRuntime(): Runtime {
     const shared = { installation: this.#installation!, logger: silentLogger };
+    if (this.#options.openRuntime) return this.#options.openRuntime(shared.installation);
     if (this.runtime === 'docker') return createDockerRuntime({ ...shared, gpus: new Map() });
     return createProcessRuntime({
       ...shared,
@@ -215,7 +224,7 @@ export class ServerProcess {
       PODYARD_DATA_DIR: this.dataDir,
       PODYARD_RATE_LIMIT: 'off', // tests look often
       PODYARD_RUNTIME: this.#options.runtime,
-      PODYARD_SIMULATE_GPUS: this.#options.gpus ?? 'ADA_24:4',
+      ...(this.runtime === 'kubernetes' ? {} : { PODYARD_SIMULATE_GPUS: this.#options.gpus ?? 'ADA_24:4' }),
       ...(this.#options.databaseUrl ? { DATABASE_URL: this.#options.databaseUrl } : {}),
       ...this.#options.env,
     };

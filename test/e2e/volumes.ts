@@ -1,9 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, ApiError, until } from './api.ts';
-import { ServerProcess, type TestedRuntime } from './server-process.ts';
+import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
 /** Adds its variable WORD to a file of the volume and prints the file; then it does nothing for ever. */
 const WRITER = JSON.stringify({
@@ -15,13 +16,13 @@ const WRITER = JSON.stringify({
 });
 
 /** Network volumes through the public interface, with workers that really write to them. */
-export function volumeTests(runtime: TestedRuntime): void {
+export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let database: TestDatabase;
   let server: ServerProcess;
   let api: Api;
   beforeAll(async () => {
     database = await createTestDatabase();
-    server = await ServerProcess.start({ runtime, databaseUrl: database.url });
+    server = await ServerProcess.start({ runtime, databaseUrl: database.url, ...place() });
     api = new Api(server);
   });
   afterAll(async () => {
@@ -54,7 +55,9 @@ export function volumeTests(runtime: TestedRuntime): void {
     });
   };
   const remove = (id: string) => api.call('DELETE', `/v2/network-volumes/${id}`);
-  const directories = () => readdirSync(join(server.dataDir, 'storage', server.installation, 'volumes', 'LOCAL-1'));
+  const stored = async (): Promise<string[]> =>
+    (await place().listStored?.('volume')) ??
+    readdir(join(server.dataDir, 'storage', server.installation, 'volumes', 'LOCAL-1'));
 
   test('what one worker writes the next one finds, until the volume is deleted; then its files are gone', async () => {
     const volume = await createVolume('shared');
@@ -62,12 +65,12 @@ export function volumeTests(runtime: TestedRuntime): void {
       await expect(remove(volume)).rejects.toMatchObject({ status: 400 });
     });
     await write(volume, 'two', 'one two');
-    expect(directories()).toEqual([volume]);
+    expect(await stored()).toEqual([volume]);
     const other = await createVolume('other');
     await write(other, 'three', 'three');
     await until('nothing mounts it', () => isDone(remove(volume)));
-    await until('its files are gone', async () => !directories().includes(volume));
-    expect(directories()).toEqual([other]);
+    await until('its files are gone', async () => !(await stored()).includes(volume));
+    expect(await stored()).toEqual([other]);
     await remove(other);
     if (runtime === 'process') expect(existsSync('/runpod-volume')).toBe(false);
   });
