@@ -1,6 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
+import { ContainerAddresses } from './container-addresses.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
 
 /** `isPinned`: its subnet was named when it was made; only then does the engine let us choose addresses. */
@@ -27,6 +28,7 @@ export class BridgeNetwork {
   readonly #engine: Engine;
   readonly #logger: Logger;
   #bridge: Promise<Bridge> | undefined;
+  #addresses: ContainerAddresses | undefined;
 
   constructor(engine: Engine, name: string, logger: Logger) {
     this.#engine = engine;
@@ -43,9 +45,18 @@ export class BridgeNetwork {
     return this.#bridge;
   }
 
+  /** For the next container; null where the engine has to choose. */
+  async nextAddress(): Promise<string | null> {
+    const { subnet, gateway, isPinned } = await this.ensure();
+    if (!isPinned) return null;
+    this.#addresses ??= new ContainerAddresses(subnet, gateway, Math.random());
+    return this.#addresses.next();
+  }
+
   /** The next `ensure` looks again. */
   forget(): void {
     this.#bridge = undefined;
+    this.#addresses = undefined;
   }
 
   async #findOrCreate(): Promise<Bridge> {

@@ -8,7 +8,13 @@ const PAUSE_MS = 250;
 /** The members used of `GET /containers/{id}/stats`. */
 interface ContainerStats {
   cpu_stats: { cpu_usage?: { total_usage: number }; online_cpus?: number };
-  memory_stats: { usage?: number; limit?: number; stats?: Record<string, number> };
+  memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> };
+}
+
+/** What a container holds in memory, in bytes. */
+export async function readMemory(engine: Engine, container: string): Promise<number> {
+  const { memory_stats: memory } = await look(engine, container);
+  return memory?.usage === undefined ? 0 : withoutCache(memory.usage, memory.stats);
 }
 
 /** Two looks at a container's counters. `cpus`: what it may use; 0 for all of them. Undefined when it ended meanwhile. */
@@ -17,20 +23,26 @@ export async function readUsage(
   container: string,
   cpus: number,
 ): Promise<Pick<WorkloadStats, 'cpuUtil' | 'memoryUtil'> | null> {
-  const look = async () => {
-    const query = { stream: false, 'one-shot': true }; // the engine's own two looks are a second apart
-    const path = `/containers/${container}/stats`;
-    return { at: performance.now(), ...(await engine.json<ContainerStats>({ method: 'GET', path, query })) };
-  };
-  const first = await look();
+  const first = await look(engine, container);
   await sleep(PAUSE_MS);
-  const second = await look();
+  const second = await look(engine, container);
   const usedNs = (second.cpu_stats.cpu_usage?.total_usage ?? 0) - (first.cpu_stats.cpu_usage?.total_usage ?? 0);
-  const { usage, limit, stats } = second.memory_stats;
+  const { usage, limit, stats } = second.memory_stats ?? {};
   if (usage === undefined || usedNs < 0) return null;
   const allowedNs = (second.at - first.at) * 1e6 * (cpus || second.cpu_stats.online_cpus || 1);
-  const cached = stats?.total_inactive_file ?? stats?.inactive_file ?? 0; // given back when it is needed
-  return { cpuUtil: percent(usedNs, allowedNs), memoryUtil: percent(usage - cached, limit ?? 0) };
+  return { cpuUtil: percent(usedNs, allowedNs), memoryUtil: percent(withoutCache(usage, stats), limit ?? 0) };
+}
+
+async function look(engine: Engine, container: string): Promise<ContainerStats & { at: number }> {
+  const query = { stream: false, 'one-shot': true }; // the engine's own two looks are a second apart
+  const path = `/containers/${container}/stats`;
+  const at = performance.now();
+  return { at, ...(await engine.json<ContainerStats>({ method: 'GET', path, query })) };
+}
+
+/** As `docker stats` counts: the kernel gives up the file cache when the memory is needed (cgroup v1 and v2 name it differently). */
+function withoutCache(usage: number, stats: Record<string, number> | undefined): number {
+  return Math.max(0, usage - (stats?.total_inactive_file ?? stats?.inactive_file ?? 0));
 }
 
 function percent(part: number, whole: number): number {

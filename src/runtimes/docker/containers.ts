@@ -1,0 +1,140 @@
+import { Failure, notFound } from '../../core/errors.ts';
+import type { ObservedState } from '../runtime.ts';
+import { LABELS } from './container-config.ts';
+import { type Engine, EngineError, isRefusal } from './engine.ts';
+
+/** The members used of an item of `GET /containers/json`. */
+export interface ContainerSummary {
+  Id: string;
+  Labels: Record<string, string>;
+  State: string;
+  Created: number;
+  NetworkSettings?: { Networks?: Record<string, { IPAddress?: string }> };
+  Ports?: { IP?: string; PrivatePort: number; PublicPort?: number }[];
+}
+
+/** The members used of `GET /containers/{id}/json`. */
+export interface ContainerDetails {
+  State: { Status: string; ExitCode: number; OOMKilled: boolean; Error: string; StartedAt: string; FinishedAt: string };
+  HostConfig: { Memory: number; NanoCpus: number };
+  Config: { Labels: Record<string, string> };
+  NetworkSettings: {
+    Networks?: Record<string, { IPAddress?: string }>;
+    Ports?: Record<string, { HostIp: string; HostPort: string }[] | null>;
+  };
+}
+
+const STATES: Record<string, ObservedState> = {
+  created: 'created',
+  running: 'running',
+  restarting: 'running',
+  paused: 'frozen',
+};
+
+const CREATE_TIMEOUT_MS = 120_000;
+const REMOVE_TIMEOUT_MS = 60_000;
+
+/** The containers of one installation: what is asked of the engine for a workload, by the workload's id. */
+export class Containers {
+  readonly #engine: Engine;
+  readonly #installation: string;
+
+  constructor(engine: Engine, installation: string) {
+    this.#engine = engine;
+    this.#installation = installation;
+  }
+
+  /** The name of a workload's container. Throws `badRequest` for an id that could end up elsewhere in a path. */
+  nameOf(id: string): string {
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(id))
+      throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+    return `podyard-${this.#installation}-${id}`;
+  }
+
+  list(): Promise<ContainerSummary[]> {
+    const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
+    return this.#engine.json({ method: 'GET', path: '/containers/json', query: { all: 1, filters } });
+  }
+
+  /** Those that have not ended. */
+  async listAlive(): Promise<ContainerSummary[]> {
+    return (await this.list()).filter((container) => stateOf(container) !== 'exited');
+  }
+
+  /** By its name or by the engine's id. */
+  inspect(container: string): Promise<ContainerDetails> {
+    return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });
+  }
+
+  async create(id: string, body: object): Promise<void> {
+    const query = { name: this.nameOf(id) };
+    await this.#engine.json({
+      method: 'POST',
+      path: '/containers/create',
+      query,
+      body,
+      timeoutMs: CREATE_TIMEOUT_MS,
+    });
+  }
+
+  start(id: string): Promise<void> {
+    return this.#post(id, 'start', { timeoutMs: CREATE_TIMEOUT_MS });
+  }
+
+  pause(id: string): Promise<void> {
+    return this.#switch(id, 'pause', /already paused/i);
+  }
+
+  unpause(id: string): Promise<void> {
+    return this.#switch(id, 'unpause', /is not paused/i);
+  }
+
+  /** SIGTERM, and SIGKILL after so many seconds. Docker wakes a paused container for its signal; Podman wants it woken before. */
+  async stop(id: string, seconds: number): Promise<void> {
+    const stop = () => this.#post(id, 'stop', { query: { t: seconds }, timeoutMs: seconds * 1000 + REMOVE_TIMEOUT_MS });
+    try {
+      await stop();
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.status === 404) throw error;
+      await this.#post(id, 'unpause').catch(() => {});
+      await stop();
+    }
+  }
+
+  /** Kills what runs. Resolves when the engine knows it no more; also when somebody else removes it at this moment. */
+  async remove(id: string): Promise<void> {
+    const path = `/containers/${this.nameOf(id)}`;
+    try {
+      await this.#engine.json({ method: 'DELETE', path, query: { force: 1, v: 1 }, timeoutMs: REMOVE_TIMEOUT_MS });
+    } catch (error) {
+      if (!isRefusal(error, 409, /removal .* in progress/i)) throw error;
+      const query = { condition: 'removed' };
+      await this.#engine.json({ method: 'POST', path: `${path}/wait`, query, timeoutMs: REMOVE_TIMEOUT_MS });
+    }
+  }
+
+  async #switch(id: string, action: 'pause' | 'unpause', isDone: RegExp): Promise<void> {
+    try {
+      await this.#post(id, action);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      if (error.status === 404) throw notFound('Workload');
+      const { State } = await this.inspect(this.nameOf(id)); // the engine says 'not paused' of an ended one, too
+      if (!['running', 'paused'].includes(State.Status)) throw new Failure('conflict', `Workload ${id} has ended`);
+      if (isDone.test(error.message)) return;
+      throw new Failure('unavailable', `The container engine could not ${action} workload ${id}: ${error.message}`);
+    }
+  }
+
+  async #post(
+    id: string,
+    action: string,
+    more: { query?: Record<string, unknown>; timeoutMs?: number } = {},
+  ): Promise<void> {
+    await this.#engine.json({ method: 'POST', path: `/containers/${this.nameOf(id)}/${action}`, ...more });
+  }
+}
+
+export function stateOf(container: ContainerSummary): ObservedState {
+  return STATES[container.State] ?? 'exited';
+}

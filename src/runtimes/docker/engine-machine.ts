@@ -1,0 +1,46 @@
+import type { Engine } from './engine.ts';
+
+/** The members used of `GET /info`. */
+interface EngineInfo {
+  NCPU: number;
+  MemTotal: number;
+  Driver: string;
+  DriverStatus: [string, string][] | null;
+}
+
+export interface Machine {
+  memoryBytes: number;
+  cpus: number;
+  /** Whether the engine's storage can hold a container to a size. Whoever finds that it cannot after all says so here. */
+  canLimitDisk: boolean;
+}
+
+/** What the engine says about the machine that it runs on, asked once. */
+export class EngineMachine {
+  readonly #engine: Engine;
+  #machine: Promise<Machine> | undefined;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  read(): Promise<Machine> {
+    this.#machine ??= this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' }).then(
+      (info) => ({ memoryBytes: info.MemTotal, cpus: info.NCPU, canLimitDisk: hasDiskLimits(info) }),
+      (error) => {
+        this.#machine = undefined;
+        throw error;
+      },
+    );
+    return this.#machine;
+  }
+}
+
+/** overlay2 needs XFS below it, mounted with project quotas; whether it is, only a try can tell. */
+function hasDiskLimits({ Driver, DriverStatus }: EngineInfo): boolean {
+  if (Driver === 'btrfs' || Driver === 'zfs') return true;
+  return (
+    Driver === 'overlay2' &&
+    (DriverStatus ?? []).some(([name, value]) => /^backing fs|^backing filesystem/i.test(name) && value === 'xfs')
+  );
+}

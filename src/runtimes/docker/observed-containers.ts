@@ -1,0 +1,89 @@
+import type { Observed } from '../runtime.ts';
+import { LABELS, portsOf } from './container-config.ts';
+import { type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';
+import { isRefusal } from './engine.ts';
+
+type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>;
+
+/** The engine's list of an installation's containers as what a runtime observes. */
+export class ObservedContainers {
+  readonly #containers: Containers;
+  readonly #network: string;
+  /** Of ended containers, by container id: an end does not change any more. */
+  readonly #endings = new Map<string, Ending>();
+  /** When this process saw a workload start; the engine's list has only whole seconds of the creation. */
+  readonly #startedAt = new Map<string, Date>();
+
+  constructor(containers: Containers, network: string) {
+    this.#containers = containers;
+    this.#network = network;
+  }
+
+  noteStart(id: string): void {
+    this.#startedAt.set(id, new Date());
+  }
+
+  forget(id: string): void {
+    this.#startedAt.delete(id);
+  }
+
+  async list(): Promise<Observed[]> {
+    const containers = await this.#containers.list();
+    const seen = new Set(containers.map(({ Id }) => Id));
+    for (const id of this.#endings.keys()) if (!seen.has(id)) this.#endings.delete(id);
+    const observed = await Promise.all(containers.map((container) => this.#observe(container)));
+    return observed.filter((one) => one !== undefined);
+  }
+
+  async #observe(container: ContainerSummary): Promise<Observed | undefined> {
+    const id = container.Labels[LABELS.id] ?? '';
+    const state = stateOf(container);
+    const known = { id, kind: container.Labels[LABELS.kind] === 'pod' ? 'pod' : 'worker', state } as const;
+    if (state === 'exited') {
+      const ending = await this.#endingOf(container.Id);
+      return ending && { ...known, ...ending, address: null, publishedPorts: [] };
+    }
+    const address = container.NetworkSettings?.Networks?.[this.#network]?.IPAddress || null;
+    const publishedPorts = state === 'created' ? [] : portsOf(container.Labels, publicPortsOf(container));
+    const startedAt = state === 'created' ? null : (this.#startedAt.get(id) ?? new Date(container.Created * 1000));
+    return { ...known, address, publishedPorts, exitCode: null, reason: null, startedAt, finishedAt: null };
+  }
+
+  /** Undefined when the container is removed meanwhile. */
+  async #endingOf(containerId: string): Promise<Ending | undefined> {
+    const known = this.#endings.get(containerId);
+    if (known) return known;
+    try {
+      const ending = endingOf(await this.#containers.inspect(containerId));
+      this.#endings.set(containerId, ending);
+      return ending;
+    } catch (error) {
+      if (isRefusal(error, 404)) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Where a container's ports are published, by the engine's list. */
+function publicPortsOf({ Ports }: ContainerSummary): (port: number) => { ip: string; public: number } | undefined {
+  return (port) => {
+    const found = Ports?.find(({ PrivatePort, PublicPort }) => PrivatePort === port && PublicPort !== undefined);
+    return found && { ip: found.IP ?? '0.0.0.0', public: found.PublicPort! };
+  };
+}
+
+function endingOf({ State, HostConfig }: ContainerDetails): Ending {
+  const limit = HostConfig.Memory > 0 ? ` of ${Math.round(HostConfig.Memory / 2 ** 20)} MiB` : '';
+  return {
+    exitCode: State.ExitCode,
+    reason: State.OOMKilled ? `It ran out of memory: it needed more than its limit${limit}` : State.Error || null,
+    startedAt: timeOf(State.StartedAt),
+    finishedAt: timeOf(State.FinishedAt),
+  };
+}
+
+/** The engine says the year 1 for never. */
+function timeOf(text: string): Date | null {
+  const time = new Date(text);
+  return time.getTime() > 0 ? time : null;
+}

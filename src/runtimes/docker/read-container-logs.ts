@@ -1,0 +1,38 @@
+import { notFound } from '../../core/errors.ts';
+import type { LogLine, LogsOptions } from '../runtime.ts';
+import { type Engine, isRefusal } from './engine.ts';
+import { LogFrames, LogPlace } from './log-frames.ts';
+
+/** See `Runtime.logs`; `container` is its name. */
+export async function* readContainerLogs(
+  engine: Engine,
+  container: string,
+  options: LogsOptions,
+): AsyncGenerator<LogLine> {
+  const place = new LogPlace(options);
+  yield* onePass(engine, container, place, options);
+  // The engine ends a follower when the container ends, at times before it has sent the last lines.
+  if (options.follow && !options.signal.aborted)
+    yield* onePass(engine, container, place, { ...options, follow: false });
+}
+
+/** Over what the engine has. What is being removed has no more lines. */
+async function* onePass(
+  engine: Engine,
+  container: string,
+  place: LogPlace,
+  { follow, signal }: LogsOptions,
+): AsyncGenerator<LogLine> {
+  const query = { stdout: 1, stderr: 1, timestamps: 1, follow: follow ? 1 : 0, ...place.beginPass() };
+  const frames = new LogFrames();
+  try {
+    const stream = await engine.stream({ method: 'GET', path: `/containers/${container}/logs`, query, signal });
+    for await (const chunk of stream) for (const line of frames.take(chunk as Buffer)) if (place.pass(line)) yield line;
+  } catch (error) {
+    if (signal.aborted || isRefusal(error, 409)) return;
+    if (!isRefusal(error, 404)) throw error;
+    if (!place.isBegun) throw notFound('Workload');
+  }
+  // With a follower the engine may still hold the rest of an open line; the pass after it gets all of it.
+  if (!follow) for (const line of frames.end()) if (place.pass(line)) yield line;
+}
