@@ -122,8 +122,10 @@ test('a disk is limited where the storage says it can, until it turns out that i
     logger: silentLogger,
   });
   const message = '--storage-opt is supported only for overlay over xfs with pquota mount option';
-  refusals = [{ what: CREATE, status: 500, message }];
-  await runtime.start(SPEC);
-  await runtime.start(SPEC);
-  expect(created().map((body) => body.includes('"StorageOpt":{"size":"7G"}'))).toEqual([true, false, false]);
+  const refusal = { what: CREATE, status: 500, message };
+  refusals = [refusal, refusal];
+  await Promise.all([runtime.start(SPEC), runtime.start({ ...SPEC, id: 'w2' })]); // both learn it at the same time
+  await runtime.start({ ...SPEC, id: 'w3' });
+  const isLimited = created().map((body) => body.includes('"StorageOpt":{"size":"7G"}'));
+  expect(isLimited).toEqual([true, true, false, false, false]);
 });

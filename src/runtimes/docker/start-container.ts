@@ -73,7 +73,7 @@ async function create(
       images.forget(spec.image);
       throw new Failure('unavailable', `Image '${spec.image}' is not present on this machine`, { cause: error });
     }
-    if (error instanceof EngineError && /storage-opt/i.test(error.message) && machine.canLimitDisk) {
+    if (error instanceof EngineError && /storage-opt/i.test(error.message) && canLimitDisk) {
       logger.warn({ err: error }, 'the engine cannot hold containers to the size of their disk');
       machine.canLimitDisk = false;
       return create(parts, spec, devices, address);
