@@ -14,6 +14,7 @@ const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['dead code', 'knip'],
   ['package-lock.json is complete', 'node', 'scripts/complete-lock.ts', '--check'],
   ['api/openapi.json is fresh', 'node', 'scripts/write-openapi.ts', '--check'],
+  ['values in the README of the chart are fresh', 'node', 'scripts/write-chart-readme.ts', '--check'],
   ['fast tests', 'vitest', 'run', '--project', 'fast', '--reporter', 'dot'],
 ];
 

@@ -6,7 +6,28 @@
   "PODYARD_PORT" "8080"
   "PODYARD_DATA_DIR" "/var/lib/podyard"
   "PODYARD_WORKER_API_PORT" (toString (int .Values.workerApi.port))
+  "PODYARD_WORKER_API_HOST" (include "podyard.workerApiHost" .)
+  "PODYARD_KUBERNETES_NAMESPACE" (include "podyard.workloadNamespace" .)
+  "PODYARD_KUBERNETES_TOLERATIONS" (include "podyard.tolerations" .Values.workloads.tolerations)
 -}}
+{{- with .Values.workloads -}}
+{{- range $name, $value := dict
+  "GPU_LABEL" .gpuLabel
+  "GPU_RESOURCE" .gpuResource
+  "GPU_RUNTIME_CLASS" .gpuRuntimeClass
+  "DATA_CENTER_LABEL" .dataCenterLabel
+  "NODE_SELECTOR" (include "podyard.pairs" .nodeSelector)
+  "STORAGE_CLASSES" (include "podyard.pairs" .storageClasses)
+  "ACCESS_MODE" .accessMode
+  "PULL_POLICY" .pullPolicy
+  "PENDING_SECONDS" (toString (int .pendingSeconds))
+  "SERVICE_TYPE" .serviceType
+  "PUBLIC_IP" .publicIp
+  "PRIORITY_CLASSES" (include "podyard.priorityClasses" $)
+-}}
+{{- if $value }}{{ $_ := set $settings (printf "PODYARD_KUBERNETES_%s" $name) $value }}{{ end -}}
+{{- end -}}
+{{- end -}}
 {{- with include "podyard.publicUrl" . }}{{ $_ := set $settings "PODYARD_PUBLIC_URL" . }}{{ end -}}
 {{- with .Values.podsHost }}{{ $_ := set $settings "PODYARD_PROXY_HOST" . }}{{ end -}}
 {{- with .Values.lbHost }}{{ $_ := set $settings "PODYARD_LB_HOST" . }}{{ end -}}
@@ -25,4 +46,34 @@
 {{- range $name, $value := $settings }}
 {{ $name }}: {{ $value | quote }}
 {{- end }}
+{{- end -}}
+
+{{- define "podyard.workerApiHost" -}}
+{{- $service := printf "%s-workers.%s.svc" (include "podyard.fullname" .) .Release.Namespace -}}
+{{- .Values.workerApi.host | default .Values.workerApi.clusterIP | default $service -}}
+{{- end -}}
+
+{{- define "podyard.pairs" -}}
+{{- $items := list -}}
+{{- range $name, $value := . }}{{ $items = append $items (printf "%s=%s" $name $value) }}{{ end -}}
+{{- join "," $items -}}
+{{- end -}}
+
+{{- define "podyard.tolerations" -}}
+{{- $items := list -}}
+{{- range . -}}
+{{- $value := "" -}}
+{{- if ne (default "Equal" .operator) "Exists" }}{{ $value = printf "=%s" (default "" .value) }}{{ end -}}
+{{- $effect := "" -}}
+{{- with .effect }}{{ $effect = printf ":%s" . }}{{ end -}}
+{{- $items = append $items (printf "%s%s%s" .key $value $effect) -}}
+{{- end -}}
+{{- join "," $items -}}
+{{- end -}}
+
+{{- define "podyard.priorityClasses" -}}
+{{- $classes := dict -}}
+{{- with include "podyard.priorityClass" (dict "root" . "class" "standard") }}{{ $_ := set $classes "DEFAULT" . }}{{ end -}}
+{{- with include "podyard.priorityClass" (dict "root" . "class" "priority") }}{{ $_ := set $classes "PRIORITY_FLASHBOOT" . }}{{ end -}}
+{{- include "podyard.pairs" $classes -}}
 {{- end -}}

@@ -1,0 +1,304 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CHART, EVERYTHING, type Manifest, MINIMUM, render, renderText, withValues } from './chart.ts';
+import { findHelm, type HelmPrograms, noHelm } from './helm-programs.ts';
+import { misfits } from './kubernetes-models.ts';
+
+const run = promisify(execFile);
+const ROOT = new URL('../../', import.meta.url);
+const OPERATOR = 'monitoring.coreos.com/v1';
+const SETS: Record<string, object> = {
+  'what is needed': MINIMUM,
+  everything: EVERYTHING,
+  'two namespaces': { ...MINIMUM, workloads: { namespace: 'elsewhere' }, networkPolicy: { enabled: true } },
+  'accounts of others': { ...MINIMUM, rbac: { create: false }, serviceAccounts: { create: false, control: 'own' } },
+};
+
+let programs: HelmPrograms;
+let everything: Manifest[];
+
+test.runIf(process.env.CI === 'true')('in CI there is Helm', () => expect(noHelm).toBeUndefined());
+
+describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
+  beforeAll(async () => {
+    programs = await findHelm();
+    everything = await render(programs, EVERYTHING, { apiVersions: [OPERATOR] });
+  });
+
+  const one = (manifests: readonly Manifest[], kind: string, name: string): Manifest => {
+    const found = manifests.filter((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+    expect(found, `${kind} ${name}`).toHaveLength(1);
+    return found[0]!;
+  };
+  const ofKind = (manifests: readonly Manifest[], kind: string) => manifests.filter((each) => each.kind === kind);
+  const failure = (values: object) =>
+    renderText(programs, values).then(
+      () => 'nothing was refused',
+      (error: { stderr: string }) => error.stderr,
+    );
+  const refused = async (more: object) => failure(merged(MINIMUM, more));
+
+  test.each(Object.entries(SETS))('with %s, every member is one that Kubernetes has', async (_, values) => {
+    for (const kubeVersion of ['1.28.0', '1.35.0']) {
+      const manifests = await render(programs, values, { kubeVersion, apiVersions: [OPERATOR] });
+      expect(manifests.length).toBeGreaterThan(8);
+      expect(manifests.filter(({ kind }) => kind !== 'ServiceMonitor').flatMap(misfits)).toEqual([]);
+      const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+
+  test('a misspelt member and a value of another type would be found', async () => {
+    const [deployment] = ofKind(everything, 'Deployment');
+    const { containers } = deployment!.spec.template.spec;
+    containers[0].imagePullPolcy = 'Always';
+    containers[0].ports[0].containerPort = '8080';
+    deployment!.spec.replica = 2;
+    everything = await render(programs, EVERYTHING, { apiVersions: [OPERATOR] });
+    expect(misfits(deployment!).toSorted()).toEqual([
+      'Deployment.spec.replica is not a member',
+      'Deployment.spec.template.spec.containers[0].imagePullPolcy is not a member',
+      'Deployment.spec.template.spec.containers[0].ports[0].containerPort must be a number, not "8080"',
+    ]);
+  });
+
+  test('what is written for the Prometheus operator is what its ServiceMonitor has', () => {
+    const monitor = one(everything, 'ServiceMonitor', 'py-podyard');
+    const service = one(everything, 'Service', 'py-podyard-metrics');
+    expect(service.metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
+    expect(monitor.metadata.labels).toMatchObject({ release: 'prometheus' });
+    expect(monitor.spec.endpoints).toEqual([
+      {
+        port: 'http',
+        path: '/metrics',
+        interval: '10s',
+        scheme: 'https',
+        tlsConfig: { insecureSkipVerify: true },
+        authorization: { type: 'Bearer', credentials: { name: 'own-keys', key: 'metrics-token' } },
+      },
+    ]);
+  });
+
+  test.each([
+    ['a database', { database: { url: '' } }, /PostgreSQL of your own: set database\.url/],
+    ['one database', { database: { existingSecret: 'x' } }, /database\.url and database\.existingSecret are both set/],
+    ['a URL of PostgreSQL', { database: { url: 'mysql://u:hidden@h/d' } }, /database\.url must begin with postgresql:/],
+    ['a real master key', { keys: { masterKey: 'hidden' } }, /keys\.masterKey must be 32 bytes in base64 or hex/],
+    ['a key that can be sent', { keys: { adminKey: 'hid den' } }, /keys\.adminKey must be 1 to 256 visible/],
+    ['a master key that stays', { keys: { masterKey: '' } }, /another one next time.*keys\.masterKey/],
+    ['a first key that stays', { keys: { adminKey: '' } }, /another one next time.*keys\.adminKey/],
+    ['a host for its ingress', { ingress: { enabled: true } }, /ingress\.enabled needs ingress\.host/],
+    ['the name of a namespace to make', { workloads: { createNamespace: true } }, /needs workloads\.namespace/],
+    ['the operator for its monitor', { serviceMonitor: { enabled: true } }, /needs the Prometheus operator/],
+    [
+      'no value that it has not',
+      { server: { replica: 3 } },
+      /at '\/server': additional properties 'replica' not allowed/,
+    ],
+    ['numbers as numbers', { control: { replicas: 'two' } }, /at '\/control\/replicas': got string, want integer/],
+    ['known tiers', { workloads: { storageClasses: { SLOW: 'x' } } }, /additional properties 'SLOW' not allowed/],
+    ['no secret among the settings', { config: { PODYARD_MASTER_KEY: 'hidden' } }, /PODYARD_MASTER_KEY/],
+    ['two different ports', { workerApi: { port: 8080 } }, /workerApi\/port/],
+  ])('it wants %s, and says so without showing a secret', async (_, more, words) => {
+    const text = (await refused(more)).replaceAll('\n', ' ');
+    expect(text).toMatch(words);
+    expect(text).not.toMatch(/hid ?den/);
+  });
+
+  test('rights are the least: named resources and verbs, no secrets for `server`, no way into pods or nodes', () => {
+    const roles = [...ofKind(everything, 'Role'), ...ofKind(everything, 'ClusterRole')];
+    expect(roles.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      'py-podyard-control',
+      'py-podyard-podyard-nodes',
+      'py-podyard-server',
+    ]);
+    interface Rule {
+      apiGroups: string[];
+      resources: string[];
+      verbs: string[];
+    }
+    const rules = roles.flatMap((role) =>
+      (role.rules as Rule[]).map((rule) => ({ role: role.metadata.name, ...rule })),
+    );
+    const granted = rules.flatMap(({ role, resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${role} ${verb} ${resource}`)),
+    );
+    const all = rules.flatMap((rule) => [...rule.apiGroups, ...rule.resources, ...rule.verbs]);
+    expect(all).not.toContain('*');
+    for (const way of [
+      'pods/exec',
+      'pods/attach',
+      'pods/portforward',
+      'pods/proxy',
+      'nodes/proxy',
+      'pods/ephemeralcontainers',
+    ]) {
+      expect(all).not.toContain(way);
+    }
+    for (const verb of ['escalate', 'bind', 'impersonate', 'deletecollection']) expect(all).not.toContain(verb);
+    expect(granted.filter((grant) => /^py-podyard-server .*secrets/.test(grant))).toEqual([]);
+    expect(granted.filter((grant) => /^py-podyard-server (?!get|list|watch)/.test(grant))).toEqual([]);
+    expect(granted.filter((grant) => /-nodes /.test(grant) && !/-nodes (get|list|watch) nodes$/.test(grant))).toEqual(
+      [],
+    );
+  });
+
+  test('rights in the namespace of the workloads go to the accounts of the release', () => {
+    for (const component of ['server', 'control']) {
+      const binding = one(everything, 'RoleBinding', `py-podyard-${component}`);
+      expect(binding.metadata.namespace).toBe('gpu-work');
+      expect(binding.roleRef).toMatchObject({ kind: 'Role', name: `py-podyard-${component}` });
+      expect(binding.subjects).toEqual([
+        { kind: 'ServiceAccount', name: `py-podyard-${component}`, namespace: 'podyard' },
+      ]);
+      const deployment = one(everything, 'Deployment', `py-podyard-${component}`);
+      expect(deployment.spec.template.spec.serviceAccountName).toBe(`py-podyard-${component}`);
+    }
+  });
+
+  test('no process is root, can become it, or writes to its image', async () => {
+    for (const { spec } of ofKind(await render(programs, MINIMUM), 'Deployment')) {
+      const pod = spec.template.spec;
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+      expect(pod.hostNetwork).toBeUndefined();
+      for (const { securityContext } of pod.containers) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+      }
+    }
+  });
+
+  test('Services, budgets and Deployments find the pods that they mean, by ports that there are', () => {
+    const deployments = ofKind(everything, 'Deployment');
+    const matches = (selector: Record<string, string>) =>
+      deployments.filter(({ spec }) =>
+        Object.entries(selector).every(([name, value]) => spec.template.metadata.labels[name] === value),
+      );
+    const found = new Map<string, string[]>();
+    for (const { metadata, spec } of ofKind(everything, 'Service')) {
+      const behind = matches(spec.selector);
+      found.set(
+        metadata.name,
+        behind.map((each) => each.metadata.name),
+      );
+      for (const each of behind) {
+        const ports = each.spec.template.spec.containers[0].ports.map(({ name }: { name: string }) => name);
+        for (const { targetPort } of spec.ports) expect(ports).toContain(targetPort);
+      }
+    }
+    expect(Object.fromEntries(found)).toEqual({
+      'py-podyard': ['py-podyard-server'],
+      'py-podyard-workers': ['py-podyard-server'],
+      'py-podyard-metrics': ['py-podyard-server', 'py-podyard-control'],
+    });
+    for (const kind of ['PodDisruptionBudget', 'Deployment']) {
+      for (const { metadata, spec } of ofKind(everything, kind)) {
+        expect(matches(spec.selector.matchLabels).map((each) => each.metadata.name)).toEqual([metadata.name]);
+      }
+    }
+  });
+
+  test('the worker API is no port of the Service that clients reach, and no type but ClusterIP leads to it', () => {
+    expect(one(everything, 'Service', 'py-podyard').spec.ports).toEqual([
+      { name: 'http', port: 443, targetPort: 'http', nodePort: 30_443 },
+    ]);
+    expect(one(everything, 'Service', 'py-podyard-workers').spec).toMatchObject({
+      type: 'ClusterIP',
+      ports: [{ name: 'workers', port: 9000, targetPort: 'workers' }],
+    });
+  });
+
+  test('pods and load-balancing endpoints are reached under wildcards, with certificates of their own', async () => {
+    const { spec } = one(everything, 'Ingress', 'py-podyard');
+    const hosts = ['podyard.example.com', '*.pods.example.com', '*.lb.example.com'];
+    expect(spec.rules.map(({ host }: { host: string }) => host)).toEqual(hosts);
+    expect(spec.tls).toEqual([
+      { hosts: [hosts[0]], secretName: 'podyard-tls' },
+      { hosts: [hosts[1]], secretName: 'podyard-pods-tls' },
+      { hosts: [hosts[2]], secretName: 'podyard-lb-tls' },
+    ]);
+    const shared = {
+      podsHost: 'x.example.com',
+      lbHost: 'x.example.com',
+      ingress: { enabled: true, host: 'a.example.com' },
+    };
+    const same = one(await render(programs, { ...MINIMUM, ...shared }), 'Ingress', 'py-podyard');
+    expect(same.spec.rules).toHaveLength(2);
+  });
+
+  test('versions of the API that are on their way out are for clusters that know no others', async () => {
+    const values = merged(MINIMUM, { server: { autoscaling: { enabled: true } } });
+    const text = await renderText(programs, values, { kubeVersion: '1.28.0' });
+    const versions = [...text.matchAll(/^apiVersion: ((?:policy|autoscaling)\/\S+)/gm)].map(([, version]) => version);
+    expect(versions.toSorted()).toEqual(['autoscaling/v2', 'policy/v1', 'policy/v1']);
+  });
+
+  test('every variable that it sets is one that docs/configuration.md describes', async () => {
+    const described = await readFile(new URL('docs/configuration.md', ROOT), 'utf8');
+    const settings = one(everything, 'ConfigMap', 'py-podyard-settings').data as Record<string, string>;
+    const env = ofKind(everything, 'Deployment').flatMap(({ spec }) => spec.template.spec.containers[0].env);
+    const names = [...Object.keys(settings), ...env.map(({ name }: { name: string }) => name)];
+    const known = names.filter((name) => name !== 'MORE');
+    expect(known.filter((name) => !described.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('values arrive as Podyard reads them', () => {
+    expect(one(everything, 'ConfigMap', 'py-podyard-settings').data).toMatchObject({
+      PODYARD_RUN_BODY_BYTES: '10485760',
+      PODYARD_PUBLIC_URL: 'https://podyard.example.com',
+      PODYARD_KUBERNETES_NAMESPACE: 'gpu-work',
+      PODYARD_KUBERNETES_TOLERATIONS: 'amd.com/gpu:NoSchedule,team=ml',
+      PODYARD_KUBERNETES_STORAGE_CLASSES: 'HIGH_PERFORMANCE=fast,STANDARD=slow',
+      PODYARD_KUBERNETES_PRIORITY_CLASSES: 'DEFAULT=py-podyard-standard,PRIORITY_FLASHBOOT=py-podyard-priority',
+      PODYARD_WORKER_API_PORT: '9000',
+    });
+    expect(one(everything, 'PriorityClass', 'py-podyard-priority').value).toBe(1_001_000);
+  });
+
+  test('a change of a setting replaces the processes, a change of nothing replaces none', async () => {
+    const template = async (values: object) =>
+      JSON.stringify(one(await render(programs, values), 'Deployment', 'py-podyard-server').spec.template);
+    const before = await template(MINIMUM);
+    expect(await template(MINIMUM)).toBe(before);
+    expect(await template(merged(MINIMUM, { config: { PODYARD_LOG_LEVEL: 'debug' } }))).not.toBe(before);
+  });
+
+  test('Helm itself finds nothing to remark', async () => {
+    await withValues(MINIMUM, async (file) => {
+      const { stdout } = await run(programs.helm, [
+        'lint',
+        CHART,
+        '--strict',
+        '--values',
+        file,
+        '--kube-version',
+        '1.28',
+      ]);
+      expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
+    });
+  });
+
+  test('its appVersion is the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(new URL('package.json', ROOT), 'utf8')) as { version: string };
+    const image = one(await render(programs, MINIMUM), 'Deployment', 'py-podyard-server').spec.template.spec
+      .containers[0];
+    expect(image.image).toBe(`podyard:${version}`);
+  });
+});
+
+function merged(base: object, more: object): object {
+  const result: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(more)) {
+    const known = result[name];
+    const areObjects = [known, value].every(
+      (each) => typeof each === 'object' && each !== null && !Array.isArray(each),
+    );
+    result[name] = areObjects ? merged(known as object, value as object) : value;
+  }
+  return result;
+}
