@@ -11,6 +11,7 @@ import { UsageMeter } from '../control/meter-usage.ts';
 import { WorkerProber } from '../control/probe-workers.ts';
 import { ImagePuller } from '../control/pull-ahead.ts';
 import { JobRescuer } from '../control/rescue-jobs.ts';
+import { rescueLeases } from '../control/rescue-leases.ts';
 import { IncidentRunner } from '../control/run-incidents.ts';
 import { PodRunner } from '../control/run-pods.ts';
 import { WorkerRunner } from '../control/run-workers.ts';
@@ -25,6 +26,7 @@ import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
@@ -104,9 +106,20 @@ export function startControl(
   const stopLoops = async () => {
     for (const loop of [...loops].reverse()) await loop.stop();
   };
+  const leaveOther = async () => {
+    const left = await leaveRuntime(pool, runtime.name);
+    if (left === null) return;
+    const { workerIds, podIds } = left;
+    await rescueLeases(queue, tell, workerIds);
+    const reason = `the ${left.runtime} runtime had ${workerIds.length} workers and ${podIds.length} pods`;
+    logger.warn({ reason }, 'another runtime had the workloads: they are begun anew');
+    for (const id of workerIds) bus.publish('worker', id);
+    for (const id of podIds) bus.publish('pod', id);
+  };
   const leadership = new Leadership({
     databaseUrl,
     logger,
+    prepare: leaveOther,
     onLead: () => {
       for (const loop of loops) loop.start();
     },

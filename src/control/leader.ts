@@ -6,21 +6,31 @@ const RETRY_MS = 1_000;
 
 /**
  * Lets one process at a time lead: the one whose connection holds an advisory lock. Calls `onLead` when this process
- * becomes the leader and `onStepDown` when the connection, and with it the lock, is lost; then it tries again.
+ * becomes the leader and `onStepDown` when the connection, and with it the lock, is lost; then it tries again. `prepare`
+ * comes before `onLead` while nobody else can lead; when it fails, the lock is given back.
  */
 export class Leadership {
   readonly #databaseUrl: string;
   readonly #logger: Logger;
+  readonly #prepare: () => Promise<void>;
   readonly #onLead: () => void;
   readonly #onStepDown: () => Promise<void>;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLeader = false;
   #isStopped = false;
+  #isFailing = false;
 
-  constructor(options: { databaseUrl: string; logger: Logger; onLead: () => void; onStepDown: () => Promise<void> }) {
+  constructor(options: {
+    databaseUrl: string;
+    logger: Logger;
+    prepare: () => Promise<void>;
+    onLead: () => void;
+    onStepDown: () => Promise<void>;
+  }) {
     this.#databaseUrl = options.databaseUrl;
     this.#logger = options.logger;
+    this.#prepare = options.prepare;
     this.#onLead = options.onLead;
     this.#onStepDown = options.onStepDown;
   }
@@ -40,16 +50,23 @@ export class Leadership {
   async #try(): Promise<void> {
     try {
       this.#client ??= await this.#connect();
-      const result = await this.#client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+      const client = this.#client;
+      const result = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
         ADVISORY_LOCKS.leader,
       ]);
-      if (result.rows[0]!.locked && !this.#isStopped) {
+      if (result.rows[0]!.locked) await this.#prepare();
+      this.#isFailing = false;
+      const isStillHeld = result.rows[0]!.locked && this.#client === client;
+      if (isStillHeld && !this.#isStopped) {
         this.#isLeader = true;
         this.#logger.info({}, 'this process leads: it scales and starts workers');
         this.#onLead();
         return;
       }
-    } catch {
+    } catch (error) {
+      if (!this.#isFailing) this.#logger.warn({ err: error }, 'this process cannot lead for now; it tries again');
+      this.#isFailing = true;
+      this.#client?.end().catch(() => {}); // with the lock
       this.#client = undefined;
     }
     this.#tryLater();

@@ -7,6 +7,8 @@ export interface Installation {
   id: string;
   /** Running workers have this port in their environment: after a restart they must find the worker API there. */
   workerApiPort: number;
+  /** Which runtime has the workloads; absent until one was asked for any. */
+  runtime?: string;
 }
 
 const FIRST_PORT = 20_000;
@@ -27,4 +29,15 @@ export async function saveWorkerApiPort(db: Db, port: number): Promise<void> {
     `update settings set value = jsonb_set(value, '{workerApiPort}', to_jsonb($1::int)) where key = 'installation'`,
     [port],
   );
+}
+
+/** Notes which runtime has the workloads from here on. Answers which one had them before; null when nobody noted it. */
+export async function noteRuntime(db: Db, runtime: string): Promise<string | null> {
+  const result = await db.query<{ before: string | null }>(
+    `update settings set value = jsonb_set(settings.value, '{runtime}', to_jsonb($1::text))
+     from (select value ->> 'runtime' as before from settings where key = 'installation' for update) as noted
+     where key = 'installation' returning before`,
+    [runtime],
+  );
+  return result.rows[0]?.before ?? null;
 }

@@ -1,0 +1,48 @@
+import type { PodId, WorkerId } from '../../core/ids.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { noteRuntime } from '../installation.ts';
+import { noteExited } from './worker-lifecycle.ts';
+
+/** What another runtime had, and has no more as far as we are concerned. */
+export interface LeftWorkloads {
+  runtime: string;
+  workerIds: WorkerId[];
+  podIds: PodId[];
+}
+
+/**
+ * After a move to another runtime (`--runtime`, or podyard move to a cluster), nobody can adopt what the former one runs:
+ * its workers count as ended and none of them as failed, their tokens are worth nothing, and pods are started anew. All of
+ * it is noted with the new runtime or not at all. Answers null when the runtime is the one of before. The workers' leases
+ * are the caller's to end.
+ */
+export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads | null> {
+  return transaction(pool, async (db) => {
+    const before = await noteRuntime(db, runtime);
+    if (before === null || before === runtime) return null;
+    const reason = `it ran with the ${before} runtime, and the server uses ${runtime} now`;
+    const workers = await db.query<{ id: WorkerId }>(
+      "select id from workers where phase in ('STARTING', 'RUNNING', 'FROZEN') for update",
+    );
+    const workerIds = workers.rows.map(({ id }) => id);
+    await noteExited(
+      db,
+      workerIds.map((id) => ({ id, code: null, reason, isLost: false })),
+    );
+    return { runtime: before, workerIds, podIds: await beginPodsAnew(db, reason) };
+  });
+}
+
+/** They cost nothing until they run again. */
+async function beginPodsAnew(db: Db, reason: string): Promise<PodId[]> {
+  const result = await db.query<{ id: PodId }>(
+    `with left_behind as (select id from pods where gone_at is null and phase in ('STARTING', 'RUNNING') for update),
+          run as (update pod_runs set ended_at = greatest(started_at, clock_timestamp()) from left_behind
+                  where pod_id = left_behind.id and ended_at is null)
+     update pods p set phase = 'STARTING', phase_reason = $1, failures = 0, not_before = null, address = null,
+       published_ports = '[]', changed_at = now()
+     from left_behind where p.id = left_behind.id returning p.id`,
+    [reason],
+  );
+  return result.rows.map(({ id }) => id);
+}
