@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkloadStats } from '../runtime.ts';
-import { type GroupId, membersOf } from './process-group.ts';
+import { type GroupId, membersOf, PAGE_BYTES } from './process-group.ts';
 
 const PAUSE_MS = 250;
-/** What sysconf(_SC_CLK_TCK) and getpagesize answer on every Linux that Node.js runs on with 4 KiB pages. */
+/** What sysconf(_SC_CLK_TCK) answers on every Linux. */
 const TICKS_PER_SECOND = 100;
-const PAGE_BYTES = 4096;
 
 /** Two looks at what the processes of a group used, of the whole machine; null when it has none, or nobody can tell. */
 export async function readGroupUsage(group: GroupId): Promise<Pick<WorkloadStats, 'cpuUtil' | 'memoryUtil'> | null> {

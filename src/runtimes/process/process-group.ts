@@ -17,7 +17,8 @@ export type GroupState = 'running' | 'stopped' | 'gone';
 /** The variable that marks every process of a workload, so that members can be told without their leader. */
 export const MARKER = 'PODYARD_WORKLOAD';
 
-const PAGE_BYTES = 4096;
+/** What getpagesize answers on every Linux that Node.js runs on with 4 KiB pages. */
+export const PAGE_BYTES = 4096;
 const isLinux = process.platform === 'linux';
 
 /** Changes with every boot, which starts pids and start times anew. Empty where the system does not tell. */
@@ -52,9 +53,9 @@ export function signalGroup(group: GroupId, signal: NodeJS.Signals): boolean {
 export function groupMemoryBytes(group: GroupId): number {
   if (!isLinux) return 0;
   let pages = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name) || readStat(Number(name))?.groupId !== group.pid) continue;
-    pages += Number(readText(`/proc/${name}/statm`).split(' ')[1] ?? 0); // proc(5): the second field is what is resident
+  for (const pid of processIds()) {
+    if (readStat(pid)?.groupId !== group.pid) continue;
+    pages += Number(readText(`/proc/${pid}/statm`).split(' ')[1] ?? 0); // proc(5): the second field is what is resident
   }
   return pages * PAGE_BYTES;
 }

@@ -1,0 +1,62 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from '../../core/logger.ts';
+import { OutputLog } from './output-log.ts';
+import type { WorkloadFolders } from './workload-folders.ts';
+
+/** What this process follows of the folders: their output while it grows, and their end. */
+export class FollowedFolders {
+  readonly #folders: WorkloadFolders;
+  readonly #maxLogBytes: number;
+  readonly #onEnd: (id: string) => void;
+  readonly #logger: Logger;
+  readonly #followed = new Map<string, { log: OutputLog; watcher: FSWatcher | undefined }>();
+
+  constructor(folders: WorkloadFolders, options: { maxLogBytes: number; onEnd: (id: string) => void; logger: Logger }) {
+    this.#folders = folders;
+    this.#maxLogBytes = options.maxLogBytes;
+    this.#onEnd = options.onEnd;
+    this.#logger = options.logger;
+  }
+
+  /** From now on, if not before. */
+  follow(id: string): OutputLog {
+    const followed = this.#followed.get(id);
+    if (followed) return followed.log;
+    const folder = this.#folders.pathOf(id);
+    const log = new OutputLog(join(folder, 'output.log'), this.#maxLogBytes);
+    this.#followed.set(id, { log, watcher: this.#watch(folder, id, log) });
+    return log;
+  }
+
+  /** Something happened to it: its output may have grown, and whoever reads it may have to end. */
+  note(id: string): void {
+    this.#followed.get(id)?.log.note();
+  }
+
+  leave(id: string): void {
+    const followed = this.#followed.get(id);
+    this.#followed.delete(id);
+    followed?.watcher?.close();
+    followed?.log.close();
+  }
+
+  close(): void {
+    for (const id of [...this.#followed.keys()]) this.leave(id);
+  }
+
+  /** Hears of output and, for workloads of former times, of the end. Without it (a limit of the system), readers look each second. */
+  #watch(folder: string, id: string, log: OutputLog): FSWatcher | undefined {
+    try {
+      const watcher = watch(folder, { persistent: false }, (_, file) => {
+        if (file === 'output.log') log.changed();
+        else if (file === 'exit') this.#onEnd(id);
+      });
+      watcher.on('error', () => watcher.close());
+      return watcher;
+    } catch (error) {
+      this.#logger.warn({ workloadId: id, err: error }, 'the folder of a workload cannot be watched');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The folders of an installation's workloads, one each, which are the record of them:
+ *   workload.json  what it is (never its environment, which holds secrets)
+ *   process        pid and start time of its shell, the leader of its group
+ *   output.log     what it printed, with output.log.index
+ *   exit           its exit code, once it ended
+ *   work/          its working directory, with links to the image's files
+ * Nothing of it is remembered: each question reads the files anew, for other processes write them.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure } from '../../core/errors.ts';
+import type { Mount, ObservedState, OnProgress, WorkloadSpec } from '../runtime.ts';
+import { linkMounts, unlinkMounts } from './mount-links.ts';
+import { bootId, type GroupId, groupState } from './process-group.ts';
+
+/** The record in workload.json. */
+export interface Workload {
+  id: string;
+  kind: WorkloadSpec['kind'];
+  image: string;
+  gpu: WorkloadSpec['gpu'];
+  ports: readonly string[];
+  mounts: readonly Mount[];
+  bootId: string;
+}
+
+const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const START_TIMEOUT_MS = 5000;
+
+export class WorkloadFolders {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+  }
+
+  ids(): string[] {
+    return readdirSync(this.#root).filter((name) => FOLDER_NAME.test(name));
+  }
+
+  /** Throws `badRequest` for an id that is no name of a folder. */
+  pathOf(id: string): string {
+    if (!FOLDER_NAME.test(id)) throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+    return join(this.#root, id);
+  }
+
+  /** Relative paths in a command work as in a container, while what the workload writes stays in a folder of its own. */
+  make(spec: WorkloadSpec, imageDirectory: string, tell: OnProgress): void {
+    const { id, kind, image, gpu, ports, mounts } = spec;
+    const work = join(this.pathOf(id), 'work');
+    mkdirSync(work, { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(imageDirectory)) symlinkSync(join(imageDirectory, name), join(work, name));
+    const workload: Workload = { id, kind, image, gpu, ports, mounts, bootId: bootId() };
+    writeFileSync(join(this.pathOf(id), 'workload.json'), JSON.stringify(workload));
+    linkMounts(mounts, work, tell);
+  }
+
+  remove(id: string): void {
+    const mounts = this.find(id)?.mounts ?? [];
+    rmSync(this.pathOf(id), { recursive: true, force: true, maxRetries: 3 });
+    const held = this.ids().flatMap((other) => this.find(other)?.mounts ?? []);
+    unlinkMounts(mounts, held);
+  }
+
+  find(id: string): Workload | undefined {
+    const text = this.#read(id, 'workload.json');
+    return text === '' ? undefined : ({ ports: [], mounts: [], ...JSON.parse(text) } as Workload); // older ones have neither
+  }
+
+  stateOf(workload: Workload): ObservedState {
+    if (this.exitCodeOf(workload.id) !== undefined) return 'exited';
+    const group = this.groupOf(workload);
+    if (!group) return this.#isFresh(workload.id) ? 'created' : 'exited';
+    return ({ running: 'running', stopped: 'frozen', gone: 'exited' } as const)[groupState(group)];
+  }
+
+  /** Whether nothing of it runs, also because it is not there. */
+  isOver(id: string): boolean {
+    const workload = this.find(id);
+    return !workload || this.stateOf(workload) === 'exited';
+  }
+
+  /** Undefined before its processes are there, and after a restart of the machine, which ended them. */
+  groupOf(workload: Workload): GroupId | undefined {
+    const [pid, startedAt] = this.#read(workload.id, 'process').trim().split(/ (.*)/);
+    if (!pid || !startedAt || workload.bootId !== bootId()) return undefined;
+    return { pid: Number(pid), startedAt };
+  }
+
+  exitCodeOf(id: string): number | undefined {
+    const text = this.#read(id, 'exit').trim();
+    return text === '' ? undefined : Number(text);
+  }
+
+  startedAt(id: string): Date | null {
+    return this.#timeOf(id, 'workload.json');
+  }
+
+  /** Of one that is over. */
+  finishedAt(id: string): Date | null {
+    return this.#timeOf(id, 'exit') ?? this.#timeOf(id, 'output.log');
+  }
+
+  /** Between its folder and its process lie milliseconds; a folder that stays without one is from a start that was cut off. */
+  #isFresh(id: string): boolean {
+    const madeAt = this.startedAt(id);
+    return madeAt !== null && Date.now() - madeAt.getTime() < START_TIMEOUT_MS;
+  }
+
+  #timeOf(id: string, file: string): Date | null {
+    return statSync(join(this.pathOf(id), file), { throwIfNoEntry: false })?.mtime ?? null;
+  }
+
+  #read(id: string, file: string): string {
+    const path = join(this.pathOf(id), file);
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return '';
+    }
+  }
+}
