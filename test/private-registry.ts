@@ -20,7 +20,7 @@ export function hasRegistryProgram(): boolean {
 /** The bcrypt hash of `pull-me-4711-please`, which guards nothing but the tests' own registry. */
 const HASH = '$2y$05$9XqYdQu2OieanCRY2P.SKeUvRb.Q9fuNN.jkgPzFucymrtOBAYmgy';
 
-/** A registry on loopback that asks everybody for a password. Dispose of it. */
+/** A registry of this machine that asks everybody for a password. Dispose of it. */
 export class PrivateRegistry {
   readonly auth = { username: 'puller', password: 'pull-me-4711-please' };
   readonly folder: string;
@@ -42,11 +42,16 @@ export class PrivateRegistry {
     const config = {
       version: 0.1,
       storage: { filesystem: { rootdirectory: join(this.folder, 'data') } },
-      http: { addr: host },
+      http: { addr: host.replace('127.0.0.1', '') }, // pods of a cluster reach it at another address
       auth: { htpasswd: { realm: 'test', path: join(this.folder, 'htpasswd') } },
     };
     writeFileSync(join(this.folder, 'config.yml'), JSON.stringify(config));
     this.admit(this.auth.username);
+  }
+
+  /** What it is called for those who reach this machine at that address. */
+  hostAt(address: string): string {
+    return this.host.replace('127.0.0.1', address);
   }
 
   /** From here on this user, with that password, and no other. */

@@ -223,8 +223,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await ask(id);
   });
 
-  // A cluster's GPUs are not this test's alone.
-  test.runIf(runtime !== 'kubernetes')('GPUs of pods and of workers come out of one ledger', async () => {
+  test('GPUs of pods and of workers come out of one ledger', async () => {
     const ofGpus = (count: number) => create({ gpu: { id: GPU, count }, mounts: {} });
     const pods = await Promise.all([ofGpus(2), ofGpus(1)]);
     const refused = ofGpus(2);

@@ -23,6 +23,8 @@ export type TestedRuntime = 'docker' | 'process' | 'kubernetes';
 
 /** What tests for several runtimes are told of a cluster; nothing elsewhere. */
 export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {
+  /** Undefined: those that the cluster offers, not the simulated ones that the tests ask for elsewhere. */
+  gpus?: string | undefined;
   /** The ids of the network volumes, or of the pods with storage, that something is kept for. */
   listStored?: (kind: 'volume' | 'pod') => Promise<string[]>;
 }
@@ -33,7 +35,7 @@ export interface ServerProcessOptions {
   openRuntime?: (installation: string) => Runtime;
   /** Absent: the embedded server in the data directory. */
   databaseUrl?: string;
-  gpus?: string;
+  gpus?: string | undefined;
   env?: Record<string, string>;
 }
 
@@ -217,6 +219,7 @@ export class ServerProcess {
   /** Nothing of the tests' own environment may decide: only what is needed to run at all, and what the test says. */
   #env(): Record<string, string> {
     const { PATH, HOME, TMPDIR, DOCKER_HOST } = process.env;
+    const { gpus = this.runtime === 'kubernetes' ? undefined : 'ADA_24:4' } = this.#options;
     const inherited = Object.entries({ PATH, HOME, TMPDIR, DOCKER_HOST }).filter((entry) => entry[1] !== undefined);
     return {
       ...(Object.fromEntries(inherited) as Record<string, string>),
@@ -224,7 +227,7 @@ export class ServerProcess {
       PODYARD_DATA_DIR: this.dataDir,
       PODYARD_RATE_LIMIT: 'off', // tests look often
       PODYARD_RUNTIME: this.#options.runtime,
-      ...(this.runtime === 'kubernetes' ? {} : { PODYARD_SIMULATE_GPUS: this.#options.gpus ?? 'ADA_24:4' }),
+      ...(gpus === undefined ? {} : { PODYARD_SIMULATE_GPUS: gpus }),
       ...(this.#options.databaseUrl ? { DATABASE_URL: this.#options.databaseUrl } : {}),
       ...this.#options.env,
     };

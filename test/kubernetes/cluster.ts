@@ -9,6 +9,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 import { KubeClient, type KubeObject } from './kube-client.ts';
+import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -56,6 +57,7 @@ export interface FakeNode {
   cpus?: number;
   memory?: string;
   gpus?: number;
+  pods?: number;
   labels?: Record<string, string>;
   taints?: { key: string; value?: string; effect: 'NoSchedule' | 'NoExecute' }[];
 }
@@ -68,7 +70,8 @@ export class Cluster {
   readonly hostAddress: string;
   readonly #namespaces: string[] = [];
   readonly #nodes: string[] = [];
-  readonly #volumes: string[] = [];
+  readonly #makers: VolumeMaker[] = [];
+  readonly #undo: (() => Promise<void>)[] = [];
   #kubelet: FakeKubelet | undefined;
 
   /** Starts our own if it does not run; whoever comes at the same time waits for it. */
@@ -94,9 +97,10 @@ export class Cluster {
     return name;
   }
 
-  /** Makes images of the container engine known to our own cluster; another one must have them already. */
+  readonly isOwn = isOwn;
+
+  /** Makes images of the container engine known to our own cluster. */
   async importImages(...names: string[]): Promise<void> {
-    if (!isOwn) return;
     for (const name of names) await importImage(name);
   }
 
@@ -125,35 +129,39 @@ export class Cluster {
     await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { conditions: [ready(status)] } });
   }
 
-  /** A volume made by hand, in a directory of the real node, for a claim of that storage class. */
-  async addHostVolume(volume: { storageClass: string; sizeGb: number; directory: string }): Promise<string> {
-    const name = `e2e-${newId(8).toLowerCase()}`;
-    await this.client.create('/api/v1/persistentvolumes', {
-      metadata: { name },
-      spec: {
-        capacity: { storage: `${volume.sizeGb}Gi` },
-        accessModes: ['ReadWriteMany', 'ReadWriteOnce'],
-        persistentVolumeReclaimPolicy: 'Retain',
-        storageClassName: volume.storageClass,
-        hostPath: { path: volume.directory, type: 'DirectoryOrCreate' },
-      },
-    });
-    this.#volumes.push(name);
-    return name;
+  /** Claims of this class in this namespace get a directory of the real node, until they are deleted. */
+  async provideVolumes(namespace: string, storageClass: string): Promise<void> {
+    this.#makers.push(await VolumeMaker.start({ kubeconfig: this.kubeconfig, namespace, storageClass }));
   }
 
-  /** Gives a real node labels and `nvidia.com/gpu`s that no device stands behind: pods that ask for them really run. */
-  async equip(options: { gpus: number; labels: Record<string, string> }): Promise<string> {
+  /**
+   * A real node gets GPUs of a resource of our own, that no device stands behind: pods that ask for them really run, and
+   * other tests do not see them. Answers with the labels that tell what they are, and that pick the node.
+   */
+  async equip(gpus: number, product: string): Promise<{ resource: string; label: string; selector: string }> {
+    const domain = `e2e-${newId(8).toLowerCase()}.test`;
+    const [resource, label, mark] = [`${domain}/gpu`, `${domain}/product`, `${domain}/is-for`];
     const nodes = await this.client.list('/api/v1/nodes');
-    const node = nodes.find(({ metadata }) => metadata.labels.fake !== 'true')!.metadata.name as string;
-    await this.client.patch(`/api/v1/nodes/${node}`, { metadata: { labels: options.labels } });
-    const capacity = { 'nvidia.com/gpu': String(options.gpus) };
-    await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { capacity } });
-    await eventually('the node offers its GPUs', async () => {
-      const { status } = await this.client.get(`/api/v1/nodes/${node}`);
-      return status.allocatable['nvidia.com/gpu'] === String(options.gpus) || undefined;
+    const real = nodes.find(({ metadata, spec }) => metadata.labels.fake !== 'true' && !spec.taints?.length);
+    const node = `/api/v1/nodes/${real!.metadata.name}`;
+    await this.client.patch(node, { metadata: { labels: { [label]: product, [mark]: 'tests' } } });
+    await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: String(gpus) } } });
+    this.#undo.push(async () => {
+      await this.client.patch(node, { metadata: { labels: { [label]: null, [mark]: null } } });
+      await this.client.patch(`${node}/status`, { status: { capacity: { [resource]: null } } });
     });
-    return node;
+    await eventually('the node offers its GPUs', async () => {
+      const { status } = await this.client.get(node);
+      return status.allocatable[resource] === String(gpus) || undefined;
+    });
+    return { resource, label, selector: `${mark}=tests` };
+  }
+
+  /** Our own cluster may pull from this registry, `host:port`, over plain HTTP. */
+  async trustRegistry(host: string): Promise<void> {
+    const folder = join(STATE, 'registries', host);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'hosts.toml'), `server = "http://${host}"\n`);
   }
 
   /** The API server answers nothing until the returned function is called; connections stay open. */
@@ -165,7 +173,8 @@ export class Cluster {
 
   async dispose(): Promise<void> {
     await Promise.all(this.#namespaces.map((name) => this.#removeNamespace(name)));
-    for (const name of this.#volumes) await this.client.delete(`/api/v1/persistentvolumes/${name}`);
+    for (const maker of this.#makers) await maker.stop();
+    for (const undo of this.#undo) await undo();
     await this.#kubelet?.stop();
     for (const name of this.#nodes) await this.removeNode(name);
     this.client.close();
@@ -208,7 +217,10 @@ async function importImage(name: string): Promise<void> {
   await writeFile(note, Id);
 }
 
-function fakeNode(name: string, { cpus = 64, memory = '512Gi', gpus = 0, labels, taints }: FakeNode): KubeObject {
+function fakeNode(
+  name: string,
+  { cpus = 64, memory = '512Gi', gpus = 0, pods = 110, labels, taints }: FakeNode,
+): KubeObject {
   const own = {
     'kubernetes.io/hostname': name,
     'kubernetes.io/os': 'linux',
@@ -218,7 +230,7 @@ function fakeNode(name: string, { cpus = 64, memory = '512Gi', gpus = 0, labels,
   const resources = {
     cpu: String(cpus),
     memory,
-    pods: '110',
+    pods: String(pods),
     'ephemeral-storage': '1Ti',
     ...(gpus > 0 ? { 'nvidia.com/gpu': String(gpus) } : {}),
   };

@@ -125,6 +125,7 @@ root = "$STATE/containerd"
   sandbox_image = "docker.io/local/busybox:1"
   restrict_oom_score_adj = true
   cni = {bin_dir = "$CACHE/bin", conf_dir = "$STATE"}
+  registry = {config_path = "$STATE/registries"}
 E
   cat >"$STATE/pods.conflist" <<E
 {"cniVersion": "0.4.0", "name": "pods", "plugins": [

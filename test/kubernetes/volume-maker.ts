@@ -1,0 +1,85 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '../../src/core/ids.ts';
+import { KubeClient, type KubeObject } from './kube-client.ts';
+
+const PAUSE_MS = 200;
+const ROOT = '/var/tmp/podyard-volumes';
+
+interface VolumeMakerOptions {
+  kubeconfig: string;
+  namespace: string;
+  storageClass: string;
+}
+
+/**
+ * Makes by hand what a cluster without a provisioner lacks: for each claim of a storage class a volume in a directory of
+ * the real node, which goes away with its claim. Stop it: what it made goes, too.
+ */
+export class VolumeMaker {
+  readonly #client: KubeClient;
+  readonly #options: VolumeMakerOptions;
+  readonly #abort = new AbortController();
+  /** By the uid of the claim. */
+  readonly #made = new Map<string, { name: string; directory: string }>();
+  #loop: Promise<void> = Promise.resolve();
+
+  static async start(options: VolumeMakerOptions): Promise<VolumeMaker> {
+    const maker = new VolumeMaker(await KubeClient.open(options.kubeconfig), options);
+    maker.#loop = maker.#run();
+    return maker;
+  }
+
+  private constructor(client: KubeClient, options: VolumeMakerOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#loop;
+    for (const uid of this.#made.keys()) await this.#remove(uid);
+    this.#client.close();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      await this.#look().catch(() => {}); // the server is away, as tests want it sometimes
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { namespace, storageClass } = this.#options;
+    const claims = await this.#client.list(`/api/v1/namespaces/${namespace}/persistentvolumeclaims`);
+    const wanted = claims.filter(({ spec }) => spec.storageClassName === storageClass);
+    for (const claim of wanted) if (!this.#made.has(claim.metadata.uid)) await this.#make(claim);
+    const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#made.keys()) if (!uids.has(uid)) await this.#remove(uid);
+  }
+
+  async #make({ metadata, spec }: KubeObject): Promise<void> {
+    const name = `e2e-${newId(8).toLowerCase()}`;
+    const directory = `${ROOT}/${name}`;
+    await this.#client.create('/api/v1/persistentvolumes', {
+      metadata: { name },
+      spec: {
+        capacity: { storage: spec.resources.requests.storage },
+        accessModes: spec.accessModes,
+        persistentVolumeReclaimPolicy: 'Retain',
+        storageClassName: spec.storageClassName,
+        claimRef: { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid },
+        hostPath: { path: directory, type: 'DirectoryOrCreate' },
+      },
+    });
+    this.#made.set(metadata.uid, { name, directory });
+  }
+
+  async #remove(uid: string): Promise<void> {
+    const { name, directory } = this.#made.get(uid)!;
+    await this.#client.delete(`/api/v1/persistentvolumes/${name}`);
+    await rm(directory, { recursive: true, force: true }); // on our own cluster the node's directories are this machine's
+    this.#made.delete(uid);
+  }
+}
