@@ -12,7 +12,8 @@ import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
-import { createSimulatedRuntime, type SimulatedWorld } from '../src/runtimes/simulated/simulated-runtime.ts';
+import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
+import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** The loops that scale endpoints and run workers, alone with a database of their own and a simulated world. */

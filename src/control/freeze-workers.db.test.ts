@@ -7,7 +7,8 @@ import { Metrics } from '../core/metrics.ts';
 import { Bus } from '../db/bus.ts';
 import { freezeWorker, thawWorker } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
-import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
+import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';
 import { LogCollector } from './collect-logs.ts';
 import { WorkerFreezer } from './freeze-workers.ts';
 

@@ -4,7 +4,8 @@ import type { EndpointId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
 import { createSecretBox } from '../core/secret-box.ts';
 import { Bus } from '../db/bus.ts';
-import { createSimulatedRuntime, SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
+import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';
 import { ImagePuller } from './pull-ahead.ts';
 
 let database: TestDatabase;

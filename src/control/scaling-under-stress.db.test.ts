@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ControlLoops } from '../../test/control-loops.ts';
-import { SimulatedWorld } from '../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { type Program, runtimeContract } from '../contract.ts';
 import type { WorkloadSpec } from '../runtime.ts';
-import { type Behaviour, createSimulatedRuntime, SimulatedWorld } from './simulated-runtime.ts';
+import { createSimulatedRuntime } from './simulated-runtime.ts';
+import { type Behaviour, SimulatedWorld } from './simulated-world.ts';
 import { ManualClock } from './timer-clock.ts';
 
 const POOL = { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'SIM-1', total: 2 };

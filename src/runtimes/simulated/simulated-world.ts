@@ -1,0 +1,228 @@
+import { parsePort } from '../ports.ts';
+import type { GpuCapacity, Observed, RegistryAuth, Whereabouts, WorkloadSpec } from '../runtime.ts';
+import { realTimerClock, type TimerClock } from './timer-clock.ts';
+
+/** What a workload does. Times count only while it is not frozen. */
+export interface Behaviour {
+  startMs: number;
+  /** A sentence: the start fails with it, after `startMs`. */
+  startFailure: string | null;
+  /** Null: it runs until it is stopped. */
+  exitAfterMs: number | null;
+  exitCode: number;
+  reason: string | null;
+  memoryBytes: number;
+  /** From SIGTERM to its end. Null: SIGTERM does nothing. */
+  endAfterTermMs: number | null;
+  /** The n-th line, from 0, and when it is printed, in run time; undefined after the last. Times ascend. */
+  lines: (n: number) => { atMs: number; line: string } | undefined;
+}
+
+export interface SimulatedPool {
+  pool: string;
+  gpuTypeId: string;
+  dataCenterId: string;
+  total: number;
+}
+
+export interface SimulatedWorldOptions {
+  clock?: TimerClock;
+  pools?: readonly SimulatedPool[];
+  memoryBytes?: number;
+  cpus?: number;
+  /** What deviates from a workload that starts at once, prints nothing and runs until it is stopped. */
+  behave?: (spec: WorkloadSpec) => Partial<Behaviour>;
+  /** How long an image takes to pull, or the sentence why it cannot be had. Default: every image at once. */
+  pull?: (image: string, auth: RegistryAuth | undefined) => { ms: number } | { failure: string };
+}
+
+const QUIET: Behaviour = {
+  startMs: 0,
+  startFailure: null,
+  exitAfterMs: null,
+  exitCode: 0,
+  reason: null,
+  memoryBytes: 0,
+  endAfterTermMs: 0,
+  lines: () => undefined,
+};
+
+/** What outlives a runtime: the simulated machines, their images and workloads. */
+export class SimulatedWorld {
+  readonly clock: TimerClock;
+  readonly memoryBytes: number;
+  readonly cpus: number;
+  readonly behave: (spec: WorkloadSpec) => Partial<Behaviour>;
+  readonly pull: NonNullable<SimulatedWorldOptions['pull']>;
+  readonly images = new Set<string>();
+  readonly workloads = new Map<string, SimulatedWorkload>();
+  /** May be changed at any time: capacity that comes and goes. What runs keeps what it has. */
+  pools: readonly SimulatedPool[];
+  readonly #held = new Map<string, number>();
+  #addresses = 0;
+
+  constructor(options: SimulatedWorldOptions = {}) {
+    this.clock = options.clock ?? realTimerClock;
+    this.pools = options.pools ?? [];
+    this.memoryBytes = options.memoryBytes ?? 2 ** 40;
+    this.cpus = options.cpus ?? 256;
+    this.behave = options.behave ?? (() => ({}));
+    this.pull = options.pull ?? (() => ({ ms: 0 }));
+  }
+
+  gpus(): GpuCapacity[] {
+    return this.pools.map((pool) => ({
+      ...pool,
+      free: Math.max(0, pool.total - (this.#held.get(placeKey(pool)) ?? 0)),
+    }));
+  }
+
+  /** Counted, not added up: with thousands of workloads each start would look at all of them. */
+  hold(place: SimulatedPool | null, gpus: number): void {
+    if (place) this.#held.set(placeKey(place), (this.#held.get(placeKey(place)) ?? 0) + gpus);
+  }
+
+  nextAddress(): string {
+    this.#addresses += 1;
+    return `10.${(this.#addresses >> 16) & 255}.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`;
+  }
+}
+
+function placeKey({ pool, dataCenterId, gpuTypeId }: SimulatedPool): string {
+  return `${pool}/${dataCenterId}/${gpuTypeId}`;
+}
+
+export class SimulatedWorkload {
+  /** What is still asked for after the start: there may be many thousands of them. */
+  readonly spec: Pick<WorkloadSpec, 'id' | 'kind' | 'gpu' | 'ports'>;
+  readonly installation: string;
+  readonly behaviour: Behaviour;
+  readonly place: SimulatedPool | null;
+  readonly address: string;
+  readonly #world: SimulatedWorld;
+  readonly #clock: TimerClock;
+  readonly #listeners = new Set<() => void>();
+  startedAt: number | null = null;
+  frozenAt: number | null = null;
+  ended: { at: number; exitCode: number; reason: string | null } | null = null;
+  /** Freezes that are over: at which run time, and for how long. */
+  readonly #freezes: { atMs: number; forMs: number }[] = [];
+  #cancelExit = () => {};
+  #observed: Observed | undefined;
+
+  constructor(world: SimulatedWorld, installation: string, spec: WorkloadSpec, place: SimulatedPool | null) {
+    this.#world = world;
+    this.#clock = world.clock;
+    this.spec = { id: spec.id, kind: spec.kind, gpu: spec.gpu, ports: spec.ports };
+    this.installation = installation;
+    this.place = place;
+    this.behaviour = { ...QUIET, ...world.behave(spec) };
+    this.address = world.nextAddress();
+    world.hold(place, spec.gpu?.count ?? 0);
+  }
+
+  /** Run time in ms: since the start, without the time frozen; it stands still after the end. */
+  runMs(): number {
+    if (this.startedAt === null) return 0;
+    const until = this.ended?.at ?? this.frozenAt ?? this.#clock.now();
+    return until - this.startedAt - this.#freezes.reduce((sum, { forMs }) => sum + forMs, 0);
+  }
+
+  /** When a moment of run time, not later than now, was on the clock. */
+  clockOf(runMs: number): number {
+    const before = this.#freezes.filter(({ atMs }) => atMs < runMs);
+    return this.startedAt! + runMs + before.reduce((sum, { forMs }) => sum + forMs, 0);
+  }
+
+  /** It never prints, so that nobody has to wait for a line: thousands may be followed. */
+  get isSilent(): boolean {
+    return this.behaviour.lines === QUIET.lines;
+  }
+
+  whereabouts(): Whereabouts {
+    const publishedPorts = this.spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null }));
+    return { address: this.address, publishedPorts };
+  }
+
+  /** The same object until something changes: a list of thousands is to cost nothing. */
+  observe(): Observed {
+    this.#observed ??= this.#look();
+    return this.#observed;
+  }
+
+  begin(): void {
+    this.#observed = undefined;
+    this.startedAt = this.#clock.now();
+    this.#scheduleExit();
+  }
+
+  freeze(): void {
+    if (this.frozenAt !== null) return;
+    this.#cancelExit();
+    this.frozenAt = this.#clock.now();
+    this.changed();
+  }
+
+  thaw(): void {
+    if (this.frozenAt === null) return;
+    this.#freezes.push({ atMs: this.runMs(), forMs: this.#clock.now() - this.frozenAt });
+    this.frozenAt = null;
+    this.#scheduleExit();
+    this.changed();
+  }
+
+  end(exitCode: number, reason: string | null): void {
+    if (this.ended !== null) return;
+    this.#cancelExit();
+    this.#world.hold(this.place, -(this.spec.gpu?.count ?? 0));
+    this.ended = { at: this.#clock.now(), exitCode, reason };
+    this.changed();
+  }
+
+  changed(): void {
+    this.#observed = undefined;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when something changes, at the latest at `atMs` of its run time if it runs until then, or when `signal` aborts. */
+  nextChange(atMs: number | undefined, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const isRunning = this.startedAt !== null && this.frozenAt === null;
+      const cancel = atMs !== undefined && isRunning ? this.#clock.after(atMs - this.runMs(), () => done()) : () => {};
+      const forget = this.onChange(() => done());
+      const done = () => {
+        cancel();
+        forget();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  #look(): Observed {
+    const { spec, startedAt, frozenAt, ended } = this;
+    const isRunning = startedAt !== null && ended === null;
+    return {
+      id: spec.id,
+      kind: spec.kind,
+      state: ended ? 'exited' : startedAt === null ? 'created' : frozenAt !== null ? 'frozen' : 'running',
+      ...(isRunning ? this.whereabouts() : { address: null, publishedPorts: [] }),
+      exitCode: ended?.exitCode ?? null,
+      reason: ended?.reason ?? null,
+      startedAt: startedAt === null ? null : new Date(startedAt),
+      finishedAt: ended && new Date(ended.at),
+    };
+  }
+
+  #scheduleExit(): void {
+    const { exitAfterMs, exitCode, reason } = this.behaviour;
+    if (exitAfterMs === null) return;
+    this.#cancelExit = this.#clock.after(exitAfterMs - this.runMs(), () => this.end(exitCode, reason));
+  }
+}
