@@ -20,6 +20,7 @@ const app = buildRestApp({
   podFigures: undefined as never,
   metrics: undefined as never,
   metricsPage: undefined as never,
+  readiness: undefined as never,
   logger: silentLogger,
   clock: { now: () => 0 },
   publicUrlFor: () => 'http://127.0.0.1:8080',

@@ -17,6 +17,15 @@ test('a flag wins over its variable, and an empty variable counts as none', () =
   expect(readConfig({}, { PODYARD_PORT: '' }).port).toBe(8080);
 });
 
+test('several data processes need something to serve', () => {
+  expect(readConfig({}, {})).toMatchObject({ dataProcesses: 1, stopDelayMs: 0 });
+  expect(readConfig({ dataProcesses: '4', roles: 'data' }, {}).dataProcesses).toBe(4);
+  expect(() => readConfig({ roles: 'control' }, { PODYARD_DATA_PROCESSES: '2' })).toThrow(
+    '--data-processes is 2, but --roles leaves them nothing to serve: add api or data',
+  );
+  expect(() => readConfig({ dataProcesses: '0' }, {})).toThrow("--data-processes is '0'");
+});
+
 test('the database is named by its own variable before the general one', () => {
   const env = { PODYARD_DATABASE_URL: 'postgresql://own', DATABASE_URL: 'postgresql://general' };
   expect(readConfig({}, env).databaseUrl).toBe('postgresql://own');

@@ -45,6 +45,10 @@ export interface Config {
   stopWorkersOnExit: boolean;
   /** What this process does: any number may serve `api` and `data`; of those with `control` one leads. */
   roles: ReadonlySet<Role>;
+  /** How many processes serve `api` and `data` on the same port; with more than one, others than this one do. */
+  dataProcesses: number;
+  /** How long it goes on serving after it was told to stop, no longer ready. */
+  stopDelayMs: number;
   /** Port of the worker API; null: one that is chosen on the first start and kept. */
   workerApiPort: number | null;
   /** The address of this machine on which containers' ports of pods are published. */
@@ -128,6 +132,7 @@ export interface Flags {
   logLevel?: string;
   stopWorkers?: boolean;
   roles?: string;
+  dataProcesses?: string;
 }
 
 /** Ten times what the public interface allows: here a user waits for their own machine only. */
@@ -138,6 +143,11 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
   const text = (flag: string | undefined, ...names: string[]): string | undefined =>
     flag ?? names.map((name) => env[name]).find((value) => value !== undefined && value !== '');
   const seconds = (name: string, fallback: number) => integer(name, env[name], 0, 7 * 86_400, fallback) * 1000;
+  const roles = new Set(
+    (text(flags.roles, 'PODYARD_ROLES') ?? ROLES.join(','))
+      .split(',')
+      .map((role) => oneOf('--roles', role.trim(), ROLES)),
+  );
   const dataDir = resolve(text(flags.dataDir, 'PODYARD_DATA_DIR') ?? '.podyard');
   return {
     port: integer('--port', text(flags.port, 'PODYARD_PORT'), 0, 65_535, 8080),
@@ -174,11 +184,9 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
     isGraphqlIntrospectable: env.PODYARD_GRAPHQL_INTROSPECTION !== 'false',
     allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
     stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
-    roles: new Set(
-      (text(flags.roles, 'PODYARD_ROLES') ?? ROLES.join(','))
-        .split(',')
-        .map((role) => oneOf('--roles', role.trim(), ROLES)),
-    ),
+    roles,
+    dataProcesses: dataProcesses(text(flags.dataProcesses, 'PODYARD_DATA_PROCESSES'), roles),
+    stopDelayMs: seconds('PODYARD_STOP_DELAY_SECONDS', 0),
     workerApiPort:
       env.PODYARD_WORKER_API_PORT === undefined
         ? null
@@ -225,6 +233,14 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
       bodyBytes: integer('PODYARD_PROXY_BODY_BYTES', env.PODYARD_PROXY_BODY_BYTES, 0, 2 ** 53, 0),
     },
   };
+}
+
+function dataProcesses(value: string | undefined, roles: ReadonlySet<Role>): number {
+  const count = integer('--data-processes', value, 1, 64, 1);
+  if (count > 1 && !roles.has('api') && !roles.has('data')) {
+    throw new Error(`--data-processes is ${count}, but --roles leaves them nothing to serve: add api or data`);
+  }
+  return count;
 }
 
 function integer(name: string, value: string | undefined, min: number, max: number, fallback: number): number {

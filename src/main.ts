@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
 import { createTerminal } from './cli/remote/process-terminal.ts';
+import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
@@ -37,7 +38,7 @@ async function serve(flags: Flags): Promise<void> {
 }
 
 async function startAndTell(config: Config): Promise<RunningServer> {
-  const [{ startServer }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
+  const [{ startServer }, logger] = await Promise.all([import('./server.ts'), openLogger(config)]);
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only now: ${server.newKey}`);
@@ -107,7 +108,7 @@ async function demoKey(dataDir: string): Promise<string> {
 
 async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T> {
   const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
-  const [{ openDatabase }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
+  const [{ openDatabase }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
   return openDatabase(config, logger, work);
 }
 
@@ -115,7 +116,7 @@ function storage(flags: Flags): Storage {
   const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
   const { dataDir, databaseUrl, masterKey } = config;
   const withEmbedded: Storage['withEmbedded'] = async (work) => {
-    const [{ openEmbedded }, logger] = await Promise.all([import('./server.ts'), createLogger(config)]);
+    const [{ openEmbedded }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
     return openEmbedded(config, logger, work);
   };
   return { dataDir, databaseUrl, masterKey, withEmbedded };
@@ -130,10 +131,7 @@ async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
   return runDoctor(readConfig(flags, process.env), isJson, { print, note });
 }
 
-/** JSON lines on stderr: stdout is for results. */
-async function createLogger(config: Config): Promise<Logger> {
-  const [{ pino }, { describeError }] = await Promise.all([import('pino'), import('./core/describe-error.ts')]);
-  const serializers = { err: describeError };
-  const logger: Logger = pino({ level: config.logLevel, base: null, serializers }, pino.destination(2)); // its own type looks like a promise's
-  return logger;
+async function openLogger(config: Config): Promise<Logger> {
+  const { createLogger } = await import('./compose/create-logger.ts');
+  return createLogger(config, config.dataProcesses > 1 ? FIRST_PROCESS : null);
 }

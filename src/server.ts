@@ -1,35 +1,37 @@
-import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createFront, serveNewCertificates } from './compose/create-front.ts';
 import { createRuntime } from './compose/create-runtime.ts';
-import { close, hostInUrl, listen } from './compose/listen.ts';
+import type { DataProcesses } from './compose/data-processes.ts';
+import { explainPortInUse, hostInUrl, listen, reservePort } from './compose/listen.ts';
+import { createRateLimiter, openPools, startDatabase } from './compose/open-database.ts';
 import { startControl } from './compose/start-control.ts';
-import type { Config } from './config.ts';
+import { findWorkerApi, listenForWorkers, reserveWorkerApi } from './compose/worker-listener.ts';
+import type { Config, Role } from './config.ts';
 import { makePartitions } from './control/clean-up.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import { systemClock } from './core/clock.ts';
 import { newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
+import type { SecretBox } from './core/secret-box.ts';
 import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
 import { readCertificate } from './dataplane/proxy/certificate.ts';
 import { Bus } from './db/bus.ts';
-import { startEmbeddedServer } from './db/embedded-server.ts';
 import { migrate } from './db/migrate.ts';
-import { createPool, type Pool } from './db/pool.ts';
+import type { Pool } from './db/pool.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
 import { createCapacitySource } from './domain/catalog/capacity-source.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
-import type { Context } from './domain/context.ts';
-import { ensureInstallation, type Installation, saveWorkerApiPort } from './domain/installation.ts';
-import { QUEUE_SETTINGS } from './domain/jobs/job-queue.ts';
+import { ensureInstallation, type Installation } from './domain/installation.ts';
 import { refuseMoved } from './domain/move-mark.ts';
 import { createPodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
-import { type RateLimiter, SharedRateLimiter, unlimited } from './http/rate-limiter.ts';
+import { Readiness } from './http/readiness.ts';
 import { MetricsPage } from './rest/metrics-page.ts';
+import { type ProcessFigures, readProcessFigures } from './rest/process-figures.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 
 export interface RunningServer {
@@ -42,19 +44,40 @@ export interface RunningServer {
   newKey: string | null;
   /** Sentences an operator should read once. */
   notices: string[];
-  /** Answers what is held, stops accepting, lets what runs finish; workers go on unless the configuration says otherwise. */
-  stop(): Promise<void>;
+  /** How other processes call this one. */
+  processId: string;
+  /** What this process counted, and how it is. */
+  metrics: Metrics;
+  readFigures(): Promise<ProcessFigures>;
+  /**
+   * Is not ready any more, answers what is held, stops accepting, lets what runs finish; workers go on unless the
+   * configuration says otherwise. `isHasty`: without the time for others to notice.
+   */
+  stop(options?: { isHasty: boolean }): Promise<void>;
 }
+
+/** For a process that serves its ports together with others. */
+export interface Companion {
+  /** `/metrics` of all of them. */
+  readPage: () => Promise<string>;
+}
+
+const MAX_CONNECTIONS = 16;
+/** Of each of several processes. */
+const MAX_SHARED_CONNECTIONS = 8;
+/** Several processes name all endpoints; it is the first one that has to choose. */
+const ALL_ENDPOINTS = 100_000;
 
 /** Builds everything from the configuration and starts it: the only place that constructs. Undoes all of it on failure. */
 export async function startServer(
   config: Config,
   logger: Logger,
   onProgress: (step: string) => void,
+  companion: Companion | null = null,
 ): Promise<RunningServer> {
   const cleanUp = new CleanUpStack();
   try {
-    return await start(config, logger, onProgress, cleanUp);
+    return await start(config, logger, onProgress, companion, cleanUp);
   } catch (error) {
     await cleanUp.run();
     throw error;
@@ -65,28 +88,30 @@ async function start(
   config: Config,
   logger: Logger,
   onProgress: (step: string) => void,
+  companion: Companion | null,
   cleanUp: CleanUpStack,
 ): Promise<RunningServer> {
-  const clock = systemClock;
-  const metrics = new Metrics(config.metrics);
+  const isFirstOfSeveral = config.dataProcesses > 1;
+  const roles = isFirstOfSeveral ? only(config, 'control') : config.roles;
+  const metrics = new Metrics({ maxEndpoints: companion ? ALL_ENDPOINTS : config.metrics.maxEndpoints });
   cleanUp.add(metrics.watchEventLoop());
   const tracing = await startTracing(config, logger, cleanUp);
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
-  const loading = import('./rest/app.ts'); // half of all code: it loads while the database starts
+  const loading = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: it loads while the database starts
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
-  const { pool, queuePool } = openPools(databaseUrl, cleanUp);
+  const { pool, queuePool } = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
   await migrate(pool);
   await refuseMoved(pool);
-  await makePartitions(pool, config.limits, clock.now()); // before the first result
+  await makePartitions(pool, config.limits, systemClock.now()); // before the first result
   const secretBox = await openSecretBox(pool, config.masterKey);
-  const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
+  const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles: [...roles], logger });
   cleanUp.add(() => bus.stop());
   const [installation, firstUser] = await Promise.all([
     ensureInstallation(pool),
     ensureFirstUser({ pool, bus }, config.adminKey),
     bus.start(),
   ]);
-  const keyRing = new KeyRing({ pool, bus, clock });
+  const keyRing = new KeyRing({ pool, bus, clock: systemClock });
   const { runtime, storage, notices } = await createRuntime(config, installation, { pool, bus, logger });
   cleanUp.add(() => runtime.close());
   const data = new DataPlane({
@@ -94,7 +119,7 @@ async function start(
     queuePool,
     bus,
     keyRing,
-    clock,
+    clock: systemClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
     // Without isolation a worker's port is one of this machine, and another program's after the worker's death.
@@ -103,37 +128,22 @@ async function start(
     tracing,
     logger,
   });
-  const workerApiUrl = await listenForWorkers(config, pool, installation, runtime, data.workerServer, cleanUp);
-  data.start();
-  const rateLimiter = createRateLimiter(config, databaseUrl, cleanUp);
-  const capacity = createCapacitySource({ pool, clock, readRuntime: () => runtime.capacity() });
-  const podFigures = createPodFigures({ clock, readUsage: (podId) => runtime.stats(podId) });
-  const shared = { pool, bus, clock, logger, metrics, tracing, secretBox, data };
-  const { buildRestApp } = await loading;
-  const front = createFront(config, buildRestApp, {
-    ...shared,
-    runtime,
-    tls: config.tls === null ? null : await readCertificate(config.tls),
-    keyRing,
-    rateLimiter,
-    capacity,
-    podFigures,
-    metricsPage: new MetricsPage({
-      metrics,
-      pool,
-      pools: { main: pool, queue: queuePool },
-      token: config.metrics.token,
-    }),
-    cleanUp,
-  });
-  serveNewCertificates(config, logger, front, cleanUp);
-  const control = startControl(config, { ...shared, runtime, storage, workerApiUrl, databaseUrl });
+  const shared = { pool, queuePool, bus, clock: systemClock, logger, metrics, tracing, secretBox, data };
+  const parts: Parts = { ...shared, keyRing, runtime, installation, databaseUrl, companion, cleanUp };
+  const readiness = new Readiness({ pool });
+  const serving = isFirstOfSeveral
+    ? await prepareProcesses(config, parts)
+    : await prepareListeners({ ...config, roles }, await loading!, { ...parts, readiness });
+  const control = startControl(
+    { ...config, roles },
+    { ...shared, runtime, storage, workerApiUrl: serving.workerApiUrl, databaseUrl },
+  );
   cleanUp.add(async () => {
     await control.stop();
-    await data.stop();
+    await serving.end();
   });
   await control.started;
-  const port = await listen(front.server, config.port, config.host).catch((error) => throwPortInUse(error, config));
+  const port = await serving.begin();
   return {
     url: config.publicUrl ?? `${config.tls === null ? 'http' : 'https'}://${hostInUrl(config.host)}:${port}`,
     port,
@@ -141,33 +151,132 @@ async function start(
     runtime: runtime.name,
     newKey: firstUser.newSecret,
     notices,
-    stop: () => cleanUp.run(),
+    processId: bus.processId,
+    metrics,
+    readFigures: () => readProcessFigures({ main: pool, queue: queuePool }),
+    stop: async ({ isHasty } = { isHasty: false }) => {
+      readiness.end();
+      // The processes that serve wait themselves.
+      if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
+      if (companion) serving.letGo();
+      await cleanUp.run();
+    },
   };
 }
 
-/** One for everything, and one for the statements of the queue. */
-function openPools(databaseUrl: string, cleanUp: CleanUpStack): { pool: Pool; queuePool: Pool } {
-  const pool = createPool({
-    databaseUrl,
-    applicationName: 'podyard',
-    maxConnections: 16,
-    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
-  });
-  cleanUp.add(() => pool.end());
-  const queuePool = createPool({
-    databaseUrl,
-    applicationName: 'podyard',
-    maxConnections: 10,
-    settings: QUEUE_SETTINGS,
-  });
-  cleanUp.add(() => queuePool.end());
-  return { pool, queuePool };
+/** What there is before it is decided who listens. */
+interface Parts {
+  pool: Pool;
+  queuePool: Pool;
+  bus: Bus;
+  logger: Logger;
+  metrics: Metrics;
+  tracing: Tracing | null;
+  secretBox: SecretBox;
+  data: DataPlane;
+  keyRing: KeyRing;
+  runtime: Runtime;
+  installation: Installation;
+  databaseUrl: string;
+  companion: Companion | null;
+  cleanUp: CleanUpStack;
 }
 
-function throwPortInUse(error: NodeJS.ErrnoException, { port, host }: Config): never {
-  if (error.code !== 'EADDRINUSE') throw error;
-  const what = `port ${port} of ${host} is in use by another program`;
-  throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);
+/** Whoever serves the ports: this process, or others that it starts. */
+interface Serving {
+  workerApiUrl: string;
+  /** Resolves with the port once connections are accepted. */
+  begin(): Promise<number>;
+  /** Accepts nothing new: others do. */
+  letGo(): void;
+  /** Answers what is held. */
+  end(): Promise<void>;
+}
+
+/** This process serves what its roles say, on ports of its own or on those that it shares. */
+async function prepareListeners(
+  config: Config,
+  restApp: typeof import('./rest/app.ts'),
+  parts: Parts & { readiness: Readiness },
+): Promise<Serving> {
+  const { pool, queuePool, data, runtime, metrics, logger, companion, cleanUp } = parts;
+  const isShared = companion !== null;
+  const servesData = config.roles.has('data');
+  const workerApiUrl = servesData
+    ? await listenForWorkers(config, { ...parts, server: data.workerServer }, isShared)
+    : config.roles.has('control')
+      ? await findWorkerApi(config, parts)
+      : ''; // who only serves the API starts no worker
+  if (servesData) data.start();
+  const page = new MetricsPage({
+    metrics,
+    pool,
+    pools: { main: pool, queue: queuePool },
+    token: config.metrics.token,
+  });
+  const front = createFront(config, restApp, {
+    ...parts,
+    clock: systemClock,
+    tls: config.tls === null ? null : await readCertificate(config.tls),
+    rateLimiter: createRateLimiter(config, parts.databaseUrl, cleanUp),
+    capacity: createCapacitySource({ pool, clock: systemClock, readRuntime: () => runtime.capacity() }),
+    podFigures: createPodFigures({ clock: systemClock, readUsage: (podId) => runtime.stats(podId) }),
+    metricsPage: companion ? { isToken: (header) => page.isToken(header), read: companion.readPage } : page,
+  });
+  serveNewCertificates(config, logger, front, cleanUp);
+  return {
+    workerApiUrl,
+    begin: () =>
+      listen(front.server, config.port, config.host, isShared).catch((error) => explainPortInUse(error, config)),
+    letGo: () => {
+      front.server.close();
+      data.workerServer.close();
+    },
+    end: () => data.stop(),
+  };
+}
+
+/** Others serve `api` and `data`, as many as the configuration says. */
+async function prepareProcesses(config: Config, parts: Parts): Promise<Serving> {
+  const { pool, queuePool, bus, metrics, logger } = parts;
+  const port = await reservePort(config.port, config.host).catch((error) => explainPortInUse(error, config));
+  const workerApiUrl = await reserveWorkerApi(config, parts);
+  const { DataProcesses } = await import('./compose/data-processes.ts');
+  const children: DataProcesses = new DataProcesses({
+    count: config.dataProcesses,
+    config: {
+      ...config,
+      databaseUrl: parts.databaseUrl,
+      roles: only(config, 'api', 'data'),
+      dataProcesses: 1,
+      port,
+      adminKey: null, // it is there by now
+    },
+    metrics,
+    logger,
+    readPage: () => page.read(),
+    onDeath: (processId) => void bus.bury(processId).catch(() => {}), // it is forgotten in time
+  });
+  const page = new MetricsPage({
+    metrics,
+    pool,
+    pools: { main: pool, queue: queuePool },
+    token: null,
+    others: children,
+  });
+  return {
+    workerApiUrl,
+    begin: async () => {
+      await children.start();
+      return port;
+    },
+    letGo: () => {},
+    end: () => children.stop(),
+  };
+}
+
+function only(config: Config, ...roles: Role[]): ReadonlySet<Role> {
+  return new Set(roles.filter((role) => config.roles.has(role)));
 }
 
 /** Where no exporter is configured, nothing of OpenTelemetry is loaded. */
@@ -177,90 +286,4 @@ async function startTracing(config: Config, logger: Logger, cleanUp: CleanUpStac
   const tracing = startOtlpTracing(config.tracing, logger);
   cleanUp.add(() => tracing.stop());
   return tracing;
-}
-
-/** The database alone, for commands that work on it directly; a server that uses it at the same time hears of changes. */
-export async function openDatabase<T>(
-  config: Config,
-  logger: Logger,
-  work: (context: Context) => Promise<T>,
-): Promise<T> {
-  const cleanUp = new CleanUpStack();
-  try {
-    const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, () => {}, cleanUp));
-    const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
-    cleanUp.add(() => pool.end());
-    await migrate(pool);
-    await refuseMoved(pool);
-    const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
-    cleanUp.add(() => bus.stop());
-    await bus.start();
-    return await work({ pool, bus });
-  } finally {
-    await cleanUp.run();
-  }
-}
-
-/** The embedded database as it is, for commands that move all of it. */
-export async function openEmbedded<T>(
-  config: Config,
-  logger: Logger,
-  work: (databaseUrl: string) => Promise<T>,
-): Promise<T> {
-  const cleanUp = new CleanUpStack();
-  try {
-    return await work(await startDatabase(config, logger, () => {}, cleanUp));
-  } finally {
-    await cleanUp.run();
-  }
-}
-
-async function startDatabase(
-  config: Config,
-  logger: Logger,
-  onProgress: (step: string) => void,
-  cleanUp: CleanUpStack,
-): Promise<string> {
-  onProgress('starting the embedded PostgreSQL');
-  const server = await startEmbeddedServer({ dataDir: config.dataDir, logger });
-  cleanUp.add(() => server.stop());
-  return server.databaseUrl;
-}
-
-/**
- * The worker API listens where workloads can reach it and nowhere else. Its port stays the same over restarts, because
- * running workers know no other; if something else took it meanwhile, a new one is used and old workers are replaced.
- */
-async function listenForWorkers(
-  config: Config,
-  pool: Pool,
-  installation: Installation,
-  runtime: Runtime,
-  server: Server,
-  cleanUp: CleanUpStack,
-): Promise<string> {
-  const { bind, host } = await runtime.workerApiAddress();
-  const wanted = config.workerApiPort ?? installation.workerApiPort;
-  // Workers ask whoever has the data plane: they must be able to when this process is gone.
-  if (!config.roles.has('data') && wanted !== 0) return `http://${hostInUrl(host)}:${wanted}`;
-  const port = await listen(server, wanted, bind).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
-    return listen(server, 0, bind);
-  });
-  cleanUp.add(() => close(server));
-  if (port !== installation.workerApiPort) await saveWorkerApiPort(pool, port);
-  return `http://${hostInUrl(host)}:${port}`;
-}
-
-/** One connection of its own: counts go through it one batch after the other, and wait neither for others nor for the disk. */
-function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUpStack): RateLimiter {
-  if (config.rateLimit === null) return unlimited;
-  const pool = createPool({
-    databaseUrl,
-    applicationName: 'podyard',
-    maxConnections: 1,
-    settings: { synchronous_commit: 'off' },
-  });
-  cleanUp.add(() => pool.end());
-  return new SharedRateLimiter({ pool, quotas: config.rateLimit });
 }

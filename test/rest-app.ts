@@ -14,6 +14,7 @@ import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
+import { Readiness } from '../src/http/readiness.ts';
 import { buildRestApp } from '../src/rest/app.ts';
 import { MetricsPage } from '../src/rest/metrics-page.ts';
 import type { RestApp } from '../src/rest/rest-app.ts';
@@ -97,6 +98,7 @@ export async function startRestApp(
     podFigures: options.podFigures ?? { read: async () => new Map() },
     metrics,
     metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
+    readiness: new Readiness({ pool }),
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };

@@ -67,6 +67,7 @@ describe('serve', () => {
     expect(names.toSorted()).toEqual([
       'catalog',
       'dataDir',
+      'dataProcesses',
       'databaseUrl',
       'frozenMemory',
       'host',

@@ -85,6 +85,7 @@ function addServerOptions(command: Command): Command {
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--stop-workers', 'stop the workers at the end instead of leaving them to the next start')
     .option('--roles <roles>', 'what this process does: api,data,control (default: all)')
+    .option('--data-processes <number>', 'how many processes serve the port, for machines with many cores (default: 1)')
     .addHelpText('after', ENVIRONMENT);
 }
 

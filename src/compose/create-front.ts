@@ -2,20 +2,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import type { Config } from '../config.ts';
+import type { Config, Role } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import { type DataPlane, isQueuePath } from '../dataplane/data-plane.ts';
+import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
 import { watchCertificate } from '../dataplane/proxy/certificate.ts';
 import type { ExchangeHandler } from '../dataplane/proxy/client-connection.ts';
+import type { ClientExchange } from '../dataplane/proxy/client-exchange.ts';
 import { findHandler, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
 import { Front } from '../dataplane/proxy/front.ts';
 import { addresseeReader, plainName } from '../dataplane/proxy/host-name.ts';
 import { answerOnSharedConnection } from '../dataplane/proxy/node-exchange.ts';
 import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
+import { refuse } from '../dataplane/proxy/refuse.ts';
 import { TrustedProxies } from '../dataplane/proxy/trusted-proxies.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
@@ -26,19 +29,24 @@ import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
+import type { Readiness } from '../http/readiness.ts';
 import { newRequestId } from '../http/request-id.ts';
-import type { buildRestApp } from '../rest/app.ts';
+import type * as restApp from '../rest/app.ts';
 import type { MetricsPage } from '../rest/metrics-page.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { hostInUrl } from './listen.ts';
+import { missingRole } from './roles.ts';
 
 /** Browsers, and most resolvers, take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';
 
-/** The public listener: the proxy's paths and names, the queue plane, GraphQL and REST on one port. */
+/**
+ * The public listener: the proxy's paths and names, the queue plane, GraphQL and REST on one port. What belongs to a role
+ * that this process has not is refused with a sentence; what an operator asks of every process is always there.
+ */
 export function createFront(
   config: Config,
-  buildRest: typeof buildRestApp,
+  { buildRestApp, isOperatorPath }: Pick<typeof restApp, 'buildRestApp' | 'isOperatorPath'>,
   parts: {
     pool: Pool;
     bus: Bus;
@@ -50,7 +58,8 @@ export function createFront(
     capacity: CapacitySource;
     podFigures: PodFigures;
     metrics: Metrics;
-    metricsPage: MetricsPage;
+    metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+    readiness: Readiness;
     data: DataPlane;
     runtime: Runtime;
     tls: SecureContextOptions | null;
@@ -65,7 +74,8 @@ export function createFront(
   });
   const publicUrlFor = (request: IncomingMessage): string =>
     config.publicUrl ?? localUrl(config, front.server, request);
-  const rest = buildRest({ ...deps, publicUrlFor, lbHost: config.lbHost });
+  const { roles } = config;
+  const rest = buildRestApp({ ...deps, publicUrlFor, lbHost: config.lbHost }, roles.has('api'));
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   cleanUp.add(async () => {
     await rest.close(); // ends the open log streams
@@ -78,7 +88,9 @@ export function createFront(
   http.once('listening', () => setImmediate(prepareRest));
   http.on('clientError', refuseUnreadable);
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    if (isQueuePath(req.url!)) data.handle(req, res);
+    const role = isQueuePath(req.url!) ? 'data' : 'api';
+    if (!roles.has(role) && !isOperatorPath(req.url!)) refuseRole(res, role, roles);
+    else if (role === 'data') data.handle(req, res);
     else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
     else void prepareRest().then(() => rest.routing(req, res));
   };
@@ -133,11 +145,19 @@ function createDispatch(
     lbHost: plainName(config.lbHost ?? DEFAULT_PROXY_HOST),
     apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
   });
-  const routes: ProxyRoutes = {
-    pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
-    endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
-  };
+  const elsewhere = (exchange: ClientExchange) => refuse(exchange, missingRole('data', config.roles));
+  const routes: ProxyRoutes = !config.roles.has('data')
+    ? { pod: elsewhere, endpoint: elsewhere }
+    : {
+        pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
+        endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
+      };
   return (host, target) => findHandler(addresseeOf(host), target, isQueuePath, routes);
+}
+
+function refuseRole(res: ServerResponse, role: Role, roles: ReadonlySet<Role>): void {
+  setCommonHeaders(res, ['x-request-id', newRequestId(), 'cache-control', 'no-store']);
+  sendProblem(res, missingRole(role, roles));
 }
 
 /** A certificate that is renewed is used without a restart. */

@@ -14,6 +14,7 @@ export type FailureKind =
   | 'unprocessable'
   | 'tooManyRequests'
   | 'requestTimeout'
+  | 'misdirected'
   | 'headersTooLarge'
   | 'internal'
   | 'badGateway'
@@ -33,6 +34,7 @@ export const FAILURES: Record<FailureKind, { status: number; title: string }> = 
   unprocessable: { status: 422, title: 'Unprocessable Entity' },
   tooManyRequests: { status: 429, title: 'Too Many Requests' },
   requestTimeout: { status: 408, title: 'Request Timeout' },
+  misdirected: { status: 421, title: 'Misdirected Request' },
   headersTooLarge: { status: 431, title: 'Request Header Fields Too Large' },
   internal: { status: 500, title: 'Internal Server Error' },
   badGateway: { status: 502, title: 'Bad Gateway' },

@@ -37,6 +37,26 @@ export class Histogram {
     this.counts[i]! += 1;
     this.sum += value;
   }
+
+  /** Of another one with the same bounds. */
+  add({ counts, sum }: Counts): void {
+    for (const [i, count] of counts.entries()) this.counts[i]! += count;
+    this.sum += sum;
+  }
+
+  /** What it counted since the last time, which it forgets. */
+  take(): Counts {
+    const taken = { counts: [...this.counts], sum: this.sum };
+    this.counts.fill(0);
+    this.sum = 0;
+    return taken;
+  }
+}
+
+/** What a histogram counted. */
+export interface Counts {
+  readonly counts: readonly number[];
+  readonly sum: number;
 }
 
 /** How a job can end. */
@@ -106,13 +126,18 @@ export class Metrics {
 
   /** `route`: as the program calls it, never what a client wrote. */
   requestEnded(api: Api, route: string, status: number, durationMs: number): void {
+    const figures = this.routeOf(api, route);
+    figures.answers.set(status, (figures.answers.get(status) ?? 0) + 1);
+    figures.duration.observe(durationMs / 1000);
+  }
+
+  routeOf(api: Api, route: string): RouteFigures {
     let figures = this.routes[api].get(route);
     if (figures === undefined) {
       figures = { answers: new Map(), duration: new Histogram(REQUEST_BOUNDS) };
       this.routes[api].set(route, figures);
     }
-    figures.answers.set(status, (figures.answers.get(status) ?? 0) + 1);
-    figures.duration.observe(durationMs / 1000);
+    return figures;
   }
 
   proxyEnded(plane: ProxyPlane, status: number, durationMs: number): void {
@@ -121,12 +146,16 @@ export class Metrics {
   }
 
   coldStartStage(stage: string, durationMs: number): void {
+    this.stageOf(stage).observe(durationMs / 1000);
+  }
+
+  stageOf(stage: string): Histogram {
     let histogram = this.coldStarts.get(stage);
     if (histogram === undefined) {
       histogram = new Histogram(START_BOUNDS);
       this.coldStarts.set(stage, histogram);
     }
-    histogram.observe(durationMs / 1000);
+    return histogram;
   }
 
   /** Those with a name of their own. */

@@ -123,6 +123,13 @@ export class Bus {
     await this.#client?.end().catch(() => {});
   }
 
+  /** Another process is dead, and will not say so itself: nobody has to wait until its time is up. */
+  async bury(processId: string): Promise<void> {
+    await this.#pool.query('delete from processes where id = $1', [processId]);
+    await this.#beat();
+    this.#send('process', processId);
+  }
+
   /** True while another Podyard process shares the database. */
   get hasPeers(): boolean {
     return this.#isDeaf || this.#peers.length > 0;

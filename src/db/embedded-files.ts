@@ -27,7 +27,7 @@ const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
  * server are on the command line instead, where nothing overrides them.
  */
 const SETTINGS: Record<string, string> = {
-  max_connections: '100',
+  max_connections: '250', // several processes may share it
   shared_buffers: '128MB',
   effective_cache_size: '512MB',
   random_page_cost: '1.1',

@@ -21,6 +21,7 @@ const CODES: Record<FailureKind, string> = {
   gatewayTimeout: 'INTERNAL_SERVER_ERROR',
   headersTooLarge: 'BAD_USER_INPUT',
   requestTimeout: 'INTERNAL_SERVER_ERROR',
+  misdirected: 'INTERNAL_SERVER_ERROR',
 };
 
 const MAX_MESSAGE = 300;

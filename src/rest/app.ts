@@ -162,10 +162,17 @@ const ROUTES: readonly RestRoute[] = [
   getDocsAssetRoute,
   getApiReferenceRoute,
   getApiReferenceAssetRoute,
-  getHealthRoute,
-  getReadinessRoute,
-  getMetricsRoute,
 ];
+
+/** For whoever runs the process: every process has them, whatever else it does. */
+const OPERATOR_ROUTES: readonly RestRoute[] = [getHealthRoute, getReadinessRoute, getMetricsRoute];
+const OPERATOR_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** True for a path of the app that every process has. */
+export function isOperatorPath(url: string): boolean {
+  const queryAt = url.indexOf('?');
+  return OPERATOR_PATHS.has(queryAt < 0 ? url : url.slice(0, queryAt));
+}
 
 const BODY_LIMIT_BYTES = 100 * 1024;
 
@@ -174,8 +181,9 @@ const BODY_LIMIT_BYTES = 100 * 1024;
  * `app.inject()` one of a test. `close()` ends the log streams.
  * Refusals come in the order of rest.md section 1: key, rate limit, permission, body, record, rule. The framework's
  * own order gives that, as long as the first three stay in `onRequest`, which runs before a body is read.
+ * `isWhole` false: only what every process has.
  */
-export function buildRestApp(deps: RestDeps): RestApp {
+export function buildRestApp(deps: RestDeps, isWhole = true): RestApp {
   const app: RestApp = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: newRequestId,
@@ -203,7 +211,8 @@ export function buildRestApp(deps: RestDeps): RestApp {
   app.after(() => {
     const methodsByPath = collectRoutes(app);
     const live = new LiveViews({ ...deps, db: deps.pool });
-    for (const addRoute of ROUTES) addRoute(app, { ...deps, live, closing: closing.signal });
+    for (const addRoute of isWhole ? [...ROUTES, ...OPERATOR_ROUTES] : OPERATOR_ROUTES)
+      addRoute(app, { ...deps, live, closing: closing.signal });
     refuseOtherMethods(app, methodsByPath);
   });
   return app;

@@ -257,6 +257,7 @@ const DETAILS: Record<FailureKind, string> = {
   unprocessable: 'Request validation failed.',
   tooManyRequests: 'rate limit exceeded for the minute window',
   requestTimeout: 'The request headers did not come in time.',
+  misdirected: 'This process does not serve the API (role api): it serves jobs and requests (data).',
   headersTooLarge: 'The request headers are larger than 32 KiB.',
   internal: 'An unexpected error occurred.',
   badGateway: 'The server failed to answer.',

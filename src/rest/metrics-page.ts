@@ -1,16 +1,24 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
 import { Exposition } from '../core/exposition.ts';
 import type { EndpointId } from '../core/ids.ts';
 import type { Histogram, Metrics } from '../core/metrics.ts';
 import type { Pool } from '../db/pool.ts';
 import { type InstallationFigures, readInstallationFigures } from '../domain/metrics/installation-figures.ts';
 import type { WorkerStatus } from '../domain/workers/worker-status.ts';
+import { type ProcessFigures, readProcessFigures } from './process-figures.ts';
 
 /** A scrape must be answered, most of all when the database is not: it gets so long. */
 const DATABASE_MS = 2_000;
 
 const WORKER_STATES: readonly WorkerStatus[] = ['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'];
+
+/** Processes that count for this one, too. */
+export interface OtherProcesses {
+  /** The name of this one among them. */
+  ownName: string;
+  /** Adds what they counted to the metrics of this process, and answers how they are, by their names. */
+  collect(): Promise<Map<string, ProcessFigures>>;
+}
 
 /**
  * `/metrics`: what this process counted, and how the installation stands by the database, which is the same in whichever
@@ -21,6 +29,7 @@ export class MetricsPage {
   readonly #pool: Pool;
   readonly #pools: Readonly<Record<string, Pool>>;
   readonly #tokenHash: Buffer | null;
+  readonly #others: OtherProcesses | null;
   #underWay: Promise<string> | undefined;
 
   /** `pools`: by the name they shall have. `token`: what a scraper without a key sends; null: there is none. */
@@ -29,11 +38,13 @@ export class MetricsPage {
     pool: Pool;
     pools: Readonly<Record<string, Pool>>;
     token: string | null;
+    others?: OtherProcesses | null;
   }) {
     this.#metrics = options.metrics;
     this.#pool = options.pool;
     this.#pools = options.pools;
     this.#tokenHash = options.token === null ? null : hash(options.token);
+    this.#others = options.others ?? null;
   }
 
   /** Whether the header holds the operator's own token, which no user and no key stands behind. */
@@ -50,6 +61,7 @@ export class MetricsPage {
   }
 
   async #read(): Promise<string> {
+    const processes = await this.#collect();
     const known = this.#metrics.endpointIds;
     const figures = await this.#askDatabase(known);
     if (figures) {
@@ -60,9 +72,22 @@ export class MetricsPage {
     if (figures) this.#addInstallation(out, figures);
     this.#addJobs(out);
     this.#addRequests(out);
-    this.#addDatabase(out, figures !== null);
-    await addProcess(out, this.#metrics);
+    out.gauge('podyard_database_up', 'Whether the database answered this scrape within 2 s.', [
+      [{}, Number(figures !== null)],
+    ]);
+    addConnections(out, processes);
+    out.histogram('podyard_event_loop_lag_seconds', 'How late timers come.', [[{}, this.#metrics.eventLoopLag]]);
+    addProcesses(out, processes);
     return out.toString();
+  }
+
+  /** Alone a process needs no name. */
+  async #collect(): Promise<LabelledFigures[]> {
+    const own = readProcessFigures(this.#pools);
+    if (this.#others === null) return [[{}, await own]];
+    const { ownName } = this.#others;
+    const others = [...(await this.#others.collect())].map(([name, figures]) => [{ process: name }, figures] as const);
+    return [[{ process: ownName }, await own], ...others];
   }
 
   /** Null when it does not answer in time. */
@@ -138,36 +163,64 @@ export class MetricsPage {
     out.counter('podyard_api_requests_total', 'Requests by interface, route and status.', counts);
     out.histogram('podyard_api_request_seconds', 'Until the end of the answer, held requests included.', durations);
   }
-
-  #addDatabase(out: Exposition, isUp: boolean): void {
-    const pools = Object.entries(this.#pools);
-    out.gauge('podyard_database_up', 'Whether the database answered this scrape within 2 s.', [[{}, Number(isUp)]]);
-    const connections = pools.flatMap(([pool, { totalCount, idleCount }]) => [
-      [{ pool, state: 'busy' }, totalCount - idleCount] as const,
-      [{ pool, state: 'idle' }, idleCount] as const,
-    ]);
-    out.gauge('podyard_database_connections', 'Open connections to the database.', connections);
-    const sizes = pools.map(([pool, { options }]) => [{ pool }, options.max ?? 0] as const);
-    out.gauge('podyard_database_connections_max', 'How many connections there may be.', sizes);
-    const waiting = pools.map(([pool, { waitingCount }]) => [{ pool }, waitingCount] as const);
-    out.gauge('podyard_database_waiting', 'Statements that wait for a connection.', waiting);
-  }
 }
 
-/** Of the process itself, under the names that Prometheus' own libraries gave them. */
-async function addProcess(out: Exposition, { eventLoopLag }: Metrics): Promise<void> {
-  const { user, system } = process.cpuUsage();
-  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-  const startedAt = performance.timeOrigin / 1000;
-  out.histogram('podyard_event_loop_lag_seconds', 'How late timers come.', [[{}, eventLoopLag]]);
-  out.counter('process_cpu_seconds_total', 'User and system time.', [[{}, (user + system) / 1e6]]);
-  out.gauge('process_resident_memory_bytes', 'Memory of the process.', [[{}, rss]]);
-  out.gauge('process_start_time_seconds', 'When the process started, since 1970.', [[{}, startedAt]]);
-  const files = await readdir('/proc/self/fd').catch(() => null); // there is such a thing on Linux only
-  out.gauge('process_open_fds', 'Open file descriptors.', files === null ? [] : [[{}, files.length]]);
-  out.gauge('nodejs_heap_size_used_bytes', 'Heap in use.', [[{}, heapUsed]]);
-  out.gauge('nodejs_heap_size_total_bytes', 'Heap, free parts included.', [[{}, heapTotal]]);
-  out.gauge('nodejs_external_memory_bytes', 'Memory of buffers and the like.', [[{}, external]]);
+type LabelledFigures = readonly [labels: { process?: string }, figures: ProcessFigures];
+
+function addConnections(out: Exposition, processes: readonly LabelledFigures[]): void {
+  const pools = processes.flatMap(([labels, figures]) =>
+    Object.entries(figures.pools).map(([pool, counts]) => [{ ...labels, pool }, counts] as const),
+  );
+  const connections = pools.flatMap(([labels, { busy, idle }]) => [
+    [{ ...labels, state: 'busy' }, busy] as const,
+    [{ ...labels, state: 'idle' }, idle] as const,
+  ]);
+  const sizes = pools.map(([labels, { max }]) => [labels, max] as const);
+  const waiting = pools.map(([labels, counts]) => [labels, counts.waiting] as const);
+  out.gauge('podyard_database_connections', 'Open connections to the database.', connections);
+  out.gauge('podyard_database_connections_max', 'How many connections there may be.', sizes);
+  out.gauge('podyard_database_waiting', 'Statements that wait for a connection.', waiting);
+}
+
+/** Of processes themselves, under the names that Prometheus' own libraries gave them. */
+function addProcesses(out: Exposition, processes: readonly LabelledFigures[]): void {
+  const each = (pick: (figures: ProcessFigures) => number) =>
+    processes.map(([labels, figures]) => [labels, pick(figures)] as const);
+  const files = processes.flatMap(([labels, { openFiles }]) =>
+    openFiles === null ? [] : [[labels, openFiles] as const],
+  );
+  out.counter(
+    'process_cpu_seconds_total',
+    'User and system time.',
+    each(({ cpuSeconds }) => cpuSeconds),
+  );
+  out.gauge(
+    'process_resident_memory_bytes',
+    'Memory of the process.',
+    each(({ residentBytes }) => residentBytes),
+  );
+  const started = 'When the process started, since 1970.';
+  out.gauge(
+    'process_start_time_seconds',
+    started,
+    each(({ startedAtSeconds }) => startedAtSeconds),
+  );
+  out.gauge('process_open_fds', 'Open file descriptors.', files);
+  out.gauge(
+    'nodejs_heap_size_used_bytes',
+    'Heap in use.',
+    each(({ heapUsedBytes }) => heapUsedBytes),
+  );
+  out.gauge(
+    'nodejs_heap_size_total_bytes',
+    'Heap, free parts included.',
+    each(({ heapTotalBytes }) => heapTotalBytes),
+  );
+  out.gauge(
+    'nodejs_external_memory_bytes',
+    'Memory of buffers and the like.',
+    each(({ externalBytes }) => externalBytes),
+  );
 }
 
 /** Sums by labels: endpoints without a name of their own fall together. */

@@ -20,6 +20,7 @@ import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
+import type { Readiness } from '../http/readiness.ts';
 import type { LiveViews } from './live-views.ts';
 import type { MetricsPage } from './metrics-page.ts';
 
@@ -35,7 +36,8 @@ export interface RestDeps extends Context {
   podFigures: PodFigures;
   /** Where requests are counted, and where all that is counted can be read. */
   metrics: Metrics;
-  metricsPage: MetricsPage;
+  metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+  readiness: Readiness;
   logger: Logger;
   clock: Clock;
   /** Where the client of this request reaches the API, without a slash at the end. */

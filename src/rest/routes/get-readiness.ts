@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
-import { Failure } from '../../core/errors.ts';
 import type { RestRoute } from '../rest-app.ts';
 
-/** Ready: requests can be served, which needs the database. */
+/** Ready: requests can be served, which needs the database and a process that is not about to end. */
 export const getReadinessRoute: RestRoute = (app, deps) => {
   app.get(
     '/readyz',
@@ -19,9 +18,7 @@ export const getReadinessRoute: RestRoute = (app, deps) => {
       config: { permission: 'public', failures: ['unavailable'] },
     },
     async () => {
-      await deps.pool.query('select 1').catch((cause) => {
-        throw new Failure('unavailable', 'The database is not reachable.', { cause });
-      });
+      await deps.readiness.check();
       return { status: 'ready' };
     },
   );

@@ -1,0 +1,96 @@
+import type { Config } from '../config.ts';
+import { CleanUpStack } from '../core/clean-up-stack.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { Bus } from '../db/bus.ts';
+import { startEmbeddedServer } from '../db/embedded-server.ts';
+import { migrate } from '../db/migrate.ts';
+import { createPool, type Pool } from '../db/pool.ts';
+import type { Context } from '../domain/context.ts';
+import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
+import { refuseMoved } from '../domain/move-mark.ts';
+import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
+
+/** The database alone, for commands that work on it directly; a server that uses it at the same time hears of changes. */
+export async function openDatabase<T>(
+  config: Config,
+  logger: Logger,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  const cleanUp = new CleanUpStack();
+  try {
+    const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, () => {}, cleanUp));
+    const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
+    cleanUp.add(() => pool.end());
+    await migrate(pool);
+    await refuseMoved(pool);
+    const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
+    cleanUp.add(() => bus.stop());
+    await bus.start();
+    return await work({ pool, bus });
+  } finally {
+    await cleanUp.run();
+  }
+}
+
+/** The embedded database as it is, for commands that move all of it. */
+export async function openEmbedded<T>(
+  config: Config,
+  logger: Logger,
+  work: (databaseUrl: string) => Promise<T>,
+): Promise<T> {
+  const cleanUp = new CleanUpStack();
+  try {
+    return await work(await startDatabase(config, logger, () => {}, cleanUp));
+  } finally {
+    await cleanUp.run();
+  }
+}
+
+export async function startDatabase(
+  config: Config,
+  logger: Logger,
+  onProgress: (step: string) => void,
+  cleanUp: CleanUpStack,
+): Promise<string> {
+  onProgress('starting the embedded PostgreSQL');
+  const server = await startEmbeddedServer({ dataDir: config.dataDir, logger });
+  cleanUp.add(() => server.stop());
+  return server.databaseUrl;
+}
+
+/** One for everything, and one for the statements of the queue. */
+export function openPools(
+  databaseUrl: string,
+  maxConnections: number,
+  cleanUp: CleanUpStack,
+): { pool: Pool; queuePool: Pool } {
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections,
+    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
+  });
+  cleanUp.add(() => pool.end());
+  const queuePool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 10,
+    settings: QUEUE_SETTINGS,
+  });
+  cleanUp.add(() => queuePool.end());
+  return { pool, queuePool };
+}
+
+/** One connection of its own: counts go through it one batch after the other, and wait neither for others nor for the disk. */
+export function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUpStack): RateLimiter {
+  if (config.rateLimit === null) return unlimited;
+  const pool = createPool({
+    databaseUrl,
+    applicationName: 'podyard',
+    maxConnections: 1,
+    settings: { synchronous_commit: 'off' },
+  });
+  cleanUp.add(() => pool.end());
+  return new SharedRateLimiter({ pool, quotas: config.rateLimit });
+}

@@ -1,0 +1,59 @@
+import type { Server } from 'node:http';
+import type { Config } from '../config.ts';
+import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Pool } from '../db/pool.ts';
+import { type Installation, saveWorkerApiPort } from '../domain/installation.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { close, hostInUrl, listen, reservePort } from './listen.ts';
+
+/**
+ * The worker API listens where workloads can reach it and nowhere else. Its port stays the same over restarts, because
+ * running workers know no other; if something else took it meanwhile, a new one is used and old workers are replaced.
+ * Answers the URL that workers are given.
+ */
+export async function listenForWorkers(
+  config: Config,
+  parts: { pool: Pool; installation: Installation; runtime: Runtime; server: Server; cleanUp: CleanUpStack },
+  isShared: boolean,
+): Promise<string> {
+  const { installation, server, cleanUp } = parts;
+  const { bind, host } = await parts.runtime.workerApiAddress();
+  const port = isShared
+    ? await listen(server, installation.workerApiPort, bind, true) // which the first process has reserved
+    : await takePort(config, parts, (wanted) => listen(server, wanted, bind));
+  cleanUp.add(() => close(server));
+  return `http://${hostInUrl(host)}:${port}`;
+}
+
+/** The first process of several finds a port for all of them to listen on. */
+export async function reserveWorkerApi(
+  config: Config,
+  parts: { pool: Pool; installation: Installation; runtime: Runtime },
+): Promise<string> {
+  const { bind, host } = await parts.runtime.workerApiAddress();
+  const port = await takePort(config, parts, (wanted) => reservePort(wanted, bind));
+  return `http://${hostInUrl(host)}:${port}`;
+}
+
+/** Where the processes with the role `data` listen, for one without: they said so, or the operator did. */
+export async function findWorkerApi(
+  config: Config,
+  { installation, runtime }: { installation: Installation; runtime: Runtime },
+): Promise<string> {
+  const { host } = await runtime.workerApiAddress();
+  return `http://${hostInUrl(host)}:${config.workerApiPort || installation.workerApiPort}`;
+}
+
+async function takePort(
+  config: Config,
+  { pool, installation }: { pool: Pool; installation: Installation },
+  take: (wanted: number) => Promise<number>,
+): Promise<number> {
+  const wanted = config.workerApiPort ?? installation.workerApiPort;
+  const port = await take(wanted).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE' || config.workerApiPort) throw error;
+    return take(0);
+  });
+  if (port !== installation.workerApiPort) await saveWorkerApiPort(pool, port);
+  return port;
+}
