@@ -17,6 +17,7 @@ import { type Config, type Flags, readConfig } from './config.ts';
 import type { Logger } from './core/logger.ts';
 import type { MasterKeySource } from './core/master-key.ts';
 import type { Context } from './domain/context.ts';
+import type { Runtime } from './runtimes/runtime.ts';
 import type { RunningServer } from './server.ts';
 
 // Compiled code is kept beside the packages: the next start spends its time on starting.
@@ -26,7 +27,18 @@ const print = (text: string): void => console.log(text);
 const note = (text: string): void => console.error(text);
 
 process.exitCode = await runCli(
-  { serve, demo, withDatabase, storage, masterKeySource, doctor, terminal: createTerminal(process.env), print, note },
+  {
+    serve,
+    demo,
+    withDatabase,
+    storage,
+    openRuntime,
+    masterKeySource,
+    doctor,
+    terminal: createTerminal(process.env),
+    print,
+    note,
+  },
   process.argv.slice(2),
 );
 
@@ -120,6 +132,12 @@ function storage(flags: Flags): Storage {
     return openEmbedded(config, logger, work);
   };
   return { dataDir, databaseUrl, masterKey, withEmbedded };
+}
+
+async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+  const { openRuntime: open } = await import('./compose/open-runtime.ts');
+  return open(config, name, installation, await openLogger(config));
 }
 
 function masterKeySource(flags: Flags): MasterKeySource {

@@ -1,6 +1,7 @@
 import type { Flags } from '../config.ts';
 import type { MasterKeySource } from '../core/master-key.ts';
 import type { Context } from '../domain/context.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
 import type { Terminal } from './remote/terminal.ts';
 
 /** Where a command's words go. */
@@ -31,6 +32,8 @@ export interface CliPieces extends CliOutput {
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
   /** Where the data is that the flags and the environment name; opens nothing. */
   storage(flags: Flags): Storage;
+  /** A runtime with what this installation has there, as the flags and the environment reach it; the caller closes it. */
+  openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
   /** Where the master keys are that the flags and the environment name. */
   masterKeySource(flags: Flags): MasterKeySource;
   /** Looks at the machine as a server with these flags would; false when it could not run. */

@@ -37,6 +37,7 @@ beforeEach(() => {
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
     storage: () => expect.fail('only backups, restores and moves need it'),
+    openRuntime: () => expect.fail('only stop-workers needs it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     doctor: async () => true,
     terminal,

@@ -7,6 +7,7 @@ import type { Db } from '../db/pool.ts';
 import { deleteMoveMark, findMoveMark, type MoveMark, saveMoveMark } from '../domain/move-mark.ts';
 import { type CommandOutput, follow, grouped, nameOf, tellProgress, withDatabaseOf } from './backup.ts';
 import type { Storage } from './cli-pieces.ts';
+import { holdWithoutServers } from './hold-without-servers.ts';
 
 /**
  * Moves everything to another database: ids, keys, secrets, jobs, results, logs. No server may run on the source, and none
@@ -62,7 +63,7 @@ async function moveBetween(move: Move, output: CommandOutput): Promise<void> {
     }
     await deleteMoveMark(destination);
     output.print(`everything is in ${nameOf(target)} now`);
-    output.note(nextSteps(storage, target));
+    output.note(nextSteps(storage, target, await countRunning(destination)));
   } finally {
     await Promise.all([source.end(), destination.end()]);
   }
@@ -106,20 +107,6 @@ async function refuseSameDatabase(source: Db, destination: Db): Promise<void> {
   if (!other.rows[0]!.won) throw new Error('that is the same database');
 }
 
-/**
- * Keeps servers from starting, which wait for the lock of the migrations first, and makes sure that none runs: they all
- * listen for hints, and one of them leads. Both locks go with the connection.
- */
-async function holdWithoutServers(source: Db, name: string): Promise<void> {
-  await source.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
-  const leads = await source.query<{ won: boolean }>('select pg_try_advisory_lock($1) as won', [ADVISORY_LOCKS.leader]);
-  const others = await source.query<{ count: number }>(
-    `select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'podyard bus'`,
-  );
-  if (leads.rows[0]!.won && others.rows[0]!.count === 0) return;
-  throw new Error(`a server runs on ${name}: stop it first (workers and their jobs go on meanwhile, for a while)`);
-}
-
 async function findArriving(db: Db): Promise<MoveMark | undefined> {
   if ((await readAppliedMigrations(db)).length === 0) return undefined;
   const mark = await findMoveMark(db);
@@ -131,14 +118,37 @@ async function findInstallation(db: Db): Promise<string | undefined> {
   return result.rows[0]?.id;
 }
 
-function nextSteps(storage: Storage, target: Storage): string {
-  const start =
-    target.databaseUrl === null
-      ? `podyard serve --data-dir ${target.dataDir}, without DATABASE_URL`
-      : `podyard serve --data-dir ${target.dataDir} --database-url <the same URL>`;
+/** What containers the server that was stopped may have left running. */
+interface Running {
+  runtime: string | null;
+  workers: number;
+  pods: number;
+}
+
+async function countRunning(db: Db): Promise<Running> {
+  const result = await db.query<Running>(
+    `select (select value ->> 'runtime' from settings where key = 'installation') as runtime,
+       (select count(*)::int from workers where phase in ('STARTING', 'RUNNING', 'FROZEN')) as workers,
+       (select count(*)::int from pods where gone_at is null and phase in ('STARTING', 'RUNNING')) as pods`,
+  );
+  return result.rows[0]!;
+}
+
+function nextSteps(storage: Storage, target: Storage, { runtime, workers, pods }: Running): string {
+  const { databaseUrl, dataDir, masterKey } = target;
+  const where = databaseUrl === null ? `--data-dir ${dataDir}` : `--data-dir ${dataDir} --database-url <the same URL>`;
+  const left =
+    workers + pods === 0
+      ? []
+      : [
+          `${workers} workers and ${pods} pods may run on${runtime === null ? '' : ` (${runtime})`}: a server with this data directory takes them over.`,
+          `Before a server elsewhere takes their place, end them: podyard stop-workers ${where}`,
+        ];
+  const key = masterKey.keys ? 'PODYARD_MASTER_KEY goes with it' : `the key in ${masterKey.file} goes with it`;
   return [
-    `Start the server with: ${start}`,
-    `The data directory stays where it is: the master key and the files of volumes and pods are in it.`,
+    `Start the server with: podyard serve ${where}${databaseUrl === null ? ', without DATABASE_URL' : ''}`,
+    ...left,
+    `The data directory stays where it is: the master key and the files of volumes and pods are in it. To another machine or a cluster ${key}, as PODYARD_MASTER_KEY.`,
     `${nameOf(storage)} keeps its copy, marked so that no server starts on it. Delete it when you are sure.`,
   ].join('\n');
 }

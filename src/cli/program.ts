@@ -6,6 +6,7 @@ import type { SimulateRequest } from '../domain/simulation/simulate.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
 import { addRemoteCommands } from './remote-program.ts';
+import type { StopWorkersOptions } from './stop-workers.ts';
 
 const ENVIRONMENT = `
 Every option can be set by a variable too: PODYARD_PORT, PODYARD_DATA_DIR and so on; an option wins over its variable.
@@ -183,6 +184,22 @@ function addBackup(program: Command, pieces: CliPieces): void {
     .action(async ({ to, ...flags }: Flags & { to: string }) => {
       const { move } = await import('./move.ts');
       await move(pieces.storage(flags), { to }, pieces);
+    });
+  addDatabaseOptions(program.command('stop-workers'))
+    .description('end the workers and containers of pods that a server left running which is gone')
+    .option(
+      '--runtime <name>',
+      'where they run: docker, process or kubernetes (default: where the last server had them)',
+    )
+    .option('--grace <seconds>', 'how long a program may take to end (default: 10)', parseCount)
+    .action(async ({ grace, runtime, ...flags }: Flags & { grace?: number }) => {
+      const { stopWorkers } = await import('./stop-workers.ts');
+      const open: StopWorkersOptions['open'] = (name, installation) => pieces.openRuntime(flags, name, installation);
+      await stopWorkers(
+        pieces.storage(flags),
+        { runtime: runtime ?? null, graceMs: (grace ?? 10) * 1000, open },
+        pieces,
+      );
     });
 }
 

@@ -45,6 +45,7 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
       storage: () => {
         throw new Error('this command must not need it');
       },
+      openRuntime: unused,
       masterKeySource: () => {
         throw new Error('this command must not need it');
       },

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { workloadSpec } from '../../test/workload-spec.ts';
+import { silentLogger } from '../core/logger.ts';
+import { Bus } from '../db/bus.ts';
+import { ensureInstallation, noteRuntime } from '../domain/installation.ts';
+import { saveMoveMark } from '../domain/move-mark.ts';
+import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';
+import type { Storage } from './cli-pieces.ts';
+import { stopWorkers } from './stop-workers.ts';
+
+let database: TestDatabase;
+let world: SimulatedWorld;
+let printed: string[];
+let opened: string[];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  world = new SimulatedWorld();
+  world.images.add(workloadSpec().image);
+  [printed, opened] = [[], []];
+});
+afterEach(() => database.drop());
+
+const open = (installation: string) => createSimulatedRuntime({ installation, world });
+function run(runtime: string | null = null): Promise<void> {
+  const storage: Storage = {
+    dataDir: '/nowhere',
+    databaseUrl: database.url,
+    masterKey: { keys: null, file: '/nowhere/master-key' },
+    withEmbedded: () => expect.fail('it has a URL'),
+  };
+  const options = {
+    runtime,
+    graceMs: 0,
+    open: async (name: string, installation: string) => {
+      opened.push(name);
+      return open(installation);
+    },
+  };
+  return stopWorkers(storage, options, { print: (text) => printed.push(text), note: () => {} });
+}
+
+async function startSome(): Promise<{ listed: () => Promise<number> }> {
+  const { id } = await ensureInstallation(database.pool);
+  for (const kind of ['worker', 'worker', 'pod'] as const) await open(id).start(workloadSpec({ kind }));
+  return { listed: async () => (await open(id).list()).length };
+}
+
+async function withServer<T>(work: () => Promise<T>): Promise<T> {
+  const { pool, url: databaseUrl } = database;
+  const bus = new Bus({ pool, databaseUrl, processId: 'p', logger: silentLogger });
+  await bus.start();
+  return work().finally(() => bus.stop());
+}
+
+test('ends what the last runtime has of this installation, and nothing of another one', async () => {
+  const { listed } = await startSome();
+  await open('another').start(workloadSpec());
+  await noteRuntime(database.pool, 'docker');
+  await run();
+  expect(opened).toEqual(['docker']);
+  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were ended']);
+  expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
+});
+
+test('is refused while a server uses that runtime; what a former one has can be ended meanwhile', async () => {
+  const { listed } = await startSome();
+  await noteRuntime(database.pool, 'kubernetes');
+  await withServer(async () => {
+    await expect(run()).rejects.toThrow(/^a server runs on postgresql:/);
+    await expect(run('kubernetes')).rejects.toThrow(/^a server runs on postgresql:/);
+    expect(await listed()).toBe(3);
+    await run('docker');
+  });
+  expect([opened, await listed()]).toEqual([['docker'], 0]);
+});
+
+test('of a database that was moved away it ends nothing: where it is now may need it', async () => {
+  const { listed } = await startSome();
+  await saveMoveMark(database.pool, { id: 'm', state: 'left', to: 'elsewhere', at: 'then' });
+  await expect(run('docker')).rejects.toThrow('this database was moved to elsewhere');
+  expect(await listed()).toBe(3);
+});
+
+test('what cannot be known is asked for', async () => {
+  await expect(run()).rejects.toThrow('no server ever ran on this database');
+  await startSome();
+  await expect(run()).rejects.toThrow('which runtime has them is not known: name it with --runtime docker, process');
+  await expect(run('podman')).rejects.toThrow('name it with --runtime');
+});
