@@ -1,14 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import Docker from 'dockerode';
 import { describe, expect, inject, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
-import { KubeClient, type KubeObject } from './kube-client.ts';
+import { type FakeNode, fakeNode, readyCondition } from './fake-node.ts';
+import { KubeClient } from './kube-client.ts';
+import { importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
 import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
@@ -18,9 +16,6 @@ declare module 'vitest' {
   }
 }
 
-const run = promisify(execFile);
-const KUBE_UP = new URL('kube-up.sh', import.meta.url).pathname;
-const STATE = process.env.KUBE_STATE ?? '/var/tmp/kube-one';
 const NAMED = process.env.PODYARD_TEST_KUBECONFIG;
 const GONE_TIMEOUT_MS = 30_000;
 
@@ -28,12 +23,6 @@ const GONE_TIMEOUT_MS = 30_000;
 const noCluster = NAMED === 'none' ? 'PODYARD_TEST_KUBECONFIG says that there is none' : NAMED ? undefined : lacking();
 /** A cluster of ours, on this machine: with fake nodes, and an API server that can be paused. */
 const isOwn = !NAMED;
-
-function lacking(): string | undefined {
-  const lacks =
-    process.platform === 'linux' ? execFileSync(KUBE_UP, ['--check'], { encoding: 'utf8' }).trim() : 'Linux';
-  return lacks === '' ? undefined : `a cluster of the tests' own needs ${lacks}`;
-}
 
 /**
  * Tests on a Kubernetes cluster: the one that PODYARD_TEST_KUBECONFIG names, else our own. Where there is none they are
@@ -53,15 +42,6 @@ export function describeOnOwnCluster(name: string, body: () => void): void {
   else describe.skip(`${name} (not on a cluster that PODYARD_TEST_KUBECONFIG names)`, body);
 }
 
-export interface FakeNode {
-  cpus?: number;
-  memory?: string;
-  gpus?: number;
-  pods?: number;
-  labels?: Record<string, string>;
-  taints?: { key: string; value?: string; effect: 'NoSchedule' | 'NoExecute' }[];
-}
-
 /** The cluster that tests run on. `dispose` deletes all that was made through it. */
 export class Cluster {
   readonly kubeconfig: string;
@@ -76,7 +56,7 @@ export class Cluster {
 
   /** Starts our own if it does not run; whoever comes at the same time waits for it. */
   static async use(): Promise<Cluster> {
-    const kubeconfig = NAMED ?? (await kubeUp([]));
+    const kubeconfig = NAMED ?? (await kubeUp(inject('clusterUser')));
     const client = await KubeClient.open(kubeconfig);
     return new Cluster(kubeconfig, client, await addressTowards(client.server));
   }
@@ -101,7 +81,7 @@ export class Cluster {
 
   /** Makes images of the container engine known to our own cluster. */
   async importImages(...names: string[]): Promise<void> {
-    for (const name of names) await importImage(name);
+    for (const name of names) await importImage(inject('clusterUser'), name);
   }
 
   /** A node that nothing stands behind; its name begins with `e2e-`. With `playKubelet`, pods seem to run on it. */
@@ -126,7 +106,7 @@ export class Cluster {
 
   /** What the node's kubelet says of itself; `Unknown` when it says nothing any more. */
   async setReady(node: string, status: 'True' | 'False' | 'Unknown'): Promise<void> {
-    await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { conditions: [ready(status)] } });
+    await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { conditions: [readyCondition(status)] } });
   }
 
   /** Claims of this class in this namespace get a directory of the real node, until they are deleted. */
@@ -191,64 +171,6 @@ export class Cluster {
     const isEmpty = async () => (await this.client.list(pods)).length === 0 || undefined;
     await eventually(`no pod is left in ${name}`, isEmpty);
   }
-}
-
-/** Runs kube-up.sh, which starts the cluster unless it runs, and imports the archives. Resolves with the kubeconfig. */
-async function kubeUp(archives: string[]): Promise<string> {
-  const env = { ...process.env, KUBE_FOR: String(inject('clusterUser')) };
-  const { stdout } = await run(KUBE_UP, archives, { env });
-  return stdout.trim();
-}
-
-/** Imports an image unless the cluster has that very one. */
-async function importImage(name: string): Promise<void> {
-  const { Id } = await new Docker().getImage(name).inspect();
-  const note = join(STATE, 'imported', name.replaceAll('/', '_'));
-  if ((await readFile(note, 'utf8').catch(() => '')) === Id) return;
-  const archive = join(tmpdir(), `podyard-image-${newId(8)}.tar`);
-  try {
-    const stream = await new Docker().getImage(name).get();
-    await writeFile(archive, stream);
-    await kubeUp([archive]);
-  } finally {
-    await rm(archive, { force: true });
-  }
-  await mkdir(join(STATE, 'imported'), { recursive: true });
-  await writeFile(note, Id);
-}
-
-function fakeNode(
-  name: string,
-  { cpus = 64, memory = '512Gi', gpus = 0, pods = 110, labels, taints }: FakeNode,
-): KubeObject {
-  const own = {
-    'kubernetes.io/hostname': name,
-    'kubernetes.io/os': 'linux',
-    'kubernetes.io/arch': 'amd64',
-    fake: 'true',
-  };
-  const resources = {
-    cpu: String(cpus),
-    memory,
-    pods: String(pods),
-    'ephemeral-storage': '1Ti',
-    ...(gpus > 0 ? { 'nvidia.com/gpu': String(gpus) } : {}),
-  };
-  return {
-    metadata: { name, labels: { ...own, ...labels } },
-    spec: { taints: taints ?? [] },
-    status: {
-      capacity: resources,
-      allocatable: resources,
-      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
-      conditions: [ready('True')],
-    },
-  };
-}
-
-function ready(status: string): object {
-  const now = new Date().toISOString().replace(/\.\d+/, '');
-  return { type: 'Ready', status, reason: 'Fake', lastHeartbeatTime: now, lastTransitionTime: now };
 }
 
 /** The process id, on this machine, of one of our cluster's programs. */

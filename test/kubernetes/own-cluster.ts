@@ -1,0 +1,43 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { newId } from '../../src/core/ids.ts';
+
+const run = promisify(execFile);
+const KUBE_UP = new URL('kube-up.sh', import.meta.url).pathname;
+
+/** Where the cluster of this machine has its data, keys and logs. */
+export const STATE = process.env.KUBE_STATE ?? '/var/tmp/kube-one';
+
+/** Why there can be no cluster on this machine; undefined when there can. */
+export function lacking(): string | undefined {
+  const lacks =
+    process.platform === 'linux' ? execFileSync(KUBE_UP, ['--check'], { encoding: 'utf8' }).trim() : 'Linux';
+  return lacks === '' ? undefined : `a cluster of the tests' own needs ${lacks}`;
+}
+
+/** Starts the cluster unless it runs, on behalf of the process `user`, and imports the archives. Resolves with its kubeconfig. */
+export async function kubeUp(user: number, archives: string[] = []): Promise<string> {
+  const { stdout } = await run(KUBE_UP, archives, { env: { ...process.env, KUBE_FOR: String(user) } });
+  return stdout.trim();
+}
+
+/** Imports an image of the container engine unless the cluster has that very one. */
+export async function importImage(user: number, name: string): Promise<void> {
+  const { Id } = await new Docker().getImage(name).inspect();
+  const note = join(STATE, 'imported', name.replaceAll('/', '_'));
+  if ((await readFile(note, 'utf8').catch(() => '')) === Id) return;
+  const archive = join(tmpdir(), `podyard-image-${newId(8)}.tar`);
+  try {
+    const stream = await new Docker().getImage(name).get();
+    await writeFile(archive, stream);
+    await kubeUp(user, [archive]);
+  } finally {
+    await rm(archive, { force: true });
+  }
+  await mkdir(join(STATE, 'imported'), { recursive: true });
+  await writeFile(note, Id);
+}
