@@ -1,0 +1,132 @@
+/** What an operator says about the cluster that workloads run in. */
+export interface KubernetesSettings {
+  /** Null: where kubectl looks; inside a cluster the service account. */
+  kubeconfig: string | null;
+  context: string | null;
+  /** The API server as a pod sees it; null outside a cluster. */
+  inCluster: { host: string; port: string } | null;
+  /** Null: where we run, or what the kubeconfig says, else `default`. */
+  namespace: string | null;
+  /** Node labels that say which GPUs there are, and which data centre it is. */
+  gpuLabel: string;
+  dataCenterLabel: string;
+  gpuResource: string;
+  gpuRuntimeClass: string | null;
+  /** By tier; a tier that is not named gets the cluster's default class. */
+  storageClasses: Readonly<Record<string, string>>;
+  accessMode: 'ReadWriteMany' | 'ReadWriteOnce' | 'ReadWriteOncePod';
+  tolerations: readonly Toleration[];
+  /** Labels of the nodes that may be used at all. */
+  nodeSelector: Readonly<Record<string, string>>;
+  /** Priority classes of workloads: of those with PRIORITY_FLASHBOOT, and of all others. */
+  priorityClasses: { priority: string | null; other: string | null };
+  pullPolicy: 'IfNotPresent' | 'Always' | null;
+  /** How long a pod may wait for a place before another one is tried. */
+  pendingMs: number;
+  /** How the TCP ports of pods are published; null: not at all. */
+  serviceType: 'NodePort' | 'LoadBalancer' | null;
+  /** The address at which node ports are reached; null: the node's own. */
+  publicIp: string | null;
+  /** The name or address at which workloads reach the worker API; null: our own address. */
+  workerApiHost: string | null;
+}
+
+export interface Toleration {
+  key: string;
+  operator: 'Exists' | 'Equal';
+  value?: string;
+  effect?: string;
+}
+
+const TIERS = ['STANDARD', 'HIGH_PERFORMANCE'];
+const ACCESS_MODES = ['ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'] as const;
+const PRIORITIES = ['PRIORITY_FLASHBOOT', 'DEFAULT'];
+const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
+
+/** Reads the variables. Throws a sentence that names the variable, its value and what is allowed. */
+export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettings {
+  const text = (name: string): string | null => env[name] || null;
+  const priorities = pairs('PODYARD_KUBERNETES_PRIORITY_CLASSES', env.PODYARD_KUBERNETES_PRIORITY_CLASSES, PRIORITIES);
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env;
+  return {
+    kubeconfig: text('PODYARD_KUBECONFIG'),
+    context: text('PODYARD_KUBERNETES_CONTEXT'),
+    inCluster: host ? { host, port } : null,
+    namespace: text('PODYARD_KUBERNETES_NAMESPACE'),
+    gpuLabel: text('PODYARD_KUBERNETES_GPU_LABEL') ?? 'nvidia.com/gpu.product',
+    dataCenterLabel: text('PODYARD_KUBERNETES_DATA_CENTER_LABEL') ?? 'topology.kubernetes.io/region',
+    gpuResource: text('PODYARD_KUBERNETES_GPU_RESOURCE') ?? 'nvidia.com/gpu',
+    gpuRuntimeClass: text('PODYARD_KUBERNETES_GPU_RUNTIME_CLASS'),
+    storageClasses: pairs('PODYARD_KUBERNETES_STORAGE_CLASSES', env.PODYARD_KUBERNETES_STORAGE_CLASSES, TIERS),
+    accessMode: choice(
+      'PODYARD_KUBERNETES_ACCESS_MODE',
+      env.PODYARD_KUBERNETES_ACCESS_MODE || 'ReadWriteMany',
+      ACCESS_MODES,
+    ),
+    tolerations: tolerations(env.PODYARD_KUBERNETES_TOLERATIONS ?? 'nvidia.com/gpu:NoSchedule'),
+    nodeSelector: pairs('PODYARD_KUBERNETES_NODE_SELECTOR', env.PODYARD_KUBERNETES_NODE_SELECTOR, null),
+    priorityClasses: { priority: priorities.PRIORITY_FLASHBOOT ?? null, other: priorities.DEFAULT ?? null },
+    pullPolicy: env.PODYARD_KUBERNETES_PULL_POLICY
+      ? choice('PODYARD_KUBERNETES_PULL_POLICY', env.PODYARD_KUBERNETES_PULL_POLICY, ['IfNotPresent', 'Always'])
+      : null,
+    pendingMs: seconds('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, 15) * 1000,
+    serviceType: serviceType(env.PODYARD_KUBERNETES_SERVICE_TYPE || 'NodePort'),
+    publicIp: text('PODYARD_KUBERNETES_PUBLIC_IP'),
+    workerApiHost: text('PODYARD_WORKER_API_HOST'),
+  };
+}
+
+function serviceType(value: string): KubernetesSettings['serviceType'] {
+  const type = choice('PODYARD_KUBERNETES_SERVICE_TYPE', value, ['NodePort', 'LoadBalancer', 'none']);
+  return type === 'none' ? null : type;
+}
+
+/** `<name>=<value>` items with commas between; `names`: what is known, null for any. */
+function pairs(variable: string, text: string | undefined, names: readonly string[] | null): Record<string, string> {
+  const items = itemsOf(text).map((item): [string, string] => {
+    const at = item.indexOf('=');
+    const name = item.slice(0, at).trim();
+    if (at < 1 || (names !== null && !names.includes(name))) {
+      const example = names === null ? '<label>=<value>' : names.map((one) => `${one}=<name>`).join(',');
+      throw new Error(`${variable} has '${item}', but takes ${example}`);
+    }
+    return [name, item.slice(at + 1).trim()];
+  });
+  return Object.fromEntries(items);
+}
+
+/** `<key>[=<value>][:<effect>]` items with commas between. */
+function tolerations(text: string): Toleration[] {
+  return itemsOf(text).map((item) => {
+    const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?(?::(\w+))?$/.exec(item) ?? [];
+    if (key === undefined || (effect !== undefined && !EFFECTS.includes(effect))) {
+      throw new Error(
+        `PODYARD_KUBERNETES_TOLERATIONS has '${item}', but takes <key>[=<value>][:<effect>] with ${EFFECTS.join(', ')}`,
+      );
+    }
+    return {
+      key,
+      ...(value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value }),
+      ...(effect !== undefined && { effect }),
+    } as Toleration;
+  });
+}
+
+function itemsOf(text: string | undefined): string[] {
+  return (text ?? '').split(',').flatMap((item) => item.trim() || []);
+}
+
+function choice<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const match = allowed.find((candidate) => candidate === value);
+  if (match === undefined) throw new Error(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
+  return match;
+}
+
+function seconds(name: string, value: string | undefined, fallback: number): number {
+  if (value === undefined || value === '') return fallback;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 0 || number > 86_400) {
+    throw new Error(`${name} is '${value}', but must be a whole number from 0 to 86400`);
+  }
+  return number;
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent, type RequestOptions } from 'node:http';
+import { Agent } from 'node:https';
+import { Failure, messageOf } from '../../core/errors.ts';
+
+/** Where an API server is, and what a request needs to be let in. */
+export interface ClusterAccess {
+  readonly server: URL;
+  /** Where we live, or where the kubeconfig points; null when nobody says. */
+  readonly namespace: string | null;
+  /** Headers, and the agent of requests that end soon or of those that go on (`isLong`). */
+  credentials(isLong: boolean): Promise<Pick<RequestOptions, 'agent' | 'headers' | 'auth'>>;
+  /** What was read may be out of date: the next request reads it again. */
+  forget(): void;
+  close(): void;
+}
+
+/** A part of what TLS needs of us. */
+interface Identity {
+  ca?: Buffer;
+  cert?: Buffer;
+  key?: Buffer;
+  servername?: string;
+  rejectUnauthorized?: boolean;
+}
+
+/** Tokens and certificates are renewed by others, in files or by programs: so long what was read is believed. */
+const BELIEVED_MS = 60_000;
+/** A burst of starts shares so many connections; each carries one request at a time. */
+const MAX_CONNECTIONS = 64;
+const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 10_000 };
+
+/** Agents for one identity; a new identity gets new ones, and the old ones end with their requests. */
+class Agents {
+  readonly #isTls: boolean;
+  #key: string | undefined;
+  #short: HttpAgent | Agent | undefined;
+  #long: HttpAgent | Agent | undefined;
+
+  constructor(isTls: boolean) {
+    this.#isTls = isTls;
+  }
+
+  of(identity: Identity, isLong: boolean): HttpAgent | Agent {
+    const key = JSON.stringify([identity.ca, identity.cert, identity.key, identity.servername].map(String));
+    if (key !== this.#key) {
+      const make = (limits: object) =>
+        this.#isTls
+          ? new Agent({ ...KEEP_ALIVE, ...limits, ...identity })
+          : new HttpAgent({ ...KEEP_ALIVE, ...limits });
+      this.#short = make({ maxSockets: MAX_CONNECTIONS });
+      this.#long = make({ maxFreeSockets: 8 });
+      this.#key = key;
+    }
+    return (isLong ? this.#long : this.#short)!;
+  }
+
+  close(): void {
+    this.#short?.destroy();
+    this.#long?.destroy();
+  }
+}
+
+/** A server that asks for nothing. */
+export function openAccess(server: string): ClusterAccess {
+  const url = new URL(server);
+  const agents = new Agents(url.protocol === 'https:');
+  return {
+    server: url,
+    namespace: null,
+    credentials: async (isLong) => ({ agent: agents.of({}, isLong) }),
+    forget: () => {},
+    close: () => agents.close(),
+  };
+}
+
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * Of a pod: its service account. These are three files and an address, so that a server inside a cluster need not load
+ * the library that reads a kubeconfig, which costs it 0.7 s and 88 MB.
+ */
+export function inClusterAccess(address: { host: string; port: string }, folder = ACCOUNT): ClusterAccess {
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+  const agents = new Agents(true);
+  const read = (name: string) => readFileSync(`${folder}/${name}`);
+  let known: { ca: Buffer; token: string; at: number } | undefined;
+  return {
+    server: new URL(`https://${host}:${address.port}`),
+    namespace: read('namespace').toString().trim(),
+    credentials: async (isLong) => {
+      if (!known || performance.now() - known.at > BELIEVED_MS) {
+        known = { ca: read('ca.crt'), token: read('token').toString().trim(), at: performance.now() };
+      }
+      return { agent: agents.of({ ca: known.ca }, isLong), headers: { authorization: `Bearer ${known.token}` } };
+    },
+    forget: () => {
+      known = undefined;
+    },
+    close: () => agents.close(),
+  };
+}
+
+/** By a kubeconfig: the file that is named, else where kubectl looks. Rejects with a sentence when there is none to be used. */
+export async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  try {
+    if (file === null) config.loadFromDefault();
+    else config.loadFromFile(file);
+  } catch (error) {
+    const text = `The kubeconfig ${file ?? ''} cannot be read: ${messageOf(error)}`.replace('  ', ' ');
+    throw new Failure('unavailable', text, { cause: error });
+  }
+  if (context !== null) config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) {
+    const name = config.getCurrentContext();
+    const known = config.getContexts().map((one) => one.name);
+    throw new Failure('unavailable', `The kubeconfig has no context '${name}'; it has ${known.join(', ') || 'none'}`);
+  }
+  const server = new URL(cluster.server);
+  const agents = new Agents(server.protocol === 'https:');
+  type Known = { identity: Identity; proxy: RequestOptions['agent']; more: Pick<RequestOptions, 'headers' | 'auth'> };
+  const read = async (): Promise<Known> => {
+    const options: RequestOptions & Identity = {};
+    await config.applyToHTTPSOptions(options as never);
+    const { ca, cert, key, servername, rejectUnauthorized, headers, auth } = options;
+    const identity = Object.fromEntries(
+      Object.entries({ ca, cert, key, servername, rejectUnauthorized }).filter(([, value]) => value !== undefined),
+    );
+    return { identity, proxy: cluster.proxyUrl ? options.agent : undefined, more: { headers, auth } };
+  };
+  let known: { is: Promise<Known>; at: number } | undefined;
+  return {
+    server,
+    namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? null,
+    credentials: async (isLong) => {
+      if (!known || performance.now() - known.at > BELIEVED_MS) known = { is: read(), at: performance.now() };
+      const { identity, proxy, more } = await known.is.catch((error) => {
+        known = undefined;
+        throw new Failure('unavailable', `The credentials of the kubeconfig cannot be had: ${messageOf(error)}`, {
+          cause: error,
+        });
+      });
+      return { ...more, agent: proxy ?? agents.of(identity, isLong) };
+    },
+    forget: () => {
+      known = undefined;
+    },
+    close: () => agents.close(),
+  };
+}

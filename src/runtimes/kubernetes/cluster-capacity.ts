@@ -1,0 +1,76 @@
+import { gpuPools, gpuTypes, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
+import { poolOf } from '../gpu-pools.ts';
+import type { Capacity, GpuCapacity } from '../runtime.ts';
+import type { NodeRecord } from './node-record.ts';
+
+/** GPUs that a pod holds on a node. */
+export interface HeldGpus {
+  nodeName: string;
+  count: number;
+}
+
+/**
+ * What nodes that can be used have: an entry for each node with GPUs. What others hold does not count as there at all,
+ * what we hold is there and not free.
+ */
+export function clusterCapacity(
+  nodes: Iterable<NodeRecord>,
+  own: Iterable<HeldGpus>,
+  others: Iterable<HeldGpus>,
+): Capacity {
+  const ownByNode = sumByNode(own);
+  const othersByNode = sumByNode(others);
+  const usable = [...nodes].filter((node) => node.isUsable && node.unreadySince === null);
+  const sum = (amount: (node: NodeRecord) => number) => usable.reduce((total, node) => total + amount(node), 0);
+  return {
+    memoryBytes: sum((node) => node.memoryBytes),
+    cpus: sum((node) => node.cpus),
+    gpus: usable.flatMap((node) => {
+      if (node.gpus === 0) return [];
+      const total = Math.max(0, node.gpus - (othersByNode.get(node.key) ?? 0));
+      return [entryOf(node, total, Math.max(0, total - (ownByNode.get(node.key) ?? 0)))];
+    }),
+  };
+}
+
+function sumByNode(held: Iterable<HeldGpus>): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { nodeName, count } of held) sums.set(nodeName, (sums.get(nodeName) ?? 0) + count);
+  return sums;
+}
+
+function entryOf(node: NodeRecord, total: number, free: number): GpuCapacity {
+  const { pool, gpuTypeId } = gpuOfProduct(node.gpuProduct ?? '');
+  return { pool, gpuTypeId, dataCenterId: node.dataCenterId ?? LOCAL_DATA_CENTER, total, free };
+}
+
+/**
+ * What a GPU label's value stands for: a type as the catalogue has it, however it is spelled (`NVIDIA-GeForce-RTX-4090`),
+ * or a pool by its own name. A value that nobody knows is a pool of its own.
+ */
+export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string } {
+  const spelled = plain(product);
+  const type = gpuTypes().find(({ id }) => plain(id) === spelled);
+  if (type) return { pool: poolOf(type.id), gpuTypeId: type.id };
+  const pool = gpuPools().find((one) => plain(one) === spelled);
+  if (pool !== undefined) return { pool, gpuTypeId: gpuTypesOfPool(pool)[0]?.id ?? pool };
+  return { pool: product, gpuTypeId: product };
+}
+
+/** GPUs that are shared by time have a suffix; spaces cannot be in a label. */
+function plain(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/-shared$/, '')
+    .replace(/[^a-z0-9]+/g, '');
+}
+
+/** The label values that nodes of a pool have, or would have. */
+export function productsOfPool(pool: string, nodes: Iterable<NodeRecord>): string[] {
+  const products = new Set([pool.replaceAll(' ', '-')]);
+  for (const { id } of gpuTypesOfPool(pool)) products.add(id.replaceAll(' ', '-'));
+  for (const { gpuProduct } of nodes) {
+    if (gpuProduct !== null && gpuOfProduct(gpuProduct).pool === pool) products.add(gpuProduct);
+  }
+  return [...products];
+}

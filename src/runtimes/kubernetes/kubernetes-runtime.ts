@@ -1,0 +1,319 @@
+/**
+ * Workloads as bare pods of a Kubernetes cluster (1.28 and later; nothing is used that 1.20 lacks without a fall-back). The
+ * cluster keeps all state: labels say which pods are ours, so that a restarted Podyard finds them again. What there is
+ * comes from a watch (reflector.ts, docs/decisions/0025); requests are made for changes only.
+ */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
+import type { Logger } from '../../core/logger.ts';
+import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
+import { InFlight } from '../in-flight.ts';
+import type {
+  Capacity,
+  LogLine,
+  LogsOptions,
+  Observed,
+  OnEvent,
+  Runtime,
+  StartOptions,
+  Whereabouts,
+  WorkloadSpec,
+  WorkloadStats,
+} from '../runtime.ts';
+import type { WorkloadStorage } from '../storage.ts';
+import { ApiServer, isRefusal } from './api-server.ts';
+import { ClaimStorage } from './claim-storage.ts';
+import { type ClusterAccess, inClusterAccess, kubeconfigAccess } from './cluster-access.ts';
+import { clusterCapacity } from './cluster-capacity.ts';
+import { ClusterView } from './cluster-view.ts';
+import { observe, stateOf } from './observed-pod.ts';
+import { Parking } from './parking.ts';
+import { PodEvents } from './pod-events.ts';
+import { PodLogs } from './pod-logs.ts';
+import { nameOf } from './pod-manifest.ts';
+import type { PodRecord } from './pod-record.ts';
+import { PodServices } from './pod-services.ts';
+import { PodUsage, statsOf } from './pod-usage.ts';
+import type { Timing } from './reflector.ts';
+import { RegistrySecrets } from './registry-secrets.ts';
+import { startPod } from './start-pod.ts';
+
+export interface KubernetesRuntimeOptions {
+  settings: KubernetesSettings;
+  installation: string;
+  /** Simulated: pool → number of GPUs. Null: those of the cluster's nodes. */
+  gpus?: ReadonlyMap<string, number> | null;
+  describePool?: DescribePool;
+  logger: Logger;
+  /** Default: what the settings say. */
+  access?: () => Promise<ClusterAccess>;
+  timing?: Partial<Timing>;
+}
+
+/** What there is once the cluster is known. */
+interface Parts {
+  cluster: ClusterView;
+  events: PodEvents;
+  services: PodServices;
+  registries: RegistrySecrets;
+  parking: Parking;
+  logs: PodLogs;
+  usage: PodUsage;
+}
+
+/** How long an end that somebody else brought about is remembered. */
+const ENDED_MS = 600_000;
+const MAX_ENDED = 1_000;
+
+/** Nothing is read or asked before the first call, and nothing is written but for starts, stops and the like. */
+export function createKubernetesRuntime(
+  options: KubernetesRuntimeOptions,
+): Runtime & { readonly storage: WorkloadStorage } {
+  return new KubernetesRuntime(options);
+}
+
+function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings): Promise<ClusterAccess> {
+  if (inCluster && kubeconfig === null && context === null) return Promise.resolve(inClusterAccess(inCluster));
+  return kubeconfigAccess(kubeconfig, context);
+}
+
+class KubernetesRuntime implements Runtime {
+  readonly name = 'kubernetes';
+  readonly capabilities = { gpu: true, freeze: 'parked', volumes: true, logs: true, isolation: true } as const;
+  readonly storage: WorkloadStorage;
+  readonly #options: KubernetesRuntimeOptions;
+  readonly #api: ApiServer;
+  readonly #starts = new InFlight<Whereabouts>();
+  /** Ends the starts that are under way. */
+  readonly #aborts = new Map<string, AbortController>();
+  readonly #listeners = new Set<OnEvent>();
+  /** Workloads whose pods others took away, as they ended; until they are stopped. */
+  readonly #ended = new Map<string, { observed: Observed; at: number }>();
+  #parts: Promise<Parts> | undefined;
+  #isClosed = false;
+
+  constructor(options: KubernetesRuntimeOptions) {
+    this.#options = options;
+    const { settings, installation } = options;
+    this.#api = new ApiServer(options.access ?? (() => accessOf(settings)));
+    this.storage = new ClaimStorage({
+      api: this.#api,
+      path: async () => (await this.#open()).cluster.path('persistentvolumeclaims'),
+      settings,
+      installation,
+      usedBytes: async (claim) => (await this.#open()).usage.claimBytes(claim),
+    });
+  }
+
+  async workerApiAddress(): Promise<{ bind: string; host: string }> {
+    const { workerApiHost, inCluster } = this.#options.settings;
+    const own = await ownAddress((await this.#api.access()).server);
+    const isOpen = inCluster !== null || workerApiHost !== null;
+    return { bind: isOpen ? '0.0.0.0' : own, host: workerApiHost ?? own };
+  }
+
+  async capacity(): Promise<Capacity> {
+    const { cluster } = await this.#open();
+    await Promise.all([cluster.nodes.current(), cluster.pods.current()]);
+    const held = [...cluster.pods.all()].filter((pod) => this.#stateOf(cluster, pod) !== 'exited');
+    const { gpus = null, describePool: describe = describePool } = this.#options;
+    if (gpus !== null) {
+      const pools = gpuCapacity(gpus, held.map(({ gpu }) => gpu), describe); // biome-ignore format: one thing
+      return { ...clusterCapacity(cluster.nodes.all(), [], []), gpus: pools };
+    }
+    const own = held.flatMap(({ nodeName, gpu }) => (nodeName && gpu ? { nodeName, count: gpu.count } : []));
+    return clusterCapacity(cluster.nodes.all(), own, await cluster.foreignGpus());
+  }
+
+  /** The node pulls when a pod starts. */
+  async prepare(): Promise<void> {}
+
+  async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
+    nameOf(spec.id);
+    return this.#starts.run(spec.id, async () => {
+      const { installation, gpus = null } = this.#options;
+      const parts = await this.#open();
+      const abort = new AbortController();
+      this.#aborts.set(spec.id, abort);
+      this.#ended.delete(spec.id);
+      try {
+        const starter = { ...parts, installation, areGpusSimulated: gpus !== null };
+        const pod = await startPod(starter, spec, options, abort.signal);
+        const { address, publishedPorts } = this.#observe(parts, pod);
+        return { address, publishedPorts };
+      } finally {
+        this.#aborts.delete(spec.id);
+      }
+    });
+  }
+
+  /** What was last seen counts while the API server is away: what runs goes on. */
+  async reach(id: string, port: number): Promise<{ host: string; port: number } | null> {
+    const { cluster } = await this.#open();
+    const known = cluster.pods.isKnown ? cluster.pods.get(nameOf(id)) : undefined;
+    const pod = known ?? (await cluster.findPod(id));
+    if (!pod || pod.address === null || pod.runningSince === null) return null;
+    return this.#stateOf(cluster, pod) === 'exited' ? null : { host: pod.address, port };
+  }
+
+  async stats(id: string): Promise<WorkloadStats | null> {
+    const { cluster, usage } = await this.#open();
+    const pod = await cluster.findPod(id);
+    if (!pod || !this.#isUp(cluster, pod)) return null;
+    const used = await usage.of(pod);
+    const node = cluster.nodes.get(pod.nodeName ?? '');
+    const allowed = {
+      cpus: pod.cpus ?? node?.cpus ?? 0,
+      memoryBytes: pod.memoryBytes ?? node?.memoryBytes ?? 0,
+    };
+    return statsOf(used ?? { cpus: 0, memoryBytes: 0 }, allowed, idleGpus(pod.gpu));
+  }
+
+  async memoryBytes(id: string): Promise<number> {
+    const { cluster, usage } = await this.#open();
+    const pod = await cluster.getPod(id);
+    return (await usage.of(pod))?.memoryBytes ?? pod.memoryBytes ?? 0;
+  }
+
+  async freeze(id: string): Promise<void> {
+    await (await this.#open()).parking.park(id);
+  }
+
+  async thaw(id: string): Promise<void> {
+    await (await this.#open()).parking.unpark(id);
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    this.#aborts.get(id)?.abort();
+    const { cluster } = await this.#open();
+    const graceSeconds = Math.max(1, Math.ceil(graceMs / 1000));
+    let pod = await cluster.findPod(id);
+    if (pod) await cluster.remove(pod, graceSeconds);
+    await this.#starts.settled(id);
+    pod = cluster.pods.get(nameOf(id));
+    if (pod) await cluster.remove(pod, graceSeconds);
+    this.#ended.delete(id);
+  }
+
+  async list(): Promise<Observed[]> {
+    const parts = await this.#open();
+    const { cluster, services, registries } = parts;
+    await Promise.all([cluster.pods.current(), this.#nodesIfAllowed(cluster)]);
+    await services.current();
+    registries.sweepSometimes();
+    const observed = [...cluster.pods.all()].map((pod) => this.#observe(parts, pod));
+    return [...observed, ...this.#endedByOthers(cluster)];
+  }
+
+  async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
+    yield* (await this.#open()).logs.read(id, options);
+  }
+
+  watch(onEvent: OnEvent): () => void {
+    this.#listeners.add(onEvent);
+    this.#open().then(
+      ({ cluster }) => {
+        cluster.pods.start();
+        cluster.nodes.start();
+      },
+      () => {}, // whoever lists hears of it
+    );
+    return () => this.#listeners.delete(onEvent);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const parts = await this.#parts?.catch(() => undefined);
+    for (const one of [parts?.cluster, parts?.services, parts?.events]) one?.close();
+    await this.#api.close();
+  }
+
+  #open(): Promise<Parts> {
+    this.#parts ??= this.#makeParts().catch((error) => {
+      this.#parts = undefined;
+      throw error;
+    });
+    return this.#parts;
+  }
+
+  async #makeParts(): Promise<Parts> {
+    const { settings, installation, logger, timing } = this.#options;
+    const api = this.#api;
+    const namespace = settings.namespace ?? (await api.access()).namespace ?? 'default';
+    const cluster = new ClusterView({ api, namespace, settings, installation, logger, ...(timing && { timing }) });
+    const more = { cluster, installation, logger };
+    cluster.pods.subscribe((kind, pod, before) => this.#noteChange(cluster, kind, pod, before));
+    cluster.onLost(({ id }) => this.#tell(id));
+    if (this.#isClosed) cluster.close();
+    return {
+      cluster,
+      events: new PodEvents({ api, path: cluster.path('events'), logger }),
+      services: new PodServices(more),
+      registries: new RegistrySecrets(more),
+      parking: new Parking(cluster),
+      logs: new PodLogs(cluster),
+      usage: new PodUsage(cluster),
+    };
+  }
+
+  /** Without the right to see nodes everything works but the news that one was lost. */
+  async #nodesIfAllowed(cluster: ClusterView): Promise<void> {
+    await cluster.nodes.current().catch((error) => {
+      if (!isRefusal(error, 403)) throw error;
+    });
+  }
+
+  #observe({ cluster, services }: Parts, pod: PodRecord): Observed {
+    return observe(pod, cluster.lostSince(pod), () => services.portsOf(pod));
+  }
+
+  #stateOf(cluster: ClusterView, pod: PodRecord) {
+    return stateOf(pod, cluster.lostSince(pod));
+  }
+
+  #isUp(cluster: ClusterView, pod: PodRecord): boolean {
+    const state = this.#stateOf(cluster, pod);
+    return state === 'running' || state === 'frozen';
+  }
+
+  #noteChange(cluster: ClusterView, kind: 'put' | 'gone', pod: PodRecord, before: PodRecord | undefined): void {
+    if (kind === 'put') {
+      const isNews = before && this.#stateOf(cluster, before) !== this.#stateOf(cluster, pod);
+      if (isNews) this.#tell(pod.id);
+      return;
+    }
+    if (pod.disruption !== null && this.#listeners.size > 0 && this.#ended.size < MAX_ENDED) {
+      const phase = 'Failed';
+      const last = observe({ ...pod, phase, finishedAt: pod.finishedAt ?? new Date() }, null, () => []);
+      this.#ended.set(pod.id, { observed: last, at: performance.now() });
+    }
+    this.#tell(pod.id);
+  }
+
+  /** A pod that the cluster took away leaves nothing that could say why. */
+  #endedByOthers(cluster: ClusterView): Observed[] {
+    for (const [id, { at }] of this.#ended) {
+      const isOld = performance.now() - at > ENDED_MS;
+      if (isOld || cluster.pods.get(nameOf(id))) this.#ended.delete(id);
+    }
+    return [...this.#ended.values()].map(({ observed }) => observed);
+  }
+
+  #tell(id: string): void {
+    for (const listener of [...this.#listeners]) listener(id);
+  }
+}
+
+/** The address of this machine from which the server is reached. */
+async function ownAddress(server: URL): Promise<string> {
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  try {
+    socket.connect(Number(server.port || 443), host); // sends nothing
+    await once(socket, 'connect');
+    return socket.address().address;
+  } finally {
+    socket.close();
+  }
+}

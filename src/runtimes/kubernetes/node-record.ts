@@ -1,0 +1,51 @@
+import type { KubernetesSettings, Toleration } from '../../core/kubernetes-settings.ts';
+import { type ApiObject, amountOf, type Node, type Taint, timeOf } from './objects.ts';
+import type { Kept } from './reflector.ts';
+
+/** What is kept of a node. */
+export interface NodeRecord extends Kept {
+  /** Whether workloads of ours may be put there. */
+  isUsable: boolean;
+  /** Since when the cluster hears nothing good of it; null when it is ready. */
+  unreadySince: Date | null;
+  /** The GPU label's value. */
+  gpuProduct: string | null;
+  gpus: number;
+  dataCenterId: string | null;
+  memoryBytes: number;
+  cpus: number;
+  externalIp: string | null;
+  internalIp: string | null;
+}
+
+export function keepNode(object: ApiObject, settings: KubernetesSettings): NodeRecord {
+  const { metadata, spec = {}, status = {} } = object as Node;
+  const { labels = {} } = metadata;
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const address = (type: string) => status.addresses?.find((one) => one.type === type)?.address ?? null;
+  const isSelected = Object.entries(settings.nodeSelector).every(([name, value]) => labels[name] === value);
+  const allocatable = status.allocatable ?? {};
+  return {
+    key: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    isUsable: isSelected && !spec.unschedulable && (spec.taints ?? []).every((taint) => isFine(taint, settings)),
+    unreadySince: ready?.status === 'True' ? null : (timeOf(ready?.lastTransitionTime) ?? new Date()),
+    gpuProduct: labels[settings.gpuLabel] ?? null,
+    gpus: amountOf(allocatable[settings.gpuResource]),
+    dataCenterId: labels[settings.dataCenterLabel] ?? null,
+    memoryBytes: amountOf(allocatable.memory),
+    cpus: amountOf(allocatable.cpu),
+    externalIp: address('ExternalIP'),
+    internalIp: address('InternalIP'),
+  };
+}
+
+function isFine(taint: Taint, { tolerations }: KubernetesSettings): boolean {
+  return taint.effect === 'PreferNoSchedule' || tolerations.some((one) => tolerates(one, taint));
+}
+
+function tolerates(toleration: Toleration, { key, value = '', effect }: Taint): boolean {
+  if (toleration.key !== key || (toleration.effect !== undefined && toleration.effect !== effect)) return false;
+  return toleration.operator === 'Exists' || toleration.value === value;
+}

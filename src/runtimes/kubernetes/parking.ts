@@ -1,0 +1,106 @@
+import { Failure } from '../../core/errors.ts';
+import { ApiError, isRefusal, MERGE_PATCH, STRATEGIC_PATCH } from './api-server.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { ApiObject } from './objects.ts';
+import { isEnded } from './observed-pod.ts';
+import { CONTAINER } from './pod-manifest.ts';
+import { ANNOTATIONS, type PodRecord } from './pod-record.ts';
+
+/** Enough for a worker to say now and then that it is there. */
+const PARKED_CPUS = 0.05;
+/** A node that can give the CPU back says so at once; what it has not said by then it may yet do. */
+const RESIZE_MS = 700;
+
+/**
+ * Parks workloads, where no freezer is in reach: marked as parked, and with as little CPU as the cluster lets us give it.
+ * Kubernetes 1.33 and later can change that while a container runs.
+ */
+export class Parking {
+  readonly #cluster: ClusterView;
+  #canResize: Promise<boolean> | undefined;
+
+  constructor(cluster: ClusterView) {
+    this.#cluster = cluster;
+  }
+
+  async park(id: string): Promise<void> {
+    const pod = await this.#find(id);
+    if (pod.isParked) return;
+    await this.#mark(pod, new Date().toISOString());
+    if (await this.#isResizable(pod)) await this.#resize(pod, Math.min(PARKED_CPUS, pod.cpus!));
+  }
+
+  /** Rejects when its node has given the CPU to somebody else meanwhile. */
+  async unpark(id: string): Promise<void> {
+    const pod = await this.#find(id);
+    if (!pod.isParked) return;
+    if (await this.#isResizable(pod)) {
+      await this.#resize(pod, pod.cpus!);
+      await this.#awaitCpus(pod);
+    }
+    await this.#mark(pod, null);
+  }
+
+  async #find(id: string): Promise<PodRecord> {
+    const pod = await this.#cluster.getPod(id);
+    if (isEnded(pod) || pod.isDeleting || this.#cluster.lostSince(pod) !== null) {
+      throw new Failure('conflict', `Workload ${id} has ended`);
+    }
+    if (pod.runningSince === null) throw new Failure('conflict', `Workload ${id} does not run yet`);
+    return pod;
+  }
+
+  async #mark(pod: PodRecord, parked: string | null): Promise<void> {
+    const body = { metadata: { uid: pod.uid, annotations: { [ANNOTATIONS.parked]: parked } } };
+    await this.#patch(pod, undefined, body, MERGE_PATCH);
+  }
+
+  /** Requests as well as limits: they may not change their relation. */
+  async #resize(pod: PodRecord, cpus: number): Promise<void> {
+    const cpu = `${Math.round(cpus * 1000)}m`;
+    const resources = { requests: { cpu }, limits: { cpu } };
+    await this.#patch(pod, 'resize', { spec: { containers: [{ name: CONTAINER, resources }] } }, STRATEGIC_PATCH);
+  }
+
+  async #patch(pod: PodRecord, subresource: string | undefined, body: object, contentType: string): Promise<void> {
+    const path = this.#cluster.path('pods', pod.key, subresource);
+    try {
+      this.#cluster.pods.put(await this.#cluster.api.json<ApiObject>({ method: 'PATCH', path, body, contentType }));
+    } catch (error) {
+      if (isRefusal(error, 404) || isRefusal(error, 409)) throw new Failure('conflict', `Workload ${pod.id} has ended`);
+      if (!(error instanceof ApiError)) throw error;
+      throw new Failure('unavailable', `The cluster refused to change pod ${pod.key}: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #awaitCpus(pod: PodRecord): Promise<void> {
+    const until = performance.now() + RESIZE_MS;
+    await this.#cluster.until(pod, (now) => {
+      if (!now) throw new Failure('conflict', `Workload ${pod.id} has ended`);
+      if (now.resizeProblem !== null) {
+        throw new Failure('unavailable', `Its node has no ${pod.cpus} CPUs left for it (${now.resizeProblem})`);
+      }
+      return now.grantedCpus === pod.cpus || performance.now() >= until || undefined;
+    });
+  }
+
+  /** Only what has a share of the CPU can be given another one. */
+  async #isResizable(pod: PodRecord): Promise<boolean> {
+    if (pod.cpus === null) return false;
+    this.#canResize ??= this.#lookForResize().catch((error) => {
+      this.#canResize = undefined;
+      throw error;
+    });
+    return this.#canResize;
+  }
+
+  async #lookForResize(): Promise<boolean> {
+    const { resources } = await this.#cluster.api.json<{ resources: { name: string }[] }>({
+      method: 'GET',
+      path: '/api/v1',
+    });
+    return resources.some(({ name }) => name === 'pods/resize');
+  }
+}

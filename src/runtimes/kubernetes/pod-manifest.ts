@@ -1,0 +1,238 @@
+import { Failure } from '../../core/errors.ts';
+import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
+import { parseArgs } from '../args.ts';
+import { parsePort } from '../ports.ts';
+import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
+import { ANNOTATIONS, LABELS } from './pod-record.ts';
+
+/** What a pod needs to know besides the workload's own description. */
+export interface PodPlace {
+  installation: string;
+  settings: KubernetesSettings;
+  /** Values of the GPU label that nodes of its pool have; null where GPUs are simulated, and it may run anywhere. */
+  gpuProducts: readonly string[] | null;
+}
+
+const MEBIBYTE = 2 ** 20;
+const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
+/** A node that is silent for so long (after the 40 s until the cluster notices) loses its pods. */
+export const NODE_PATIENCE_SECONDS = 15;
+/** As the docker runtime drops them: ordinary images do without. */
+const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
+export const CONTAINER = 'workload';
+
+export function nameOf(id: string): string {
+  if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(id)) {
+    throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+  }
+  return `podyard-${id}`;
+}
+
+export function registrySecretName(registryId: string): string {
+  return `podyard-registry-${registryId}`.toLowerCase();
+}
+
+/** The pod of a workload. Its environment is no part of it: who may look at pods need not see secrets. */
+export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
+  const { settings } = place;
+  const { entrypoint, cmd } = parseArgs(spec.args);
+  const priorityClass = spec.isPriority ? settings.priorityClasses.priority : settings.priorityClasses.other;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: nameOf(spec.id),
+      labels: labelsOf(spec.id, spec.kind, place.installation),
+      annotations: annotationsOf(spec),
+    },
+    spec: {
+      restartPolicy: 'Never',
+      hostname: spec.id,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 30,
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+      nodeSelector: settings.nodeSelector,
+      ...affinityOf(spec, place),
+      tolerations: [...settings.tolerations, ...patience()],
+      ...(priorityClass !== null && { priorityClassName: priorityClass }),
+      ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
+      ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
+      containers: [
+        {
+          name: CONTAINER,
+          image: spec.image,
+          ...(settings.pullPolicy && { imagePullPolicy: settings.pullPolicy }),
+          ...(entrypoint && { command: entrypoint.map(literal) }),
+          ...(cmd && { args: cmd.map(literal) }),
+          envFrom: [{ secretRef: { name: nameOf(spec.id) } }],
+          ports: portsOf(spec),
+          resources: resourcesOf(spec, place),
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
+          volumeMounts: [
+            { name: 'shm', mountPath: '/dev/shm' },
+            ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),
+          ],
+        },
+      ],
+      volumes: [
+        // Data loaders of ML frameworks share memory; the runtime's 64 MB make them crash. It counts towards memory.
+        { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: String(shmBytes(spec)) } },
+        ...spec.mounts.map(({ source }, index) => ({
+          name: `mount-${index}`,
+          persistentVolumeClaim: { claimName: source },
+        })),
+      ],
+    },
+  };
+}
+
+export function labelsOf(id: string, kind: string, installation: string): Record<string, string> {
+  return {
+    [LABELS.installation]: installation,
+    [LABELS.id]: id,
+    [LABELS.kind]: kind,
+    'app.kubernetes.io/name': `podyard-${kind}`,
+    'app.kubernetes.io/instance': installation,
+    'app.kubernetes.io/managed-by': 'podyard',
+  };
+}
+
+function annotationsOf(spec: WorkloadSpec): Record<string, string> {
+  return {
+    ...(spec.gpu && { [ANNOTATIONS.gpu]: `${spec.gpu.pool}:${spec.gpu.count}` }),
+    ...(spec.ports.length > 0 && { [ANNOTATIONS.ports]: spec.ports.join(',') }),
+    ...(spec.cpus && { [ANNOTATIONS.cpus]: String(spec.cpus) }),
+  };
+}
+
+function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
+  return spec.gpu !== null && gpuProducts !== null;
+}
+
+/** Nodes that hold the pool's GPUs, in the data centre; without GPUs of its own a node's data centre counts still. */
+function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): object {
+  const { gpuLabel, dataCenterLabel } = settings;
+  const isIn = (key: string, values: readonly string[]) => ({ key, operator: 'In', values });
+  const gpu = spec.gpu && gpuProducts ? [isIn(gpuLabel, gpuProducts)] : [];
+  const dataCenter = gpuProducts === null ? null : spec.dataCenterId;
+  const terms =
+    dataCenter === null
+      ? [gpu]
+      : dataCenter === LOCAL_DATA_CENTER
+        ? [
+            [...gpu, { key: dataCenterLabel, operator: 'DoesNotExist' }],
+            [...gpu, isIn(dataCenterLabel, [dataCenter])],
+          ]
+        : [[...gpu, isIn(dataCenterLabel, [dataCenter])]];
+  const nodeSelectorTerms = terms
+    .filter((expressions) => expressions.length > 0)
+    .map((matchExpressions) => ({ matchExpressions }));
+  if (nodeSelectorTerms.length === 0) return {};
+  return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
+}
+
+/** Without these the cluster lets a pod stay for five minutes on a node that it hears nothing of. */
+function patience(): object[] {
+  return ['not-ready', 'unreachable'].map((state) => ({
+    key: `node.kubernetes.io/${state}`,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: NODE_PATIENCE_SECONDS,
+  }));
+}
+
+/**
+ * CPU and memory are asked for and limited alike. The disk is limited and not asked for: the limit is what a workload may
+ * write at most, and few do.
+ */
+function resourcesOf(spec: WorkloadSpec, place: PodPlace): object {
+  const same = {
+    ...(spec.cpus && { cpu: `${Math.round(spec.cpus * 1000)}m` }),
+    ...(spec.memoryBytes && { memory: String(spec.memoryBytes) }),
+    ...(needsGpus(spec, place) && { [place.settings.gpuResource]: String(spec.gpu!.count) }),
+  };
+  return {
+    limits: { ...same, 'ephemeral-storage': `${spec.diskGb}Gi` },
+    requests: { ...same, 'ephemeral-storage': '0' },
+  };
+}
+
+function shmBytes({ memoryBytes }: WorkloadSpec): number {
+  return memoryBytes ? Math.max(64 * MEBIBYTE, Math.floor(memoryBytes / 2)) : DEFAULT_SHM_BYTES;
+}
+
+function portsOf(spec: WorkloadSpec): object[] {
+  const ports = new Set(spec.ports.map((port) => parsePort(port).private));
+  return [...ports].map((containerPort) => ({ containerPort, protocol: 'TCP' }));
+}
+
+/** The cluster would put variables into words: `$(NAME)`. */
+function literal(word: string): string {
+  return word.replaceAll('$', '$$$$');
+}
+
+/** Names that every version takes as a variable of a container; others would be left out without a word. */
+const VARIABLE = /^[-._a-zA-Z][-._a-zA-Z0-9]{0,252}$/;
+
+/** The workload's environment; the pod owns it, and takes it along. */
+export function environmentSecret(spec: WorkloadSpec, installation: string, podUid: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: {
+      name: nameOf(spec.id),
+      labels: labelsOf(spec.id, spec.kind, installation),
+      ownerReferences: [ownerOf(spec.id, podUid)],
+    },
+    immutable: true, // spares the cluster a watch for each
+    stringData: spec.env,
+  };
+}
+
+/** Throws a sentence for names that a container of the cluster cannot have. */
+export function checkEnvironment(env: Readonly<Record<string, string>>): void {
+  const odd = Object.keys(env).find((name) => !VARIABLE.test(name));
+  if (odd === undefined) return;
+  const rule = 'letters, digits, dots, dashes and underscores, beginning with no digit';
+  throw new Failure('unprocessable', `The cluster takes no variable with the name '${odd}': it must be of ${rule}`);
+}
+
+export function ownerOf(id: string, podUid: string): object {
+  return { apiVersion: 'v1', kind: 'Pod', name: nameOf(id), uid: podUid };
+}
+
+/** What the kubelet pulls images with. */
+export function registrySecret(
+  registryId: string,
+  image: string,
+  { username, password }: RegistryAuth,
+  installation: string,
+): object {
+  const auth = Buffer.from(`${username}:${password}`).toString('base64');
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/dockerconfigjson',
+    metadata: {
+      name: registrySecretName(registryId),
+      labels: {
+        [LABELS.installation]: installation,
+        [LABELS.kind]: 'registry',
+        'app.kubernetes.io/managed-by': 'podyard',
+      },
+    },
+    stringData: {
+      '.dockerconfigjson': JSON.stringify({ auths: { [registryOf(image)]: { username, password, auth } } }),
+    },
+  };
+}
+
+/** Docker Hub where no host is named; it has a name of its own in such files. */
+function registryOf(image: string): string {
+  const [first = '', ...rest] = image.split('/');
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');
+  return isHost && first !== 'docker.io' ? first : 'https://index.docker.io/v1/';
+}

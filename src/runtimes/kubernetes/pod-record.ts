@@ -1,0 +1,110 @@
+import type { WorkloadSpec } from '../runtime.ts';
+import { type ApiObject, amountOf, type ContainerStatus, type Pod, timeOf } from './objects.ts';
+import type { Kept } from './reflector.ts';
+
+export const LABELS = {
+  installation: 'podyard.dev/installation',
+  id: 'podyard.dev/id',
+  kind: 'podyard.dev/kind',
+} as const;
+
+export const ANNOTATIONS = {
+  /** `<pool>:<count>` */
+  gpu: 'podyard.dev/gpu',
+  /** `<port>/<protocol>`, separated by commas. */
+  ports: 'podyard.dev/ports',
+  /** Since when it is parked. */
+  parked: 'podyard.dev/parked',
+  /** How many CPUs it has when it is not parked. */
+  cpus: 'podyard.dev/cpus',
+} as const;
+
+/** What is kept of a pod of ours: of 6 KB some 500 bytes. */
+export interface PodRecord extends Kept {
+  id: string;
+  kind: 'worker' | 'pod';
+  installation: string;
+  phase: string;
+  /** Why the cluster ended it, e.g. Evicted. */
+  reason: string | null;
+  message: string | null;
+  nodeName: string | null;
+  address: string | null;
+  isDeleting: boolean;
+  isParked: boolean;
+  gpu: WorkloadSpec['gpu'];
+  ports: readonly string[];
+  /** What it gets when it is not parked; null: as much as there is. */
+  cpus: number | null;
+  memoryBytes: number | null;
+  /** Its CPU limit as the node enforces it; null where the node does not say. */
+  grantedCpus: number | null;
+  /** Why a resize waits, e.g. Infeasible. */
+  resizeProblem: string | null;
+  claims: readonly string[];
+  pullSecrets: readonly string[];
+  /** What the scheduler says while it has no place. */
+  unschedulable: string | null;
+  waiting: { reason: string; message: string } | null;
+  runningSince: Date | null;
+  ended: { exitCode: number; reason: string; message: string; startedAt: Date | null; finishedAt: Date | null } | null;
+  /** Why somebody else ended it, e.g. PreemptionByScheduler. */
+  disruption: { reason: string; message: string } | null;
+  finishedAt: Date | null;
+}
+
+const NO_CONTAINER: ContainerStatus = {};
+
+export function keepPod(object: ApiObject): PodRecord {
+  const { metadata, spec, status = {} } = object as Pod;
+  const { labels = {}, annotations = {} } = metadata;
+  const { state = {}, resources = {} } = status.containerStatuses?.[0] ?? NO_CONTAINER;
+  const condition = (type: string, is: string) =>
+    status.conditions?.find((one) => one.type === type && one.status === is);
+  const scheduled = condition('PodScheduled', 'False');
+  const disrupted = condition('DisruptionTarget', 'True');
+  const limits = spec.containers[0]?.resources?.limits ?? {};
+  const { waiting, running, terminated } = state;
+  return {
+    key: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    id: labels[LABELS.id] ?? '',
+    kind: labels[LABELS.kind] === 'pod' ? 'pod' : 'worker',
+    installation: labels[LABELS.installation] ?? '',
+    phase: status.phase ?? 'Pending',
+    reason: status.reason ?? null,
+    message: status.message ?? null,
+    nodeName: spec.nodeName ?? null,
+    address: status.podIP || null,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isParked: annotations[ANNOTATIONS.parked] !== undefined,
+    gpu: gpuOf(annotations[ANNOTATIONS.gpu]),
+    ports: (annotations[ANNOTATIONS.ports] ?? '').split(',').filter(Boolean),
+    cpus: amountOf(annotations[ANNOTATIONS.cpus]) || null,
+    memoryBytes: amountOf(limits.memory) || null,
+    grantedCpus: amountOf(resources.limits?.cpu) || null,
+    resizeProblem: condition('PodResizePending', 'True')?.reason ?? null,
+    claims: (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []),
+    pullSecrets: (spec.imagePullSecrets ?? []).map(({ name }) => name),
+    unschedulable: scheduled?.reason === 'Unschedulable' ? (scheduled.message ?? '') : null,
+    waiting: waiting ? { reason: waiting.reason ?? '', message: waiting.message ?? '' } : null,
+    runningSince: running ? timeOf(running.startedAt ?? metadata.creationTimestamp) : null,
+    ended: terminated
+      ? {
+          exitCode: terminated.exitCode,
+          reason: terminated.reason ?? '',
+          message: terminated.message ?? '',
+          startedAt: timeOf(terminated.startedAt),
+          finishedAt: timeOf(terminated.finishedAt),
+        }
+      : null,
+    disruption: disrupted ? { reason: disrupted.reason ?? '', message: disrupted.message ?? '' } : null,
+    finishedAt: timeOf(condition('Ready', 'False')?.lastTransitionTime),
+  };
+}
+
+function gpuOf(text: string | undefined): WorkloadSpec['gpu'] {
+  const match = /^(.+):(\d+)$/.exec(text ?? '');
+  return match && { pool: match[1]!, count: Number(match[2]) };
+}
