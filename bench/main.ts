@@ -1,4 +1,5 @@
 import { benchApi } from './api/api.ts';
+import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
 import { benchProxy } from './proxy/proxy.ts';
@@ -9,6 +10,7 @@ import { benchSecrets } from './secrets/secrets.ts';
 /** Each benchmark runs Podyard and its peers in turn and prints a table; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
+  cluster: benchCluster,
   coldstart: benchColdstart,
   console: benchConsole,
   proxy: benchProxy,

@@ -1,12 +1,11 @@
 import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 import { type FakeNode, fakeNode, readyCondition } from './fake-node.ts';
 import { KubeClient } from './kube-client.ts';
-import { importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
+import { addressTowards, importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
 import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
@@ -184,18 +183,6 @@ async function findProgram(name: string): Promise<number> {
     if ((await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === namespace) return Number(pid);
   }
   throw new Error(`${name} does not run`);
-}
-
-/** This machine's address on the way to a server: pods, which are where the server is, come back the same way. */
-async function addressTowards(server: string): Promise<string> {
-  const { hostname, port } = new URL(server);
-  const socket = connect(Number(port || 443), hostname);
-  try {
-    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    return socket.localAddress!;
-  } finally {
-    socket.destroy();
-  }
 }
 
 async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {

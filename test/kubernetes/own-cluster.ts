@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,4 +41,16 @@ export async function importImage(user: number, name: string): Promise<void> {
   }
   await mkdir(join(STATE, 'imported'), { recursive: true });
   await writeFile(note, Id);
+}
+
+/** This machine's address on the way to a server: pods, which are where the server is, come back the same way. */
+export async function addressTowards(server: string): Promise<string> {
+  const { hostname, port } = new URL(server);
+  const socket = connect(Number(port || 443), hostname);
+  try {
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return socket.localAddress!;
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+import { lacking } from '../../test/kubernetes/own-cluster.ts';
+import { benchColdPods } from './cold-pods.ts';
+
+/** Those of all parts. */
+const OPTIONS = {
+  parts: { type: 'string' },
+  rounds: { type: 'string' },
+  'cpu-prof': { type: 'string' },
+} as const;
+
+/** What was asked for on the command line; each part has its own defaults. */
+export type ClusterOptions = { [Name in keyof typeof OPTIONS]?: string | undefined };
+
+interface Part {
+  run(options: ClusterOptions): Promise<void>;
+  /** It runs on the cluster of the tests. */
+  needsCluster: boolean;
+}
+
+const PARTS: Record<string, Part> = {
+  coldstart: { run: benchColdPods, needsCluster: true },
+};
+
+/** `node bench/main.ts cluster`: see bench/README.md. */
+export async function benchCluster(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: OPTIONS });
+  for (const name of values.parts?.split(',') ?? Object.keys(PARTS)) {
+    const part = PARTS[name];
+    if (!part) throw new Error(`there is no part '${name}', only ${Object.keys(PARTS).join(', ')}`);
+    const lacks = part.needsCluster ? lacking() : undefined;
+    if (lacks) process.stdout.write(`cluster, ${name}: skipped: ${lacks}\n`);
+    else await part.run(values);
+  }
+}
