@@ -1,10 +1,11 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { type KubernetesSettings, readKubernetesSettings } from './core/kubernetes-settings.ts';
 import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
 import type { TracingSettings } from './core/otlp-tracing.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
 
-/** Everything an operator can set. This is the only file that reads the environment; a flag wins over its variable. */
+/** Everything an operator can set. This file, with what it calls in core/, is the only one that reads the environment; a flag wins over its variable. */
 export interface Config {
   port: number;
   host: string;
@@ -53,6 +54,8 @@ export interface Config {
   workerApiPort: number | null;
   /** The address of this machine on which containers' ports of pods are published. */
   publishIp: string;
+  /** Of the kubernetes runtime. */
+  kubernetes: KubernetesSettings;
   /** What of the environment processes that run as workers get: PATH, HOME, LANG, TMPDIR. */
   hostEnv: Readonly<Record<string, string>>;
   /** More files that map image names to commands, for the process runtime. */
@@ -192,6 +195,7 @@ export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
         ? null
         : integer('PODYARD_WORKER_API_PORT', env.PODYARD_WORKER_API_PORT, 0, 65_535, 0),
     publishIp: ipAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
+    kubernetes: readKubernetesSettings(env),
     hostEnv: Object.fromEntries(
       ['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
     ),

@@ -22,7 +22,10 @@ const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', impor
 
 const DEFAULT_SIMULATED_GPUS: Config['simulateGpus'] = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
 
-/** The configured runtime; with `auto` Docker when an engine answers, else processes. Libraries are loaded only when used. */
+/**
+ * The configured runtime; with `auto` Docker when an engine answers, else pods where this runs in a cluster, else
+ * processes. Libraries are loaded only when used.
+ */
 export async function createRuntime(
   config: Config,
   installation: Installation,
@@ -37,7 +40,18 @@ export async function createRuntime(
   const pretend = (inner: Runtime) => withShortage(inner, gpus, simulatedGpus, parts);
   const pools = simulatedGpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
   const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
-  if (config.runtime === 'kubernetes') throw new Error('--runtime kubernetes is not there yet; use docker or process');
+  const createPods = async () => {
+    const { createKubernetesRuntime, hasGpuNodes } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
+    const settings = config.kubernetes;
+    const isSimulated = config.simulateGpus !== null || !(await hasGpuNodes(settings));
+    const shared = { settings, installation: installation.id, logger };
+    const runtime = createKubernetesRuntime({ ...shared, gpus: isSimulated ? gpus : null });
+    const { storage } = runtime;
+    if (isSimulated) return { runtime: await pretend(runtime), storage, notices: [simulated] };
+    await ensureSimulation(parts.pool, null);
+    return { runtime, storage, notices: [] };
+  };
+  if (config.runtime === 'kubernetes') return createPods();
   if (config.runtime === 'simulated') {
     const { createSimulatedRuntime } = await import('../runtimes/simulated/simulated-runtime.ts');
     return {
@@ -68,6 +82,7 @@ export async function createRuntime(
       return { runtime: docker, storage, notices: [] };
     }
     if (config.runtime === 'docker') throw cause;
+    if (config.kubernetes.inCluster !== null) return createPods();
   }
   const { createProcessRuntime } = await import('../runtimes/process/process-runtime.ts');
   const runtime = createProcessRuntime({

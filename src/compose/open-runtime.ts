@@ -25,6 +25,10 @@ export async function openRuntime(
         hostEnv: config.hostEnv,
       });
     }
+    case 'kubernetes': {
+      const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
+      return createKubernetesRuntime({ ...shared, settings: config.kubernetes });
+    }
     default:
       throw new Error(`what the ${name} runtime has cannot be ended by this command`);
   }

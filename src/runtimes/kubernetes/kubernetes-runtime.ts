@@ -27,6 +27,8 @@ import { ClaimStorage } from './claim-storage.ts';
 import { type ClusterAccess, inClusterAccess, kubeconfigAccess } from './cluster-access.ts';
 import { clusterCapacity } from './cluster-capacity.ts';
 import { ClusterView } from './cluster-view.ts';
+import { keepNode } from './node-record.ts';
+import type { ApiObject } from './objects.ts';
 import { observe, stateOf } from './observed-pod.ts';
 import { Parking } from './parking.ts';
 import { PodEvents } from './pod-events.ts';
@@ -76,6 +78,18 @@ export function createKubernetesRuntime(
 function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings): Promise<ClusterAccess> {
   if (inCluster && kubeconfig === null && context === null) return Promise.resolve(inClusterAccess(inCluster));
   return kubeconfigAccess(kubeconfig, context);
+}
+
+/** Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. */
+export async function hasGpuNodes(settings: KubernetesSettings): Promise<boolean> {
+  const api = new ApiServer(() => accessOf(settings));
+  try {
+    const query = { labelSelector: settings.gpuLabel };
+    const { items } = await api.json<{ items: ApiObject[] }>({ method: 'GET', path: '/api/v1/nodes', query });
+    return items.some((node) => keepNode(node, settings).gpus > 0);
+  } finally {
+    await api.close();
+  }
 }
 
 class KubernetesRuntime implements Runtime {
