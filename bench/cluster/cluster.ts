@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util';
 import { lacking } from '../../test/kubernetes/own-cluster.ts';
 import { benchColdPods } from './cold-pods.ts';
+import { benchProcesses } from './processes.ts';
 
 /** Those of all parts. */
 const OPTIONS = {
   parts: { type: 'string' },
   rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  processes: { type: 'string' },
   'cpu-prof': { type: 'string' },
 } as const;
 
@@ -20,6 +23,7 @@ interface Part {
 
 const PARTS: Record<string, Part> = {
   coldstart: { run: benchColdPods, needsCluster: true },
+  processes: { run: benchProcesses, needsCluster: false },
 };
 
 /** `node bench/main.ts cluster`: see bench/README.md. */

@@ -29,12 +29,15 @@ export function isPodyardThere(): boolean {
 export async function startPodyard(options: {
   dataDir: string;
   databaseUrl?: string;
+  /** How many processes serve the port; absent: one. */
+  dataProcesses?: number;
   withNpm?: boolean;
   nodeArgs?: string[];
 }): Promise<Podyard> {
   const workerPort = await findFreePort();
   const flags = ['--port', '0', '--data-dir', options.dataDir, '--runtime', 'simulated', '--log-level', 'warn'];
   if (options.databaseUrl) flags.push('--roles', 'api,data');
+  if (options.dataProcesses) flags.push('--data-processes', String(options.dataProcesses));
   const program = await startProgram({
     command: options.withNpm ? 'npm' : process.execPath,
     args: options.withNpm

@@ -1,0 +1,145 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { median } from '../median.ts';
+import type { LoadResult } from '../queue/load.ts';
+import { createEndpoint, KEY, registerWorkers, startPodyard } from '../queue/podyard.ts';
+import { startPostgres } from '../queue/postgres.ts';
+import { number } from '../queue/report.ts';
+import { playOn, type Subject } from '../queue/subject.ts';
+import { type Ground, WORKERS } from '../queue/systems.ts';
+import { renderTable } from '../queue/table.ts';
+import { describeMachine, type Machine, writeResults } from '../results.ts';
+import type { ClusterOptions, ClusterOptions } from './cluster.ts';
+
+const WAITING_WORKERS = 16;
+
+interface ProcessesReport {
+  startedAt: string;
+  machine: Machine;
+  /** By the number of processes that share the port. */
+  shared: { processes: number; rounds: { saturated: LoadResult; paced: LoadResult; runsync: LoadResult }[] }[];
+  /** Clients at one process, workers at another one: no job finds its worker where it is submitted. */
+  apart: { paced: LoadResult; runsync: LoadResult; saturated: LoadResult }[];
+}
+
+/** One process beside several on the same PostgreSQL, in turn; and jobs whose worker waits at another process. */
+export async function benchProcesses(options: ClusterOptions): Promise<void> {
+  const rounds = Number(options.rounds ?? 3);
+  const seconds = Number(options.seconds ?? 8);
+  const processes = Number(options.processes ?? 2);
+  const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
+  const postgres = await startPostgres(join(tempDir, 'shared'));
+  const nodeArgs = options['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${options['cpu-prof']}`] : [];
+  const ground: Ground = { tempDir, postgres, nodeArgs };
+  try {
+    const report: ProcessesReport = {
+      startedAt: new Date().toISOString(),
+      machine: describeMachine(tempDir),
+      shared: [1, processes].map((count) => ({ processes: count, rounds: [] })),
+      apart: [],
+    };
+    for (let round = 0; round < rounds; round++) {
+      for (const side of report.shared) {
+        process.stderr.write(`round ${round + 1} of ${rounds}: ${side.processes} on one port\n`);
+        const subject = await startShared(ground, side.processes, `shared_${side.processes}_${round}`);
+        side.rounds.push(await play(subject, ground, seconds));
+      }
+      process.stderr.write(`round ${round + 1} of ${rounds}: clients and workers apart\n`);
+      report.apart.push(await play(await startApart(ground, `apart_${round}`), ground, seconds));
+    }
+    process.stdout.write(render(report));
+    await writeResults('cluster-processes', report);
+  } finally {
+    await postgres.stop();
+    await rm(tempDir, { recursive: true, force: true });
+  }
+}
+
+async function play(subject: Subject, ground: Ground, seconds: number) {
+  try {
+    const paced = { seconds, warmUp: 3, rate: 100, 'worker-count': WAITING_WORKERS };
+    return {
+      paced: await playOn(subject, ground.tempDir, 'paced', paced),
+      runsync: await playOn(subject, ground.tempDir, 'runsync', paced),
+      saturated: await playOn(subject, ground.tempDir, 'saturated', { seconds, warmUp: 4 }),
+    };
+  } finally {
+    await subject.stop();
+  }
+}
+
+async function startShared(ground: Ground, dataProcesses: number, run: string): Promise<Subject> {
+  const databaseUrl = await ground.postgres.createDatabase(run);
+  const dataDir = join(ground.tempDir, run);
+  const podyard = await startPodyard({ dataDir, databaseUrl, dataProcesses, nodeArgs: ground.nodeArgs });
+  const endpointId = await createEndpoint(podyard);
+  return {
+    name: `${dataProcesses} processes`,
+    pid: podyard.pid,
+    store: { name: 'postgres', pid: ground.postgres.pid },
+    clientUrl: podyard.clientUrl,
+    workerUrl: podyard.workerUrl,
+    endpointId,
+    key: KEY,
+    workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
+    stop: () => podyard.stop(),
+  };
+}
+
+/** Two servers, each with its own ports. */
+async function startApart(ground: Ground, run: string): Promise<Subject> {
+  const databaseUrl = await ground.postgres.createDatabase(run);
+  const start = (name: string) =>
+    startPodyard({ dataDir: join(ground.tempDir, run, name), databaseUrl, nodeArgs: ground.nodeArgs });
+  const ofClients = await start('clients');
+  const ofWorkers = await start('workers');
+  const endpointId = await createEndpoint(ofClients);
+  return {
+    name: 'apart',
+    pid: ofClients.pid,
+    store: { name: 'postgres', pid: ground.postgres.pid },
+    clientUrl: ofClients.clientUrl,
+    workerUrl: ofWorkers.workerUrl,
+    endpointId,
+    key: KEY,
+    workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
+    stop: async () => {
+      await Promise.all([ofClients.stop(), ofWorkers.stop()]);
+    },
+  };
+}
+
+function render({ machine, shared, apart }: ProcessesReport): string {
+  const [one, several] = shared as [ProcessesReport['shared'][number], ProcessesReport['shared'][number]];
+  const sides = [one.rounds, several.rounds, apart];
+  type Round = ProcessesReport['apart'][number];
+  const row = (title: string, digits: number, pick: (round: Round) => number | undefined) => {
+    const figures = sides.map((rounds) => median(rounds.map((round) => pick(round) ?? Number.NaN)));
+    return [title, ...figures.map((figure) => number(figure, digits)), number(figures[1]! / figures[0]!, 2)];
+  };
+  const cpu = ({ saturated: { watched } }: Round) => watched.server!.cpuUsPerJob + watched.store!.cpuUsPerJob;
+  const faults = ({ paced, runsync, saturated }: Round) =>
+    [paced, runsync, saturated].reduce(
+      (sum, { errors, takenTwice, lost }) => sum + errors + takenTwice + (lost ?? 0),
+      0,
+    );
+  return [
+    `${machine.cpus}, Node.js ${machine.node}, fdatasync ${machine.fsyncMs.toFixed(2)} ms; medians of the rounds; the load runs on the same machine\n`,
+    renderTable([
+      ['100 jobs/s; then 128 submitters and 128 workers', 'one', `${several.processes} on a port`, 'apart', 'ratio'],
+      row('submit to handed over, p50 ms', 2, ({ paced }) => paced.latenciesMs.handOver?.p50),
+      row('submit to handed over, p99 ms', 2, ({ paced }) => paced.latenciesMs.handOver?.p99),
+      row('runsync round trip, p50 ms', 2, ({ runsync }) => runsync.latenciesMs.runsync?.p50),
+      row('runsync round trip, p99 ms', 2, ({ runsync }) => runsync.latenciesMs.runsync?.p99),
+      row('jobs/s', 0, ({ saturated }) => saturated.finishedPerSecond),
+      row('server CPU, us a job (apart: the clients’)', 0, ({ saturated }) => saturated.watched.server!.cpuUsPerJob),
+      row('database CPU, us a job', 0, ({ saturated }) => saturated.watched.store!.cpuUsPerJob),
+      row('both, us a job', 0, cpu),
+      row('load CPU, us a request', 1, ({ saturated }) => saturated.loadCpuUsPerRequest),
+      row('CPU used by others, %', 0, ({ saturated }) => saturated.othersCpuShare * 100),
+      row('server memory, MB', 0, ({ saturated }) => saturated.watched.server!.rssMb),
+      row('failed requests, lost or doubled jobs', 0, faults),
+    ]),
+  ].join('\n');
+}
