@@ -166,6 +166,12 @@ export class Reflector<T extends Kept> {
       return failures + 1;
     }
     this.#failure = error;
+    if (isRefusal(error, 403)) {
+      const refused = this.#connected;
+      this.#connected = Promise.withResolvers();
+      refused.promise.catch(() => {}); // perhaps nobody waits
+      refused.reject(error);
+    }
     const fields = { err: error, resource: this.#options.name };
     if (failures === 0) this.#options.logger.warn(fields, `the cluster cannot be watched: ${messageOf(error)}`);
     return failures + 1;
