@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
 import { Failure, messageOf } from '../../core/errors.ts';
+import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 
 /** Where an API server is, and what a request needs to be let in. */
 export interface ClusterAccess {
@@ -72,6 +73,12 @@ export function openAccess(server: string): ClusterAccess {
     forget: () => {},
     close: () => agents.close(),
   };
+}
+
+/** The cluster that the settings name; inside of one, that one unless they name another. */
+export function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings): Promise<ClusterAccess> {
+  if (inCluster && kubeconfig === null && context === null) return Promise.resolve(inClusterAccess(inCluster));
+  return kubeconfigAccess(kubeconfig, context);
 }
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -24,7 +24,7 @@ import type {
 import type { WorkloadStorage } from '../storage.ts';
 import { ApiServer, isRefusal } from './api-server.ts';
 import { ClaimStorage } from './claim-storage.ts';
-import { type ClusterAccess, inClusterAccess, kubeconfigAccess } from './cluster-access.ts';
+import { accessOf, type ClusterAccess } from './cluster-access.ts';
 import { clusterCapacity } from './cluster-capacity.ts';
 import { ClusterView } from './cluster-view.ts';
 import { keepNode } from './node-record.ts';
@@ -73,11 +73,6 @@ export function createKubernetesRuntime(
   options: KubernetesRuntimeOptions,
 ): Runtime & { readonly storage: WorkloadStorage } {
   return new KubernetesRuntime(options);
-}
-
-function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings): Promise<ClusterAccess> {
-  if (inCluster && kubeconfig === null && context === null) return Promise.resolve(inClusterAccess(inCluster));
-  return kubeconfigAccess(kubeconfig, context);
 }
 
 /** Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. */
