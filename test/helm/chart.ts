@@ -79,6 +79,7 @@ export const EVERYTHING = {
     simulateGpus: 'ADA_24:4',
     priorityClasses: { create: true, value: 1_000_000 },
   },
+  rbac: { otherPods: true },
   serviceAccounts: { annotations: { 'example.com/role': 'x' } },
   networkPolicy: { enabled: true, extraEgress: [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }] }] },
   serviceMonitor: { enabled: true, interval: '10s', labels: { release: 'prometheus' } },
@@ -95,7 +96,7 @@ function processes() {
     preStopSeconds: 7,
     nodeSelector: { 'kubernetes.io/os': 'linux' },
     tolerations: [{ key: 'a', operator: 'Exists' }],
-    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
+    affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
     topologySpreadConstraints: [
       { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' },
     ],

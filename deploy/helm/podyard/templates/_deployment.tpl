@@ -102,9 +102,11 @@ spec:
           ports:
             - name: http
               containerPort: 8080
+              protocol: TCP
             {{- if eq .component "server" }}
             - name: workers
               containerPort: {{ $root.Values.workerApi.port }}
+              protocol: TCP
             {{- end }}
           # The first start migrates the database.
           startupProbe:

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api, until } from '../e2e/api.ts';
+import { needExampleImages } from '../e2e/container-engine.ts';
+import { CHART, EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
+import { findHelm, type HelmPrograms } from '../helm/helm-programs.ts';
+import { Cluster, describeOnCluster } from './cluster.ts';
+import { ClusterShell } from './cluster-shell.ts';
+import { DatabaseDoor } from './database-door.ts';
+import type { KubeObject } from './kube-client.ts';
+import { makePodyardImage } from './podyard-image.ts';
+
+const WORKER_IMAGE = 'podyard/echo-js:dev';
+const LIMIT_MS = 300_000; // it bounds a hang
+
+describeOnCluster('the chart on a cluster', () => {
+  const image = 'podyard/server';
+  let cluster: Cluster;
+  let programs: HelmPrograms;
+  let namespace: string;
+  let shell: ClusterShell;
+  let database: TestDatabase;
+  let door: DatabaseDoor;
+  let removeImage: () => Promise<void>;
+  beforeAll(async () => {
+    programs = await findHelm();
+    cluster = await Cluster.use();
+    namespace = await cluster.namespace();
+    shell = new ClusterShell(programs, cluster.kubeconfig, namespace);
+    await needExampleImages();
+    removeImage = await makePodyardImage(`${image}:test`);
+    await cluster.importImages(`${image}:test`, WORKER_IMAGE);
+    database = await createTestDatabase();
+    door = await DatabaseDoor.open(database.url, cluster.hostAddress);
+  }, LIMIT_MS);
+  afterAll(async () => {
+    await shell?.helm('uninstall', 'py', '--ignore-not-found').catch(() => {});
+    await cluster?.dispose();
+    await door?.close();
+    await database?.drop();
+    await removeImage?.();
+  });
+
+  const find = (path: string) => cluster.client.get(`/api/v1/namespaces/${namespace}/${path}`);
+  const list = (kind: string) => cluster.client.list(`/api/v1/namespaces/${namespace}/${kind}`);
+  const workloads = async (): Promise<KubeObject[]> =>
+    (await list('pods')).filter(({ metadata }) => metadata.labels['app.kubernetes.io/managed-by'] === 'podyard');
+  const keys = async () => (await find('secrets/py-podyard-keys')).data;
+  const render = (values: object) => renderText(programs, values, { namespace, kubeconfig: cluster.kubeconfig });
+  const install = (values: object) =>
+    withValues(values, (file) =>
+      shell.helm('install', 'py', CHART, '--values', file, '--wait', '--timeout', '150s').catch(async (cause) => {
+        const flags = ['--all-containers', '--prefix', '--tail=20', '-l', 'app.kubernetes.io/instance=py'];
+        const logs = await shell.kubectl(['logs', ...flags]).catch(String);
+        throw new Error(`${cause.message}\n${await shell.kubectl(['get', 'pods'])}\n${logs}`, { cause });
+      }),
+    );
+  const values = async () => ({
+    image: { repository: image, tag: 'test' },
+    database: { url: door.url },
+    workloads: { simulateGpus: 'ADA_24:4' },
+    server: { resources: { requests: { cpu: '50m', memory: '64Mi' } }, preStopSeconds: 1 },
+    control: { resources: { requests: { cpu: '50m', memory: '64Mi' } } },
+    config: { PODYARD_RATE_LIMIT: 'off' },
+    workerApi: { clusterIP: await addressWithoutNames(cluster) },
+  });
+
+  test('the API server takes all that the chart can write, with the versions that it knows', async () => {
+    const { serviceMonitor: _, ...rest } = EVERYTHING; // the operator is not there
+    const workerApi = { ...rest.workerApi, clusterIP: '' };
+    const everything = { ...rest, workerApi, workloads: { ...rest.workloads, namespace, createNamespace: false } };
+    for (const each of [MINIMUM, everything]) {
+      const answer = await shell.kubectl(['apply', '--dry-run=server', '-f', '-'], await render(each));
+      expect(answer.match(/ created \(server dry run\)/g)!.length).toBeGreaterThan(10);
+    }
+  });
+
+  test('the API server refuses a member that there is not', async () => {
+    const wrong = (await render(MINIMUM)).replaceAll('readinessProbe:', 'readynessProbe:');
+    await expect(shell.kubectl(['apply', '--dry-run=server', '-f', '-'], wrong)).rejects.toThrow(/readynessProbe/);
+  });
+
+  test(
+    'a release becomes ready, and a job goes from no worker to its answer inside the cluster',
+    async () => {
+      expect(await install(await values())).toContain('port-forward service/py-podyard');
+      const key = Buffer.from((await keys())['admin-key'], 'base64').toString();
+      await shell.withPort('py-podyard', 80, async (url) => {
+        const api = new Api({ url, key });
+        const endpointId = await api.createEndpoint({ workers: { min: 0, max: 1 } });
+        const job = await api.runToEnd(endpointId, { echo: 'charted' });
+        expect(job).toMatchObject({ status: 'COMPLETED', output: 'charted' });
+        expect((await workloads()).map(({ metadata }) => metadata.labels['podyard.dev/id'])).toEqual([job.workerId]);
+        await api.delete(endpointId);
+        await until('its worker is gone', async () => (await workloads()).length === 0, 60_000);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  test('no account was refused what a process asked for', async () => {
+    for (const { metadata } of await list('pods')) {
+      expect(await shell.kubectl(['logs', metadata.name])).not.toMatch(/forbidden/i);
+    }
+  });
+
+  test(
+    'keys stay through an upgrade and through the end of a release, which leaves nothing else behind',
+    async () => {
+      const before = await keys();
+      await shell.helm('upgrade', 'py', CHART, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
+      expect(await keys()).toEqual(before);
+      await shell.helm('uninstall', 'py', '--wait');
+      await until('the keys alone are left', async () => String(await leftBehind()) === 'secrets/py-podyard-keys');
+      await install(await values());
+      expect(await keys()).toEqual(before);
+    },
+    LIMIT_MS,
+  );
+
+  /** Names of what the release, or a workload of its, might leave. */
+  async function leftBehind(): Promise<string[]> {
+    const kinds = ['pods', 'secrets', 'services', 'configmaps', 'serviceaccounts', 'persistentvolumeclaims'];
+    const inNamespace = await Promise.all(
+      kinds.map(async (kind) => (await list(kind)).map(({ metadata }) => `${kind}/${metadata.name}`)),
+    );
+    const roles = await cluster.client.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
+    const clusterWide = roles.map(({ metadata }) => metadata.name).filter((name) => name.includes(namespace));
+    const isClusters = (name: string) => /kube-root-ca|\/default/.test(name) || /-token-/.test(name);
+    return [...inNamespace.flat(), ...clusterWide].filter((name) => !isClusters(name));
+  }
+});
+
+/** Where no names are resolved workers are told an address: one that is likely to be free. Empty where names are. */
+async function addressWithoutNames(cluster: Cluster): Promise<string> {
+  if (await cluster.client.find('/api/v1/namespaces/kube-system/services/kube-dns')) return '';
+  const { spec } = await cluster.client.get('/api/v1/namespaces/default/services/kubernetes');
+  return spec.clusterIP.replace(/\d+$/, String(128 + Math.floor(Math.random() * 120)));
+}

