@@ -29,10 +29,6 @@ export async function openRuntime(
       const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
       return createKubernetesRuntime({ ...shared, settings: config.kubernetes });
     }
-    case 'kubernetes': {
-      const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
-      return createKubernetesRuntime({ ...shared, settings: config.kubernetes });
-    }
     default:
       throw new Error(`what the ${name} runtime has cannot be ended by this command`);
   }
