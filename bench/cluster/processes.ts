@@ -10,7 +10,7 @@ import { playOn, type Subject } from '../queue/subject.ts';
 import { type Ground, WORKERS } from '../queue/systems.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
-import type { ClusterOptions, ClusterOptions } from './cluster.ts';
+import type { ClusterOptions } from './cluster.ts';
 
 const WAITING_WORKERS = 16;
 
