@@ -1,18 +1,9 @@
 import { Failure } from '../../core/errors.ts';
 import { NoCapacity, type WorkloadSpec } from '../runtime.ts';
-import { endReason, startError } from './observed-pod.ts';
+import { endReason, lacksImage, startError } from './observed-pod.ts';
 import type { PodStory } from './pod-events.ts';
 import type { PodRecord } from './pod-record.ts';
 
-const IMAGE_PROBLEMS = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'InvalidImageName',
-  'ErrImageNeverPull',
-  'ImageInspectError',
-  'RegistryUnavailable',
-  'SignatureValidationFailed',
-]);
 const CONTAINER_PROBLEMS = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
 /** The pod is there a moment before its environment. */
 const SECRET_IS_COMING = /secret ".*" not found/;
@@ -61,7 +52,7 @@ export class StartJudge {
   }
 
   #lookAtContainer({ reason, message }: { reason: string; message: string }): void {
-    if (IMAGE_PROBLEMS.has(reason)) {
+    if (lacksImage(reason)) {
       const why = this.#withoutCredentials(message || this.#story.last.message);
       throw new Failure('unprocessable', `Image '${this.#spec.image}' cannot be had: ${why || reason}`);
     }

@@ -6,6 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
 import { keepNode, type NodeRecord } from './node-record.ts';
 import { type ApiObject, amountOf, type Pod } from './objects.ts';
+import { lacksImage } from './observed-pod.ts';
 import { NODE_PATIENCE_SECONDS, nameOf } from './pod-manifest.ts';
 import { keepPod, LABELS, type PodRecord } from './pod-record.ts';
 import { type Kept, Reflector, type Timing } from './reflector.ts';
@@ -157,7 +158,9 @@ export class ClusterView {
 
   /** Deletes it and waits until the cluster knows it no more. Nobody confirms an end on a node that is lost: it is not waited for. */
   async remove(pod: PodRecord, graceSeconds: number): Promise<void> {
-    let isForced = this.lostSince(pod) !== null;
+    const now = this.pods.get(pod.key) ?? pod;
+    // Nothing ran of one without an image, and an old kubelet would pull for a minute before it lets go.
+    let isForced = this.lostSince(pod) !== null || lacksImage(now.waiting?.reason);
     const before = performance.now() + graceSeconds * 1000 + REMOVE_PATIENCE_MS;
     await this.#delete(pod, isForced ? 0 : graceSeconds);
     await this.until(pod, (now) => {

@@ -96,3 +96,18 @@ export function startError({ reason, message }: { reason: string; message: strin
   const words = message.replace(/^.*unable to start container process: /s, '').replace(/: unknown$/, '');
   return `The container could not be started: ${words}`;
 }
+
+const IMAGE_PROBLEMS = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'InvalidImageName',
+  'ErrImageNeverPull',
+  'ImageInspectError',
+  'RegistryUnavailable',
+  'SignatureValidationFailed',
+]);
+
+/** Whether a container that waits for this reason has never run, because its image cannot be had. */
+export function lacksImage(reason: string | undefined): boolean {
+  return reason !== undefined && IMAGE_PROBLEMS.has(reason);
+}
