@@ -1,14 +1,10 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, type Job, until } from './api.ts';
+import { COMMAND_TIME_LIMIT_MS, podyard, run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
-
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
-const TIME_LIMIT_MS = 60_000;
 
 let server: ServerProcess;
 let elsewhere: ServerProcess;
@@ -29,39 +25,12 @@ afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.drop()));
 });
 
-type Command = ChildProcessByStdio<null, Readable, Readable>;
-
-function podyard(...args: string[]): Command & { text: () => string } {
-  const { PATH, HOME } = process.env as Record<string, string>;
-  const child: Command = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, HOME },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: TIME_LIMIT_MS,
-    killSignal: 'SIGKILL',
-  });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      text += chunk;
-    });
-  }
-  return Object.assign(child, { text: () => text });
-}
-
-/** What it wrote, when it has ended as it should. */
-async function run(...args: string[]): Promise<string> {
-  const child = podyard(...args);
-  const [code] = await once(child, 'close');
-  expect([code, child.text()]).toEqual([0, expect.anything()]);
-  return child.text();
-}
-
 /** `kill -9` when half of the tables are there: it waits for a name that somebody else is about to take. */
 async function killInTheMiddle(target: TestDatabase, partition: string, ...args: string[]): Promise<void> {
   const holder = await target.pool.connect();
   await holder.query('begin');
   await holder.query(`create table ${partition} ()`);
-  const child = podyard(...args);
+  const child = podyard(args);
   const isWaiting = async () =>
     (
       await target.pool.query(
@@ -70,7 +39,7 @@ async function killInTheMiddle(target: TestDatabase, partition: string, ...args:
         [`%${partition}%`],
       )
     ).rowCount === 1;
-  await until('half of it is there', isWaiting, TIME_LIMIT_MS);
+  await until('half of it is there', isWaiting, COMMAND_TIME_LIMIT_MS);
   child.kill('SIGKILL');
   await once(child, 'close');
   await holder.query('rollback');
@@ -98,7 +67,10 @@ async function checkEverything(at: ServerProcess): Promise<void> {
   const api = new Api({ url: at.url, key: server.key });
   expect(await api.status(endpointId, finished.id)).toEqual(finished);
   for (const [index, id] of jobs.entries()) {
-    expect(await api.ended(endpointId, id, TIME_LIMIT_MS)).toMatchObject({ status: 'COMPLETED', output: index });
+    expect(await api.ended(endpointId, id, COMMAND_TIME_LIMIT_MS)).toMatchObject({
+      status: 'COMPLETED',
+      output: index,
+    });
   }
   const { output } = await api.runToEnd(endpointId, { env: 'TOKEN' });
   expect((output as { env: string }).env).toBe('hunter2');
@@ -118,13 +90,12 @@ test('a backup is written while jobs run', async () => {
   const queued = await Promise.all([1, 2, 3].map((echo) => api.run(endpointId, { echo })));
   jobs = [slow.id, ...queued.map(({ id }) => id)];
 
-  const text = await run('backup', file, '--with-master-key', '--data-dir', server.dataDir);
+  const text = await run(['backup', file, '--with-master-key', '--data-dir', server.dataDir]);
   expect(text).toContain('… jobs: ');
   expect(text).toContain('The master key is inside: whoever has this file can read every secret in it.');
   expect(text).not.toContain('hunter2');
-  const refused = podyard('move', '--data-dir', server.dataDir, '--to', databases[0]!.url);
-  expect(await once(refused, 'close')).toEqual([1, null]);
-  expect(refused.text()).toContain('a server runs on the embedded database in');
+  const refused = await runToFailure(['move', '--data-dir', server.dataDir, '--to', databases[0]!.url]);
+  expect(refused).toContain('a server runs on the embedded database in');
 }, 120_000);
 
 test('a move that is killed in the middle changes nothing; done, it carries everything there and back', async () => {
@@ -132,9 +103,11 @@ test('a move that is killed in the middle changes nothing; done, it carries ever
   const partition = await newestPartition();
   expect(await server.stop()).toBe(0);
   await killInTheMiddle(databases[0]!, partition, 'move', '--data-dir', server.dataDir, '--to', to);
-  expect(await run('move', '--data-dir', server.dataDir, '--to', to)).toContain('Start the server with: podyard serve');
+  expect(await run(['move', '--data-dir', server.dataDir, '--to', to])).toContain(
+    'Start the server with: podyard serve',
+  );
   await expect(server.start()).rejects.toThrow('this database was moved to');
-  await run('move', '--data-dir', server.dataDir, '--database-url', to, '--to', 'embedded');
+  await run(['move', '--data-dir', server.dataDir, '--database-url', to, '--to', 'embedded']);
   await server.start();
   await checkEverything(server);
 }, 180_000);
@@ -146,7 +119,7 @@ test('a restore that is killed in the middle leaves nothing; done, a server else
   const names = (await databases[1]!.pool.query('select name from migrations')).rows;
   await killInTheMiddle(databases[1]!, partition, ...args);
   expect((await databases[1]!.pool.query('select name from migrations')).rows).toEqual(names);
-  expect(await run(...args)).toContain('Then start a server on it, once the old one is stopped');
+  expect(await run(args)).toContain('Then start a server on it, once the old one is stopped');
   await elsewhere.start();
   await checkEverything(elsewhere);
 }, 180_000);

@@ -1,0 +1,43 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { expect } from 'vitest';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+export const COMMAND_TIME_LIMIT_MS = 60_000;
+
+export type Command = ChildProcessByStdio<null, Readable, Readable> & { text: () => string };
+
+/** A command line as its users type it; nothing of the tests' own environment decides but what is given. */
+export function podyard(args: readonly string[], env: Record<string, string> = {}): Command {
+  const { PATH, HOME } = process.env as Record<string, string>;
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: COMMAND_TIME_LIMIT_MS,
+    killSignal: 'SIGKILL',
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      text += chunk;
+    });
+  }
+  return Object.assign(child, { text: () => text });
+}
+
+/** What it wrote, when it has ended as it should. */
+export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const child = podyard(args, env);
+  const [code] = await once(child, 'close');
+  expect([code, child.text()]).toEqual([0, expect.anything()]);
+  return child.text();
+}
+
+/** What it wrote, when it has failed as it should. */
+export async function runToFailure(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const child = podyard(args, env);
+  const [code] = await once(child, 'close');
+  expect([code, child.text()]).toEqual([1, expect.anything()]);
+  return child.text();
+}
