@@ -41,13 +41,13 @@ export async function startPod(
   await cluster.pods.current();
   await Promise.all([starter.registries.ensure(spec), ...spec.mounts.map(({ source }) => findClaim(cluster, source))]);
   const { pod, isNew } = await makePod(starter, spec);
+  if (isNew) {
+    tell.onProgress?.('Pod created');
+    tell.onCreated?.();
+  }
   const story = events.follow(pod.uid, tell.onProgress);
   try {
     await Promise.all([makeSecret(starter, spec, pod), isNew && starter.services.publish(spec, pod)]);
-    if (isNew) {
-      tell.onProgress?.('Pod created');
-      tell.onCreated?.();
-    }
     const judge = new StartJudge(spec, cluster.settings.pendingMs, story);
     return await cluster.until(pod, (now) => {
       if (signal.aborted) throw new Failure('conflict', 'It was stopped while it started');

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { clusterCapacity, gpuOfProduct, productsOfPool } from './cluster-capacity.ts';
+import { keepNode, type NodeRecord } from './node-record.ts';
+import { amountOf, type Node, type Taint } from './objects.ts';
+
+function node(
+  name: string,
+  options: {
+    gpus?: number;
+    product?: string;
+    region?: string;
+    taints?: Taint[];
+    isReady?: boolean;
+    isClosed?: boolean;
+  },
+  env: NodeJS.ProcessEnv = {},
+): NodeRecord {
+  const { gpus = 0, product, region, taints = [], isReady = true, isClosed = false } = options;
+  const object: Node = {
+    metadata: {
+      name,
+      uid: name,
+      resourceVersion: '1',
+      labels: {
+        ...(product && { 'nvidia.com/gpu.product': product }),
+        ...(region && { 'topology.kubernetes.io/region': region }),
+      },
+    },
+    spec: { taints, unschedulable: isClosed },
+    status: {
+      allocatable: { cpu: '3920m', memory: '2Gi', 'nvidia.com/gpu': String(gpus) },
+      conditions: [{ type: 'Ready', status: isReady ? 'True' : 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    },
+  };
+  return keepNode(object, readKubernetesSettings(env));
+}
+
+test('each node with GPUs is an entry; without a label it is in the local data centre', () => {
+  const nodes = [
+    node('a', { gpus: 8, product: 'NVIDIA-GeForce-RTX-4090', region: 'EU-RO-1' }),
+    node('b', { gpus: 4, product: 'NVIDIA-H100-80GB-HBM3' }),
+    node('c', {}),
+  ];
+  const own = [
+    { nodeName: 'a', count: 2 },
+    { nodeName: 'a', count: 1 },
+  ];
+  const { gpus, cpus, memoryBytes } = clusterCapacity(nodes, own, [{ nodeName: 'b', count: 3 }]);
+  expect(gpus).toEqual([
+    { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'EU-RO-1', total: 8, free: 5 },
+    { pool: 'ADA_80_PRO', gpuTypeId: 'NVIDIA H100 80GB HBM3', dataCenterId: 'LOCAL-1', total: 1, free: 1 },
+  ]);
+  expect(cpus).toBeCloseTo(3 * 3.92);
+  expect(memoryBytes).toBe(3 * 2 ** 31);
+});
+
+test('nothing is free below zero, also when a node lost GPUs', () => {
+  const [entry] = clusterCapacity([node('a', { gpus: 1 })], [{ nodeName: 'a', count: 2 }], []).gpus;
+  expect(entry).toMatchObject({ total: 1, free: 0 });
+});
+
+test('nodes that may not be used count for nothing', () => {
+  const taint = (key: string, effect: Taint['effect']): Taint => ({ key, effect });
+  const without = [
+    node('unready', { gpus: 1, isReady: false }),
+    node('closed', { gpus: 1, isClosed: true }),
+    node('tainted', { gpus: 1, taints: [taint('team', 'NoSchedule')] }),
+    node('not selected', { gpus: 1 }, { PODYARD_KUBERNETES_NODE_SELECTOR: 'for=podyard' }),
+  ];
+  expect(clusterCapacity(without, [], [])).toEqual({ gpus: [], cpus: 0, memoryBytes: 0 });
+  const fine = [
+    node('gpu taint', { gpus: 1, taints: [taint('nvidia.com/gpu', 'NoSchedule')] }),
+    node('rather not', { gpus: 1, taints: [taint('team', 'PreferNoSchedule')] }),
+  ];
+  expect(clusterCapacity(fine, [], []).gpus).toHaveLength(2);
+});
+
+test.each([
+  ['NVIDIA-GeForce-RTX-4090', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
+  ['NVIDIA-GeForce-RTX-4090-SHARED', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
+  ['nvidia_a100-sxm4-80gb', 'AMPERE_80', 'NVIDIA A100-SXM4-80GB'],
+  ['ADA_24', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
+  ['My-Accelerator', 'My-Accelerator', 'My-Accelerator'],
+])('the label %s stands for %s', (product, pool, gpuTypeId) => {
+  expect(gpuOfProduct(product)).toEqual({ pool, gpuTypeId });
+});
+
+test('a pool is looked for under each spelling that nodes have', () => {
+  const nodes = [node('a', { product: 'nvidia-l4' }), node('b', { product: 'NVIDIA-L40' })];
+  const products = productsOfPool('ADA_24', nodes);
+  expect(products).toEqual(expect.arrayContaining(['ADA_24', 'NVIDIA-GeForce-RTX-4090']));
+  expect(products).not.toContain('NVIDIA-L40');
+});
+
+test.each([
+  ['500m', 0.5],
+  ['2', 2],
+  ['2Gi', 2 ** 31],
+  ['1e3', 1000],
+  ['128974848', 128_974_848],
+  ['129M', 129e6],
+  ['12345678n', 0.012345678],
+  ['', 0],
+  ['many', 0],
+  [undefined, 0],
+])('the quantity %s is %d', (text, amount) => {
+  expect(amountOf(text)).toBeCloseTo(amount, 9);
+});

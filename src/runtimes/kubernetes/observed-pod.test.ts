@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import type { Pod } from './objects.ts';
+import { observe } from './observed-pod.ts';
+import { ANNOTATIONS, keepPod, LABELS } from './pod-record.ts';
+
+const STARTED = '2026-01-01T00:00:00Z';
+const FINISHED = '2026-01-01T00:01:00Z';
+
+function podWith(status: Pod['status'], annotations: Record<string, string> = {}): Pod {
+  return {
+    metadata: {
+      name: 'podyard-w1',
+      uid: 'u',
+      resourceVersion: '1',
+      labels: { [LABELS.id]: 'w1', [LABELS.kind]: 'pod' },
+      annotations,
+    },
+    spec: { nodeName: 'node1', containers: [{ resources: { limits: { memory: '64Mi' } } }] },
+    ...(status && { status }),
+  };
+}
+
+const seen = (status: Pod['status'], lostSince: Date | null = null, annotations?: Record<string, string>) =>
+  observe(keepPod(podWith(status, annotations)), lostSince, () => []);
+const ended = (exitCode: number, reason: string, message?: string): Pod['status'] => ({
+  phase: 'Failed',
+  containerStatuses: [
+    {
+      state: {
+        terminated: { exitCode, reason, startedAt: STARTED, finishedAt: FINISHED, ...(message && { message }) },
+      },
+    },
+  ],
+});
+const running: Pod['status'] = {
+  phase: 'Running',
+  podIP: '10.0.0.9',
+  containerStatuses: [{ state: { running: { startedAt: STARTED } } }],
+};
+
+test('a pod that has not begun is created, whatever it waits for', () => {
+  expect(seen(undefined)).toMatchObject({ id: 'w1', kind: 'pod', state: 'created', address: null, startedAt: null });
+  const waiting = { waiting: { reason: 'ContainerCreating' } };
+  expect(seen({ phase: 'Pending', podIP: '10.0.0.9', containerStatuses: [{ state: waiting }] })).toMatchObject({
+    state: 'created',
+    address: null,
+  });
+});
+
+test('a pod that runs is running, and frozen when it is parked', () => {
+  expect(seen(running)).toMatchObject({ state: 'running', address: '10.0.0.9', startedAt: new Date(STARTED) });
+  expect(seen(running, null, { [ANNOTATIONS.parked]: STARTED })).toMatchObject({
+    state: 'frozen',
+    address: '10.0.0.9',
+  });
+});
+
+test('an end by itself has its code and no reason', () => {
+  const times = { startedAt: new Date(STARTED), finishedAt: new Date(FINISHED) };
+  expect(seen(ended(7, 'Error'))).toMatchObject({
+    state: 'exited',
+    exitCode: 7,
+    reason: null,
+    address: null,
+    ...times,
+  });
+  expect(seen(ended(0, 'Completed'))).toMatchObject({ state: 'exited', exitCode: 0, reason: null });
+});
+
+test('a node that is lost takes its pods along, but not those that had ended', () => {
+  const since = new Date(FINISHED);
+  const reason = 'Its node node1 was lost';
+  expect(seen(running, since)).toMatchObject({
+    state: 'exited',
+    exitCode: null,
+    reason,
+    address: null,
+    finishedAt: since,
+  });
+  expect(seen(ended(0, 'Completed'), since)).toMatchObject({ state: 'exited', exitCode: 0, reason: null });
+});
+
+test.each<[string, Pod['status'], string]>([
+  ['memory', ended(137, 'OOMKilled'), 'It ran out of memory: it needed more than its limit of 64 MiB'],
+  [
+    'eviction',
+    { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
+    'It was evicted from its node: The node was low on resource: memory.',
+  ],
+  [
+    'preemption',
+    {
+      ...ended(143, 'Error'),
+      conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: 'x' }],
+    },
+    'It was preempted: its place was needed for something of higher priority',
+  ],
+  ['shutdown', { phase: 'Failed', reason: 'Terminated', message: 'x' }, 'Its node shuts down'],
+  [
+    'a node that refuses it',
+    { phase: 'Failed', reason: 'OutOfcpu', message: 'Pod Node didn’t have enough resource: cpu' },
+    'Its node refused it: Pod Node didn’t have enough resource: cpu',
+  ],
+  [
+    'a program that is not there',
+    ended(128, 'StartError', 'failed to create: unable to start container process: exec: "/x": no such file: unknown'),
+    'The container could not be started: exec: "/x": no such file',
+  ],
+  ['something new', { phase: 'Failed', reason: 'Martians', message: 'came' }, 'The cluster ended it: Martians came'],
+  ['nothing at all', { phase: 'Failed' }, 'The cluster ended it without a word'],
+])('an end by %s is one sentence', (_, status, sentence) => {
+  expect(seen(status)).toMatchObject({ state: 'exited', reason: sentence });
+});

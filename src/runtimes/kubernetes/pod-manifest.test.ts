@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import type { WorkloadSpec } from '../runtime.ts';
+import { checkEnvironment, environmentSecret, podManifest, registrySecret } from './pod-manifest.ts';
+
+const SPEC: WorkloadSpec = {
+  id: 'w1',
+  kind: 'worker',
+  image: 'team/model:v1',
+  registry: null,
+  args: '',
+  env: { A: 'b' },
+  diskGb: 20,
+  ports: [],
+  gpu: null,
+  dataCenterId: null,
+  memoryBytes: null,
+  cpus: null,
+  mounts: [],
+  isPriority: false,
+};
+
+interface Manifest {
+  metadata: { name: string; labels: Record<string, string>; annotations: Record<string, string> };
+  // biome-ignore lint/suspicious/noExplicitAny: what the API takes
+  spec: any;
+}
+
+function manifest(
+  more: Partial<WorkloadSpec> = {},
+  env: NodeJS.ProcessEnv = {},
+  gpuProducts: readonly string[] | null = ['NVIDIA-L4'],
+): Manifest {
+  const place = { installation: 'inst', settings: readKubernetesSettings(env), gpuProducts };
+  return podManifest({ ...SPEC, ...more }, place) as Manifest;
+}
+
+const container = (...parts: Parameters<typeof manifest>) => manifest(...parts).spec.containers[0];
+const terms = (...parts: Parameters<typeof manifest>) =>
+  manifest(...parts).spec.affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
+
+test('a pod is locked down, ours alone, and never begins again by itself', () => {
+  const { metadata, spec } = manifest();
+  expect(metadata.name).toBe('podyard-w1');
+  expect(metadata.labels).toMatchObject({
+    'podyard.dev/id': 'w1',
+    'podyard.dev/kind': 'worker',
+    'podyard.dev/installation': 'inst',
+  });
+  expect(spec).toMatchObject({
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+  });
+  expect(spec.containers[0].securityContext).toMatchObject({ allowPrivilegeEscalation: false });
+  expect(spec.containers[0].envFrom).toEqual([{ secretRef: { name: 'podyard-w1' } }]);
+  expect(JSON.stringify(spec)).not.toContain('"b"');
+});
+
+test('words of the command reach the program as they are', () => {
+  const args = JSON.stringify({ entrypoint: ['sh', '-c'], cmd: ['echo $(HOME) $$ $x'] });
+  expect(container({ args })).toMatchObject({ command: ['sh', '-c'], args: ['echo $$(HOME) $$$$ $$x'] });
+  const plain = container({ args: 'serve --port 80' });
+  expect(plain).toMatchObject({ args: ['serve', '--port', '80'] });
+  expect(plain).not.toHaveProperty('command');
+  expect(container()).not.toHaveProperty('args');
+});
+
+test('CPU, memory and GPUs are asked for and limited alike; the disk is only limited', () => {
+  const { resources } = container({ cpus: 1.5, memoryBytes: 2 ** 31, gpu: { pool: 'ADA_24', count: 2 } });
+  const same = { cpu: '1500m', memory: '2147483648', 'nvidia.com/gpu': '2' };
+  expect(resources).toEqual({
+    limits: { ...same, 'ephemeral-storage': '20Gi' },
+    requests: { ...same, 'ephemeral-storage': '0' },
+  });
+  const simulated = container({ gpu: { pool: 'ADA_24', count: 2 } }, {}, null);
+  expect(simulated.resources.limits).not.toHaveProperty(['nvidia.com/gpu']);
+});
+
+test('pool and data centre choose the node by its labels', () => {
+  const gpu = { pool: 'ADA_24', count: 1 };
+  const product = { key: 'nvidia.com/gpu.product', operator: 'In', values: ['NVIDIA-L4'] };
+  const region = 'topology.kubernetes.io/region';
+  expect(terms()).toBeUndefined();
+  expect(terms({ gpu })).toEqual([{ matchExpressions: [product] }]);
+  const inRomania = { key: region, operator: 'In', values: ['EU-RO-1'] };
+  expect(terms({ gpu, dataCenterId: 'EU-RO-1' })).toEqual([{ matchExpressions: [product, inRomania] }]);
+  expect(terms({ dataCenterId: 'EU-RO-1' })).toEqual([{ matchExpressions: [inRomania] }]);
+  expect(terms({ gpu, dataCenterId: 'LOCAL-1' })).toEqual([
+    { matchExpressions: [product, { key: region, operator: 'DoesNotExist' }] },
+    { matchExpressions: [product, { key: region, operator: 'In', values: ['LOCAL-1'] }] },
+  ]);
+  expect(terms({ gpu, dataCenterId: 'EU-RO-1' }, {}, null)).toBeUndefined();
+});
+
+test('settings say what pods put up with, how they rank, and what they run under', () => {
+  const env = {
+    PODYARD_KUBERNETES_TOLERATIONS: 'gpu=yes:NoSchedule',
+    PODYARD_KUBERNETES_NODE_SELECTOR: 'for=podyard',
+    PODYARD_KUBERNETES_PRIORITY_CLASSES: 'PRIORITY_FLASHBOOT=high,DEFAULT=low',
+    PODYARD_KUBERNETES_GPU_RUNTIME_CLASS: 'nvidia',
+    PODYARD_KUBERNETES_PULL_POLICY: 'Always',
+  };
+  const { spec } = manifest({ gpu: { pool: 'ADA_24', count: 1 } }, env);
+  expect(spec).toMatchObject({
+    nodeSelector: { for: 'podyard' },
+    priorityClassName: 'low',
+    runtimeClassName: 'nvidia',
+  });
+  expect(spec.containers[0].imagePullPolicy).toBe('Always');
+  expect(spec.tolerations[0]).toEqual({ key: 'gpu', operator: 'Equal', value: 'yes', effect: 'NoSchedule' });
+  expect(spec.tolerations).toContainEqual(
+    expect.objectContaining({ key: 'node.kubernetes.io/unreachable', tolerationSeconds: 15 }),
+  );
+  expect(manifest({ isPriority: true }, env).spec.priorityClassName).toBe('high');
+  expect(manifest({}, env).spec).not.toHaveProperty('runtimeClassName');
+  expect(manifest().spec).not.toHaveProperty('priorityClassName');
+});
+
+test('mounts are claims, and shared memory is large enough for data loaders', () => {
+  const { spec } = manifest({ mounts: [{ source: 'claim-a', target: '/data' }], memoryBytes: 2 ** 30 });
+  expect(spec.volumes).toEqual([
+    { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: String(2 ** 29) } },
+    { name: 'mount-0', persistentVolumeClaim: { claimName: 'claim-a' } },
+  ]);
+  expect(spec.containers[0].volumeMounts[1]).toEqual({ name: 'mount-0', mountPath: '/data' });
+});
+
+test('the environment belongs to the pod', () => {
+  expect(environmentSecret(SPEC, 'inst', 'uid-1')).toMatchObject({
+    metadata: { name: 'podyard-w1', ownerReferences: [{ kind: 'Pod', name: 'podyard-w1', uid: 'uid-1' }] },
+    stringData: { A: 'b' },
+    immutable: true,
+  });
+});
+
+test.each(['', '1st', 'a b', 'ä', 'a'.repeat(254)])('the variable %j is refused by its name', (name) => {
+  expect(() => checkEnvironment({ [name]: 'secret' })).toThrow(`'${name}'`);
+  expect(() => checkEnvironment({ [name]: 'secret' })).not.toThrow('secret');
+});
+
+test.each([
+  ['model', 'https://index.docker.io/v1/'],
+  ['team/model:v1', 'https://index.docker.io/v1/'],
+  ['docker.io/team/model', 'https://index.docker.io/v1/'],
+  ['ghcr.io/team/model', 'ghcr.io'],
+  ['localhost/model', 'localhost'],
+  ['registry:5000/model', 'registry:5000'],
+])('credentials for %s are those of %s', (image, host) => {
+  const secret = registrySecret('R1', image, { username: 'u', password: 'p' }, 'inst') as {
+    metadata: { name: string };
+    stringData: Record<string, string>;
+  };
+  expect(secret.metadata.name).toBe('podyard-registry-r1');
+  expect(JSON.parse(secret.stringData['.dockerconfigjson']!)).toEqual({
+    auths: { [host]: { username: 'u', password: 'p', auth: btoa('u:p') } },
+  });
+});
+
+test('an id that cannot be a name is refused', () => {
+  for (const id of ['', 'A', 'a_b', '-a', 'a'.repeat(50)]) expect(() => manifest({ id })).toThrow('cannot be the id');
+});
