@@ -12,7 +12,14 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   { title: 'At hand', files: ['guide/console.md', 'guide/command-line.md'] },
   {
     title: 'For operators',
-    files: ['operations.md', 'guide/errors.md', 'configuration.md', 'catalog.md', 'guide/security.md'],
+    files: [
+      'operations.md',
+      'guide/kubernetes.md',
+      'guide/errors.md',
+      'configuration.md',
+      'catalog.md',
+      'guide/security.md',
+    ],
   },
   { title: 'Reference', files: ['architecture.md', 'dependencies.md', 'graphql.md', 'states.md', 'glossary.md'] },
 ];
