@@ -111,7 +111,7 @@ describeOnCluster('the chart on a cluster', () => {
       await shell.helm('upgrade', 'py', CHART, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
       expect(await keys()).toEqual(before);
       await shell.helm('uninstall', 'py', '--wait');
-      await until('the keys alone are left', async () => String(await leftBehind()) === 'secrets/py-podyard-keys');
+      await expect.poll(leftBehind, { timeout: 60_000 }).toEqual(['secrets/py-podyard-keys']);
       await install(await values());
       expect(await keys()).toEqual(before);
     },
