@@ -6,6 +6,8 @@ import { KubeClient } from '../../test/kubernetes/kube-client.ts';
 import { addressTowards, importImage, kubeUp } from '../../test/kubernetes/own-cluster.ts';
 
 const KUBE_DOWN = new URL('../../test/kubernetes/kube-down.sh', import.meta.url).pathname;
+/** Nobody answers there. */
+const NOBODYS_PORT = 9;
 /** Requests that set things up or clear them away, at a time. */
 const AT_ONCE = 20;
 
@@ -56,7 +58,12 @@ export class BenchCluster {
   async addNodes(count: number, gpus: number): Promise<Record<string, string>> {
     const names = Array.from({ length: count }, (_, i) => `${this.namespace}-${i}`);
     const labels = { 'bench-of': this.namespace, 'bench-product': 'NVIDIA-GeForce-RTX-4090' };
-    const node = { gpus, labels, taints: [{ key: 'bench-of', value: this.namespace, effect: 'NoSchedule' as const }] };
+    const node = {
+      gpus,
+      kubeletPort: NOBODYS_PORT,
+      labels,
+      taints: [{ key: 'bench-of', value: this.namespace, effect: 'NoSchedule' as const }],
+    };
     this.#nodes.push(...names);
     const isFake = new Set(this.#nodes);
     this.#kubelet ??= await FakeKubelet.start({ kubeconfig: this.kubeconfig, isFake: (name) => isFake.has(name) });

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { lacking } from '../../test/kubernetes/own-cluster.ts';
 import { benchColdPods } from './cold-pods.ts';
+import { benchNodes } from './nodes.ts';
 import { benchProcesses } from './processes.ts';
 
 /** Those of all parts. */
@@ -9,6 +10,9 @@ const OPTIONS = {
   rounds: { type: 'string' },
   seconds: { type: 'string' },
   processes: { type: 'string' },
+  nodes: { type: 'string' },
+  pods: { type: 'string' },
+  changes: { type: 'string' },
   'cpu-prof': { type: 'string' },
 } as const;
 
@@ -22,6 +26,7 @@ interface Part {
 }
 
 const PARTS: Record<string, Part> = {
+  nodes: { run: benchNodes, needsCluster: true },
   coldstart: { run: benchColdPods, needsCluster: true },
   processes: { run: benchProcesses, needsCluster: false },
 };

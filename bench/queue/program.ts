@@ -7,6 +7,8 @@ export interface Program {
   readyAt: string;
   /** From the start of the process to its ready line. */
   readyMs: number;
+  /** What it has printed so far, or the end of it. */
+  output(): string;
   stop(): Promise<void>;
 }
 
@@ -24,20 +26,21 @@ export async function startProgram(options: {
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const match = await waitForLine(child, options.ready);
+  const output = { text: '' };
+  const match = await waitForLine(child, options.ready, output);
   const readyMs = performance.now() - startedAt;
   return {
     pid: child.pid!,
     readyAt: match[1]!,
     readyMs,
+    output: () => output.text,
     stop: () => stop(child),
   };
 }
 
-function waitForLine(child: ChildProcess, ready: RegExp): Promise<RegExpMatchArray> {
-  let output = '';
+function waitForLine(child: ChildProcess, ready: RegExp, output: { text: string }): Promise<RegExpMatchArray> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`${child.spawnargs.join(' ')} ${why}:\n${output}`));
+    const fail = (why: string) => reject(new Error(`${child.spawnargs.join(' ')} ${why}:\n${output.text}`));
     const timer = setTimeout(() => {
       fail(`was not ready after ${START_MS / 1000} s`);
       child.kill('SIGKILL');
@@ -45,8 +48,8 @@ function waitForLine(child: ChildProcess, ready: RegExp): Promise<RegExpMatchArr
     child.once('error', (error) => fail(error.message));
     child.once('exit', (code) => fail(`ended with ${code}`));
     const read = (piece: Buffer) => {
-      output = (output + piece).slice(-20_000);
-      const match = output.match(ready);
+      output.text = (output.text + piece).slice(-20_000);
+      const match = output.text.match(ready);
       if (!match) return;
       clearTimeout(timer);
       resolve(match);

@@ -129,6 +129,16 @@ export class Fleet {
     return rows.map(({ ms }) => ms);
   }
 
+  /** Workers that were started since then, and those that ended. */
+  async turnover(since: Date): Promise<{ started: number; ended: number }> {
+    const { rows } = await this.#pool.query(
+      `select count(*) filter (where started_at >= $1)::int as started, count(*) filter (where exited_at >= $1)::int as ended
+       from workers`,
+      [since],
+    );
+    return rows[0];
+  }
+
   async #hint(topic: string, payloads: readonly string[]): Promise<void> {
     const messages = payloads.map((payload) => JSON.stringify(['fleet', topic, payload]));
     await this.#pool.query("select pg_notify('podyard', m) from unnest($1::text[]) m", [messages]);

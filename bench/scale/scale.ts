@@ -11,6 +11,7 @@ import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { Fleet, WORKERS_A_KEEPER } from './fleet.ts';
+import { Pace, watch } from './pace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const SETTLE_S = 5;
@@ -126,50 +127,6 @@ async function measure(run: {
     };
   } finally {
     await fleet.close();
-  }
-}
-
-/** Percent of a processor that each process uses while `act` is called again and again. */
-async function watch(pids: readonly number[], seconds: number, act: () => Promise<unknown>): Promise<number[]> {
-  const before = pids.map((pid) => usageOfTree(pid).cpuSeconds);
-  const startedAt = performance.now();
-  while (performance.now() - startedAt < seconds * 1000) await act();
-  const tookS = (performance.now() - startedAt) / 1000;
-  return pids.map((pid, i) => (100 * (usageOfTree(pid).cpuSeconds - before[i]!)) / tookS);
-}
-
-/** Half of the changes are jobs on endpoints at zero, which start a worker, do the job and stop it; half come to kept workers. */
-class Pace {
-  readonly #fleet: Fleet;
-  readonly #perQuarter: number;
-  readonly #open = new Set<string>();
-  #debt = 0;
-  #next = 0;
-
-  constructor(fleet: Fleet, changesPerSecond: number) {
-    this.#fleet = fleet;
-    this.#perQuarter = changesPerSecond / 4;
-  }
-
-  /** What happens in a quarter of a second, in that time. */
-  async quarter(): Promise<void> {
-    const startedAt = performance.now();
-    this.#debt += this.#perQuarter;
-    const chosen: string[] = [];
-    for (; this.#debt >= 1; this.#debt -= 1) {
-      const kind = this.#next % 2 === 0 ? this.#fleet.sleepers : this.#fleet.keepers;
-      const id = kind[Math.floor(this.#next / 2) % kind.length]!;
-      this.#next += 1;
-      if (!this.#open.has(id)) chosen.push(id);
-    }
-    if (chosen.length > 0) {
-      await this.#fleet.submit(chosen);
-      for (const id of chosen) this.#open.add(id);
-    }
-    await sleep(50);
-    await this.#fleet.makeReady([...this.#open]);
-    for (const id of await this.#fleet.finish([...this.#open])) this.#open.delete(id);
-    await sleep(Math.max(0, 250 - (performance.now() - startedAt)));
   }
 }
 

@@ -1,11 +1,11 @@
-import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { FakeKubelet } from './fake-kubelet.ts';
 import { type FakeNode, fakeNode, readyCondition } from './fake-node.ts';
 import { KubeClient } from './kube-client.ts';
-import { addressTowards, importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
+import { addressTowards, findProgram, importImage, kubeUp, lacking, STATE } from './own-cluster.ts';
 import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
@@ -170,19 +170,6 @@ export class Cluster {
     const isEmpty = async () => (await this.client.list(pods)).length === 0 || undefined;
     await eventually(`no pod is left in ${name}`, isEmpty);
   }
-}
-
-/** The process id, on this machine, of one of our cluster's programs. */
-async function findProgram(name: string): Promise<number> {
-  const init = (await readFile(join(STATE, 'pid'), 'utf8')).trim();
-  const namespace = await readlink(`/proc/${init}/ns/pid`);
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/.test(pid)) continue;
-    const comm = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
-    if (comm.trim() !== name.slice(0, 15)) continue;
-    if ((await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === namespace) return Number(pid);
-  }
-  throw new Error(`${name} does not run`);
 }
 
 async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {

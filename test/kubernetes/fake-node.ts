@@ -5,6 +5,8 @@ export interface FakeNode {
   memory?: string;
   gpus?: number;
   pods?: number;
+  /** Where its kubelet is said to answer: by default where the real one does. */
+  kubeletPort?: number;
   labels?: Record<string, string>;
   taints?: { key: string; value?: string; effect: 'NoSchedule' | 'NoExecute' }[];
 }
@@ -12,7 +14,7 @@ export interface FakeNode {
 /** A node that nothing stands behind. */
 export function fakeNode(
   name: string,
-  { cpus = 64, memory = '512Gi', gpus = 0, pods = 110, labels, taints }: FakeNode,
+  { cpus = 64, memory = '512Gi', gpus = 0, pods = 110, kubeletPort, labels, taints }: FakeNode,
 ): KubeObject {
   const own = {
     'kubernetes.io/hostname': name,
@@ -35,6 +37,7 @@ export function fakeNode(
       allocatable: resources,
       addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
       conditions: [readyCondition('True')],
+      ...(kubeletPort && { daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } } }),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,4 +53,17 @@ export async function addressTowards(server: string): Promise<string> {
   } finally {
     socket.destroy();
   }
+}
+
+/** The process id, on this machine, of one of our cluster's programs. */
+export async function findProgram(name: string): Promise<number> {
+  const init = (await readFile(join(STATE, 'pid'), 'utf8')).trim();
+  const namespace = await readlink(`/proc/${init}/ns/pid`);
+  for (const pid of await readdir('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    const comm = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
+    if (comm.trim() !== name.slice(0, 15)) continue;
+    if ((await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) === namespace) return Number(pid);
+  }
+  throw new Error(`${name} does not run`);
 }
