@@ -10,11 +10,18 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A migrated database of one's own, copied in about a tenth of a second. Call it in `beforeAll`, and `drop` in `afterAll`. */
-export async function createTestDatabase(options: { maxConnections?: number } = {}): Promise<TestDatabase> {
+/**
+ * A migrated database of one's own, copied in about a tenth of a second. Call it in `beforeAll`, and `drop` in `afterAll`.
+ * `isEmpty`: nobody has migrated it yet.
+ */
+export async function createTestDatabase(
+  options: { maxConnections?: number; isEmpty?: boolean } = {},
+): Promise<TestDatabase> {
   const server = inject('testServer');
   const name = `${TEST_DATABASE_PREFIX}${Math.floor(Date.now() / 1000)}_${newId(8)}`;
-  await withClient(server.url, (client) => client.query(`create database ${name} template ${server.template}`));
+  await withClient(server.url, (client) =>
+    client.query(`create database ${name} template ${options.isEmpty ? 'template1' : server.template}`),
+  );
   const url = withDatabase(server.url, name);
   const pool = createPool({
     databaseUrl: url,

@@ -157,6 +157,17 @@ describe('a job', () => {
     expect(take.got).toEqual(['a']);
   });
 
+  test('of many that a single sign tells of reaches its worker, too: each one that is found leads to further looks', async () => {
+    const queue = new FakeQueue();
+    const takes = [];
+    for (let i = 0; i < 12; i++) takes.push(await waiting(queue, `w${i}`));
+    queue.queued.push(...takes.map((_, i) => `job${i}`));
+    queue.handOver.wake(ENDPOINT, 1);
+    expect(queue.pending).toHaveLength(1);
+    await queue.settleAll();
+    expect(takes.map(({ got }) => got.length)).toEqual(takes.map(() => 1));
+  });
+
   test('whose hint was lost reaches a waiting worker with the look around', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');

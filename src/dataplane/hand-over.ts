@@ -141,13 +141,28 @@ export class HandOver {
       for (;;) {
         const signs = line.signs;
         const jobs = await this.#takeFromQueue(endpointId, waiter.workerId, waiter.slots);
-        if (jobs.length > 0) return this.#deliver(endpointId, line, waiter, jobs);
+        if (jobs.length > 0) {
+          this.#deliver(endpointId, line, waiter, jobs);
+          return this.#lookFurther(endpointId, line);
+        }
         if (line.signs === signs) line.mayHaveQueued = false;
         else if (!waiter.isOver) continue; // something was queued while we looked
         return this.#enlist(line, waiter);
       }
     } catch {
       this.#enlistBriefly(line, waiter);
+    }
+  }
+
+  /**
+   * Where one job was there may be more, whoever queued them: a sign says that there are some, not how many. So one look
+   * leads to two, and a burst that came with a single sign finds all who wait.
+   */
+  #lookFurther(endpointId: EndpointId, line: Line): void {
+    for (let i = 0; i < 2 && line.mayHaveQueued; i++) {
+      const waiter = this.#next(line);
+      if (!waiter) return;
+      void this.#look(endpointId, line, waiter);
     }
   }
 

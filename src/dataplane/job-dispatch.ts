@@ -12,8 +12,6 @@ import { JobWaiters } from './job-waiters.ts';
 import { recordJob } from './record-job.ts';
 
 const LOOK_AROUND_MS = 5_000;
-/** A hint does not say how many jobs were queued: at most so many waiting workers look. */
-const LOOKS_A_HINT = 8;
 
 /**
  * The way of a job through this process: submit → hand-over → finish → whoever waits. It joins the durable queue with
@@ -53,7 +51,7 @@ export class JobDispatch {
       },
     });
     this.#unsubscribe = [
-      this.#bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, LOOKS_A_HINT)),
+      this.#bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, 1)),
       this.#bus.subscribe('job', (payload) => this.#hear(payload)),
       this.#bus.onGap(() => {
         this.handOver.wakeAll();

@@ -51,9 +51,11 @@ const MAX_PENDING = 10_000;
 
 /** Of interest to processes with the role `data` alone. */
 const DATA_TOPICS: ReadonlySet<HintTopic> = new Set(['queued', 'job', 'jobStop']);
-/** They come with every job and may be a moment late: such a hint alone follows the last NOTIFY after so long. */
-const PACED_TOPICS: ReadonlySet<HintTopic> = new Set(['demand']);
-const PACE_MS = 10;
+/**
+ * Hints that can come with every job. They leave at once after a quiet moment, but no sooner than so many ms after the
+ * last NOTIFY: the server passes them through one lock for all, and each wakes every process.
+ */
+const PACE_MS: { readonly [Topic in HintTopic]?: number } = { queued: 2, demand: 10 };
 
 /** What a process does, as the others have to know it. */
 export type ProcessRole = 'api' | 'data' | 'control';
@@ -72,7 +74,9 @@ export class Bus {
   readonly #onGap = new Set<() => void>();
   readonly #onPeers = new Set<() => void>();
   readonly #pending = new Set<string>();
-  #isUrgent = false;
+  /** When the pending hints are due, as `performance.now` counts. */
+  #dueAt = 0;
+  #wakesAt = 0;
   #client: pg.Client | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #paceTimer: NodeJS.Timeout | undefined;
@@ -183,21 +187,26 @@ export class Bus {
   #send(topic: HintTopic, payload: string): void {
     if (this.#pending.size >= MAX_PENDING) this.#pending.clear();
     this.#pending.add(this.#message(topic, payload));
-    this.#isUrgent ||= !PACED_TOPICS.has(topic);
+    const dueAt = this.#sentAt + (PACE_MS[topic] ?? 0);
+    this.#dueAt = this.#pending.size === 1 ? dueAt : Math.min(this.#dueAt, dueAt);
     this.#sendDue();
   }
 
-  /** The server takes each message through one lock of all its databases: a NOTIFY that can wait is spared it. */
   #sendDue(): void {
     if (this.#isSending || this.#isStopped || this.#pending.size === 0) return;
-    const waitMs = this.#isUrgent ? 0 : this.#sentAt + PACE_MS - performance.now();
+    const waitMs = this.#dueAt - performance.now();
     if (waitMs > 0) {
-      this.#paceTimer ??= setTimeout(() => {
-        this.#paceTimer = undefined;
+      if (this.#paceTimer && this.#wakesAt <= this.#dueAt) return;
+      clearTimeout(this.#paceTimer);
+      this.#wakesAt = this.#dueAt;
+      this.#paceTimer = setTimeout(() => {
+        this.#paceTimer = undefined; // it may have come a little early: then there is another one
         this.#sendDue();
       }, waitMs);
       return;
     }
+    clearTimeout(this.#paceTimer);
+    this.#paceTimer = undefined;
     this.#isSending = true;
     void this.#sendPending();
   }
@@ -205,7 +214,6 @@ export class Bus {
   async #sendPending(): Promise<void> {
     const messages = [...this.#pending];
     this.#pending.clear();
-    this.#isUrgent = false;
     this.#sentAt = performance.now();
     try {
       await this.#pool.query({
@@ -218,7 +226,7 @@ export class Bus {
       if (!this.#isLate) this.#logger.warn({ err: error }, `hints have to wait: ${messageOf(error)}`);
       this.#isLate = true;
       for (const message of messages) this.#pending.add(message); // perhaps they left; twice does no harm
-      this.#isUrgent = true;
+      this.#dueAt = 0;
       await sleep(SEND_AGAIN_MS, undefined, { ref: false });
     }
     this.#isSending = false;

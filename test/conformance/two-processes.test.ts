@@ -1,0 +1,263 @@
+/** Endpoints that several processes share without affinity: who comes to which of them makes no difference. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import type { EndpointId } from '../../src/core/ids.ts';
+import { silentLogger } from '../../src/core/logger.ts';
+import { startServer } from '../../src/server.ts';
+import { createTestDatabase } from '../database.ts';
+import type { FakeWorker } from '../fake-worker.ts';
+import { QueuePlaneFixture, until } from '../queue-plane.ts';
+import { SecondProcess } from '../second-process.ts';
+
+let plane: QueuePlaneFixture;
+let second: SecondProcess;
+let endpointId: EndpointId;
+/** One worker, as it comes to the first process and to the second. */
+let here: FakeWorker;
+let there: FakeWorker;
+beforeAll(async () => {
+  plane = await QueuePlaneFixture.start({ takeHoldMs: 20_000 });
+  second = await SecondProcess.start(plane);
+  endpointId = await plane.endpoint(1);
+  here = await plane.worker(endpointId);
+  there = second.worker(endpointId, here.id);
+});
+afterAll(async () => {
+  await second?.stop();
+  await plane?.close();
+});
+
+/** The worker has asked, and waits. */
+async function waiting(worker: FakeWorker) {
+  const take = worker.take();
+  await sleep(60);
+  return take.then((answer) => ({ ...answer, at: performance.now() }));
+}
+
+describe('jobs', () => {
+  test('a job that is submitted at one is handed to a worker that waits at the other, far sooner than anybody looks around', async () => {
+    const times: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const take = waiting(there);
+      await sleep(80);
+      const submittedAt = performance.now();
+      const id = await plane.run(endpointId, { n: i });
+      const { body, at } = await take;
+      times.push(at - submittedAt);
+      expect(body).toEqual({ id, input: { n: i } });
+      expect((await there.done(id, '{"output":1}')).status).toBe(200);
+    }
+    expect(times.sort((a, b) => a - b)[4]).toBeLessThan(500);
+  });
+
+  test('a burst at one finds all workers that wait at the other', async () => {
+    const many = await plane.endpoint(12);
+    const workers: FakeWorker[] = [];
+    while (workers.length < 12)
+      workers.push(
+        await plane.worker(
+          many,
+          workers.map(({ id }) => id),
+        ),
+      );
+    const takes = workers.map(({ id }) => second.worker(many, id).take());
+    await sleep(200);
+    const startedAt = performance.now();
+    await Promise.all(workers.map((_, i) => plane.run(many, i)));
+    const inputs = (await Promise.all(takes)).map(({ body }) => body.input);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(inputs.sort((a, b) => a - b)).toEqual(workers.map((_, i) => i));
+  });
+
+  test('runsync at one is answered when the worker has finished at the other', async () => {
+    const [answer] = await Promise.all([
+      plane.call('POST', `${endpointId}/runsync`, { body: { input: 1 } }),
+      there.work('{"output":"done"}'),
+    ]);
+    expect(answer.body).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  });
+
+  test('status-sync is answered at both, whoever ends the job', async () => {
+    const id = await plane.run(endpointId);
+    const held = [
+      plane.call('GET', `${endpointId}/status-sync/${id}?wait=20000`),
+      second.call('GET', `${endpointId}/status-sync/${id}?wait=20000`),
+    ];
+    await until(
+      () => plane.sql('select waiter from jobs where id = $1', id),
+      ([job]) => job.waiter?.split(' ').length === 2,
+    );
+    await here.work('{"output":7}');
+    for (const answer of await Promise.all(held)) expect(answer.body).toMatchObject({ status: 'COMPLETED', output: 7 });
+  });
+
+  test('what a worker streams at one is told at the other, chunk by chunk', async () => {
+    const id = await plane.run(endpointId);
+    await there.take();
+    for (const n of [1, 2]) {
+      const held = plane.call('GET', `${endpointId}/stream/${id}?wait=20000`);
+      await until(
+        () => plane.sql('select waiter from jobs where id = $1', id),
+        ([job]) => job.waiter !== null,
+      );
+      await sleep(50);
+      await there.chunk(id, `{"output":${n}}`);
+      expect((await held).body).toEqual({ status: 'IN_PROGRESS', stream: [{ output: n }] });
+    }
+    const end = plane.call('GET', `${endpointId}/stream/${id}?wait=20000`);
+    await sleep(50);
+    await there.done(id, '{"output":[]}', true);
+    expect((await end).body).toEqual({ status: 'COMPLETED', stream: [] });
+  });
+
+  test('a job that is cancelled at one is stopped in the worker that polls at the other', async () => {
+    const id = await plane.run(endpointId);
+    await there.take();
+    const order = there.stopOrders();
+    await sleep(50);
+    expect((await plane.call('POST', `${endpointId}/cancel/${id}`)).body.status).toBe('CANCELLED');
+    expect((await order).body).toEqual({ jobsToStop: [id] });
+  });
+
+  test('a job that was taken at one may be finished at the other, and counts once, however often it is', async () => {
+    const before = (await plane.call('GET', `${endpointId}/health`)).body.jobs.completed;
+    const id = await plane.run(endpointId);
+    await here.take();
+    const done = await Promise.all([
+      there.done(id, '{"output":1}'),
+      here.done(id, '{"output":2}'),
+      there.done(id, '{"output":3}'),
+    ]);
+    expect(done.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const job = await second.call('GET', `${endpointId}/status/${id}`);
+    expect((await plane.status(endpointId, id)).output).toBe(job.body.output);
+    expect((await second.call('GET', `${endpointId}/health`)).body.jobs.completed).toBe(before + 1);
+  });
+
+  test('what ended while a process could hear nothing is told as soon as it hears again', async () => {
+    const answer = plane.call('POST', `${endpointId}/runsync?wait=60000`, { body: { input: 1 } });
+    const { body } = await there.take();
+    await plane.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'podyard bus' and datname = current_database()`,
+    );
+    const endedAt = performance.now();
+    await there.done(body.id, '{"output":"unheard"}');
+    expect((await answer).body.output).toBe('unheard');
+    expect(performance.now() - endedAt).toBeLessThan(5_000);
+  });
+});
+
+describe('requests', () => {
+  const lbEndpoint = (env: Record<string, string> = {}) =>
+    plane.endpoint(1, {
+      type: 'LOAD_BALANCING',
+      env,
+      scaling: { type: 'REQUEST_COUNT', value: 100, idleTimeoutSeconds: 60 },
+    });
+
+  /** A server that answers slowly, and says how many requests it had at once at the most. */
+  async function serve(id: EndpointId): Promise<{ most: () => number }> {
+    let [now, most] = [0, 0];
+    const server = createServer((_req, res) => {
+      now += 1;
+      most = Math.max(most, now);
+      setTimeout(() => {
+        now -= 1;
+        res.end('ok');
+      }, 30);
+    });
+    onTestFinished(() => void server.close(() => {}).closeAllConnections());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const [row] = await until(
+      () => plane.sql("select id from workers where endpoint_id = $1 and phase = 'RUNNING'", id),
+      (rows) => rows.length > 0,
+    );
+    await plane.sql(
+      `update workers set http_port = null, serving_at = now(), ready_at = now(), serving_host = '127.0.0.1',
+         serving_port = $2 where id = $1`,
+      row.id,
+      port,
+    );
+    await plane.hint('worker', row.id);
+    return { most: () => most };
+  }
+
+  test('that wait are counted together, at whichever process they wait', async () => {
+    const id = await lbEndpoint();
+    const held = [
+      ...[1, 2].map(() => plane.call('GET', `${id}/lb/x`)),
+      ...[1, 2, 3].map(() => second.call('GET', `${id}/lb/x`)),
+    ];
+    const [demand] = await until(
+      () =>
+        plane.sql(
+          'select sum(held)::int as held, count(*)::int as rows from request_demand where endpoint_id = $1',
+          id,
+        ),
+      ([row]) => row.held === 5,
+    );
+    expect(demand).toEqual({ held: 5, rows: 2 });
+    await serve(id);
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+    await until(
+      () => plane.sql('select sum(held + in_flight)::int as left from request_demand where endpoint_id = $1', id),
+      ([row]) => row.left === 0,
+    );
+  });
+
+  test('share a worker: together they send it as many at once as it takes, and both of them get their turn', async () => {
+    const id = await lbEndpoint({ PODYARD_LB_CONCURRENCY: '4' });
+    const { most } = await serve(id);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        i % 2 === 0 ? plane.call('GET', `${id}/lb/`) : second.call('GET', `${id}/lb/`),
+      ),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(most()).toBe(4);
+  });
+});
+
+describe('limits', () => {
+  test('of requests are exact, at however many processes they come at once', async () => {
+    const user = await plane.stranger();
+    await plane.sql('update users set rate_limit_minute = 25 where id = $1', user);
+    const authorization = `Bearer ${await plane.keyFor(user, 'all')}`;
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, (_, i) =>
+        i % 2 === 0
+          ? plane.call('GET', 'templates', { authorization })
+          : second.call('GET', 'templates', undefined, authorization),
+      ),
+    );
+    const passed = answers.filter(({ status }) => status === 200);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(80 - passed.length);
+    expect(passed).toHaveLength(25);
+  });
+});
+
+test('several processes that start at once on an empty database all come up, with one installation and one first user', async () => {
+  const database = await createTestDatabase({ isEmpty: true });
+  onTestFinished(() => database.drop());
+  const config = readConfig(
+    { port: '0', databaseUrl: database.url, runtime: 'simulated' },
+    { PODYARD_MASTER_KEY: 'ab'.repeat(32) },
+  );
+  const servers = await Promise.all(Array.from({ length: 5 }, () => startServer(config, silentLogger, () => {})));
+  try {
+    expect(servers.filter(({ newKey }) => newKey !== null)).toHaveLength(1);
+    const { rows } = await database.pool.query(
+      `select (select count(*)::int from users) as users, (select count(*)::int from processes) as processes,
+              (select count(*)::int from pg_locks where locktype = 'advisory' and objid = 7063927 and granted
+                 and database = (select oid from pg_database where datname = current_database())) as leaders`,
+    );
+    expect(rows).toEqual([{ users: 1, processes: 5, leaders: 1 }]);
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+});
