@@ -4,38 +4,33 @@ import { availableParallelism, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
+import { useCatalog } from '../domain/catalog/catalog.ts';
+import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import type { CliOutput } from './cli-pieces.ts';
-
-type Verdict = 'ok' | 'note' | 'missing';
-
-interface Finding {
-  what: string;
-  verdict: Verdict;
-  found: string;
-  /** What to do about it; absent when nothing needs to be done. */
-  advice?: string;
-}
+import type { Finding } from './finding.ts';
 
 const NODE_MAJOR = 24;
 const MIN_FREE_GIB = 2;
-const MARKS: Record<Verdict, string> = { ok: 'ok  ', note: 'note', missing: 'MISS' };
+const MARKS: Record<Finding['verdict'], string> = { ok: 'ok  ', note: 'note', missing: 'MISS' };
 
-/** What of this machine a server with this configuration would use, and what to do about what is not there. True when it can run. */
+/**
+ * What of this machine, and of a cluster, a server with this configuration would use, and what to do about what is not
+ * there. True when it can run.
+ */
 export async function runDoctor(config: Config, isJson: boolean, output: CliOutput): Promise<boolean> {
   const findings = await Promise.all([
     checkNode(),
     checkMachine(),
-    checkEngine(config),
-    checkGpus(config),
+    checkRuntime(config),
     checkDatabase(config),
     checkDisk(config),
     checkPort(config),
-  ]);
+  ]).then((all) => all.flat());
   if (isJson) output.print(JSON.stringify(findings, null, 2));
   else
     for (const { what, verdict, found, advice } of findings) {
-      output.print(`${MARKS[verdict]}  ${what.padEnd(9)} ${found}`);
-      if (advice) output.print(`                ${advice}`);
+      output.print(`${MARKS[verdict]}  ${what.padEnd(10)} ${found}`);
+      if (advice) output.print(`                 ${advice}`);
     }
   return findings.every(({ verdict }) => verdict !== 'missing');
 }
@@ -49,6 +44,25 @@ async function checkNode(): Promise<Finding> {
 
 async function checkMachine(): Promise<Finding> {
   return { what: 'machine', verdict: 'ok', found: `${availableParallelism()} CPUs, ${gib(totalmem())} of memory` };
+}
+
+/** Where it would run its workers, by the order of `--runtime auto`. */
+async function checkRuntime(config: Config): Promise<Finding[]> {
+  const isCluster = config.runtime === 'kubernetes';
+  const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config)]);
+  const hasEngine = machine[0]?.verdict === 'ok';
+  const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
+  return isCluster || isInCluster ? checkItsCluster(config) : machine;
+}
+
+async function checkItsCluster(config: Config): Promise<Finding[]> {
+  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
+  const { checkCluster } = await import('./check-cluster.ts');
+  return checkCluster({
+    settings: config.kubernetes,
+    isControl: config.roles.has('control'),
+    areGpusSimulated: config.simulateGpus !== null,
+  });
 }
 
 async function checkEngine(config: Config): Promise<Finding> {

@@ -1,0 +1,171 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readKubernetesSettings } from '../core/kubernetes-settings.ts';
+import { openAccess } from '../runtimes/kubernetes/cluster-access.ts';
+import { checkCluster } from './check-cluster.ts';
+import type { Finding } from './finding.ts';
+
+/** What the cluster answers, by path; a number is a refusal. */
+let answers: Record<string, object | number>;
+/** `verb resource` that are not allowed. */
+let denied: string[];
+let server: Server;
+let url: string;
+
+beforeEach(async () => {
+  denied = [];
+  answers = {
+    '/version': { gitVersion: 'v1.31.2', major: '1', minor: '31+' },
+    '/api/v1/namespaces/gpus': {},
+    '/api/v1/nodes': { items: [node('a'), node('b')] },
+    '/apis/storage.k8s.io/v1/storageclasses': { items: [storageClass('ssd', true)] },
+    '/apis/metrics.k8s.io/v1beta1': {},
+  };
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const answer = request.method === 'POST' ? review(Buffer.concat(chunks).toString()) : answers[request.url!];
+      response.statusCode = typeof answer === 'number' ? answer : answer ? 200 : 404;
+      response.end(JSON.stringify(typeof answer === 'object' ? answer : { message: 'no' }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+});
+
+function review(body: string): object {
+  const { verb, resource, subresource } = JSON.parse(body).spec.resourceAttributes;
+  const name = `${verb} ${subresource ? `${resource}/${subresource}` : resource}`;
+  return { status: { allowed: !denied.includes(name) } };
+}
+
+function node(name: string, options: { labels?: object; gpus?: number; taint?: string; ready?: string } = {}): object {
+  const { labels = {}, gpus = 0, taint, ready = 'True' } = options;
+  return {
+    metadata: { name, uid: name, resourceVersion: '1', labels },
+    spec: { taints: taint ? [{ key: taint, effect: 'NoSchedule' }] : [] },
+    status: {
+      allocatable: { cpu: '8', memory: '32Gi', ...(gpus > 0 ? { 'nvidia.com/gpu': String(gpus) } : {}) },
+      conditions: [{ type: 'Ready', status: ready }],
+    },
+  };
+}
+
+const gpuNode = (name: string, product: string, region?: string) =>
+  node(name, {
+    gpus: 4,
+    labels: { 'nvidia.com/gpu.product': product, ...(region && { 'topology.kubernetes.io/region': region }) },
+  });
+const storageClass = (name: string, isDefault = false) => ({
+  metadata: { name, annotations: { 'storageclass.kubernetes.io/is-default-class': String(isDefault) } },
+});
+
+async function check(env: Record<string, string> = {}, more: { isControl?: boolean } = {}): Promise<Finding[]> {
+  const settings = readKubernetesSettings({ PODYARD_KUBERNETES_NAMESPACE: 'gpus', ...env });
+  const open = async () => openAccess(url);
+  return checkCluster({ settings, isControl: true, areGpusSimulated: false, open, ...more });
+}
+const about = (findings: Finding[], what: string) => findings.filter((finding) => finding.what === what);
+
+test('a cluster that has everything is told of, and nothing is missing', async () => {
+  answers['/api/v1/nodes'] = { items: [gpuNode('a', 'NVIDIA-GeForce-RTX-4090'), gpuNode('b', 'AMPERE_80'), node('c')] };
+  answers['/apis/scheduling.k8s.io/v1/priorityclasses/high'] = {};
+  const findings = await check({
+    PODYARD_WORKER_API_HOST: 'localhost',
+    PODYARD_KUBERNETES_PRIORITY_CLASSES: 'PRIORITY_FLASHBOOT=high',
+  });
+  expect(findings.filter(({ verdict }) => verdict !== 'ok')).toEqual([]);
+  expect(findings.map(({ what, found }) => `${what}: ${found}`)).toEqual([
+    `cluster: Kubernetes v1.31.2 at ${url}`,
+    'namespace: gpus',
+    'rights: all that is needed in namespace gpus',
+    'nodes: LOCAL-1: ADA_24 4 GPUs on 1 node, AMPERE_80 4 GPUs on 1 node, 1 node without GPUs',
+    'storage: STANDARD from ssd, the default, HIGH_PERFORMANCE from ssd, the default',
+    'priority: high',
+    'metrics: the cluster has the metrics API',
+    expect.stringMatching(/^workers: ask localhost \(.*\) for work$/),
+  ]);
+});
+
+test('a version that is older than what is supported is a note, a server that does not answer is missing', async () => {
+  answers['/version'] = { gitVersion: 'v1.20.15', major: '1', minor: '20' };
+  expect(about(await check(), 'cluster')).toMatchObject([
+    { verdict: 'note', advice: expect.stringContaining('1.28 and later') },
+  ]);
+  answers['/version'] = 503;
+  expect(await check()).toMatchObject([{ what: 'cluster', verdict: 'missing', found: expect.any(String) }]);
+});
+
+test('each right that is needed and not there is named, and one that can be done without is a note', async () => {
+  denied = ['create pods', 'delete pods', 'patch pods/resize', 'get secrets'];
+  const findings = about(await check(), 'rights');
+  expect(findings.map(({ verdict, found }) => [verdict, found])).toEqual([
+    ['missing', 'we may not create, delete pods; get secrets'],
+    ['note', 'we may not patch pods/resize (parked workers keep their CPUs)'],
+  ]);
+  expect(about(await check({}, { isControl: false }), 'rights')).toMatchObject([{ verdict: 'ok' }]);
+});
+
+test('a namespace that is not there is missing; one that may not be looked at is taken for granted', async () => {
+  answers['/api/v1/namespaces/gpus'] = 404;
+  expect(about(await check(), 'namespace')).toMatchObject([
+    { verdict: 'missing', advice: expect.stringContaining('kubectl create namespace gpus') },
+  ]);
+  answers['/api/v1/namespaces/gpus'] = 403;
+  expect(about(await check(), 'namespace')).toMatchObject([{ verdict: 'ok' }]);
+});
+
+test('what labels say and the catalogue does not know is named, with the label that it is from', async () => {
+  answers['/api/v1/nodes'] = { items: [gpuNode('a', 'Tesla-X9', 'mars-1'), node('b', { gpus: 1 })] };
+  const findings = await check();
+  expect(about(findings, 'nodes').map(({ found }) => found)).toEqual([
+    'mars-1: Tesla-X9 4 GPUs on 1 node',
+    'LOCAL-1: GPUs without a name 1 GPUs on 1 node',
+  ]);
+  expect(about(findings, 'places')[0]!.found).toBe(
+    'the catalogue does not have mars-1, from label topology.kubernetes.io/region',
+  );
+  expect(about(findings, 'GPUs').map(({ found }) => found)).toEqual([
+    'b have GPUs and no label nvidia.com/gpu.product',
+    'the catalogue does not have Tesla-X9',
+  ]);
+});
+
+test('without a node that can be used, or the right to see nodes, it cannot run', async () => {
+  answers['/api/v1/nodes'] = { items: [node('a', { taint: 'control-plane' }), node('b', { ready: 'False' })] };
+  expect(about(await check(), 'nodes')).toMatchObject([
+    {
+      verdict: 'missing',
+      found: 'none can be used: of 2, 1 are not ready, 1 are tainted, cordoned or not selected',
+    },
+  ]);
+  answers['/api/v1/nodes'] = 403;
+  expect(about(await check(), 'nodes')).toMatchObject([{ verdict: 'missing', found: 'they cannot be read' }]);
+});
+
+test('storage classes and priority classes that are named have to be there', async () => {
+  const findings = await check({
+    PODYARD_KUBERNETES_STORAGE_CLASSES: 'STANDARD=ssd,HIGH_PERFORMANCE=nvme',
+    PODYARD_KUBERNETES_PRIORITY_CLASSES: 'DEFAULT=low',
+  });
+  expect(about(findings, 'storage')).toMatchObject([{ verdict: 'note', found: 'there is no storage class nvme' }]);
+  expect(about(findings, 'priority')).toMatchObject([{ verdict: 'missing', found: 'there is no priority class low' }]);
+  answers['/apis/storage.k8s.io/v1/storageclasses'] = { items: [storageClass('ssd')] };
+  expect(about(await check(), 'storage')[0]!.found).toBe(
+    'no default storage class, and none for STANDARD, HIGH_PERFORMANCE',
+  );
+});
+
+test('where workers ask for work: a name that nobody knows is missing inside a cluster, and a note outside', async () => {
+  const name = { PODYARD_WORKER_API_HOST: 'podyard-workers.invalid' };
+  expect(about(await check(name), 'workers')).toMatchObject([{ verdict: 'note' }]);
+  expect(about(await check({ ...name, KUBERNETES_SERVICE_HOST: '10.0.0.1' }), 'workers')).toMatchObject([
+    { verdict: 'missing', found: 'nobody here knows the name podyard-workers.invalid' },
+  ]);
+});

@@ -1,0 +1,81 @@
+import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
+import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
+import { gpuOfProduct } from '../runtimes/kubernetes/cluster-capacity.ts';
+import { keepNode, type NodeRecord } from '../runtimes/kubernetes/node-record.ts';
+import type { Node } from '../runtimes/kubernetes/objects.ts';
+import type { Finding } from './finding.ts';
+
+/** Where workers could be placed: nodes by data centre and GPU pool as the runtime takes them, and what it does not understand. */
+export function checkNodes(nodes: readonly Node[], settings: KubernetesSettings, areGpusSimulated: boolean): Finding[] {
+  const known = nodes.map((node) => keepNode(node, settings));
+  const usable = known.filter((node) => node.isUsable && node.unreadySince === null);
+  if (usable.length === 0) return [noNodes(known)];
+  const findings: Finding[] = byDataCenter(usable).map((found) => ({ what: 'nodes', verdict: 'ok', found }));
+  if (areGpusSimulated) {
+    const found = 'simulated, as configured: workers run on the CPU of any node';
+    return [...findings, { what: 'GPUs', verdict: 'note', found }];
+  }
+  return [...findings, ...oddDataCenters(usable, settings), ...oddGpus(usable, settings)];
+}
+
+function noNodes(known: readonly NodeRecord[]): Finding {
+  const unready = known.filter(({ unreadySince }) => unreadySince !== null).length;
+  const others = known.length - unready;
+  const found = `none can be used: of ${known.length}, ${unready} are not ready, ${others} are tainted, cordoned or not selected`;
+  const advice = 'See PODYARD_KUBERNETES_TOLERATIONS and PODYARD_KUBERNETES_NODE_SELECTOR.';
+  return { what: 'nodes', verdict: 'missing', found, advice };
+}
+
+/** `LOCAL-1: 3 nodes; ADA_24 8 GPUs on 2 nodes, 1 node without` */
+function byDataCenter(nodes: readonly NodeRecord[]): string[] {
+  const groups = Map.groupBy(nodes, ({ dataCenterId }) => dataCenterId ?? LOCAL_DATA_CENTER);
+  return [...groups].map(([dataCenterId, members]) => {
+    const pools = Map.groupBy(
+      members.filter(({ gpus }) => gpus > 0),
+      ({ gpuProduct }) => gpuOfProduct(gpuProduct ?? '').pool || 'GPUs without a name',
+    );
+    const parts = [...pools].map(
+      ([pool, those]) => `${pool} ${those.reduce((sum, { gpus }) => sum + gpus, 0)} GPUs on ${nodesOf(those.length)}`,
+    );
+    const without = members.filter(({ gpus }) => gpus === 0).length;
+    if (without > 0) parts.push(`${nodesOf(without)} without GPUs`);
+    return `${dataCenterId}: ${parts.join(', ')}`;
+  });
+}
+
+function nodesOf(count: number): string {
+  return count === 1 ? '1 node' : `${count} nodes`;
+}
+
+/** A data centre that the catalogue has not can be used, and nobody can ask for it. */
+function oddDataCenters(nodes: readonly NodeRecord[], { dataCenterLabel }: KubernetesSettings): Finding[] {
+  const ids = new Set(nodes.map(({ dataCenterId }) => dataCenterId ?? LOCAL_DATA_CENTER));
+  const odd = [...ids].filter((id) => !findDataCenter(id));
+  if (odd.length === 0) return [];
+  const advice = `Nobody can name ${odd.length === 1 ? 'it' : 'them'} in a request: add them with --catalog, or take another label with PODYARD_KUBERNETES_DATA_CENTER_LABEL.`;
+  const found = `the catalogue does not have ${odd.join(', ')}, from label ${dataCenterLabel}`;
+  return [{ what: 'places', verdict: 'note', found, advice }];
+}
+
+function oddGpus(nodes: readonly NodeRecord[], { gpuLabel, gpuResource }: KubernetesSettings): Finding[] {
+  const withGpus = nodes.filter(({ gpus }) => gpus > 0);
+  const what = 'GPUs';
+  if (withGpus.length === 0) {
+    const advice = `With GPUs, nodes need the resource ${gpuResource} (a device plugin) and the label ${gpuLabel} (GPU feature discovery).`;
+    return [{ what, verdict: 'note', found: 'none, so four of the pool ADA_24 are simulated', advice }];
+  }
+  const findings: Finding[] = [];
+  const nameless = withGpus.filter(({ gpuProduct }) => gpuProduct === null).map(({ key }) => key);
+  if (nameless.length > 0) {
+    const advice = 'Their GPUs cannot be asked for: GPU feature discovery sets it, or kubectl label node.';
+    const found = `${nameless.slice(0, 5).join(', ')}${nameless.length > 5 ? ' and others' : ''} have GPUs and no label ${gpuLabel}`;
+    findings.push({ what, verdict: 'note', found, advice });
+  }
+  const products = new Set(withGpus.flatMap(({ gpuProduct }) => gpuProduct ?? []));
+  const odd = [...products].filter((product) => !gpuPools().includes(gpuOfProduct(product).pool));
+  if (odd.length > 0) {
+    const advice = 'Each is a pool of its own under that name. Give it a type and a pool with --catalog.';
+    findings.push({ what, verdict: 'note', found: `the catalogue does not have ${odd.join(', ')}`, advice });
+  }
+  return findings;
+}
