@@ -1,0 +1,217 @@
+import { BodyReader } from './body-reader.ts';
+import type {
+  AnswerHead,
+  BodySink,
+  ClientExchange,
+  ExchangeWatcher,
+  RawHeaders,
+  TunnelEnd,
+} from './client-exchange.ts';
+import type { HeaderList } from './header-list.ts';
+import { BadHead, type RequestHead } from './message-head.ts';
+import type { SocketWire } from './wire.ts';
+import { answerStart, headerLines, lastChunk, writeBody } from './write-body.ts';
+
+/** What an exchange asks of the connection that it came on. */
+export interface ExchangeConnection {
+  readonly wire: SocketWire;
+  readonly remoteAddress: string;
+  readonly isSecure: boolean;
+  readonly isTrusted: boolean;
+  /** True when answers shall be the last of their connections. */
+  readonly isClosing: boolean;
+  /** The flow of the body begins or goes on: first what is held of it. */
+  feedBody(exchange: OwnExchange): void;
+  pause(): void;
+  /** What it sent as a body is none. */
+  onBadBody(exchange: OwnExchange): void;
+  /** The exchange is over, and was answered. */
+  finish(exchange: OwnExchange, isPersistent: boolean): void;
+  destroy(): void;
+  /** The wire gets another reader. Answers what is read and not yet used. */
+  detach(): Buffer;
+}
+
+/** A request that the proxy read itself, off the wire. */
+export class OwnExchange implements ClientExchange {
+  readonly method: string;
+  readonly target: string;
+  readonly minorVersion: 0 | 1;
+  readonly headers: HeaderList;
+  readonly upgrade: string | null;
+  readonly bodyLength: number | 'chunked';
+  isOver = false;
+  isStarted = false;
+  onGone: (() => void) | null = null;
+  watcher: ExchangeWatcher | null = null;
+  readonly #connection: ExchangeConnection;
+  #body: BodyReader | null = null;
+  #sink: BodySink | null = null;
+  isBodyPaused = false;
+  isBodyRead: boolean;
+  /** Text that waits to be written with what follows. */
+  #unsent = '';
+  #isPersistent: boolean;
+  #isChunked = false;
+  #hasBody = true;
+  #onData: ((data: Buffer) => void) | null = null;
+
+  constructor(connection: ExchangeConnection, head: RequestHead) {
+    this.#connection = connection;
+    this.method = head.method;
+    this.target = head.target;
+    this.minorVersion = head.minorVersion;
+    this.headers = head.headers;
+    this.upgrade = head.upgrade;
+    this.bodyLength = head.bodyLength;
+    this.isBodyRead = head.bodyLength === 0;
+    this.#isPersistent = head.isPersistent;
+  }
+
+  get connection(): object {
+    return this.#connection;
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.remoteAddress;
+  }
+
+  get isSecure(): boolean {
+    return this.#connection.isSecure;
+  }
+
+  get isTrusted(): boolean {
+    return this.#connection.isTrusted;
+  }
+
+  get isReadingBody(): boolean {
+    return this.#body !== null && !this.isBodyRead && !this.isBodyPaused;
+  }
+
+  readBody(sink: BodySink): void {
+    this.#sink = sink;
+    if (this.isBodyRead) {
+      sink.onBodyEnd([]);
+      return;
+    }
+    this.#body = new BodyReader(this.bodyLength);
+    this.#onData = (data) => this.#sink?.onBodyData(data);
+    this.#connection.feedBody(this);
+  }
+
+  pauseBody(): void {
+    this.isBodyPaused = true;
+    this.#connection.pause();
+  }
+
+  resumeBody(): void {
+    if (!this.isBodyPaused) return;
+    this.isBodyPaused = false;
+    this.#connection.feedBody(this);
+  }
+
+  /** Takes what belongs to the body; answers how much that was. */
+  feed(chunk: Buffer): number {
+    const body = this.#body!;
+    let used = chunk.length;
+    try {
+      used = body.read(chunk, this.#onData!);
+    } catch (error) {
+      if (!(error instanceof BadHead)) throw error;
+      this.#connection.onBadBody(this);
+      return chunk.length;
+    }
+    if (body.isDone) {
+      this.isBodyRead = true;
+      this.#sink?.onBodyEnd(body.trailers);
+    }
+    return used;
+  }
+
+  inform(status: number, reason: string, headers: RawHeaders): void {
+    if (this.isOver || this.isStarted || this.minorVersion === 0) return;
+    this.#connection.wire.writeText(`HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}\r\n`);
+  }
+
+  start(head: AnswerHead): void {
+    if (this.isOver) return;
+    const { status, length } = head;
+    this.isStarted = true;
+    this.#hasBody = this.method !== 'HEAD' && status >= 200 && status !== 204 && status !== 304;
+    this.#unsent = answerStart(head);
+    if (length !== null && typeof length !== 'number') this.#frameWithoutLength();
+    if (status !== 101) this.#addConnection();
+    this.#unsent += '\r\n';
+  }
+
+  #frameWithoutLength(): void {
+    if (this.minorVersion === 0) this.#isPersistent = false;
+    else {
+      this.#isChunked = this.#hasBody;
+      this.#unsent += 'Transfer-Encoding: chunked\r\n';
+    }
+  }
+
+  #addConnection(): void {
+    if (!this.isBodyRead || this.#connection.isClosing) this.#isPersistent = false;
+    if (!this.#isPersistent) this.#unsent += 'Connection: close\r\n';
+    else if (this.minorVersion === 0) this.#unsent += 'Connection: keep-alive\r\n';
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.isOver || !this.#hasBody || chunk.length === 0) return true;
+    this.#unsent = writeBody(this.#connection.wire, this.#unsent, chunk, this.#isChunked);
+    return !this.#connection.wire.isFull;
+  }
+
+  flush(): void {
+    if (this.#unsent === '') return;
+    this.#connection.wire.writeText(this.#unsent);
+    this.#unsent = '';
+  }
+
+  end(trailers: RawHeaders): void {
+    if (this.isOver) return;
+    if (this.#isChunked) this.#unsent += lastChunk(trailers);
+    this.flush();
+    this.#finish();
+  }
+
+  answer(status: number, reason: string, headers: RawHeaders, body: string): void {
+    if (this.isOver || this.isStarted) return;
+    const bytes = Buffer.from(body);
+    this.start({ status, reason, headers, length: bytes.length });
+    this.write(bytes);
+    this.end([]);
+  }
+
+  abort(): void {
+    if (!this.isOver) this.#connection.destroy();
+  }
+
+  detach(): TunnelEnd {
+    this.flush();
+    this.isOver = true;
+    return { wire: this.#connection.wire, head: this.#connection.detach() };
+  }
+
+  /** The client is gone. */
+  lose(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#sink = null;
+    const { onGone, watcher } = this;
+    this.onGone = null;
+    this.watcher = null;
+    onGone?.();
+    watcher?.onClientGone();
+  }
+
+  #finish(): void {
+    this.isOver = true;
+    this.#sink = null;
+    this.onGone = null;
+    this.watcher = null;
+    this.#connection.finish(this, this.#isPersistent);
+  }
+}
