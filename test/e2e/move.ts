@@ -16,7 +16,8 @@ const LISTS = {
   networkVolumes: '/v2/network-volumes',
   apiKeys: '/v2/account/api-keys',
 };
-const SLOW_MS = 8_000;
+/** Longer than a busy machine takes to stop a server. */
+const SLOW_MS = 15_000;
 
 /**
  * Everything moves from a server with its embedded database to another one with an external database and another
@@ -117,8 +118,8 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     });
     podId = pod.id;
     await until('the pod runs', () => isPodUp(here), 60_000);
-    await submitSome(here);
     before = await everything(here);
+    await submitSome(here);
     expect(await here.stop()).toBe(0);
 
     const text = await run(['move', '--data-dir', here.dataDir, '--to', database.url]);
