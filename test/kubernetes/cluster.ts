@@ -140,7 +140,9 @@ export class Cluster {
   async trustRegistry(host: string): Promise<void> {
     const folder = join(STATE, 'registries', host);
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'hosts.toml'), `server = "http://${host}"\n`);
+    // Without the section of the host itself containerd speaks TLS.
+    const lines = [`server = "http://${host}"`, `[host."http://${host}"]`, 'capabilities = ["pull", "resolve"]', ''];
+    await writeFile(join(folder, 'hosts.toml'), lines.join('\n'));
   }
 
   /** The API server answers nothing until the returned function is called; connections stay open. */
