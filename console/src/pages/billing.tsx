@@ -1,10 +1,12 @@
-import { Group, Paper, SegmentedControl, Skeleton, Table, Text, Title } from '@mantine/core';
+import { Group, SegmentedControl, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
+import { ChartPanel } from '../ui/chart-panel.tsx';
 import { Figures } from '../ui/figures.tsx';
 import { formatUsd } from '../ui/format.ts';
 import { Loaded, Page } from '../ui/page.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 
 const AmountChart = lazy(async () => ({ default: (await import('../ui/charts.tsx')).AmountChart }));
 
@@ -64,51 +66,33 @@ export function BillingPage() {
                   { label: 'Storage', value: formatUsd(sum('storage')) },
                 ]}
               />
-              <Paper withBorder p="sm">
-                <Title order={2} size="h5" mb="xs">
-                  By {bucketSize}
-                </Title>
+              <ChartPanel title={`By ${bucketSize}`}>
                 {rows.length === 0 ? (
                   <Text size="sm" c="dimmed">
                     Nothing was used yet, so nothing was charged.
                   </Text>
                 ) : (
-                  <Suspense fallback={<Skeleton h={176} />}>
-                    <AmountChart label={`Amounts by ${bucketSize}, in US dollars`} rows={rows} series={SERIES} />
-                  </Suspense>
+                  <AmountChart label={`Amounts by ${bucketSize}, in US dollars`} rows={rows} series={SERIES} />
                 )}
-              </Paper>
+              </ChartPanel>
               {rows.length > 0 && (
-                // Nothing in the table takes the focus, so the table itself does: else no key could scroll it.
-                <Table.ScrollContainer
+                <SmallTable
+                  label="Amounts"
+                  titles={['Period', ...SERIES.map(({ label }) => label), 'In all']}
                   minWidth={420}
-                  scrollAreaProps={{
-                    viewportProps: { tabIndex: 0, role: 'region', 'aria-label': 'Amounts by period' },
-                  }}
+                  scrollLabel="Amounts by period"
+                  className="figure"
                 >
-                  <Table aria-label="Amounts" className="figure">
-                    <Table.Thead>
-                      <Table.Tr>
-                        <Table.Th>Period</Table.Th>
-                        {SERIES.map(({ name, label }) => (
-                          <Table.Th key={name}>{label}</Table.Th>
-                        ))}
-                        <Table.Th>In all</Table.Th>
-                      </Table.Tr>
-                    </Table.Thead>
-                    <Table.Tbody>
-                      {rows.toReversed().map((row) => (
-                        <Table.Tr key={row.period}>
-                          <Table.Td>{row.period}</Table.Td>
-                          <Table.Td>{formatUsd(row.serverless)}</Table.Td>
-                          <Table.Td>{formatUsd(row.pods)}</Table.Td>
-                          <Table.Td>{formatUsd(row.storage)}</Table.Td>
-                          <Table.Td>{formatUsd(row.total)}</Table.Td>
-                        </Table.Tr>
-                      ))}
-                    </Table.Tbody>
-                  </Table>
-                </Table.ScrollContainer>
+                  {rows.toReversed().map((row) => (
+                    <Table.Tr key={row.period}>
+                      <Table.Td>{row.period}</Table.Td>
+                      <Table.Td>{formatUsd(row.serverless)}</Table.Td>
+                      <Table.Td>{formatUsd(row.pods)}</Table.Td>
+                      <Table.Td>{formatUsd(row.storage)}</Table.Td>
+                      <Table.Td>{formatUsd(row.total)}</Table.Td>
+                    </Table.Tr>
+                  ))}
+                </SmallTable>
               )}
               <Group>
                 <Text size="xs" c="dimmed">

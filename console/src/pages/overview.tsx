@@ -7,6 +7,7 @@ import { useLive } from '../api/events.ts';
 import type { AccountSnapshot } from '../api/live-types.ts';
 import { Figures } from '../ui/figures.tsx';
 import { EmptyState, Page } from '../ui/page.tsx';
+import { SmallTable } from '../ui/small-table.tsx';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
@@ -61,36 +62,30 @@ function Active({ snapshot }: { snapshot: AccountSnapshot | undefined }) {
         </Paper>
       ) : (
         <Paper withBorder>
-          <Table.ScrollContainer minWidth={420}>
-            <Table aria-label="Busy endpoints" verticalSpacing="xs">
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>Endpoint</Table.Th>
-                  <Table.Th>Waiting</Table.Th>
-                  <Table.Th>Running</Table.Th>
-                  <Table.Th>Workers</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody className="figure">
-                {active.map(({ id, inQueue, inProgress, workers }) => (
-                  <Table.Tr key={id}>
-                    <Table.Td>
-                      <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
-                        {names.get(id) ?? id}
-                      </Anchor>
-                    </Table.Td>
-                    <Table.Td>{inQueue}</Table.Td>
-                    <Table.Td>{inProgress}</Table.Td>
-                    <Table.Td>
-                      {workers.total}
-                      {workers.throttled > 0 && ` (${workers.throttled} throttled)`}
-                      {workers.unhealthy > 0 && ` (${workers.unhealthy} unhealthy)`}
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
+          <SmallTable
+            label="Busy endpoints"
+            titles={['Endpoint', 'Waiting', 'Running', 'Workers']}
+            minWidth={420}
+            verticalSpacing="xs"
+            className="figure"
+          >
+            {active.map(({ id, inQueue, inProgress, workers }) => (
+              <Table.Tr key={id}>
+                <Table.Td>
+                  <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
+                    {names.get(id) ?? id}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td>{inQueue}</Table.Td>
+                <Table.Td>{inProgress}</Table.Td>
+                <Table.Td>
+                  {workers.total}
+                  {workers.throttled > 0 && ` (${workers.throttled} throttled)`}
+                  {workers.unhealthy > 0 && ` (${workers.unhealthy} unhealthy)`}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </SmallTable>
         </Paper>
       )}
     </Stack>

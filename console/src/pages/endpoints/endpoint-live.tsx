@@ -1,9 +1,11 @@
-import { Anchor, Paper, Progress, SimpleGrid, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Paper, Progress, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { useInterval } from '@mantine/hooks';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, useState } from 'react';
 import type { EndpointSnapshot } from '../../api/live-types.ts';
+import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDuration } from '../../ui/format.ts';
+import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Endpoint } from './endpoint-values.ts';
 import { useHistory } from './history.ts';
@@ -53,36 +55,21 @@ export function EndpointLive({ endpoint, snapshot }: { endpoint: Endpoint; snaps
         </Paper>
       )}
       <SimpleGrid cols={{ base: 1, md: endpoint.type === 'LOAD_BALANCING' ? 2 : 3 }}>
-        <Paper withBorder p="sm">
-          <Title order={2} size="h5" mb="xs">
-            {work}
-          </Title>
-          <Suspense fallback={<Skeleton h={176} />}>
-            <TimeChart label={`${work} that wait and that run, over the last minutes`} points={points} series={JOBS} />
-          </Suspense>
-        </Paper>
-        <Paper withBorder p="sm">
-          <Title order={2} size="h5" mb="xs">
-            Workers
-          </Title>
-          <Suspense fallback={<Skeleton h={176} />}>
-            <TimeChart label="Workers by state, over the last minutes" points={points} series={WORKERS} />
-          </Suspense>
-        </Paper>
+        <ChartPanel title={work}>
+          <TimeChart label={`${work} that wait and that run, over the last minutes`} points={points} series={JOBS} />
+        </ChartPanel>
+        <ChartPanel title="Workers">
+          <TimeChart label="Workers by state, over the last minutes" points={points} series={WORKERS} />
+        </ChartPanel>
         {endpoint.type !== 'LOAD_BALANCING' && (
-          <Paper withBorder p="sm">
-            <Title order={2} size="h5" mb="xs">
-              Times of 95 % of the jobs, ms
-            </Title>
-            <Suspense fallback={<Skeleton h={176} />}>
-              <TimeChart
-                label="How long jobs waited and ran, over the last minutes"
-                points={points}
-                series={TIMES}
-                areMeasurements
-              />
-            </Suspense>
-          </Paper>
+          <ChartPanel title="Times of 95 % of the jobs, ms">
+            <TimeChart
+              label="How long jobs waited and ran, over the last minutes"
+              points={points}
+              series={TIMES}
+              areMeasurements
+            />
+          </ChartPanel>
         )}
       </SimpleGrid>
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
@@ -108,48 +95,39 @@ function WorkerTable({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: End
   return (
     <Paper withBorder>
       <WorkerDrawer endpointId={endpoint.id} workerId={shown} onClose={() => setShown(null)} />
-      <Table.ScrollContainer minWidth={520}>
-        <Table aria-label="Workers" verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Worker</Table.Th>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Version</Table.Th>
-              <Table.Th>GPU</Table.Th>
-              <Table.Th>Data center</Table.Th>
-              <Table.Th>Up for</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {snapshot.workers.map((worker) => (
-              <Table.Tr key={worker.id}>
-                <Table.Td>
-                  <Anchor component="button" type="button" size="sm" ff="monospace" onClick={() => setShown(worker.id)}>
-                    {worker.id}
-                  </Anchor>
-                </Table.Td>
-                <Table.Td>
-                  <Status value={worker.status} />
-                </Table.Td>
-                <Table.Td>
-                  {worker.version}
-                  {worker.isStale && (
-                    <Text span size="xs" c="dimmed">
-                      {' '}
-                      (old)
-                    </Text>
-                  )}
-                </Table.Td>
-                <Table.Td>{worker.gpuTypeId ? `${worker.gpuCount} × ${worker.gpuTypeId}` : '–'}</Table.Td>
-                <Table.Td>{worker.dataCenterId ?? '–'}</Table.Td>
-                <Table.Td className="figure">
-                  {worker.startedAt ? formatDuration(Math.max(0, now - Date.parse(worker.startedAt))) : '–'}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <SmallTable
+        label="Workers"
+        titles={['Worker', 'State', 'Version', 'GPU', 'Data center', 'Up for']}
+        minWidth={520}
+        verticalSpacing="xs"
+      >
+        {snapshot.workers.map((worker) => (
+          <Table.Tr key={worker.id}>
+            <Table.Td>
+              <Anchor component="button" type="button" size="sm" ff="monospace" onClick={() => setShown(worker.id)}>
+                {worker.id}
+              </Anchor>
+            </Table.Td>
+            <Table.Td>
+              <Status value={worker.status} />
+            </Table.Td>
+            <Table.Td>
+              {worker.version}
+              {worker.isStale && (
+                <Text span size="xs" c="dimmed">
+                  {' '}
+                  (old)
+                </Text>
+              )}
+            </Table.Td>
+            <Table.Td>{worker.gpuTypeId ? `${worker.gpuCount} × ${worker.gpuTypeId}` : '–'}</Table.Td>
+            <Table.Td>{worker.dataCenterId ?? '–'}</Table.Td>
+            <Table.Td className="figure">
+              {worker.startedAt ? formatDuration(Math.max(0, now - Date.parse(worker.startedAt))) : '–'}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </SmallTable>
     </Paper>
   );
 }

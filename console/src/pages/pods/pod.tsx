@@ -1,17 +1,4 @@
-import {
-  Anchor,
-  Button,
-  Code,
-  Group,
-  Paper,
-  Progress,
-  SimpleGrid,
-  Stack,
-  Table,
-  Tabs,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Button, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Tabs, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
@@ -23,6 +10,7 @@ import { formatDate, formatDuration, formatUsd } from '../../ui/format.ts';
 import { LogView } from '../../ui/log-view.tsx';
 import { showDone } from '../../ui/notify.ts';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
 import { hardwareOf, type Pod } from './pods.tsx';
 import { portUrl } from './port-url.ts';
@@ -123,10 +111,7 @@ function PodView({ pod }: { pod: Pod }) {
         ]}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Paper withBorder p="md">
-          <Title order={2} size="h5" mb="xs">
-            Use
-          </Title>
+        <Panel title="Use" padding="md">
           {runtime ? (
             <Stack gap="xs">
               <Meter label="CPU" value={runtime.cpu.util} />
@@ -141,13 +126,10 @@ function PodView({ pod }: { pod: Pod }) {
               Nothing is measured while it does not run.
             </Text>
           )}
-        </Paper>
-        <Paper withBorder p="md">
-          <Title order={2} size="h5" mb="xs">
-            Ports
-          </Title>
+        </Panel>
+        <Panel title="Ports" padding="md">
           <Ports pod={pod} />
-        </Paper>
+        </Panel>
       </SimpleGrid>
       <Paper withBorder p="md">
         <Table aria-label="Settings">
