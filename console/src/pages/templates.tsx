@@ -3,6 +3,7 @@ import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api, type Schemas, unwrap } from '../api/client.ts';
+import { NEW_CONTAINER } from '../ui/container-values.ts';
 import { EnvEditor, envOf, rowsOf } from '../ui/env-editor.tsx';
 import { EmptyState, Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/record-list.tsx';
@@ -10,15 +11,7 @@ import { DeleteButton, FormButton } from '../ui/record-page.tsx';
 
 type Template = Schemas['Template'];
 
-const NEW = {
-  name: '',
-  image: '',
-  args: '',
-  disk: 20,
-  ports: [] as string[],
-  env: rowsOf({}),
-  serverless: 'serverless',
-};
+const NEW = { name: '', ...NEW_CONTAINER, serverless: 'serverless' };
 const idOf = ({ id }: Template) => id;
 const textOf = ({ name, image }: Template) => `${name} ${image}`;
 

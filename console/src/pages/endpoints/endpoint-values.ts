@@ -1,17 +1,12 @@
 import type { Schemas } from '../../api/client.ts';
-import { type EnvRow, envOf, rowsOf } from '../../ui/env-editor.tsx';
+import { CONTAINER_FIELDS, type ContainerValues, NEW_CONTAINER } from '../../ui/container-values.ts';
+import { envOf, rowsOf } from '../../ui/env-editor.tsx';
 
 export type Endpoint = Schemas['Endpoint'];
 
-export interface EndpointValues {
+export interface EndpointValues extends ContainerValues {
   name: string;
   type: 'QUEUE_BASED' | 'LOAD_BALANCING';
-  image: string;
-  args: string;
-  disk: number;
-  ports: string[];
-  env: EnvRow[];
-  registry: string | null;
   gpu: { pools: string[]; count: number };
   workers: { min: number; max: number };
   scaling: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number; idleTimeout: number };
@@ -24,12 +19,7 @@ export interface EndpointValues {
 /** Fields that the server may name in a refusal; a part before its whole. */
 export const ENDPOINT_FIELDS = [
   'name',
-  'image',
-  'args',
-  'disk',
-  'ports',
-  'env',
-  'registry',
+  ...CONTAINER_FIELDS,
   'gpu.count',
   'gpu.pools',
   'gpu',
@@ -47,12 +37,7 @@ export const ENDPOINT_FIELDS = [
 export const NEW_ENDPOINT: EndpointValues = {
   name: '',
   type: 'QUEUE_BASED',
-  image: '',
-  args: '',
-  disk: 20,
-  ports: [],
-  env: [],
-  registry: null,
+  ...NEW_CONTAINER,
   gpu: { pools: [], count: 1 },
   workers: { min: 0, max: 3 },
   scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 },

@@ -15,26 +15,14 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
-import { type EnvRow, envOf } from '../../ui/env-editor.tsx';
+import { CONTAINER_FIELDS, NEW_CONTAINER } from '../../ui/container-values.ts';
+import { envOf } from '../../ui/env-editor.tsx';
 import { showDone } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
 import { Refusal } from '../../ui/refusal.tsx';
 import { sortRefusal } from '../../ui/server-errors.ts';
 
-const FIELDS = [
-  'name',
-  'image',
-  'args',
-  'disk',
-  'ports',
-  'env',
-  'registry',
-  'gpu.id',
-  'gpu.count',
-  'cpu.id',
-  'cpu.vcpuCount',
-  'mounts',
-];
+const FIELDS = ['name', ...CONTAINER_FIELDS, 'gpu.id', 'gpu.count', 'cpu.id', 'cpu.vcpuCount', 'mounts'];
 const NOTHING = { kind: 'none', size: 20, volumeId: '', path: '/workspace' };
 
 export function NewPodPage() {
@@ -45,12 +33,7 @@ export function NewPodPage() {
     mode: 'controlled',
     initialValues: {
       name: '',
-      image: '',
-      args: '',
-      disk: 20,
-      ports: [] as string[],
-      env: [] as EnvRow[],
-      registry: null as string | null,
+      ...NEW_CONTAINER,
       hardware: 'gpu',
       gpu: { id: '', count: 1 },
       cpu: { id: '', vcpuCount: 2 },
