@@ -18,6 +18,7 @@ const app = buildRestApp({
   secretBox: undefined as never,
   capacity: undefined as never,
   podFigures: undefined as never,
+  facts: undefined as never,
   metrics: undefined as never,
   metricsPage: undefined as never,
   readiness: undefined as never,

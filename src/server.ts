@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createFront, serveNewCertificates } from './compose/create-front.ts';
 import { createRuntime } from './compose/create-runtime.ts';
 import type { DataProcesses } from './compose/data-processes.ts';
+import { describeInstallation } from './compose/describe-installation.ts';
 import { explainPortInUse, hostInUrl, listen, reservePort } from './compose/listen.ts';
 import { createRateLimiter, openPools, startDatabase } from './compose/open-database.ts';
 import { startControl } from './compose/start-control.ts';
@@ -26,6 +27,7 @@ import { createCapacitySource } from './domain/catalog/capacity-source.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import { ensureInstallation, type Installation } from './domain/installation.ts';
+import type { InstallationFacts } from './domain/installation-facts.ts';
 import { refuseMoved } from './domain/move-mark.ts';
 import { createPodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
@@ -113,6 +115,7 @@ async function start(
   ]);
   const keyRing = new KeyRing({ pool, bus, clock: systemClock });
   const { runtime, storage, notices } = await createRuntime(config, installation, { pool, bus, logger });
+  const facts = describeInstallation(installation.id, runtime, notices);
   cleanUp.add(() => runtime.close());
   const data = new DataPlane({
     pool,
@@ -129,7 +132,7 @@ async function start(
     logger,
   });
   const shared = { pool, queuePool, bus, clock: systemClock, logger, metrics, tracing, secretBox, data };
-  const parts: Parts = { ...shared, keyRing, runtime, installation, databaseUrl, companion, cleanUp };
+  const parts: Parts = { ...shared, keyRing, runtime, facts, installation, databaseUrl, companion, cleanUp };
   const readiness = new Readiness({ pool });
   const serving = isFirstOfSeveral
     ? await prepareProcesses(config, parts)
@@ -150,7 +153,7 @@ async function start(
     databaseUrl,
     runtime: runtime.name,
     newKey: firstUser.newSecret,
-    notices,
+    notices: facts.notices,
     processId: bus.processId,
     metrics,
     readFigures: () => readProcessFigures({ main: pool, queue: queuePool }),
@@ -176,6 +179,7 @@ interface Parts {
   data: DataPlane;
   keyRing: KeyRing;
   runtime: Runtime;
+  facts: InstallationFacts;
   installation: Installation;
   databaseUrl: string;
   companion: Companion | null;

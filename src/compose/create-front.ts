@@ -24,6 +24,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
+import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
@@ -57,6 +58,7 @@ export function createFront(
     secretBox: SecretBox;
     capacity: CapacitySource;
     podFigures: PodFigures;
+    facts: InstallationFacts;
     metrics: Metrics;
     metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
     readiness: Readiness;

@@ -206,6 +206,7 @@ test('the description is OpenAPI 3.1, needs no key, names every operation and wh
       'getEndpointBilling',
       'getGpuType',
       'getHealth',
+      'getInstallation',
       'getMetrics',
       'getNetworkVolume',
       'getNetworkVolumeBilling',

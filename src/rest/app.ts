@@ -44,6 +44,7 @@ import { getEndpointRoute } from './routes/get-endpoint.ts';
 import { getEndpointBillingRoute } from './routes/get-endpoint-billing.ts';
 import { getGpuTypeRoute } from './routes/get-gpu-type.ts';
 import { getHealthRoute } from './routes/get-health.ts';
+import { getInstallationRoute } from './routes/get-installation.ts';
 import { getMetricsRoute } from './routes/get-metrics.ts';
 import { getNetworkVolumeRoute } from './routes/get-network-volume.ts';
 import { getNetworkVolumeBillingRoute } from './routes/get-network-volume-billing.ts';
@@ -142,6 +143,7 @@ const ROUTES: readonly RestRoute[] = [
   getNetworkVolumeBillingRoute,
   getClusterBillingRoute,
   getAccountRoute,
+  getInstallationRoute,
   getSimulationRoute,
   simulateRoute,
   watchAccountRoute,

@@ -18,6 +18,7 @@ import type { Actor, Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { Context } from '../domain/context.ts';
+import type { InstallationFacts } from '../domain/installation-facts.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
@@ -34,6 +35,7 @@ export interface RestDeps extends Context {
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
+  facts: InstallationFacts;
   /** Where requests are counted, and where all that is counted can be read. */
   metrics: Metrics;
   metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;

@@ -25,6 +25,7 @@ import {
 } from './catalog-schemas.ts';
 import { CreateEndpointRequest, EndpointList, EndpointResponse, UpdateEndpointRequest } from './endpoint-schemas.ts';
 import { ErrorResponse } from './error-response.ts';
+import { InstallationResponse } from './installation-schemas.ts';
 import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
 import {
   CreateDelegationRequest,
@@ -61,6 +62,7 @@ export const SHARED_SCHEMAS = [
   WorkerResponse,
   WorkerListResponse,
   WorkerDetailResponse,
+  InstallationResponse,
   SimulationResponse,
   SimulateRequest,
   DecisionList,

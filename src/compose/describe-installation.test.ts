@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import type { Runtime } from '../runtimes/runtime.ts';
+import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
+import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
+import { describeInstallation } from './describe-installation.ts';
+
+function runtimeWith(freeze: Runtime['capabilities']['freeze']): Runtime {
+  const runtime = createSimulatedRuntime({ gpus: new Map(), installation: 'i' });
+  return Object.assign(Object.create(runtime), { capabilities: { ...runtime.capabilities, freeze } });
+}
+const describe = (runtime: Runtime, notices: string[] = []) => describeInstallation('i', runtime, notices);
+
+test('where frozen workers go on running, or cannot be frozen, that is said after what the runtime says', () => {
+  expect(describe(runtimeWith('freezer'), ['One']).notices).toEqual(['One']);
+  expect(describe(runtimeWith('parked'), ['One']).notices).toEqual(['One', expect.stringMatching(/are parked here/)]);
+  expect(describe(runtimeWith(null)).notices).toEqual([expect.stringMatching(/cannot be frozen/)]);
+});
+
+test('GPUs are simulated where something in front of the runtime pretends them', () => {
+  const inner = runtimeWith('freezer');
+  const simulation = { gpus: [], slowPull: null };
+  const pretended = new ShortageRuntime({ inner, inventory: new Map(), simulation });
+  expect([describe(inner).areGpusSimulated, describe(pretended).areGpusSimulated]).toEqual([false, true]);
+  expect(describe(pretended)).toMatchObject({ id: 'i', runtime: 'simulated', isIsolated: true, freeze: 'freezer' });
+  expect(describe(inner).version).toMatch(/^\d+\.\d+\.\d+/);
+});

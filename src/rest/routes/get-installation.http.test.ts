@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+
+const PATH = '/v2/account/installation';
+
+let rest: RestFixture;
+beforeAll(async () => {
+  rest = await startRestApp();
+});
+afterAll(() => rest.close());
+
+test('every account is told what the installation runs on, the same', async () => {
+  const [alice, bob] = await Promise.all([rest.alice, rest.bob].map(({ key }) => rest.call('GET', PATH, { key })));
+  expect(alice!.statusCode).toBe(200);
+  expect(alice!.json()).toEqual({
+    id: 'installation',
+    version: '1.2.3',
+    runtime: 'simulated',
+    isolation: true,
+    gpus: 'SIMULATED',
+    freeze: 'STOPPED',
+    notices: ['No worker really runs'],
+  });
+  expect(bob!.body).toBe(alice!.body);
+});
+
+test('it needs a key that may read the account', async () => {
+  expect((await rest.call('GET', PATH)).statusCode).toBe(401);
+  const key = await rest.keyFor(rest.alice, 'invoke');
+  expect((await rest.call('GET', PATH, { key })).statusCode).toBe(403);
+});
