@@ -12,6 +12,8 @@ import { makePodyardImage } from './podyard-image.ts';
 
 const WORKER_IMAGE = 'podyard/echo-js:dev';
 const LIMIT_MS = 300_000; // it bounds a hang
+/** Deployments go after their pods. */
+const UNTIL_GONE = ['--wait', '--cascade', 'foreground', '--timeout', '120s'];
 
 describeOnCluster('the chart on a cluster', () => {
   const image = 'podyard/server';
@@ -34,12 +36,12 @@ describeOnCluster('the chart on a cluster', () => {
     door = await DatabaseDoor.open(database.url, cluster.hostAddress);
   }, LIMIT_MS);
   afterAll(async () => {
-    await shell?.helm('uninstall', 'py', '--ignore-not-found').catch(() => {});
+    await shell?.helm('uninstall', 'py', '--ignore-not-found', ...UNTIL_GONE).catch(() => {});
     await cluster?.dispose();
     await door?.close();
     await database?.drop();
     await removeImage?.();
-  });
+  }, LIMIT_MS);
 
   const find = (path: string) => cluster.client.get(`/api/v1/namespaces/${namespace}/${path}`);
   const list = (kind: string) => cluster.client.list(`/api/v1/namespaces/${namespace}/${kind}`);
@@ -110,9 +112,9 @@ describeOnCluster('the chart on a cluster', () => {
       const before = await keys();
       await shell.helm('upgrade', 'py', CHART, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
       expect(await keys()).toEqual(before);
-      await shell.helm('uninstall', 'py', '--wait');
-      await expect.poll(leftBehind, { timeout: 60_000 }).toEqual(['secrets/py-podyard-keys']);
-      await install(await values());
+      await shell.helm('uninstall', 'py', ...UNTIL_GONE);
+      expect(await leftBehind()).toEqual(['secrets/py-podyard-keys']);
+      await withValues(await values(), (file) => shell.helm('install', 'py', CHART, '--values', file));
       expect(await keys()).toEqual(before);
     },
     LIMIT_MS,
