@@ -43,7 +43,7 @@ export async function createRuntime(
   const createPods = async () => {
     const { createKubernetesRuntime, hasGpuNodes } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
     const settings = config.kubernetes;
-    const isSimulated = config.simulateGpus !== null || !(await hasGpuNodes(settings));
+    const isSimulated = config.simulateGpus !== null || !(await hasGpuNodes(settings, logger));
     const shared = { settings, installation: installation.id, logger };
     const runtime = createKubernetesRuntime({ ...shared, gpus: isSimulated ? gpus : null });
     const { storage } = runtime;

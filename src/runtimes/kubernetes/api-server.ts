@@ -82,16 +82,26 @@ export class ApiServer {
     (await this.#access?.catch(() => undefined))?.close();
   }
 
-  async #send(request: ApiRequest, isLong: boolean): Promise<IncomingMessage> {
+  /** Once more with new credentials where the old ones are refused, and where a connection was given up while it rested. */
+  async #send(request: ApiRequest, isLong: boolean, isLast = false): Promise<IncomingMessage> {
     const access = await this.access();
     this.requests += 1;
-    const answer = await dial(access, request, await access.credentials(isLong));
-    const { statusCode = 0 } = answer;
-    if (statusCode < 300) return answer;
-    if (statusCode === 401) access.forget();
-    throw refusal(statusCode, await textOf(answer, request), answer.headers['retry-after']);
+    try {
+      const answer = await dial(access, request, await access.credentials(isLong));
+      const { statusCode = 0 } = answer;
+      if (statusCode < 300) return answer;
+      throw refusal(statusCode, await textOf(answer, request), answer.headers['retry-after']);
+    } catch (error) {
+      if (isLast || request.signal?.aborted) throw error;
+      if (isRefusal(error, 401)) access.forget();
+      else if (!(error instanceof RestedConnection)) throw error;
+      return this.#send(request, isLong, true);
+    }
   }
 }
+
+/** The server closed it when it was about to be used again: nobody has seen the request. */
+class RestedConnection extends Failure {}
 
 class BusyError extends Failure {
   readonly pauseMs: number;
@@ -116,7 +126,8 @@ function dial(
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       clearTimeout(timer);
-      reject(signal?.aborted ? signal.reason : away(error));
+      const isRested = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+      reject(signal?.aborted ? signal.reason : away(error, isRested ? RestedConnection : Failure));
     };
     const request = send(
       {
@@ -165,8 +176,8 @@ async function textOf(answer: IncomingMessage, { timeoutMs = TIMEOUT_MS, method,
   return Buffer.concat(chunks).toString();
 }
 
-function away(error: unknown): Failure {
-  return new Failure('unavailable', `The Kubernetes API server does not answer: ${messageOf(error)}`, { cause: error });
+function away(error: unknown, Kind: typeof Failure = Failure): Failure {
+  return new Kind('unavailable', `The Kubernetes API server does not answer: ${messageOf(error)}`, { cause: error });
 }
 
 /** The members used of a `Status`. */

@@ -11,6 +11,7 @@ export class FakeApiServer {
   /** Requests so far, as `<method> <path>?<query>`. */
   readonly requests: string[] = [];
   readonly #server = createServer((request, response) => this.#take(request, response));
+  #port = 0;
   readonly #waiting: (() => void)[] = [];
   answer: (request: URL, response: ServerResponse, method: string) => void;
 
@@ -18,6 +19,7 @@ export class FakeApiServer {
     const fake = new FakeApiServer(answer);
     fake.#server.listen(0, '127.0.0.1');
     await once(fake.#server, 'listening');
+    fake.#port = (fake.#server.address() as AddressInfo).port;
     return fake;
   }
 
@@ -27,7 +29,7 @@ export class FakeApiServer {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   /** Resolves when so many requests have come whose line has these words. */

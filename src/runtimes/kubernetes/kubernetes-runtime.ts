@@ -5,6 +5,8 @@
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
@@ -67,6 +69,8 @@ interface Parts {
 /** How long an end that somebody else brought about is remembered. */
 const ENDED_MS = 600_000;
 const MAX_ENDED = 1_000;
+const SERVER_TRIES = 12;
+const SERVER_PAUSE_MS = 5_000;
 
 /** Nothing is read or asked before the first call, and nothing is written but for starts, stops and the like. */
 export function createKubernetesRuntime(
@@ -75,13 +79,26 @@ export function createKubernetesRuntime(
   return new KubernetesRuntime(options);
 }
 
-/** Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. */
-export async function hasGpuNodes(settings: KubernetesSettings): Promise<boolean> {
+/** Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. Waits a minute for a server that is away. */
+export async function hasGpuNodes(settings: KubernetesSettings, logger: Logger): Promise<boolean> {
   const api = new ApiServer(() => accessOf(settings));
+  const read = () =>
+    api.json<{ items: ApiObject[] }>({
+      method: 'GET',
+      path: '/api/v1/nodes',
+      query: { labelSelector: settings.gpuLabel },
+    });
   try {
-    const query = { labelSelector: settings.gpuLabel };
-    const { items } = await api.json<{ items: ApiObject[] }>({ method: 'GET', path: '/api/v1/nodes', query });
-    return items.some((node) => keepNode(node, settings).gpus > 0);
+    await api.access();
+    for (let left = SERVER_TRIES; ; left--) {
+      try {
+        return (await read()).items.some((node) => keepNode(node, settings).gpus > 0);
+      } catch (error) {
+        if (left === 1 || !(error instanceof Failure)) throw error;
+        logger.warn({ err: error }, `the cluster is waited for: ${error.message}`);
+        await sleep(SERVER_PAUSE_MS);
+      }
+    }
   } finally {
     await api.close();
   }

@@ -9,6 +9,7 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   creationTimestamp?: string;
   deletionTimestamp?: string;
+  ownerReferences?: { uid: string }[];
 }
 
 export interface ApiObject {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../core/errors.ts';
 import { LogPlace } from '../docker/log-frames.ts';
@@ -5,20 +6,18 @@ import type { LogLine, LogsOptions } from '../runtime.ts';
 import { isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LogText } from './log-text.ts';
+import { NodeTurns } from './node-turns.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodRecord } from './pod-record.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-/** A node that cannot be reached is asked again by one reader at a time, and so often at most. */
-const NODE_PAUSE_MS = 5_000;
-const LONGEST_NODE_PAUSE_MS = 300_000;
+const SERVER_PAUSE_MS = 1_000;
 
 /** Lines of pods, exactly once each, over whatever ends a stream: rotations, proxies, an API server that restarts. */
 export class PodLogs {
   readonly #cluster: ClusterView;
-  /** Nodes whose logs could not be read: how often in a row, and when to ask again. */
-  readonly #silent = new Map<string, { failures: number; until: number }>();
+  readonly #turns = new NodeTurns();
 
   constructor(cluster: ClusterView) {
     this.#cluster = cluster;
@@ -36,14 +35,11 @@ export class PodLogs {
           lines += 1;
           yield line;
         }
-        if (pod.nodeName) this.#silent.delete(pod.nodeName);
       } catch (error) {
         if (signal.aborted) return;
         if (!follow || !isTransient(error)) throw error;
         if (this.#isOver(pod)) return;
-        await this.#awaitNode(pod, signal);
-        pod = this.#cluster.now(pod) ?? pod;
-        continue;
+        await this.#awaitServer(signal);
       }
       if (!follow || isOver) return;
       pauseMs = lines > 0 ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
@@ -54,13 +50,10 @@ export class PodLogs {
 
   /** One look at what the node has. What is gone has no more lines. */
   async *#pass(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): AsyncGenerator<LogLine> {
-    const { since } = place.beginPass();
-    const sinceTime = since === undefined ? undefined : new Date(Math.floor(since) * 1000).toISOString();
     const text = new LogText();
     try {
-      const path = this.#cluster.path('pods', pod.key, 'log');
-      const query = { timestamps: true, follow: follow || undefined, sinceTime };
-      const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal });
+      const stream = await this.#open(pod, place, follow, signal);
+      if (!stream) return;
       for await (const chunk of stream) for (const line of text.take(chunk as Buffer)) if (place.pass(line)) yield line;
     } catch (error) {
       if (signal.aborted || isRefusal(error, 400)) return; // its container has not begun
@@ -70,6 +63,25 @@ export class PodLogs {
     }
     // While it is followed, the rest of an open line may yet come; the pass after it gets all of it.
     if (!follow) for (const line of text.end()) if (place.pass(line)) yield line;
+  }
+
+  async #open(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): Promise<Readable | undefined> {
+    const turn = follow ? await this.#turns.take(pod.nodeName ?? '', signal) : null;
+    if (turn === undefined) return undefined;
+    const { since } = place.beginPass();
+    const sinceTime = since === undefined ? undefined : new Date(Math.floor(since) * 1000).toISOString();
+    try {
+      const path = this.#cluster.path('pods', pod.key, 'log');
+      const query = { timestamps: true, follow: follow || undefined, sinceTime };
+      const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal });
+      turn?.heard();
+      return stream;
+    } catch (error) {
+      if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
+      throw error;
+    } finally {
+      turn?.end();
+    }
   }
 
   #isOver(pod: PodRecord): boolean {
@@ -85,17 +97,11 @@ export class PodLogs {
     await Promise.race([late, isChanged]);
   }
 
-  /** Nobody asks for a while; then whoever comes first. */
-  async #awaitNode({ nodeName }: PodRecord, signal: AbortSignal): Promise<void> {
-    const name = nodeName ?? '';
-    const known = this.#silent.get(name);
-    if (!known || performance.now() >= known.until) {
-      const failures = (known?.failures ?? 0) + 1;
-      const pauseMs = Math.min(LONGEST_NODE_PAUSE_MS, NODE_PAUSE_MS * 2 ** (failures - 1));
-      this.#silent.set(name, { failures, until: performance.now() + pauseMs });
+  /** While the API server is away it is not the nodes' fault. */
+  async #awaitServer(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#cluster.pods.isCurrent) {
+      await sleep(SERVER_PAUSE_MS, undefined, { signal, ref: false }).catch(() => {});
     }
-    const pauseMs = this.#silent.get(name)!.until - performance.now();
-    await sleep(pauseMs * (1 + Math.random()), undefined, { signal, ref: false }).catch(() => {});
   }
 }
 

@@ -10,6 +10,7 @@ import { LABELS, type PodRecord } from './pod-record.ts';
 import { type Kept, Reflector } from './reflector.ts';
 
 interface ServiceRecord extends Kept {
+  podUid: string | undefined;
   nodePorts: ReadonlyMap<number, number>;
   /** Where a load balancer answers. */
   ingress: string | null;
@@ -50,6 +51,7 @@ export class PodServices {
   async publish(spec: WorkloadSpec, pod: PodRecord): Promise<void> {
     if (!this.#isPublished(pod)) return;
     await this.#services.current();
+    if (this.#services.get(pod.key)?.podUid === pod.uid) return;
     const ports = tcpPorts(pod).map((port) => ({
       name: `tcp-${port}`,
       port,
@@ -66,7 +68,7 @@ export class PodServices {
       },
       spec: { type: this.#cluster.settings.serviceType, selector: { [LABELS.id]: spec.id }, ports },
     };
-    await this.#make(body, pod.key);
+    await this.#make(body, pod);
     if (this.#cluster.settings.serviceType === 'LoadBalancer') await this.#awaitIngress(pod);
   }
 
@@ -98,19 +100,28 @@ export class PodServices {
     return nodePort === undefined || ip === null ? undefined : { public: nodePort, ip };
   }
 
-  async #make(body: object, name: string, isLast = false): Promise<void> {
+  async #make(body: object, pod: PodRecord, isLast = false): Promise<void> {
     const { api } = this.#cluster;
     try {
       this.#services.put(await api.json<ApiObject>({ method: 'POST', path: this.#cluster.path('services'), body }));
     } catch (error) {
       if (isRefusal(error, 409) && !isLast) {
-        await api.json({ method: 'DELETE', path: this.#cluster.path('services', name) }).catch(() => {}); // of a pod before this one
-        return this.#make(body, name, true);
+        await this.#removeOld(pod);
+        return this.#make(body, pod, true);
       }
       if (!(error instanceof ApiError)) throw error;
       throw new Failure('unavailable', `The ports of the pod could not be published: ${error.message}`, {
         cause: error,
       });
+    }
+  }
+
+  /** One of a pod before this one, whose removal is still under way, makes room. */
+  async #removeOld(pod: PodRecord): Promise<void> {
+    try {
+      await this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', pod.key) });
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
     }
   }
 
@@ -147,6 +158,7 @@ function keepService(object: ApiObject): ServiceRecord {
     key: name,
     uid,
     resourceVersion,
+    podUid: metadata.ownerReferences?.[0]?.uid,
     nodePorts: new Map(ports),
     ingress: ingress?.ip ?? ingress?.hostname ?? null,
   };

@@ -1,7 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../runtime.ts';
 import { ApiError, isRefusal } from './api-server.ts';
-import { StartJudge } from './await-start.ts';
 import { productsOfPool } from './cluster-capacity.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { ApiObject } from './objects.ts';
@@ -11,6 +10,7 @@ import { checkEnvironment, environmentSecret, type PodPlace, podManifest } from 
 import type { PodRecord } from './pod-record.ts';
 import type { PodServices } from './pod-services.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
+import { StartJudge } from './start-judge.ts';
 
 export interface PodStarter {
   cluster: ClusterView;
@@ -47,7 +47,9 @@ export async function startPod(
   }
   const story = events.follow(pod.uid, tell.onProgress);
   try {
-    await Promise.all([makeSecret(starter, spec, pod), isNew && starter.services.publish(spec, pod)]);
+    if (pod.runningSince === null) {
+      await Promise.all([makeSecret(starter, spec, pod), starter.services.publish(spec, pod)]);
+    }
     const judge = new StartJudge(spec, cluster.settings.pendingMs, story);
     return await cluster.until(pod, (now) => {
       if (signal.aborted) throw new Failure('conflict', 'It was stopped while it started');
@@ -135,10 +137,7 @@ async function makeSecret({ cluster, installation }: PodStarter, spec: WorkloadS
 async function removeOld(cluster: ClusterView, pod: PodRecord): Promise<boolean> {
   const path = cluster.path('secrets', pod.key);
   try {
-    const { metadata } = await cluster.api.json<ApiObject & { metadata: { ownerReferences?: { uid: string }[] } }>({
-      method: 'GET',
-      path,
-    });
+    const { metadata } = await cluster.api.json<ApiObject>({ method: 'GET', path });
     if (metadata.ownerReferences?.some(({ uid }) => uid === pod.uid)) return false;
     await cluster.api.json({ method: 'DELETE', path, body: { preconditions: { uid: metadata.uid } } });
   } catch (error) {

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { ApiServer } from './api-server.ts';
+import { openAccess } from './cluster-access.ts';
+import { FakeApiServer, send } from './fake-api-server.ts';
+
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function serve(answer: FakeApiServer['answer']): Promise<FakeApiServer> {
+  const fake = await FakeApiServer.start(answer);
+  closing.push(() => fake.close());
+  return fake;
+}
+
+const REQUEST = { method: 'GET', path: '/api/v1/pods' } as const;
+
+test('a refusal has the server’s status, its word and its sentence', async () => {
+  const { api } = await serve((_, response) =>
+    send(response, { reason: 'NotFound', message: 'pods "a" not found' }, 404),
+  );
+  await expect(api.json(REQUEST)).rejects.toMatchObject({
+    status: 404,
+    reason: 'NotFound',
+    message: 'pods "a" not found',
+  });
+});
+
+test('a server in no state to answer is one that does not answer', async () => {
+  const { api } = await serve((_, response) => send(response, { message: 'etcdserver: no leader' }, 500));
+  await expect(api.json(REQUEST)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'The Kubernetes API server failed: etcdserver: no leader',
+  });
+});
+
+test('a server that is busy is asked again, when it says so', async () => {
+  let asked = 0;
+  const { api } = await serve((_, response) => {
+    asked += 1;
+    if (asked < 3) response.writeHead(429, { 'retry-after': '0' }).end('{}');
+    else send(response, { fine: true });
+  });
+  expect(await api.json(REQUEST)).toEqual({ fine: true });
+  expect(asked).toBe(3);
+});
+
+test.each([
+  ['that never answers', () => {}],
+  [
+    'that never ends its answer',
+    (response: Parameters<FakeApiServer['answer']>[1]) => response.writeHead(200).write('{'),
+  ],
+])('a server %s is given up in time', async (_, behave) => {
+  const { api } = await serve((_, response) => void behave(response));
+  await expect(api.json({ ...REQUEST, timeoutMs: 50 })).rejects.toMatchObject({ kind: 'unavailable' });
+});
+
+test('nobody at the address is one sentence', async () => {
+  const fake = await serve(() => {});
+  await fake.vanish();
+  await expect(fake.api.json(REQUEST)).rejects.toThrow(/^The Kubernetes API server does not answer: .*ECONNREFUSED/);
+});
+
+test('new credentials are read once where the old ones are refused', async () => {
+  const { port, requests } = await serve((_, response) => send(response, { reason: 'Unauthorized' }, 401));
+  let forgotten = 0;
+  const access = openAccess(`http://127.0.0.1:${port}`);
+  const forget = () => {
+    forgotten += 1;
+  };
+  const api = new ApiServer(async () => ({ ...access, forget }));
+  closing.push(() => api.close());
+  await expect(api.json(REQUEST)).rejects.toMatchObject({ status: 401 });
+  expect([forgotten, requests.length]).toEqual([1, 2]);
+});
+
+test('a connection that was given up while it rested costs nobody a request', async () => {
+  let taken = 0;
+  const server = createServer((socket: Socket) => {
+    let isFirst = true;
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      taken += 1;
+      if (!isFirst) return socket.resetAndDestroy();
+      isFirst = false;
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const api = new ApiServer(async () => openAccess(`http://127.0.0.1:${port}`));
+  closing.push(async () => {
+    await api.close();
+    server.close();
+  });
+  expect(await api.json(REQUEST)).toEqual({});
+  expect(await api.json(REQUEST)).toEqual({});
+  expect(taken).toBe(3);
+});

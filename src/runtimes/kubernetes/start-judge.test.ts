@@ -1,0 +1,106 @@
+import { expect, test, vi } from 'vitest';
+import { NoCapacity, type WorkloadSpec } from '../runtime.ts';
+import type { ContainerStatus, Pod } from './objects.ts';
+import { keepPod } from './pod-record.ts';
+import { StartJudge } from './start-judge.ts';
+
+const SPEC = {
+  id: 'w1',
+  image: 'team/model:v1',
+  registry: { id: 'r1', auth: { username: 'ada', password: 'hunter2' } },
+} as WorkloadSpec;
+
+function podWith(status: Pod['status'], more: Partial<Pod['metadata']> = {}) {
+  const metadata = { name: 'podyard-w1', uid: 'u', resourceVersion: '1', ...more };
+  return keepPod({ metadata, spec: { containers: [{}], nodeName: 'node1' }, ...(status && { status }) } as Pod);
+}
+
+const story = () => ({ last: { reason: '', message: '', at: performance.now() }, end: () => {} });
+const judge = (status: Pod['status'], more?: Partial<Pod['metadata']>) =>
+  new StartJudge(SPEC, 1000, story()).judge(podWith(status, more), null);
+const container = (state: ContainerStatus['state'], podIP?: string): Pod['status'] => ({
+  phase: 'Pending',
+  ...(podIP && { podIP }),
+  containerStatuses: [{ ...(state && { state }) }],
+});
+
+test('a start is over when the container runs and has an address, or has run', () => {
+  expect(judge({ phase: 'Pending' })).toBeUndefined();
+  const running = { startedAt: '2026-01-01T00:00:00Z' };
+  expect(judge(container({ running }))).toBeUndefined();
+  expect(judge(container({ running }, '10.0.0.1'))).toMatchObject({ key: 'podyard-w1' });
+  expect(judge(container({ terminated: { exitCode: 7, reason: 'Error' } }))).toMatchObject({ key: 'podyard-w1' });
+});
+
+test.each([
+  [
+    'ErrImagePull',
+    'unauthorized: hunter2 is wrong',
+    /^Image 'team\/model:v1' cannot be had: unauthorized: … is wrong$/,
+  ],
+  ['InvalidImageName', '', /^Image 'team\/model:v1' cannot be had: InvalidImageName$/],
+  [
+    'CreateContainerConfigError',
+    'secret "podyard-w1" has no key',
+    /could not be started: secret "podyard-w1" has no key/,
+  ],
+  [
+    'RunContainerError',
+    'exec: "/x": not found: unknown',
+    /^The container could not be started: exec: "\/x": not found$/,
+  ],
+])('%s ends a start with a sentence', (reason, message, sentence) => {
+  expect(() => judge(container({ waiting: { reason, message } }))).toThrow(sentence);
+});
+
+test('an environment that is about to come is waited for', () => {
+  const message = 'secret "podyard-w1" not found';
+  expect(judge(container({ waiting: { reason: 'CreateContainerConfigError', message } }))).toBeUndefined();
+});
+
+test('a pod that goes away ends its start', () => {
+  expect(() => new StartJudge(SPEC, 0, story()).judge(undefined, null)).toThrow('Somebody deleted its pod');
+  expect(() => judge({ phase: 'Pending' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toThrow('Somebody deleted');
+  const pod = podWith({ phase: 'Pending' });
+  expect(() => new StartJudge(SPEC, 0, story()).judge(pod, new Date())).toThrow('Its node node1 was lost');
+});
+
+test('a node that was full after all is no failure of the workload', () => {
+  expect(() => judge({ phase: 'Failed', reason: 'OutOfcpu', message: 'full' })).toThrow(NoCapacity);
+  expect(() => judge({ phase: 'Failed', reason: 'Evicted', message: 'full' })).not.toThrow(NoCapacity);
+});
+
+test('a place is waited for as long as the settings say, each time anew', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const message = '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.';
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const];
+    const waiting = { ...podWith({ phase: 'Pending', conditions }), nodeName: null };
+    const one = new StartJudge(SPEC, 1000, story());
+    expect(one.judge(waiting, null)).toBeUndefined();
+    vi.advanceTimersByTime(999);
+    expect(one.judge(waiting, null)).toBeUndefined();
+    expect(one.judge(podWith({ phase: 'Pending' }), null)).toBeUndefined();
+    expect(one.judge(waiting, null)).toBeUndefined();
+    vi.advanceTimersByTime(1000);
+    expect(() => one.judge(waiting, null)).toThrow(new NoCapacity(`No node of the cluster has room: ${message}`));
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a start that gets no further ends with what was last said, but an image may take its time', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const told = story();
+    const one = new StartJudge(SPEC, 1000, told);
+    told.last = { reason: 'Pulling', message: 'Pulling image', at: performance.now() };
+    vi.advanceTimersByTime(600_000);
+    expect(one.judge(podWith({ phase: 'Pending' }), null)).toBeUndefined();
+    told.last = { reason: 'FailedMount', message: 'no such export', at: performance.now() };
+    vi.advanceTimersByTime(300_000);
+    expect(() => one.judge(podWith({ phase: 'Pending' }), null)).toThrow('any further for 300 s: no such export');
+  } finally {
+    vi.useRealTimers();
+  }
+});
