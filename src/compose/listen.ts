@@ -26,11 +26,17 @@ export function listen(server: NetServer, port: number, host: string, isShared =
   });
 }
 
+/** Elsewhere the system knows no ports that several processes listen on and that it deals out evenly. */
+const SHARING_PLATFORMS: ReadonlySet<NodeJS.Platform> = new Set(['linux', 'freebsd']);
+
 /**
  * A port that several processes of this server are going to share: `port`, or with 0 any free one. Rejects when somebody
  * has it, also if they would share it: another server's processes.
  */
 export async function reservePort(port: number, host: string): Promise<number> {
+  if (!SHARING_PLATFORMS.has(process.platform)) {
+    throw new Error(`--data-processes needs Linux or FreeBSD: on ${process.platform} processes cannot share a port`);
+  }
   const deadline = Date.now() + ORPHANS_LEAVE_MS;
   for (;;) {
     const server = createServer();
