@@ -8,6 +8,7 @@ import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
+import { AREAS } from '../domain/access/scopes.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
 import { newRequestId } from '../http/request-id.ts';
@@ -26,20 +27,7 @@ import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
 /** Second path segments under /v2 that belong to the REST interface and are never endpoint ids (data-plane.md part A). */
-const REST_AREAS = new Set([
-  'pods',
-  'serverless',
-  'templates',
-  'network-volumes',
-  'registries',
-  'catalog',
-  'billing',
-  'account',
-  'clusters',
-  'sandboxes',
-  'openapi.json',
-  '',
-]);
+const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'openapi.json', '']);
 
 const COMMON_HEADERS = [
   ...['access-control-allow-origin', '*'],
