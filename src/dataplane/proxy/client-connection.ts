@@ -1,11 +1,8 @@
-import type { ClientExchange, WireReader } from './client-exchange.ts';
+import type { ExchangeHandler, WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import { type ExchangeConnection, OwnExchange } from './own-exchange.ts';
 import type { SocketWire } from './wire.ts';
-
-/** Answers a request itself: the exchange is its own from here on. */
-export type ExchangeHandler = (exchange: ClientExchange) => void;
 
 /** Why a connection is not read on. */
 export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';

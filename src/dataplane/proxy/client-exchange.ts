@@ -75,6 +75,9 @@ export interface ClientExchange {
   detach(): TunnelEnd;
 }
 
+/** Answers a request itself: the exchange is its own from here on. */
+export type ExchangeHandler = (exchange: ClientExchange) => void;
+
 /** A connection that has left HTTP, and what was read of it before. */
 export interface TunnelEnd {
   wire: Wire;

@@ -1,6 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import type { ExchangeHandler } from './client-connection.ts';
-import type { ClientExchange } from './client-exchange.ts';
+import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
 import type { Addressee } from './host-name.ts';
 import { refuse } from './refuse.ts';
 

@@ -9,7 +9,8 @@ import {
 import { FAILURES, type FailureKind } from '../../core/errors.ts';
 import { PROBLEM_JSON } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
-import { ClientConnection, type ConnectionOwner, type ExchangeHandler, type Unreadable } from './client-connection.ts';
+import { ClientConnection, type ConnectionOwner, type Unreadable } from './client-connection.ts';
+import type { ExchangeHandler } from './client-exchange.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { FAILURES } from '../../core/errors.ts';
 import { PROBLEM_JSON } from '../../http/problem.ts';
-import type { ExchangeHandler } from './client-connection.ts';
 import type {
   AnswerHead,
   BodySink,
   ClientExchange,
+  ExchangeHandler,
   ExchangeWatcher,
   RawHeaders,
   TunnelEnd,
