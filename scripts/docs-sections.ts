@@ -15,6 +15,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     files: [
       'operations.md',
       'guide/kubernetes.md',
+      'guide/move.md',
       'guide/errors.md',
       'configuration.md',
       'catalog.md',
