@@ -80,6 +80,17 @@ describeWithEngine('the console', () =>
       await page.close();
     });
 
+    test('the first page tells what the installation runs on', async () => {
+      const page = await openPage();
+      await signIn(page);
+      const facts = page.getByRole('region', { name: 'This installation' });
+      await facts.getByText('Containers of this machine').waitFor();
+      await facts.getByText('Simulated: the CPU computes').waitFor();
+      await facts.getByText(/^GPUs are simulated \(ADA_24@LOCAL-1:4\): workers run on the CPU\.$/).waitFor();
+      await page.screenshot({ path: `${PICTURES}installation.png`, fullPage: true });
+      await page.close();
+    });
+
     test('from nothing to a job on a worker, a release, a rollback, logs, and away again', async () => {
       const page = await openPage();
       await signIn(page);

@@ -8,6 +8,7 @@ import type { AccountSnapshot } from '../api/live-types.ts';
 import { Figures } from '../ui/figures.tsx';
 import { EmptyState, Page } from '../ui/page.tsx';
 import { SmallTable } from '../ui/small-table.tsx';
+import { Installation } from './installation.tsx';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
@@ -40,6 +41,7 @@ export function OverviewPage() {
       ) : (
         <Active snapshot={snapshot} />
       )}
+      <Installation />
     </Page>
   );
 }
