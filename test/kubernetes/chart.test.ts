@@ -20,6 +20,8 @@ describeOnCluster('the chart on a cluster', () => {
   let cluster: Cluster;
   let programs: HelmPrograms;
   let namespace: string;
+  /** Of the workloads: rights reach from the release's namespace into this one alone. */
+  let elsewhere: string;
   let shell: ClusterShell;
   let database: TestDatabase;
   let door: DatabaseDoor;
@@ -28,6 +30,7 @@ describeOnCluster('the chart on a cluster', () => {
     programs = await findHelm();
     cluster = await Cluster.use();
     namespace = await cluster.namespace();
+    elsewhere = await cluster.namespace();
     shell = new ClusterShell(programs, cluster.kubeconfig, namespace);
     await needExampleImages();
     removeImage = await makePodyardImage(`${image}:test`);
@@ -45,22 +48,32 @@ describeOnCluster('the chart on a cluster', () => {
 
   const find = (path: string) => cluster.client.get(`/api/v1/namespaces/${namespace}/${path}`);
   const list = (kind: string) => cluster.client.list(`/api/v1/namespaces/${namespace}/${kind}`);
-  const workloads = async (): Promise<KubeObject[]> =>
-    (await list('pods')).filter(({ metadata }) => metadata.labels['app.kubernetes.io/managed-by'] === 'podyard');
+  const workloads = (): Promise<KubeObject[]> => cluster.client.list(`/api/v1/namespaces/${elsewhere}/pods`);
   const keys = async () => (await find('secrets/py-podyard-keys')).data;
   const render = (values: object) => renderText(programs, values, { namespace, kubeconfig: cluster.kubeconfig });
   const install = (values: object) =>
     withValues(values, (file) =>
       shell.helm('install', 'py', CHART, '--values', file, '--wait', '--timeout', '150s').catch(async (cause) => {
-        const flags = ['--all-containers', '--prefix', '--tail=20', '-l', 'app.kubernetes.io/instance=py'];
+        const flags = [
+          '--namespace',
+          namespace,
+          '--all-containers',
+          '--prefix',
+          '--tail=20',
+          '-l',
+          'app.kubernetes.io/instance=py',
+        ];
         const logs = await shell.kubectl(['logs', ...flags]).catch(String);
-        throw new Error(`${cause.message}\n${await shell.kubectl(['get', 'pods'])}\n${logs}`, { cause });
+        throw new Error(
+          `${cause.message}\n${await shell.kubectl(['get', 'pods', '--namespace', namespace])}\n${logs}`,
+          { cause },
+        );
       }),
     );
   const values = async () => ({
     image: { repository: image, tag: 'test' },
     database: { url: door.url },
-    workloads: { simulateGpus: 'ADA_24:4' },
+    workloads: { namespace: elsewhere, simulateGpus: 'ADA_24:4' },
     server: { resources: { requests: { cpu: '50m', memory: '64Mi' } }, preStopSeconds: 1 },
     control: { resources: { requests: { cpu: '50m', memory: '64Mi' } } },
     config: { PODYARD_RATE_LIMIT: 'off' },
@@ -70,7 +83,11 @@ describeOnCluster('the chart on a cluster', () => {
   test('the API server takes all that the chart can write, with the versions that it knows', async () => {
     const { serviceMonitor: _, ...rest } = EVERYTHING; // the operator is not there
     const workerApi = { ...rest.workerApi, clusterIP: '' };
-    const everything = { ...rest, workerApi, workloads: { ...rest.workloads, namespace, createNamespace: false } };
+    const everything = {
+      ...rest,
+      workerApi,
+      workloads: { ...rest.workloads, namespace: elsewhere, createNamespace: false },
+    };
     for (const each of [MINIMUM, everything]) {
       const answer = await shell.kubectl(['apply', '--dry-run=server', '-f', '-'], await render(each));
       expect(answer.match(/ created \(server dry run\)/g)!.length).toBeGreaterThan(10);
@@ -102,7 +119,7 @@ describeOnCluster('the chart on a cluster', () => {
 
   test('no account was refused what a process asked for', async () => {
     for (const { metadata } of await list('pods')) {
-      expect(await shell.kubectl(['logs', metadata.name])).not.toMatch(/forbidden/i);
+      expect(await shell.kubectl(['logs', metadata.name, '--namespace', namespace])).not.toMatch(/forbidden/i);
     }
   });
 
@@ -114,7 +131,8 @@ describeOnCluster('the chart on a cluster', () => {
       expect(await keys()).toEqual(before);
       await shell.helm('uninstall', 'py', ...UNTIL_GONE);
       expect(await leftBehind()).toEqual(['secrets/py-podyard-keys']);
-      await withValues(await values(), (file) => shell.helm('install', 'py', CHART, '--values', file));
+      const asleep = { ...(await values()), server: { replicas: 0 }, control: { replicas: 0 } };
+      await withValues(asleep, (file) => shell.helm('install', 'py', CHART, '--values', file));
       expect(await keys()).toEqual(before);
     },
     LIMIT_MS,

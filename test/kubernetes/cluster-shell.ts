@@ -6,7 +6,7 @@ import type { HelmPrograms } from '../helm/helm-programs.ts';
 
 const TIMEOUT_MS = 240_000; // it bounds a hang
 
-/** Helm and kubectl as an operator runs them, in one namespace. */
+/** Helm and kubectl as an operator runs them; releases are in one namespace. */
 export class ClusterShell {
   readonly #programs: HelmPrograms;
   readonly #namespace: string;
@@ -19,10 +19,10 @@ export class ClusterShell {
   }
 
   helm(...args: string[]): Promise<string> {
-    return this.#run(this.#programs.helm, args, '');
+    return this.#run(this.#programs.helm, ['--namespace', this.#namespace, ...args], '');
   }
 
-  /** `input`: what it reads from its standard input. */
+  /** In the namespace that `args` or the objects name. `input`: what it reads from its standard input. */
   kubectl(args: string[], input = ''): Promise<string> {
     return this.#run(this.#programs.kubectl, args, input);
   }
@@ -48,7 +48,7 @@ export class ClusterShell {
   #run(program: string, args: string[], input: string): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const options = { env: this.#env, timeout: TIMEOUT_MS, maxBuffer: 2 ** 26 };
-    const child = execFile(program, ['--namespace', this.#namespace, ...args], options, (error, stdout, stderr) => {
+    const child = execFile(program, args, options, (error, stdout, stderr) => {
       if (error) reject(new Error(stderr || error.message));
       else resolve(stdout);
     });
