@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +16,7 @@ import { BenchCluster } from './bench-cluster.ts';
 import type { ClusterOptions } from './cluster.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const COUNTER = new URL('count-requests.ts', import.meta.url).href;
+const INSIDE = new URL('inside-control.ts', import.meta.url).href;
 const GPUS_A_NODE = 8;
 const SETTLE_S = 10;
 const FILL_STALLS_MS = 120_000;
@@ -51,6 +52,7 @@ export async function benchNodes(options: ClusterOptions): Promise<void> {
   const pods = Number(options.pods ?? 5 * nodes);
   const seconds = Number(options.seconds ?? 30);
   const changes = Number(options.changes ?? pods / 100);
+  if (options['cpu-prof']) await mkdir(options['cpu-prof'], { recursive: true });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));
   const cluster = await BenchCluster.open();
@@ -115,11 +117,16 @@ function startControl(options: {
     '--log-level',
     'warn',
   ];
-  const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
   return startProgram({
     command: process.execPath,
-    args: ['--max-semi-space-size=16', '--import', COUNTER, ...profile, MAIN, 'serve', ...flags, '--roles', 'control'],
-    env: { ...env, DATABASE_URL: databaseUrl, PODYARD_WORKER_API_PORT: '0', BENCH_REQUESTS: requestsFile(tempDir) },
+    args: ['--max-semi-space-size=16', '--import', INSIDE, MAIN, 'serve', ...flags, '--roles', 'control'],
+    env: {
+      ...env,
+      DATABASE_URL: databaseUrl,
+      PODYARD_WORKER_API_PORT: '0',
+      BENCH_REQUESTS: requestsFile(tempDir),
+      ...(profileDir && { BENCH_PROFILES: profileDir }),
+    },
     ready: /Podyard is ready at (http:\S+)/,
   });
 }
@@ -151,12 +158,11 @@ async function measure(
   act: () => Promise<unknown>,
 ): Promise<Phase> {
   const { control, fleet, apiServer, tempDir } = ground;
-  const countRequests = async () => JSON.parse(await readFile(requestsFile(tempDir), 'utf8')) as Counts;
   const since = new Date();
-  const before = await countRequests();
+  const before = await countRequests(control, tempDir);
   const [controlCpu, apiServerCpu] = await watch([control.pid, apiServer], seconds, act);
   const { started, ended } = await fleet.turnover(since);
-  const requests = Object.entries(await countRequests())
+  const requests = Object.entries(await countRequests(control, tempDir))
     .map(([name, count]): [string, number] => [name, count - (before[name] ?? 0)])
     .filter(([, count]) => count > 0)
     .sort(([, a], [, b]) => b - a);
@@ -169,6 +175,15 @@ async function measure(
     ended,
     requests: Object.fromEntries(requests),
   };
+}
+
+/** What inside-control.ts writes when it is told to. */
+async function countRequests(control: Program, tempDir: string): Promise<Counts> {
+  const file = requestsFile(tempDir);
+  await rm(file, { force: true });
+  process.kill(control.pid, 'SIGUSR2');
+  while (!existsSync(file)) await sleep(20);
+  return JSON.parse(await readFile(file, 'utf8')) as Counts;
 }
 
 function render({ machine, nodes, pods, fillSeconds, idle, changing }: NodesReport): string {

@@ -1,12 +1,18 @@
-/** Loaded into a server before its own code: counts its HTTP requests by what they ask for, in the file that the environment names. */
+/**
+ * Loaded into a server before its own code. At SIGUSR2 it writes how many HTTP requests were answered so far, by what they
+ * asked for, into the file that BENCH_REQUESTS names; with BENCH_PROFILES, a directory, also what the processor did since
+ * the signal before.
+ */
 import { subscribe } from 'node:diagnostics_channel';
 import { renameSync, writeFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Session } from 'node:inspector';
+import { join } from 'node:path';
 
-const FILE = process.env.BENCH_REQUESTS!;
-const WRITE_MS = 250;
+const { BENCH_REQUESTS: file = '', BENCH_PROFILES: profiles } = process.env;
 const counts: Record<string, number> = {};
-let isWritten = false;
+const session = new Session();
+let signals = 0;
 
 /** Of an API server's path: the resource, and what of it. */
 function subjectOf(path: string): string {
@@ -22,12 +28,21 @@ subscribe('http.client.response.finish', (message) => {
   const refused = response.statusCode! >= 400 ? ` → ${response.statusCode}` : '';
   const name = `${request.method} ${subjectOf(request.path)}${refused}`;
   counts[name] = (counts[name] ?? 0) + 1;
-  isWritten = false;
 });
 
-setInterval(() => {
-  if (isWritten) return;
-  isWritten = true;
-  writeFileSync(`${FILE}.new`, JSON.stringify(counts));
-  renameSync(`${FILE}.new`, FILE);
-}, WRITE_MS).unref();
+process.on('SIGUSR2', () => {
+  signals += 1;
+  writeFileSync(`${file}.new`, JSON.stringify(counts));
+  renameSync(`${file}.new`, file);
+  if (profiles === undefined) return;
+  const name = join(profiles, `control-${signals - 1}.cpuprofile`);
+  session.post('Profiler.stop', (error, result) => {
+    if (!error) writeFileSync(name, JSON.stringify(result.profile));
+    session.post('Profiler.start');
+  });
+});
+
+if (profiles !== undefined) {
+  session.connect();
+  session.post('Profiler.enable');
+}
