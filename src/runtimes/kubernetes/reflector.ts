@@ -28,8 +28,9 @@ export interface Timing {
   relistMs: number;
   firstPauseMs: number;
   longestPauseMs: number;
-  /** How long `current()` waits for a server that is away. */
+  /** How long `current()` waits for a server that is away; and for the first list, which may be long. */
   patienceMs: number;
+  firstPatienceMs: number;
 }
 
 const TIMING: Timing = {
@@ -39,6 +40,7 @@ const TIMING: Timing = {
   firstPauseMs: 100,
   longestPauseMs: 10_000,
   patienceMs: 3_000,
+  firstPatienceMs: 30_000,
 };
 const PAGE = 500;
 /** What we may not read will not be allowed in a minute. */
@@ -107,7 +109,10 @@ export class Reflector<T extends Kept> {
     if (this.#isConnected) return;
     if (isRefusal(this.#failure, 403)) throw this.#failure;
     const waited = new AbortController();
-    const late = sleep(this.#timing.patienceMs, 'late' as const, { signal: waited.signal }).catch(() => {});
+    const { patienceMs, firstPatienceMs } = this.#timing;
+    const late = sleep(this.isKnown ? patienceMs : firstPatienceMs, 'late' as const, { signal: waited.signal }).catch(
+      () => {},
+    );
     const outcome = await Promise.race([this.#connected.promise, late]);
     waited.abort();
     if (outcome !== 'late') return;
@@ -166,7 +171,7 @@ export class Reflector<T extends Kept> {
       return failures + 1;
     }
     this.#failure = error;
-    if (isRefusal(error, 403)) {
+    if (!this.isKnown || isRefusal(error, 403)) {
       const refused = this.#connected;
       this.#connected = Promise.withResolvers();
       refused.promise.catch(() => {}); // perhaps nobody waits

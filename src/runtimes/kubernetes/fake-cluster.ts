@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http';
+import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { openAccess } from './cluster-access.ts';
+import { FakeApiServer, openWatch, send, sendList } from './fake-api-server.ts';
+import { createKubernetesRuntime } from './kubernetes-runtime.ts';
+import type { Pod } from './objects.ts';
+import { ANNOTATIONS, LABELS } from './pod-record.ts';
+
+/** What a test adds to a cluster of one pod; true when it has answered. */
+type Answer = (request: URL, response: ServerResponse, method: string) => boolean;
+
+/** A runtime on a made-up cluster in which the pod `w1` runs, with 2 CPUs, and `change` tells of a change of it. */
+export async function startFakeCluster(answer: Answer) {
+  const pod: Pod = {
+    metadata: {
+      name: 'podyard-w1',
+      uid: 'u1',
+      resourceVersion: '1',
+      labels: { [LABELS.id]: 'w1', [LABELS.kind]: 'worker', [LABELS.installation]: 'inst' },
+      annotations: { [ANNOTATIONS.cpus]: '2' },
+    },
+    spec: { nodeName: 'node1', containers: [{}] },
+    status: {
+      phase: 'Running',
+      podIP: '10.0.0.1',
+      containerStatuses: [{ state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }],
+    },
+  };
+  let tell = (_type: string, _object: object): unknown => undefined;
+  const fake = await FakeApiServer.start((url, response, method) => {
+    if (answer(url, response, method)) return;
+    const isPods = url.pathname.endsWith('/pods');
+    if (url.searchParams.get('watch') === 'true') {
+      const watch = openWatch(response);
+      if (isPods) tell = watch;
+    } else if (isPods) sendList(response, [pod], '1');
+    else if (url.pathname === '/api/v1/nodes') sendList(response, [], '1');
+    else send(response, { message: `${url.pathname} is not there` }, 404);
+  });
+  const runtime = createKubernetesRuntime({
+    settings: readKubernetesSettings({ PODYARD_KUBERNETES_NAMESPACE: 'here' }),
+    installation: 'inst',
+    logger: silentLogger,
+    access: async () => openAccess(`http://127.0.0.1:${fake.port}`),
+  });
+  return {
+    fake,
+    runtime,
+    pod,
+    /** The pod as it is after a change; the watch tells of it. */
+    change: (status: Pod['status']): Pod => {
+      pod.metadata.resourceVersion = String(Number(pod.metadata.resourceVersion) + 1);
+      if (status) pod.status = status;
+      tell('MODIFIED', pod);
+      return pod;
+    },
+    close: async () => {
+      await runtime.close();
+      await fake.close();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { afterEach, expect, test } from 'vitest';
+import { send } from './fake-api-server.ts';
+import { startFakeCluster } from './fake-cluster.ts';
+import { ANNOTATIONS } from './pod-record.ts';
+
+let cluster: Awaited<ReturnType<typeof startFakeCluster>>;
+
+afterEach(() => cluster.close());
+
+/** A cluster that takes patches; `resizes` are the CPUs that were asked for. */
+async function begin(canResize: boolean, onResize: (cpu: string) => void = () => {}) {
+  const resizes: string[] = [];
+  cluster = await startFakeCluster((url, response, method) => {
+    if (url.pathname === '/api/v1') {
+      send(response, { resources: canResize ? [{ name: 'pods' }, { name: 'pods/resize' }] : [{ name: 'pods' }] });
+      return true;
+    }
+    if (method !== 'PATCH') return false;
+    let text = '';
+    response.req.on('data', (chunk) => (text += chunk));
+    response.req.on('end', () => {
+      const body = JSON.parse(text);
+      if (url.pathname.endsWith('/resize')) {
+        const { cpu } = body.spec.containers[0].resources.limits;
+        resizes.push(cpu);
+        onResize(cpu);
+      } else {
+        const { [ANNOTATIONS.parked]: parked } = body.metadata.annotations;
+        if (parked === null) delete cluster.pod.metadata.annotations![ANNOTATIONS.parked];
+        else cluster.pod.metadata.annotations![ANNOTATIONS.parked] = parked;
+      }
+      send(response, cluster.change(undefined));
+    });
+    return true;
+  });
+  return { resizes, state: async () => (await cluster.runtime.list())[0]?.state };
+}
+
+const granted = (cpu: string) => {
+  const [{ state } = {}] = cluster.pod.status!.containerStatuses!;
+  cluster.change({
+    ...cluster.pod.status,
+    containerStatuses: [{ ...(state && { state }), resources: { limits: { cpu } } }],
+  });
+};
+
+test('where the cluster can change a pod’s CPU, what is parked has next to none, and gets it back', async () => {
+  const { resizes, state } = await begin(true, granted);
+  await cluster.runtime.freeze('w1');
+  await cluster.runtime.freeze('w1');
+  expect([await state(), resizes]).toEqual(['frozen', ['50m']]);
+  await cluster.runtime.thaw('w1');
+  await cluster.runtime.thaw('w1');
+  expect([await state(), resizes]).toEqual(['running', ['50m', '2000m']]);
+  expect(cluster.fake.requests.filter((line) => line === 'GET /api/v1')).toHaveLength(1);
+});
+
+test('where it cannot, what is parked is marked and nothing else', async () => {
+  const { resizes, state } = await begin(false);
+  await cluster.runtime.freeze('w1');
+  expect(await state()).toBe('frozen');
+  await cluster.runtime.thaw('w1');
+  expect([await state(), resizes]).toEqual(['running', []]);
+});
+
+test('a thaw is refused when the node has given the CPU away, and the workload stays parked', async () => {
+  const { state } = await begin(true, (cpu) => {
+    if (cpu !== '2000m') return granted(cpu);
+    const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred' } as const];
+    cluster.change({ ...cluster.pod.status, conditions });
+  });
+  await cluster.runtime.freeze('w1');
+  await expect(cluster.runtime.thaw('w1')).rejects.toThrow('Its node has no 2 CPUs left for it (Deferred)');
+  expect(await state()).toBe('frozen');
+});

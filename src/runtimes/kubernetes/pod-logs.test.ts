@@ -1,0 +1,86 @@
+import { afterEach, expect, test } from 'vitest';
+import type { LogLine } from '../runtime.ts';
+import { send } from './fake-api-server.ts';
+import { startFakeCluster } from './fake-cluster.ts';
+import { LogText } from './log-text.ts';
+import type { Pod } from './objects.ts';
+
+let cluster: Awaited<ReturnType<typeof startFakeCluster>> | undefined;
+
+afterEach(async () => {
+  await cluster?.close();
+  cluster = undefined;
+});
+
+const stamp = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString().replace('Z', '000000Z');
+const ended: Pod['status'] = {
+  phase: 'Succeeded',
+  containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
+};
+
+test('each line comes once, in order, over a stream that breaks off and one that ends too early', async () => {
+  const lines = [0, 400, 400, 1500, 1500, 2000].map((ms, i) => `${stamp(ms)} line ${i}\n`);
+  let pass = 0;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    const since = Date.parse(url.searchParams.get('sinceTime') ?? '1970-01-01T00:00:00Z');
+    const rest = lines.filter((line) => Date.parse(line.split(' ')[0]!) >= since);
+    pass += 1;
+    response.writeHead(200);
+    if (pass === 1) response.write(rest.slice(0, 2).join(''), () => response.destroy());
+    else if (pass === 2) response.end(rest.slice(0, 4).join('') + lines[4]!.slice(0, -5));
+    else {
+      response.end(rest.join(''));
+      cluster!.change(ended);
+    }
+    return true;
+  });
+  const read: LogLine[] = [];
+  const signal = AbortSignal.timeout(30_000);
+  for await (const line of cluster.runtime.logs('w1', { follow: true, signal })) read.push(line);
+  expect(read.map(({ line }) => line)).toEqual(lines.map((_, i) => `line ${i}`));
+  expect(pass).toBeGreaterThanOrEqual(3);
+}, 60_000);
+
+test('a node that cannot be reached is asked by one of many readers, and whoever looks once hears of it', async () => {
+  let asked = 0;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    asked += 1;
+    send(response, { message: 'dial tcp 10.0.0.9:10250: connect: connection refused' }, 500);
+    return true;
+  });
+  const { runtime } = cluster;
+  await runtime.list();
+  const abort = new AbortController();
+  const readers = Array.from({ length: 50 }, async () => {
+    for await (const _ of runtime.logs('w1', { follow: true, signal: abort.signal }));
+  });
+  await cluster.fake.requested('/log', 1);
+  await new Promise((resolve) => setTimeout(resolve, 300)); // the time in which nobody else may ask
+  expect(asked).toBe(1);
+  abort.abort();
+  await Promise.all(readers);
+  const look = runtime.logs('w1', { follow: false, signal: AbortSignal.timeout(5_000) });
+  await expect(look[Symbol.asyncIterator]().next()).rejects.toThrow('connection refused');
+});
+
+test('a line in pieces is one line, however the pieces come, and what has no time is no line', () => {
+  const text = Buffer.from(
+    `${stamp(1)} grüße\r\n${stamp(2)} \nunable to retrieve container logs for x\n${stamp(3)} open`,
+  );
+  for (const size of [1, 7, 1000]) {
+    const log = new LogText();
+    const lines: LogLine[] = [];
+    for (let at = 0; at < text.length; at += size) lines.push(...log.take(text.subarray(at, at + size)));
+    expect(lines.map(({ line }) => line)).toEqual(['grüße', '']);
+    expect(log.end().map(({ ts, line }) => [ts.getTime() % 1000, line])).toEqual([[3, 'open']]);
+  }
+});
+
+test('a line longer than 256 Ki characters is handed out in pieces that are always the same', () => {
+  const log = new LogText();
+  const long = 'x'.repeat(600_000);
+  const lines = [...log.take(Buffer.from(`${stamp(1)} ${long}\n`))];
+  expect(lines.map(({ line }) => line.length)).toEqual([262_144, 262_144, 75_712]);
+});
