@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { workloadSpec } from '../../test/workload-spec.ts';
 import { newId } from '../core/ids.ts';
-import type { LogLine, Observed, Runtime, WorkloadSpec } from './runtime.ts';
+import { type LogLine, NoCapacity, type Observed, type Runtime, type WorkloadSpec } from './runtime.ts';
 
 /**
  * What workloads of the suite do:
@@ -52,6 +52,8 @@ export interface RuntimeUnderTest {
   leastMemoryBytes?: number;
   /** A pool that has exactly 2 GPUs. */
   gpuPool: string;
+  /** Its GPUs are simulated, and it does not look whether any is left: whoever places has counted. */
+  trustsPlacement?: boolean;
   /** Whether programs really run, so that they can be connected to and write files. */
   isReal: boolean;
   /** Somebody else pulls when a workload starts: then, and not before, an unknown image is refused. */
@@ -310,6 +312,11 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await free()).toBe(2);
       const id = await started('idle', { gpu: { pool: under.gpuPool, count: 2 } });
       expect(await free()).toBe(0);
+      if (!under.trustsPlacement) {
+        const late = started('idle', { gpu: { pool: under.gpuPool, count: 1 } });
+        await expect(late).rejects.toBeInstanceOf(NoCapacity);
+        expect(await runtime.list()).toHaveLength(1);
+      }
       await runtime.stop(id, 0);
       expect(await free()).toBe(2);
     });

@@ -1,6 +1,5 @@
-import { Failure } from '../core/errors.ts';
 import { findGpuType, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
-import type { GpuCapacity, WorkloadSpec, WorkloadStats } from './runtime.ts';
+import { type GpuCapacity, NoCapacity, type WorkloadSpec, type WorkloadStats } from './runtime.ts';
 
 /** What a pool's GPUs are called and where they stand; the catalogue knows more. */
 export interface PoolDescription {
@@ -37,12 +36,12 @@ export function gpuCapacity(
   }));
 }
 
-/** Throws `unavailable` when the GPUs that are asked for are not free. */
+/** Throws `NoCapacity` when the GPUs that are asked for are not free. */
 export function requireGpus(gpu: WorkloadSpec['gpu'], capacity: readonly GpuCapacity[]): void {
   if (gpu === null) return;
   const free = capacity.filter(({ pool }) => pool === gpu.pool).reduce((most, entry) => Math.max(most, entry.free), 0);
   if (free < gpu.count) {
-    throw new Failure('unavailable', `Pool ${gpu.pool} has ${free} GPUs free, but ${gpu.count} are needed together`);
+    throw new NoCapacity(`Pool ${gpu.pool} has ${free} GPUs free, but ${gpu.count} are needed together`);
   }
 }
 

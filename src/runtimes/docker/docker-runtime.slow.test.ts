@@ -25,6 +25,7 @@ describe.skipIf(!answers)('with a container engine', () => {
       image,
       programs: NODE_PROGRAMS,
       gpuPool: 'ADA_24',
+      trustsPlacement: true,
       isReal: true,
     };
   });

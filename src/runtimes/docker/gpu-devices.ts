@@ -1,6 +1,5 @@
-import { Failure } from '../../core/errors.ts';
 import { type DescribePool, gpuCapacity } from '../gpu-pools.ts';
-import type { GpuCapacity, WorkloadSpec } from '../runtime.ts';
+import { type GpuCapacity, NoCapacity, type WorkloadSpec } from '../runtime.ts';
 import { gpuOf, LABELS } from './container-config.ts';
 import type { Containers } from './containers.ts';
 import { type Gpu, listNvidiaGpus } from './nvidia-gpus.ts';
@@ -40,10 +39,7 @@ export class GpuDevices {
     const held = new Set([...labelled, ...[...this.#chosen.values()].flat()]);
     const free = gpus.filter(({ pool, uuid }) => pool === wanted.pool && !held.has(uuid)).map(({ uuid }) => uuid);
     if (free.length < wanted.count) {
-      throw new Failure(
-        'unavailable',
-        `Pool ${wanted.pool} has ${free.length} GPUs free, but ${wanted.count} are needed together`,
-      );
+      throw new NoCapacity(`Pool ${wanted.pool} has ${free.length} GPUs free, but ${wanted.count} are needed together`);
     }
     const chosen = free.slice(0, wanted.count);
     this.#chosen.set(id, chosen);
