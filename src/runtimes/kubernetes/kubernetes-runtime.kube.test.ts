@@ -17,6 +17,7 @@ describeOnCluster('with a cluster', () => {
     const { resource, label, selector } = await cluster.equip(2, 'NVIDIA-GeForce-RTX-4090');
     const settings = readKubernetesSettings({
       PODYARD_KUBECONFIG: cluster.kubeconfig,
+      PODYARD_KUBERNETES_PENDING_SECONDS: '2',
       PODYARD_KUBERNETES_NAMESPACE: namespace,
       PODYARD_KUBERNETES_STORAGE_CLASSES: `STANDARD=${namespace}`,
       PODYARD_KUBERNETES_GPU_RESOURCE: resource,
