@@ -71,10 +71,15 @@ export class DataProcesses implements OtherProcesses {
     }));
   }
 
-  /** Resolves when all of them accept connections; rejects with the reason when one cannot. */
+  /**
+   * Resolves when one of them accepts connections, as soon as a single process would; the others follow. Rejects with
+   * the reason when it cannot.
+   */
   async start(): Promise<void> {
-    await Promise.all(this.#children.map((child) => this.#launch(child)));
-    for (const child of this.#children) this.#watch(child);
+    const [one, ...others] = this.#children;
+    await this.#launch(one!);
+    this.#watch(one!);
+    for (const child of others) void this.#relaunch(child);
   }
 
   /** Resolves when all of them have answered what they held, and are gone. */

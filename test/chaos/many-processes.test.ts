@@ -79,10 +79,10 @@ test('PostgreSQL is cut off from everybody and starts anew, 3 times under load: 
   for (let i = 0; i < 3; i++) {
     await sleep(1_500);
     const before = await fleet.postmaster();
-    process.kill(before, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
+    process.kill(before!, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
     await until('PostgreSQL is another and answers', async () => {
       const found = await fleet.postmaster();
-      return found !== before && (await fleet.ask('select 1')).length === 1;
+      return found !== undefined && found !== before && (await fleet.ask('select 1')).length === 1;
     });
     const startedAt = performance.now();
     await until('jobs pass through both processes', () => fleet.passesJobs(endpointIds[0]!), 20_000);
@@ -121,7 +121,7 @@ async function beginApart() {
   onTestFinished(() => fleet.dispose(), 60_000);
   const endpointIds = await makeEndpoints(fleet.data[0]!);
   const loads = fleet.data.map((server) => new Load(server, endpointIds, random));
-  onTestFinished(() => Promise.all(loads.map((load) => load.stop())), 60_000);
+  onTestFinished(async () => void (await Promise.all(loads.map((load) => load.stop()))), 60_000);
   for (const load of loads) load.start(6);
   return { fleet, endpointIds, loads, random };
 }

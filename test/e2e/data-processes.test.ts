@@ -15,6 +15,14 @@ async function scrape(client: OneProcessClient): Promise<Map<string, number>> {
   return samples;
 }
 
+/** The first one is there when the server is ready; the other one follows. */
+async function bothOf(server: ServerProcess): Promise<number[]> {
+  return until('two serve', async () => {
+    const children = await dataProcessesOf(server);
+    return children.length === 2 && children;
+  });
+}
+
 describe('three processes on one port', () => {
   let server: ServerProcess;
   let api: Api;
@@ -136,14 +144,13 @@ test('when the first process is killed the others let go of the ports and end; t
   const id = await api.createEndpoint({ workers: { min: 1, max: 1 } });
   expect(await api.runToEnd(id, { echo: 'before' })).toMatchObject({ output: 'before' });
   for (let i = 0; i < 3; i++) {
-    const children = await dataProcessesOf(server);
-    expect(children).toHaveLength(2);
+    const children = await bothOf(server);
     await server.kill();
     await server.start();
     expect(await api.runToEnd(id, { echo: i })).toMatchObject({ output: i });
     await until('the old ones are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean), 10_000);
   }
-  const children = await dataProcessesOf(server);
+  const children = await bothOf(server);
   expect(await server.stop()).toBe(0);
   expect(await Promise.all(children.map(isGone))).toEqual([true, true]);
 }, 120_000);
