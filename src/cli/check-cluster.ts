@@ -76,7 +76,7 @@ async function checkNamespace(api: ApiServer, name: string): Promise<Finding> {
 async function checkAllNodes(api: ApiServer, check: ClusterCheck): Promise<Finding[]> {
   const nodes = await ask<{ items: Node[] }>(api, '/api/v1/nodes');
   if (typeof nodes === 'string') {
-    const advice = 'Where workers can be placed is read from nodes: the ClusterRole needs get, list and watch of them.';
+    const advice = 'Where workers can be placed is read from nodes: the ClusterRole needs list and watch of them.';
     return [{ what: 'nodes', verdict: 'missing', found: 'they cannot be read', advice }];
   }
   return checkNodes(nodes.items, check.settings, check.areGpusSimulated);

@@ -16,7 +16,7 @@ interface Right {
 /** Of every server: it finds and reaches workers and pods. */
 const LOOKING: readonly Right[] = [
   { resource: 'pods', verbs: ['get', 'list', 'watch'] },
-  { resource: 'nodes', verbs: ['get', 'list', 'watch'], isClusterWide: true },
+  { resource: 'nodes', verbs: ['list', 'watch'], isClusterWide: true },
 ];
 
 /** Of one that starts workers and pods. */

@@ -93,7 +93,7 @@ function processes() {
   return {
     resources: { requests: { cpu: '1' }, limits: { memory: '2Gi' } },
     terminationGracePeriodSeconds: 90,
-    preStopSeconds: 7,
+    stopDelaySeconds: 7,
     nodeSelector: { 'kubernetes.io/os': 'linux' },
     tolerations: [{ key: 'a', operator: 'Exists' }],
     affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },

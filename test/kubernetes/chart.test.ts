@@ -74,7 +74,7 @@ describeOnCluster('the chart on a cluster', () => {
     image: { repository: image, tag: 'test' },
     database: { url: door.url },
     workloads: { namespace: elsewhere, simulateGpus: 'ADA_24:4' },
-    server: { resources: { requests: { cpu: '50m', memory: '64Mi' } }, preStopSeconds: 1 },
+    server: { resources: { requests: { cpu: '50m', memory: '64Mi' } }, stopDelaySeconds: 1 },
     control: { resources: { requests: { cpu: '50m', memory: '64Mi' } } },
     config: { PODYARD_RATE_LIMIT: 'off' },
     workerApi: { clusterIP: await addressWithoutNames(cluster) },
@@ -117,8 +117,22 @@ describeOnCluster('the chart on a cluster', () => {
     LIMIT_MS,
   );
 
-  test('no account was refused what a process asked for', async () => {
+  test('each account has the rights that its process needs, and was refused nothing that it asked for', async () => {
     for (const { metadata } of await list('pods')) {
+      const inside = [
+        'exec',
+        metadata.name,
+        '--namespace',
+        namespace,
+        '--',
+        'node',
+        '/app/src/main.ts',
+        'doctor',
+        '--port',
+        '0',
+      ];
+      const findings = await shell.kubectl(inside).catch((error: Error) => error.message);
+      expect(findings).toMatch(/^ok +rights +all that is needed/m);
       expect(await shell.kubectl(['logs', metadata.name, '--namespace', namespace])).not.toMatch(/forbidden/i);
     }
   });

@@ -76,6 +76,8 @@ spec:
           env:
             - name: PODYARD_ROLES
               value: {{ .roles }}
+            - name: PODYARD_STOP_DELAY_SECONDS
+              value: {{ $values.stopDelaySeconds | quote }}
             - name: DATABASE_URL
               valueFrom:
                 secretKeyRef:
@@ -123,12 +125,6 @@ spec:
             periodSeconds: 5
             timeoutSeconds: 3
             failureThreshold: 2
-          {{- with $values.preStopSeconds }}
-          lifecycle:
-            preStop:
-              exec:
-                command: [node, -e, "setTimeout(() => {}, {{ . }}000)"]
-          {{- end }}
           {{- with $values.resources }}
           resources: {{- toYaml . | nindent 12 }}
           {{- end }}
