@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
+import { createSecureContext } from 'node:tls';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 
@@ -34,7 +35,7 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 10_000 };
 /** Agents for one identity; a new identity gets new ones, and the old ones end with their requests. */
 class Agents {
   readonly #isTls: boolean;
-  #key: string | undefined;
+  #identity: Identity | undefined;
   #short: HttpAgent | Agent | undefined;
   #long: HttpAgent | Agent | undefined;
 
@@ -43,15 +44,13 @@ class Agents {
   }
 
   of(identity: Identity, isLong: boolean): HttpAgent | Agent {
-    const key = JSON.stringify([identity.ca, identity.cert, identity.key, identity.servername].map(String));
-    if (key !== this.#key) {
+    if (!this.#identity || !isSame(identity, this.#identity)) {
+      const options = this.#isTls ? { ...KEEP_ALIVE, ...tlsOptions(identity) } : KEEP_ALIVE;
       const make = (limits: object) =>
-        this.#isTls
-          ? new Agent({ ...KEEP_ALIVE, ...limits, ...identity })
-          : new HttpAgent({ ...KEEP_ALIVE, ...limits });
+        this.#isTls ? new Agent({ ...options, ...limits }) : new HttpAgent({ ...options, ...limits });
       this.#short = make({ maxSockets: MAX_CONNECTIONS });
       this.#long = make({ maxFreeSockets: 8 });
-      this.#key = key;
+      this.#identity = identity;
     }
     return (isLong ? this.#long : this.#short)!;
   }
@@ -60,6 +59,19 @@ class Agents {
     this.#short?.destroy();
     this.#long?.destroy();
   }
+}
+
+/** One context for all connections: reading the certificates anew for each costs more than the rest of it. */
+function tlsOptions({ ca, cert, key, ...others }: Identity): object {
+  const pem = Object.fromEntries(Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined));
+  return { ...others, secureContext: createSecureContext(pem) };
+}
+
+function isSame(one: Identity, other: Identity): boolean {
+  const isEqual = (name: 'ca' | 'cert' | 'key') =>
+    one[name] === other[name] || String(one[name]) === String(other[name]);
+  const isEither = one.servername === other.servername && one.rejectUnauthorized === other.rejectUnauthorized;
+  return isEither && isEqual('ca') && isEqual('cert') && isEqual('key');
 }
 
 /** A server that asks for nothing. */
