@@ -37,8 +37,8 @@ export class PodRunner {
   readonly #deps: PodStart & { bus: Bus; clock: Clock; logger: Logger; graceMs: number };
   readonly #tasks: WorkloadTasks;
   readonly #loop: Loop;
-  /** Pulls under way: how to tell each that something else is wanted. */
-  readonly #pulls = new Map<string, { revision: number; giveUp: () => void }>();
+  /** Starts under way: how to tell each that something else is wanted. */
+  readonly #starts = new Map<string, { revision: number; giveUp: AbortController }>();
   /** As last read. */
   #podIds = new Set<string>();
   #othersTimer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class PodRunner {
     clearTimeout(this.#othersTimer);
     this.#othersTimer = undefined;
     await this.#loop.stop();
-    for (const { giveUp } of this.#pulls.values()) giveUp(); // whoever leads next pulls on
+    for (const { giveUp } of this.#starts.values()) giveUp.abort(); // whoever leads next goes on
     await this.#tasks.settle();
   }
 
@@ -115,7 +115,7 @@ export class PodRunner {
     const listed = isDue ? await this.#list(now) : undefined;
     const pods = await listControlledPods(this.#deps.pool); // after the list: what was started is in it
     this.#podIds = new Set(pods.map(({ id }) => id));
-    this.#giveUpPulls(pods);
+    this.#giveUpStarts(pods);
     const workloads = listed && new Map(listed.map((workload) => [workload.id, workload]));
     if (workloads) this.#removeStrays(workloads, pods, mark);
     if (workloads) this.#pauseEndsAt = Number.POSITIVE_INFINITY;
@@ -160,10 +160,10 @@ export class PodRunner {
   }
 
   /** A pull may take an hour; who wants something else does not wait for it. */
-  #giveUpPulls(pods: readonly ControlledPod[]): void {
+  #giveUpStarts(pods: readonly ControlledPod[]): void {
     for (const pod of pods) {
-      const pull = this.#pulls.get(pod.id);
-      if (pull && (pod.wanted !== 'RUN' || pod.revision !== pull.revision)) pull.giveUp();
+      const start = this.#starts.get(pod.id);
+      if (start && (pod.wanted !== 'RUN' || pod.revision !== start.revision)) start.giveUp.abort();
     }
   }
 
@@ -189,21 +189,22 @@ export class PodRunner {
     else await runtime.stop(pod.id, 0); // what a start that was cut off may have left
     if (!(await notePodPhase(pool, pod, 'PROVISIONING'))) return;
     bus.publish('pod', pod.id);
-    const superseded = Promise.withResolvers<void>();
-    this.#pulls.set(pod.id, { revision: pod.revision, giveUp: superseded.resolve });
+    const giveUp = new AbortController();
+    this.#starts.set(pod.id, { revision: pod.revision, giveUp });
     try {
-      const isRunning = await startPod(this.#deps, pod, superseded.promise);
+      const isRunning = await startPod(this.#deps, pod, giveUp.signal);
       if (isRunning) logger.info({ userId: pod.userId, podId: pod.id, image: pod.image }, 'pod started');
     } catch (error) {
       await runtime.list(); // when the engine is away it throws too, and the start is made again
       const reason = messageOf(error);
+      if (giveUp.signal.aborted) return; // what is wanted instead comes next
       if (error instanceof NoCapacity) return this.#putBack(pod, reason);
       logs.system(pod.id, `could not be started: ${reason}`);
       logger.warn({ userId: pod.userId, podId: pod.id, reason }, 'pod could not be started');
       await runtime.stop(pod.id, 0);
       await this.#noteEnd(pod, 'ERROR', { reason });
     } finally {
-      this.#pulls.delete(pod.id);
+      this.#starts.delete(pod.id);
       bus.publish('pod', pod.id);
     }
   }

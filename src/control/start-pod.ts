@@ -30,18 +30,18 @@ const ROOM_TRIES = 60;
 const ROOM_PAUSE_MS = 250;
 
 /**
- * From a wish to a running container. `superseded` resolves when something else is wanted meanwhile: a pull is then not
- * waited for. Answers whether it runs; throws a sentence fit for users.
+ * From a wish to a running container. `superseded` aborts when something else is wanted meanwhile: a pull, or a place, is
+ * then not waited for. Answers whether it runs; throws a sentence fit for users.
  */
-export async function startPod(deps: PodStart, pod: ControlledPod, superseded: Promise<void>): Promise<boolean> {
+export async function startPod(deps: PodStart, pod: ControlledPod, superseded: AbortSignal): Promise<boolean> {
   const { pool, logs } = deps;
   const pull = pullImage(deps, pod);
-  const isSuperseded = await Promise.race([pull.done.then(() => false), superseded.then(() => true)]);
+  const isSuperseded = await Promise.race([pull.done.then(() => false), aborted(superseded).then(() => true)]);
   pull.silence();
   if (isSuperseded) return false;
   await waitForGpus(deps, pod);
   if (!(await notePodPhase(pool, pod, 'STARTING'))) return false;
-  const found = await startContainer(deps, pod, await pull.done);
+  const found = await startContainer(deps, pod, await pull.done, superseded);
   await notePodRunning(pool, pod, found);
   logs.follow(pod.id);
   return true;
@@ -79,11 +79,14 @@ async function startContainer(
   deps: PodStart,
   pod: ControlledPod,
   registry: WorkloadSpec['registry'],
+  signal: AbortSignal,
 ): Promise<Whereabouts> {
+  const onProgress = (line: string) => deps.logs.system(pod.id, line);
+  const onWaiting = (missing: string) => onProgress(`waits for a place: ${missing}`);
   for (let left = PORT_TRIES; ; left--) {
     const spec = { ...(await workloadSpec(deps, pod)), registry };
     try {
-      return await deps.runtime.start(spec, { onProgress: (line) => deps.logs.system(pod.id, line) });
+      return await deps.runtime.start(spec, { onProgress, onWaiting, signal });
     } catch (error) {
       if (left === 1 || !PORT_TAKEN.test(messageOf(error))) throw error;
     }
@@ -125,4 +128,9 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     mounts: storage.mounts,
     isPriority: false,
   };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

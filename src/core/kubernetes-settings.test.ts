@@ -17,7 +17,7 @@ test('without variables a cluster with NVIDIA’s own names is assumed', () => {
     nodeSelector: {},
     priorityClasses: { priority: null, other: null },
     pullPolicy: null,
-    pendingMs: 15_000,
+    pendingMs: 120_000,
     serviceType: 'NodePort',
     publicIp: null,
     workerApiHost: null,

@@ -69,7 +69,7 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
     pullPolicy: env.PODYARD_KUBERNETES_PULL_POLICY
       ? choice('PODYARD_KUBERNETES_PULL_POLICY', env.PODYARD_KUBERNETES_PULL_POLICY, ['IfNotPresent', 'Always'])
       : null,
-    pendingMs: seconds('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, 15) * 1000,
+    pendingMs: seconds('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, 120) * 1000,
     serviceType: serviceType(env.PODYARD_KUBERNETES_SERVICE_TYPE || 'NodePort'),
     publicIp: text('PODYARD_KUBERNETES_PUBLIC_IP'),
     workerApiHost: text('PODYARD_WORKER_API_HOST'),

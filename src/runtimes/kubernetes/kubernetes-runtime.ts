@@ -165,7 +165,8 @@ class KubernetesRuntime implements Runtime {
       this.#ended.delete(spec.id);
       try {
         const starter = { ...parts, installation, areGpusSimulated: gpus !== null };
-        const pod = await startPod(starter, spec, options, abort.signal);
+        const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
+        const pod = await startPod(starter, spec, options, signal);
         const { address, publishedPorts } = this.#observe(parts, pod);
         return { address, publishedPorts };
       } finally {

@@ -76,7 +76,8 @@ test('a place is waited for as long as the settings say, each time anew', () => 
     const message = '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.';
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const];
     const waiting = { ...podWith({ phase: 'Pending', conditions }), nodeName: null };
-    const one = new StartJudge(SPEC, 1000, story());
+    const told: string[] = [];
+    const one = new StartJudge(SPEC, 1000, story(), (missing) => told.push(missing));
     expect(one.judge(waiting, null)).toBeUndefined();
     vi.advanceTimersByTime(999);
     expect(one.judge(waiting, null)).toBeUndefined();
@@ -84,6 +85,7 @@ test('a place is waited for as long as the settings say, each time anew', () => 
     expect(one.judge(waiting, null)).toBeUndefined();
     vi.advanceTimersByTime(1000);
     expect(() => one.judge(waiting, null)).toThrow(new NoCapacity(`No node of the cluster has room: ${message}`));
+    expect(told).toEqual([`No node of the cluster has room: ${message}`]);
   } finally {
     vi.useRealTimers();
   }

@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { NoCapacity, type WorkloadSpec } from '../runtime.ts';
+import { NoCapacity, type StartOptions, type WorkloadSpec } from '../runtime.ts';
 import { endReason, lacksImage, startError } from './observed-pod.ts';
 import type { PodStory } from './pod-events.ts';
 import type { PodRecord } from './pod-record.ts';
@@ -21,12 +21,15 @@ export class StartJudge {
   readonly #spec: WorkloadSpec;
   readonly #pendingMs: number;
   readonly #story: PodStory;
+  readonly #onWaiting: StartOptions['onWaiting'];
   #unschedulableSince: number | undefined;
+  #missing = '';
 
-  constructor(spec: WorkloadSpec, pendingMs: number, story: PodStory) {
+  constructor(spec: WorkloadSpec, pendingMs: number, story: PodStory, onWaiting?: StartOptions['onWaiting']) {
     this.#spec = spec;
     this.#pendingMs = pendingMs;
     this.#story = story;
+    this.#onWaiting = onWaiting;
   }
 
   judge(pod: PodRecord | undefined, lostSince: Date | null): PodRecord | undefined {
@@ -65,8 +68,11 @@ export class StartJudge {
     const now = performance.now();
     if (pod.unschedulable !== null && pod.nodeName === null) {
       this.#unschedulableSince ??= now;
+      const missing = `No node of the cluster has room: ${pod.unschedulable}`;
+      if (missing !== this.#missing) this.#onWaiting?.(missing);
+      this.#missing = missing;
       if (now - this.#unschedulableSince >= this.#pendingMs) {
-        throw new NoCapacity(`No node of the cluster has room: ${pod.unschedulable}`);
+        throw new NoCapacity(missing);
       }
       return;
     }

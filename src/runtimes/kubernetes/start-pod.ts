@@ -50,7 +50,7 @@ export async function startPod(
     if (pod.runningSince === null) {
       await Promise.all([makeSecret(starter, spec, pod), starter.services.publish(spec, pod)]);
     }
-    const judge = new StartJudge(spec, cluster.settings.pendingMs, story);
+    const judge = new StartJudge(spec, cluster.settings.pendingMs, story, tell.onWaiting);
     return await cluster.until(pod, (now) => {
       if (signal.aborted) throw new Failure('conflict', 'It was stopped while it started');
       return judge.judge(now, now ? cluster.lostSince(now) : null);
