@@ -210,3 +210,12 @@ test('what may not be read is said at once, and not asked for again and again', 
   await expect(things.current()).rejects.toMatchObject({ status: 403 });
   expect(fake.requests).toHaveLength(1);
 });
+
+test('whoever waits for a server that does not answer is told when nobody watches any more', async () => {
+  const { fake, things } = await begin(() => {});
+  const waits = stateOf(things);
+  await fake.requested(PATH, 1);
+  things.stop();
+  expect(await waits).toBe('unavailable');
+  expect(await stateOf(things)).toBe('unavailable');
+});

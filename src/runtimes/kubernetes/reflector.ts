@@ -127,9 +127,11 @@ export class Reflector<T extends Kept> {
     void this.#run(this.#ended.signal);
   }
 
+  /** Whoever waits is told at once. */
   stop(): void {
     this.#ended.abort();
     this.#isConnected = false;
+    this.#refuseWaiters(new Failure('unavailable', 'The cluster is not watched any more'));
   }
 
   subscribe(listener: OnChange<T>): () => void {
@@ -172,10 +174,8 @@ export class Reflector<T extends Kept> {
     }
     this.#failure = error;
     if (!this.isKnown || isRefusal(error, 403)) {
-      const refused = this.#connected;
+      this.#refuseWaiters(error);
       this.#connected = Promise.withResolvers();
-      refused.promise.catch(() => {}); // perhaps nobody waits
-      refused.reject(error);
     }
     const fields = { err: error, resource: this.#options.name };
     if (failures === 0) this.#options.logger.warn(fields, `the cluster cannot be watched: ${messageOf(error)}`);
@@ -279,6 +279,11 @@ export class Reflector<T extends Kept> {
 
   #tell(kind: 'put' | 'gone', object: T, before: T | undefined): void {
     for (const listener of [...this.#listeners]) listener(kind, object, before);
+  }
+
+  #refuseWaiters(error: unknown): void {
+    this.#connected.promise.catch(() => {}); // perhaps nobody waits
+    this.#connected.reject(error);
   }
 
   #connect(): void {
