@@ -12,6 +12,7 @@ import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
+import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
 import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -23,7 +24,8 @@ export class ControlLoops {
   readonly #bus: Bus;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
-  static async start(world: SimulatedWorld): Promise<ControlLoops> {
+  /** `wrap`: what stands before the simulated runtime. */
+  static async start(world: SimulatedWorld, wrap = (runtime: Runtime) => runtime): Promise<ControlLoops> {
     const database = await createTestDatabase({ maxConnections: 16 });
     const bus = new Bus({
       pool: database.pool,
@@ -32,12 +34,12 @@ export class ControlLoops {
       logger: silentLogger,
     });
     const { id } = await createUser(database.pool, { name: 'anna', email: null });
-    return new ControlLoops(database, bus, id, world);
+    const runtime = wrap(createSimulatedRuntime({ installation: 'test', world }));
+    return new ControlLoops(database, bus, id, runtime);
   }
 
-  private constructor(database: TestDatabase, bus: Bus, userId: UserId, world: SimulatedWorld) {
+  private constructor(database: TestDatabase, bus: Bus, userId: UserId, runtime: Runtime) {
     const { pool } = database;
-    const runtime = createSimulatedRuntime({ installation: 'test', world });
     const shared = { pool, bus, clock: systemClock, logger: silentLogger };
     const logs = new LogCollector({ ...shared, runtime });
     this.database = database;

@@ -63,8 +63,11 @@ export class Fleet {
   /** What workers do once they run: they report, and go on reporting. Answers how many there were. */
   async makeReady(endpointIds: readonly string[] = this.keepers): Promise<number> {
     const { rows } = await this.#pool.query<{ id: string }>(
-      `with ready as (
-         update workers set ready_at = now() where endpoint_id = any($1::text[]) and phase = 'RUNNING' and ready_at is null and wanted = 'RUN' returning id),
+      `with chosen as (
+         select id from workers where endpoint_id = any($1::text[]) and phase = 'RUNNING' and ready_at is null
+           and wanted = 'RUN' order by id for update),
+       ready as (
+         update workers w set ready_at = now() from chosen where w.id = chosen.id returning w.id),
        active as (
          insert into worker_activity (worker_id, seen_at) select id, now() + interval '1 day' from ready
          on conflict do nothing)

@@ -16,6 +16,8 @@ export class Pace {
   readonly #fleet: Fleet;
   readonly #perQuarter: number;
   readonly #open = new Set<string>();
+  /** Changes so far. */
+  made = 0;
   #debt = 0;
   #next = 0;
 
@@ -38,6 +40,7 @@ export class Pace {
     if (chosen.length > 0) {
       await this.#fleet.submit(chosen);
       for (const id of chosen) this.#open.add(id);
+      this.made += chosen.length;
     }
     await sleep(50);
     await this.#fleet.makeReady([...this.#open]);

@@ -22,6 +22,8 @@ interface ScaleResult {
   /** Until all workers that `workers.min` asks for had been started. */
   fillSeconds: number;
   changesPerSecond: number;
+  /** How many there really were: fewer when the machine is too busy for the benchmark itself. */
+  madePerSecond: number;
   /** Of one processor, in percent. */
   idleCpu: number;
   cpu: number;
@@ -107,9 +109,12 @@ async function measure(run: {
     const pace = new Pace(fleet, changesPerSecond);
     for (let i = 0; i < SETTLE_S * 4; i++) await pace.quarter();
     const since = new Date();
+    const madeBefore = pace.made;
+    const startedAt = performance.now();
     const [cpu, postgresCpu] = await watch([control.pid, postgresPid], seconds, async () => {
       for (let i = 0; i < 4; i++) await pace.quarter();
     });
+    const madePerSecond = (pace.made - madeBefore) / ((performance.now() - startedAt) / 1000);
     const rssMb = usageOfTree(control.pid).rssMb;
     await sleep(500);
     const reactions = new Latencies();
@@ -119,6 +124,7 @@ async function measure(run: {
       workers: wanted,
       fillSeconds,
       changesPerSecond,
+      madePerSecond,
       idleCpu: idle[0]!,
       cpu: cpu!,
       postgresCpu: postgresCpu!,
@@ -134,7 +140,7 @@ function render({ results, machine }: ScaleReport): string {
   const rows = results.map((one) => [
     String(one.endpoints),
     String(one.workers),
-    String(one.changesPerSecond),
+    `${one.madePerSecond.toFixed(0)} of ${one.changesPerSecond}`,
     `${one.fillSeconds.toFixed(1)} s`,
     `${one.idleCpu.toFixed(1)} %`,
     `${one.cpu.toFixed(1)} %`,

@@ -1,9 +1,11 @@
+import { Batcher } from '../core/batcher.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop } from '../core/loop.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { appendLogLines, type NewLogLine } from '../domain/logs/append-log-lines.ts';
+import { findLastStored, type LastStored } from '../domain/logs/find-last-stored.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
 const FLUSH_MS = 100;
@@ -19,6 +21,8 @@ export class LogCollector {
   readonly #logger: Logger;
   readonly #loop: Loop;
   readonly #following = new Map<string, { abort: AbortController; done: Promise<void> }>();
+  /** Whoever takes over follows thousands at once. */
+  readonly #lastStored: Batcher<string, LastStored | undefined>;
   #buffer: NewLogLine[] = [];
   #flushTimer: NodeJS.Timeout | undefined;
   #drained: (() => void)[] = [];
@@ -28,6 +32,15 @@ export class LogCollector {
     this.#bus = options.bus;
     this.#runtime = options.runtime;
     this.#logger = options.logger;
+    this.#lastStored = new Batcher({
+      lanes: 1,
+      maxSize: 500,
+      isCallFault: () => false,
+      flush: async (ids) => {
+        const found = await findLastStored(this.#pool, ids);
+        return ids.map((id) => found.get(id));
+      },
+    });
     this.#loop = new Loop({
       name: 'collect-logs',
       tickMs: 60_000,
@@ -54,11 +67,14 @@ export class LogCollector {
     this.#add({ workloadId, ts: new Date(), source: 'system', line });
   }
 
-  /** Follows a workload's output from where the stored lines end; does nothing when it is followed already. */
-  follow(workloadId: string): void {
+  /**
+   * Follows a workload's output from where the stored lines end; does nothing when it is followed already. `isNew`: it has
+   * just been started for the first time, so nothing of it is stored and nobody needs to look.
+   */
+  follow(workloadId: string, { isNew = false } = {}): void {
     if (this.#following.has(workloadId) || !this.#runtime.capabilities.logs) return;
     const abort = new AbortController();
-    const done = this.#read(workloadId, abort.signal)
+    const done = this.#read(workloadId, isNew, abort.signal)
       .catch((error) => {
         if (!abort.signal.aborted) this.#logger.warn({ workloadId }, `its log cannot be read: ${messageOf(error)}`);
       })
@@ -75,13 +91,9 @@ export class LogCollector {
     clearTimeout(timer);
   }
 
-  async #read(workloadId: string, signal: AbortSignal): Promise<void> {
-    const last = await this.#pool.query<{ ts: Date; seen: number }>(
-      `select ts, count(*) as seen from log_lines where workload_id = $1 and source = 'container'
-       group by ts order by ts desc limit 1`,
-      [workloadId],
-    );
-    const from = last.rows[0] ? { since: last.rows[0].ts, seen: last.rows[0].seen } : {};
+  async #read(workloadId: string, isNew: boolean, signal: AbortSignal): Promise<void> {
+    const last = isNew ? undefined : await this.#lastStored.run(workloadId);
+    const from = last ? { since: last.ts, seen: last.seen } : {};
     for await (const { ts, line } of this.#runtime.logs(workloadId, { ...from, follow: true, signal })) {
       this.#add({ workloadId, ts, source: 'container', line: line.slice(0, MAX_LINE_CHARACTERS) });
       if (this.#buffer.length >= MAX_BUFFERED) await new Promise<void>((resolve) => this.#drained.push(resolve));

@@ -2,7 +2,7 @@ import type { WorkerId } from '../core/ids.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Db } from '../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
-import { stopWorker } from '../domain/workers/worker-lifecycle.ts';
+import { stopWorker } from '../domain/workers/order-workers.ts';
 import { byEagernessToStop } from '../scaling/frozen-workers.ts';
 import type { PoolCapacity } from '../scaling/place-worker.ts';
 

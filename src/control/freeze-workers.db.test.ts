@@ -5,7 +5,7 @@ import type { WorkerId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
 import { Metrics } from '../core/metrics.ts';
 import { Bus } from '../db/bus.ts';
-import { freezeWorker, thawWorker } from '../domain/workers/worker-lifecycle.ts';
+import { freezeWorker, thawWorker } from '../domain/workers/order-workers.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';

@@ -14,14 +14,8 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
-import {
-  drainWorker,
-  noteExited,
-  noteFrozen,
-  noteThawed,
-  stopWorker,
-  thawWorker,
-} from '../domain/workers/worker-lifecycle.ts';
+import { drainWorker, stopWorker, thawWorker } from '../domain/workers/order-workers.ts';
+import { noteExited, noteFrozen, noteThawed } from '../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { byEagernessToStop, frozenOverBudget } from '../scaling/frozen-workers.ts';
 import type { LogCollector } from './collect-logs.ts';

@@ -12,8 +12,23 @@ import {
 const SWEEP_AT_ONCE = 50;
 /** So few are all read when the list is. */
 const FEW = 250;
-/** So often the list of live workers is read as a whole, for those that no hint told of. */
+/** So often all live workers are listed, for those that no hint told of. */
 const LEARN_MS = 30_000;
+/** In pages, so that nothing waits for the whole list, and with a pause between them. */
+const LEARN_AT_ONCE = 1_000;
+const LEARN_PAUSE_MS = 50;
+
+interface KnownWorker extends LiveWorker {
+  /** The last round in which it was seen. */
+  seenIn: number;
+}
+
+/** The list as far as it is read, and whatever was heard of single workers meanwhile, which is newer. */
+interface Lesson {
+  found: Map<WorkerId, KnownWorker>;
+  heardOf: Set<WorkerId>;
+  lastEndpointId: string;
+}
 
 /**
  * Which workers live, and which of them to read again. Of most only the phase is remembered; the whole row is read of
@@ -21,13 +36,15 @@ const LEARN_MS = 30_000;
  */
 export class KnownWorkers {
   readonly #pool: Pool;
-  #workers = new Map<WorkerId, LiveWorker>();
+  #workers = new Map<WorkerId, KnownWorker>();
   /** Those that are on their way somewhere. */
   readonly #unsettled = new Set<WorkerId>();
   readonly #draining = new Map<EndpointId, Set<WorkerId>>();
   readonly #dirty = new Set<WorkerId>();
   #sweep: Iterator<WorkerId> = [][Symbol.iterator]();
   #learnedAt = Number.NEGATIVE_INFINITY;
+  #lesson: Lesson | undefined;
+  #round = 0;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -41,12 +58,23 @@ export class KnownWorkers {
     return this.#dirty.size > 0;
   }
 
-  get ids(): Iterable<WorkerId> {
-    return this.#workers.keys();
-  }
-
   get(id: WorkerId): LiveWorker | undefined {
     return this.#workers.get(id);
+  }
+
+  /** From here on, `unseen` are those for which `see` was not called. */
+  beginRound(): void {
+    this.#round += 1;
+  }
+
+  see(id: WorkerId): LiveWorker | undefined {
+    const worker = this.#workers.get(id);
+    if (worker) worker.seenIn = this.#round;
+    return worker;
+  }
+
+  *unseen(): Iterable<LiveWorker> {
+    for (const worker of this.#workers.values()) if (worker.seenIn !== this.#round) yield worker;
   }
 
   get pending(): WorkerId[] {
@@ -70,6 +98,7 @@ export class KnownWorkers {
   /** Everything is read from the table at the next occasion. */
   forget(): void {
     this.#learnedAt = Number.NEGATIVE_INFINITY;
+    this.#lesson = undefined;
     this.#workers.clear();
   }
 
@@ -86,20 +115,47 @@ export class KnownWorkers {
     }
   }
 
-  /** Reads the list of live workers when that is due; answers with those that were not known, and work. */
+  /** When `learn` wants to be called next. */
+  get learnsAt(): number {
+    return this.#lesson ? this.#learnedAt + LEARN_PAUSE_MS : this.#learnedAt + LEARN_MS;
+  }
+
+  /**
+   * Reads a page of the list of live workers when that is due, and the first time the whole list. At its end answers with
+   * those that were not known, and work.
+   */
   async learn(now: number): Promise<WorkerId[]> {
-    if (Math.abs(now - this.#learnedAt) < LEARN_MS) return [];
-    const live = await listLiveWorkers(this.#pool);
-    const before = this.#workers;
-    const found = live.filter(({ id, isSettled }) => isSettled && !before.has(id)).map(({ id }) => id);
-    this.#workers = new Map(live.map((worker) => [worker.id, worker]));
+    if (now >= this.#learnedAt && now < this.learnsAt) return [];
+    const isFirst = this.#learnedAt === Number.NEGATIVE_INFINITY;
+    this.#lesson ??= { found: new Map(), heardOf: new Set(), lastEndpointId: '' };
+    const lesson = this.#lesson;
+    let isOver = await this.#readPage(lesson);
+    while (isFirst && !isOver) isOver = await this.#readPage(lesson);
     this.#learnedAt = now;
-    this.#unsettled.clear();
-    for (const { id, phase, isSettled } of live) {
-      if (!isSettled) this.#unsettled.add(id);
-      if (!isSettled || live.length <= FEW || (before.get(id)?.phase ?? phase) !== phase) this.#dirty.add(id);
+    return isOver ? this.#finish(lesson.found) : [];
+  }
+
+  async #readPage(lesson: Lesson): Promise<boolean> {
+    const page = await listLiveWorkers(this.#pool, lesson.lastEndpointId, LEARN_AT_ONCE);
+    for (const { id, endpointId, phase, isSettled } of page) {
+      if (!lesson.heardOf.has(id)) lesson.found.set(id, { id, endpointId, phase, isSettled, seenIn: 0 });
     }
-    return found;
+    lesson.lastEndpointId = page.at(-1)?.endpointId ?? '';
+    return page.length < LEARN_AT_ONCE;
+  }
+
+  #finish(found: Map<WorkerId, KnownWorker>): WorkerId[] {
+    const before = this.#workers;
+    this.#workers = found;
+    this.#lesson = undefined;
+    this.#unsettled.clear();
+    const unknown: WorkerId[] = [];
+    for (const { id, phase, isSettled } of found.values()) {
+      if (!isSettled) this.#unsettled.add(id);
+      if (isSettled && !before.has(id)) unknown.push(id);
+      if (!isSettled || found.size <= FEW || (before.get(id)?.phase ?? phase) !== phase) this.#dirty.add(id);
+    }
+    return unknown;
   }
 
   /** The rows of all that are dirty, and of `others`. Those without a row, or that ended, are known no more. */
@@ -122,8 +178,10 @@ export class KnownWorkers {
   }
 
   #note(worker: ControlledWorker): void {
-    const live = toLiveWorker(worker);
+    const live = { ...toLiveWorker(worker), seenIn: 0 };
     this.#workers.set(worker.id, live);
+    this.#lesson?.found.set(worker.id, live);
+    this.#lesson?.heardOf.add(worker.id);
     if (live.isSettled) this.#unsettled.delete(worker.id);
     else this.#unsettled.add(worker.id);
     const draining = this.#draining.get(worker.endpointId) ?? new Set();
@@ -136,6 +194,8 @@ export class KnownWorkers {
     if (worker) this.#dropDraining(worker.endpointId, id);
     this.#workers.delete(id);
     this.#unsettled.delete(id);
+    this.#lesson?.found.delete(id);
+    this.#lesson?.heardOf.add(id);
   }
 
   #dropDraining(endpointId: EndpointId, id: WorkerId): void {

@@ -2,8 +2,9 @@ import type { EndpointId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import { drainWorker } from '../domain/workers/order-workers.ts';
 import { findVolumeDataCenters, listGpuHolders, listPlacementRules } from '../domain/workers/placement-facts.ts';
-import { type ControlledWorker, drainWorker } from '../domain/workers/worker-lifecycle.ts';
+import type { ControlledWorker } from '../domain/workers/worker-lifecycle.ts';
 import { dataCentersFor, type PlaceWish, type PoolCapacity } from '../scaling/place-worker.ts';
 import { type Share, shareCapacity, type WaitingWorker } from '../scaling/share-capacity.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
@@ -29,11 +30,13 @@ interface Deps {
  * given away is taken off the ledger until the worker's row says so.
  */
 export async function placeWorkers(deps: Deps, pending: readonly ControlledWorker[], now: number): Promise<Placements> {
-  const capacities = pending.some(({ spec }) => spec.gpu) ? await deps.capacity.readFree(now) : [];
+  const needsGpus = pending.some(({ spec }) => spec.gpu);
+  const capacities = needsGpus ? await deps.capacity.readFree(now) : [];
   const { waiting, nowhere } = await toWaiting(deps.pool, pending, capacities);
   let share = shareCapacity({ capacities, waiting, holding: [], minOf: () => 0, now });
   if (share.missing.size > 0) {
-    share = await shareFairly(deps, { capacities, waiting, now });
+    const exact = needsGpus ? await deps.capacity.readFree(now, { fresh: true }) : [];
+    share = await shareFairly(deps, { capacities: exact, waiting, now });
     deps.capacity.expire(); // capacity that comes back is seen at the next look
   }
   for (const worker of waiting) {

@@ -5,6 +5,7 @@ import { Loop, type NextRun } from '../core/loop.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import { drainWorker } from '../domain/workers/order-workers.ts';
 import {
   isWorkerBusy,
   listProbedWorkers,
@@ -13,7 +14,6 @@ import {
   noteUnready,
   type ProbedWorker,
 } from '../domain/workers/serving-workers.ts';
-import { drainWorker } from '../domain/workers/worker-lifecycle.ts';
 import { countStart } from '../domain/workers/worker-timeline.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { LogCollector } from './collect-logs.ts';

@@ -6,7 +6,7 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 import type { JobQueue } from '../domain/jobs/job-queue.ts';
-import { stopWorker } from '../domain/workers/worker-lifecycle.ts';
+import { stopWorker } from '../domain/workers/order-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 
 /** While there is a job or a worker, and otherwise: an idle server is to cost nothing. */
@@ -15,6 +15,9 @@ const IDLE_TICK_MS = 10_000;
 /** A new execution timeout counts for running jobs, too; many changes together cost one look. */
 const SETTINGS_DELAY_MS = 30;
 const EXPIRE_AT_ONCE = 500;
+/** Looking for silent workers may take this share of the time, so with thousands it comes less often; never later than this. */
+const SILENT_SHARE = 0.01;
+const SILENT_TICK_MS = 5_000;
 /** A worker that never asks what to stop is replaced when the job should long be over. */
 const UNHEARD_SECONDS = 15;
 /** A worker that was told, when it should long have asked for other work: longer than a take is held. */
@@ -39,6 +42,7 @@ export class JobRescuer {
   readonly #loop: Loop;
   #startedAt = 0;
   #isIdle = false;
+  #silentAt = Number.NEGATIVE_INFINITY;
   #unsubscribes: (() => void)[] = [];
   #settingsTimer: NodeJS.Timeout | undefined;
 
@@ -96,6 +100,7 @@ export class JobRescuer {
   }
 
   runOnce(): Promise<void> {
+    this.#silentAt = Number.NEGATIVE_INFINITY;
     return this.#loop.runOnce();
   }
 
@@ -122,6 +127,8 @@ export class JobRescuer {
    */
   async #rescueSilent(): Promise<void> {
     if (this.#clock.now() - this.#startedAt < this.#leaseMs) return;
+    const beganAt = performance.now();
+    if (beganAt < this.#silentAt) return;
     const silent = await this.#pool.query<{ id: WorkerId; endpoint_id: EndpointId; seconds: number }>({
       name: 'workers-silent',
       text: `select w.id, w.endpoint_id, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
@@ -130,6 +137,8 @@ export class JobRescuer {
                and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'`,
       values: [this.#leaseMs],
     });
+    const tookMs = performance.now() - beganAt;
+    this.#silentAt = beganAt + Math.min(tookMs / SILENT_SHARE, SILENT_TICK_MS);
     if (silent.rows.length === 0) return;
     for (const { id, endpoint_id, seconds } of silent.rows) {
       this.#logger.warn(

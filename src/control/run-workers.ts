@@ -7,13 +7,12 @@ import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 import type { JobQueue } from '../domain/jobs/job-queue.ts';
+import { drainWorker } from '../domain/workers/order-workers.ts';
 import {
   type ControlledWorker,
-  drainWorker,
   listControlledWorkers,
   notePending,
   noteUnplaced,
-  stopWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../domain/workers/worker-status.ts';
 import { NoCapacity, type Observed, type Runtime } from '../runtimes/runtime.ts';
@@ -30,8 +29,8 @@ import { WorkloadTasks } from './workload-tasks.ts';
 const TICK_MS = 2_000;
 /** When GPUs have become free, those that wait for some are looked at, but not more often than this. */
 const PLACE_INTERVAL_MS = 200;
-/** Listing may take this share of the time: the more workloads there are, the less often events lead to a list. */
-const LIST_SHARE = 0.05;
+/** Lists and comparing them may take this share of the time: the more workloads there are, the less often events lead to one. */
+const LIST_SHARE = 0.03;
 const IDLE_TICK_MS = 10_000;
 /** A hand-over that was under way when the worker was told to leave has committed by then. */
 const SETTLE_MS = 150;
@@ -40,6 +39,13 @@ const IDLE_GRACE_MS = 5_000;
 /** After a start that found no place, or no runtime that answers. */
 const UNPLACED_PAUSE_MS = 1_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
+
+/** What the runtime had when the mark was taken. */
+interface WorkloadList {
+  workloads: readonly Observed[];
+  mark: number;
+  failure?: unknown;
+}
 
 /**
  * Brings the containers in line with the workers that are wanted: starts, stops, adopts after a restart, notices the
@@ -70,6 +76,9 @@ export class WorkerRunner {
   #hasRoom = false;
   #listedAt = 0;
   #listTookMs = 0;
+  #listing: Promise<void> | undefined;
+  /** One that the loop has not looked at yet. */
+  #list: WorkloadList | undefined;
   #hasEvents = true;
 
   constructor(
@@ -131,13 +140,16 @@ export class WorkerRunner {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
+    await this.#listing;
     await this.#tasks.settle();
   }
 
   /** One look at everything there is; tests use it. */
-  runOnce(): Promise<void> {
+  async runOnce(): Promise<void> {
     this.#forget();
-    return this.#loop.runOnce();
+    this.#beginList(this.#clock.now());
+    await this.#listing;
+    await this.#loop.runOnce();
   }
 
   /** Stops all workers and waits for it: `--stop-workers`, and tests. */
@@ -158,9 +170,9 @@ export class WorkerRunner {
   /** The cost of a run grows with what changed; a list, and a tick, look further. */
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
-    const mark = this.#tasks.mark();
     this.#postponeList(now);
-    const observed = this.#isListDue(now) ? await this.#list(now) : undefined;
+    if (this.#isListDue(now)) this.#beginList(now);
+    const list = this.#takeList();
     for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
     if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
       this.#tickedAt = now;
@@ -168,11 +180,11 @@ export class WorkerRunner {
     }
     const placeAt = this.#placedAt + PLACE_INTERVAL_MS;
     if (this.#hasRoom && now >= placeAt) this.#lookForRoom(now);
-    const changed = observed ? this.#compare(observed, mark) : new Map<WorkerId, Observed | undefined>();
+    const changed = list ? this.#compare(list) : new Map<WorkerId, Observed | undefined>();
     const workers = await this.#known.readDirty(changed.keys());
     this.#tellReadiness(workers);
     for (const worker of workers) {
-      if (changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), mark);
+      if (list && changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), list.mark);
     }
     for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starting.get(id)?.abort();
     const free = workers.filter((worker) => !this.#tasks.isBusy(worker.id));
@@ -183,12 +195,14 @@ export class WorkerRunner {
     this.#giveUpUnready(free, now);
     const leavesAt = await this.#endLeaving(free, now);
     if (this.#known.size === 0) return undefined;
-    const atMs = Math.min(leavesAt ?? Number.POSITIVE_INFINITY, this.#nextListAt(now), this.#tickedAt + TICK_MS);
-    return { atMs: this.#hasRoom ? Math.min(atMs, placeAt) : atMs };
+    const placesAt = this.#hasRoom ? placeAt : undefined;
+    const times = [leavesAt, placesAt, this.#nextListAt(now), this.#known.learnsAt, this.#tickedAt + TICK_MS];
+    return { atMs: Math.min(...times.filter((at) => at !== undefined)) };
   }
 
   #forget(): void {
     this.#known.forget();
+    this.#list = undefined;
     this.#listedAt = 0;
   }
 
@@ -200,10 +214,12 @@ export class WorkerRunner {
   }
 
   #isListDue(now: number): boolean {
-    return Math.abs(now - this.#listedAt) >= TICK_MS || (this.#hasEvents && now >= this.#nextListAt(now));
+    if (this.#listing || this.#list) return false;
+    return Math.abs(now - this.#listedAt) >= TICK_MS || (this.#hasEvents && now >= this.#nextListAt(now)!);
   }
 
-  #nextListAt(now: number): number {
+  #nextListAt(now: number): number | undefined {
+    if (this.#listing) return undefined; // its end wakes the loop
     if (!this.#hasEvents) return this.#listedAt + TICK_MS;
     return Math.min(this.#listedAt + this.#listTookMs / LIST_SHARE, now + TICK_MS);
   }
@@ -229,31 +245,53 @@ export class WorkerRunner {
     if (this.#unready.size > 10_000) this.#unready.clear();
   }
 
-  async #list(now: number): Promise<Observed[]> {
+  /** Beside the loop, which compares it once it is there: with thousands, or a slow engine, a start would wait for it. */
+  #beginList(now: number): void {
     this.#hasEvents = false;
+    const mark = this.#tasks.mark();
     const startedAt = performance.now();
-    const observed = await this.#runtime.list();
-    this.#listedAt = now;
-    this.#listTookMs = performance.now() - startedAt;
-    return observed.filter((workload) => workload.kind === 'worker');
+    this.#listing = this.#runtime
+      .list()
+      .then(
+        (workloads): WorkloadList => ({ workloads, mark }),
+        (failure): WorkloadList => ({ workloads: [], mark, failure }),
+      )
+      .then((list) => {
+        this.#listing = undefined;
+        this.#list = list;
+        this.#listedAt = now;
+        this.#listTookMs = performance.now() - startedAt;
+        this.#loop.wake();
+      });
+  }
+
+  /** The list that has arrived since the last run; throws when it could not be had. */
+  #takeList(): WorkloadList | undefined {
+    const list = this.#list;
+    this.#list = undefined;
+    if (list && 'failure' in list) throw list.failure;
+    return list;
   }
 
   /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
-  #compare(observed: readonly Observed[], mark: number): Map<WorkerId, Observed | undefined> {
+  #compare({ workloads, mark }: WorkloadList): Map<WorkerId, Observed | undefined> {
+    const startedAt = performance.now();
     const changed = new Map<WorkerId, Observed | undefined>();
-    const missing = new Set(this.#known.ids);
-    for (const workload of observed) {
+    this.#known.beginRound();
+    for (const workload of workloads) {
+      if (workload.kind !== 'worker') continue;
       const id = workload.id as WorkerId;
-      missing.delete(id);
+      const worker = this.#known.see(id);
       const isUp = workload.state === 'running' || workload.state === 'frozen';
+      if (worker && isUp && worker.phase !== 'STARTING') continue;
       if (this.#tasks.isTouchedSince(id, mark)) continue;
-      const worker = this.#known.get(id);
-      if (!worker) this.#removeStray(id);
-      else if (!isUp || worker.phase === 'STARTING') changed.set(id, workload);
+      if (worker) changed.set(id, workload);
+      else this.#removeStray(id);
     }
-    for (const id of missing) {
-      if (this.#known.get(id)!.phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) changed.set(id, undefined);
+    for (const { id, phase } of this.#known.unseen()) {
+      if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) changed.set(id, undefined);
     }
+    this.#listTookMs += performance.now() - startedAt;
     return changed;
   }
 
@@ -412,7 +450,7 @@ export class WorkerRunner {
   }
 
   async #stopWorker(worker: ControlledWorker): Promise<void> {
-    await stopWorker(this.#pool, worker.id, worker.wantedReason);
+    await this.#notes.stopping({ id: worker.id, reason: worker.wantedReason });
     this.#logs.system(worker.id, `stops: ${worker.wantedReason}`);
     await this.#runtime.stop(worker.id, graceOf(worker, this.#graceMs));
     await this.#logs.finish(worker.id, 500);

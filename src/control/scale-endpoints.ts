@@ -1,5 +1,6 @@
 import { Batcher } from '../core/batcher.ts';
 import type { Clock } from '../core/clock.ts';
+import { messageOf } from '../core/errors.ts';
 import { type EndpointId, newId, type WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Loop, type NextRun } from '../core/loop.ts';
@@ -8,15 +9,12 @@ import type { Pool } from '../db/pool.ts';
 import { type DecidedAction, type Decision, recordDecisions } from '../domain/decisions/record-decision.ts';
 import { type EndpointDemand, listActiveEndpoints, listEndpointDemand } from '../domain/endpoints/endpoint-demand.ts';
 import { listFreezingWorkers } from '../domain/workers/frozen-workers.ts';
+import { type OrderKind, orderWorkers, type WorkerOrder } from '../domain/workers/order-workers.ts';
 import {
   type ControlledWorker,
-  drainWorker,
-  freezeWorker,
   insertWorkers,
   listControlledWorkers,
   type NewWorker,
-  stopWorker,
-  thawWorker,
 } from '../domain/workers/worker-lifecycle.ts';
 import { decideWorkers, type ScalingAction, type ScalingDecision } from '../scaling/decide-workers.ts';
 import { reservedBytes } from '../scaling/frozen-workers.ts';
@@ -28,6 +26,8 @@ const SWEEP_STEP = 50;
 const SWEEP_STEPS = 20;
 /** An endpoint under steady load is looked at four times a second at most; one that was quiet, at once. */
 const MIN_INTERVAL_MS = 250;
+/** After a decision that could not be written down. */
+const RETRY_MS = 1_000;
 /**
  * Activity is written with a delay of half a second: only a worker that was seen idle, with the same last work, for
  * longer than that is certainly idle. It also keeps a control process that has just started from stopping anything.
@@ -46,7 +46,10 @@ export class EndpointScaler {
   readonly #lastLookAt = new Map<EndpointId, number>();
   readonly #idle = new Map<WorkerId, { lastWorkAt: number; firstSeenAt: number }>();
   readonly #inserts: Batcher<NewWorker, boolean>;
+  readonly #orders: Record<OrderKind, Batcher<WorkerOrder, boolean>>;
   readonly #records: Batcher<Decision & { endpointId: EndpointId }, undefined>;
+  /** Endpoints whose last decision is being carried out: they are not looked at again before that is done. */
+  readonly #applying = new Map<EndpointId, Promise<void>>();
   #unsubscribes: (() => void)[] = [];
   #sweptAt = 0;
   #sweepAfterId = '';
@@ -77,6 +80,20 @@ export class EndpointScaler {
         return workers.map(({ id }) => inserted.has(id));
       },
     });
+    const ordersOf = (kind: OrderKind) =>
+      new Batcher<WorkerOrder, boolean>({
+        ...batches,
+        flush: async (orders) => {
+          const told = await orderWorkers(this.#pool, kind, orders);
+          return orders.map(({ id }) => told.has(id));
+        },
+      });
+    this.#orders = {
+      thaw: ordersOf('thaw'),
+      freeze: ordersOf('freeze'),
+      stop: ordersOf('stop'),
+      drain: ordersOf('drain'),
+    };
     this.#records = new Batcher({
       ...batches,
       flush: async (decisions) => {
@@ -106,6 +123,7 @@ export class EndpointScaler {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
+    await this.#applied();
   }
 
   /** Something changed that may change the answer for this endpoint. */
@@ -125,8 +143,13 @@ export class EndpointScaler {
   }
 
   /** One look at everything that is due; tests use it. */
-  runOnce(): Promise<void> {
-    return this.#loop.runOnce();
+  async runOnce(): Promise<void> {
+    await this.#loop.runOnce();
+    await this.#applied();
+  }
+
+  async #applied(): Promise<void> {
+    await Promise.all(this.#applying.values());
   }
 
   async #run(): Promise<NextRun> {
@@ -136,7 +159,7 @@ export class EndpointScaler {
       this.#sweepSteps = SWEEP_STEPS;
     }
     if (this.#sweepSteps > 0) await this.#sweep();
-    const ids = [...this.#due].filter(([, at]) => at <= now).map(([id]) => id);
+    const ids = [...this.#due].filter(([id, at]) => at <= now && !this.#applying.has(id)).map(([id]) => id);
     for (const id of ids) {
       this.#due.delete(id);
       this.#lastLookAt.set(id, now);
@@ -146,7 +169,7 @@ export class EndpointScaler {
     if (this.#idle.size > 50_000) this.#idle.clear(); // some have ended; the others are certainly idle a little later
     if (this.#sweepSteps > 0) return { atMs: now };
     let atMs = this.#sweptAt + TICK_MS;
-    for (const at of this.#due.values()) atMs = Math.min(atMs, at);
+    for (const [id, at] of this.#due) if (!this.#applying.has(id)) atMs = Math.min(atMs, at);
     return { atMs };
   }
 
@@ -173,7 +196,6 @@ export class EndpointScaler {
       workers.some(({ wanted, phase, leased }) => wanted === 'RUN' && phase === 'RUNNING' && leased === 0);
     const frozen = mayFreeze ? await this.#listFrozen() : []; // on the way to a thaw every look counts
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
-    const applied: Promise<void>[] = [];
     for (const demand of demands) {
       const endpoint = toScalingEndpoint(demand, budgetBytes > 0);
       const own = workersOf.get(demand.id) ?? [];
@@ -186,12 +208,25 @@ export class EndpointScaler {
         hasObserved: this.#hasSeenAll && now - this.#startedAt >= TICK_MS,
         now,
       });
-      applied.push(this.#apply(demand, decision));
       const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
       if (isQuiet) this.#lastLookAt.delete(demand.id); // from zero, and from frozen, at once
       if (decision.nextAt !== null) this.#setDue(demand.id, Math.max(decision.nextAt, now + MIN_INTERVAL_MS));
+      if (decision.actions.length > 0) this.#carryOut(demand.id, decision);
     }
-    await Promise.all(applied); // together, for what is written at the same moment shares statements
+  }
+
+  /** Nobody waits for it but this endpoint: what is written at the same moment shares statements, and others go on. */
+  #carryOut(id: EndpointId, decision: ScalingDecision): void {
+    const applied = this.#apply(id, decision)
+      .catch((error) => {
+        this.#logger.error({ endpointId: id, err: error }, `a decision was not carried out: ${messageOf(error)}`);
+        this.#setDue(id, this.#clock.now() + RETRY_MS);
+      })
+      .finally(() => {
+        this.#applying.delete(id);
+        if (this.#due.has(id)) this.#loop.wake();
+      });
+    this.#applying.set(id, applied);
   }
 
   async #listFrozen() {
@@ -207,7 +242,7 @@ export class EndpointScaler {
     return true;
   }
 
-  async #apply({ id: endpointId }: EndpointDemand, decision: ScalingDecision): Promise<void> {
+  async #apply(endpointId: EndpointId, decision: ScalingDecision): Promise<void> {
     const tried = decision.actions.map(async (action): Promise<DecidedAction[]> => {
       const workerId = await this.#act(endpointId, action);
       if (workerId === null) return [];
@@ -230,7 +265,7 @@ export class EndpointScaler {
       return (await this.#inserts.run(worker)) ? id : null;
     }
     const id = action.workerId as WorkerId;
-    return (await TRANSITIONS[action.kind](this.#pool, id, action.reason)) ? id : null;
+    return (await this.#orders[action.kind].run({ id, reason: action.reason })) ? id : null;
   }
 
   #toScalingWorker(worker: ControlledWorker, now: number): ScalingWorker {
@@ -264,8 +299,6 @@ export class EndpointScaler {
     return null;
   }
 }
-
-const TRANSITIONS = { thaw: thawWorker, freeze: freezeWorker, stop: stopWorker, drain: drainWorker };
 
 function stateOf({ wanted, phase }: ControlledWorker, isReady: boolean): ScalingWorker['state'] {
   if (wanted === 'FREEZE') return 'frozen';

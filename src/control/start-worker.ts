@@ -46,7 +46,10 @@ export async function startWorker(
   const { gpuCount } = worker;
   const isPlaced = await notes.starting({ id: worker.id, ...place, gpuCount, tokenHash: hashSecret(token) });
   deps.capacity.settle(worker.id);
-  if (!isPlaced) return false;
+  if (!isPlaced) {
+    deps.capacity.expire();
+    return false;
+  }
   const placedAt = performance.now();
   const sincePlaced = () => performance.now() - placedAt;
   const onProgress = (line: string) => logs.system(worker.id, line);
@@ -72,7 +75,7 @@ export async function startWorker(
   };
   const { address } = await runtime.start(spec, { onProgress, onCreated, onWaiting, signal });
   await notes.running({ id: worker.id, address, marks: { pullMs, createMs } });
-  logs.follow(worker.id);
+  logs.follow(worker.id, { isNew: true });
   return true;
 }
 

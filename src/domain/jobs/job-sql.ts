@@ -149,15 +149,21 @@ export const PURGE = `${endJobs(`
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
   ${ENDED_VIEW}`;
 
-/** $4 how many at most: queued jobs that outlived their policy.ttl. The default ttl expires in queue order, an own one by its index. */
+/** $4 how many at most: queued jobs that outlived their policy.ttl. The default ttl expires in queue order, an own one by its index. One look for each queue that has jobs, from one to the next in jobs_queue. */
 export const EXPIRE_QUEUED = `${endJobs(`
     delete from jobs where id in (
+      with recursive queues as (
+        (select endpoint_id, low_priority from jobs where status = 'IN_QUEUE' order by endpoint_id, low_priority limit 1)
+        union all
+        select next.* from queues q cross join lateral (
+          select endpoint_id, low_priority from jobs
+          where status = 'IN_QUEUE' and (endpoint_id, low_priority) > (q.endpoint_id, q.low_priority)
+          order by endpoint_id, low_priority limit 1) next)
       select id from jobs where status = 'IN_QUEUE' and has_own_ttl and expires_at <= now()
       union
-      select head.id from (select distinct endpoint_id from endpoint_counters) c
-      cross join (values (false), (true)) as priority(is_low) cross join lateral (
-        select id, expires_at from jobs j where j.endpoint_id = c.endpoint_id and j.status = 'IN_QUEUE'
-          and j.low_priority = priority.is_low and not j.has_own_ttl order by seq limit 100) head
+      select head.id from queues q cross join lateral (
+        select id, expires_at from jobs j where j.endpoint_id = q.endpoint_id and j.status = 'IN_QUEUE'
+          and j.low_priority = q.low_priority and not j.has_own_ttl order by seq limit 100) head
       where head.expires_at <= now()
       limit $4) and status = 'IN_QUEUE'
     returning *, 'TIMED_OUT' as end_status, null::text as end_output,

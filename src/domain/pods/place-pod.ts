@@ -6,7 +6,8 @@ import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
-import { listGpusInUse, stopWorker } from '../workers/worker-lifecycle.ts';
+import { stopWorker } from '../workers/order-workers.ts';
+import { listGpusInUse } from '../workers/worker-lifecycle.ts';
 import type { Pod } from './pod.ts';
 
 /** Where a pod runs; the pool is null for a CPU pod. */

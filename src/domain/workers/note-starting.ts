@@ -1,6 +1,7 @@
 import type { WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { inLockOrder } from './lock-order.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
 
 /** A worker that has a place, and a token of its own from now on. */
@@ -57,7 +58,7 @@ async function withRoom(
 }
 
 async function write(db: Db, workers: readonly StartingWorker[]): Promise<Set<WorkerId>> {
-  const rows = workers.map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
+  const rows = inLockOrder(workers).map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
   await db.query({
     name: 'workers-starting',
     text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,

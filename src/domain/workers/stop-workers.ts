@@ -9,8 +9,10 @@ export async function stopWorkersOfEndpoint(
   reason: string,
 ): Promise<void> {
   await db.query(
-    `update workers set wanted = 'STOP', wanted_reason = $3
-     where endpoint_id = $1 and user_id = $2 and phase <> 'EXITED'`,
+    `update workers w set wanted = 'STOP', wanted_reason = $3
+     from (select id from workers where endpoint_id = $1 and user_id = $2 and phase <> 'EXITED'
+           order by id for update) as live -- the order of lock-order.ts
+     where w.id = live.id`,
     [endpointId, userId, reason],
   );
 }

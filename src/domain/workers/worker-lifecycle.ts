@@ -2,6 +2,7 @@ import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
 export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
@@ -75,13 +76,18 @@ export interface LiveWorker {
   isSettled: boolean;
 }
 
-/** Served by workers_live; the activity is not looked at, so one that calls itself unhealthy seems settled here. */
-export async function listLiveWorkers(db: Db): Promise<LiveWorker[]> {
+/**
+ * Those of the next endpoints after `afterEndpointId`: at least `limit` workers, or all that are left. Served by workers_live;
+ * the activity is not looked at, so one that calls itself unhealthy seems settled here.
+ */
+export async function listLiveWorkers(db: Db, afterEndpointId: string, limit: number): Promise<LiveWorker[]> {
   const result = await db.query<LiveWorker>({
     name: 'workers-live',
     text: `select id, endpoint_id as "endpointId", phase,
                   wanted = 'FREEZE' or (wanted = 'RUN' and phase = 'RUNNING' and ready_at is not null) as "isSettled"
-           from workers where phase <> 'EXITED'`,
+           from workers where phase <> 'EXITED' and endpoint_id > $1
+           order by endpoint_id fetch first $2 rows with ties`,
+    values: [afterEndpointId, limit],
   });
   return result.rows;
 }
@@ -117,24 +123,6 @@ export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Prom
     values: [JSON.stringify(rows)],
   });
   return new Set(result.rows.map(({ id }) => id));
-}
-
-/** It gets no more work and ends when its jobs are done. */
-export async function drainWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
-  const result = await db.query(
-    "update workers set wanted = 'DRAIN', wanted_reason = $2, drain_at = now() where id = $1 and wanted in ('RUN', 'FREEZE')",
-    [id, reason],
-  );
-  return result.rowCount === 1;
-}
-
-/** It shall end now. False when that is wanted already. */
-export async function stopWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
-  const result = await db.query(
-    "update workers set wanted = 'STOP', wanted_reason = $2 where id = $1 and wanted <> 'STOP'",
-    [id, reason],
-  );
-  return result.rowCount === 1;
 }
 
 /** Notes why a worker waits. Its health is not in question: whatever was is over when it waits for a place. */
@@ -184,7 +172,7 @@ export interface RunningWorker {
 
 /** Marks become times of the database's clock, as all others of the timeline are. */
 export async function noteRunning(db: Db, workers: readonly RunningWorker[]): Promise<void> {
-  const rows = workers.map(({ marks, ...worker }) => ({ ...worker, ...marks }));
+  const rows = inLockOrder(workers).map(({ marks, ...worker }) => ({ ...worker, ...marks }));
   await db.query({
     name: 'workers-running',
     text: `update workers w set phase = 'RUNNING', phase_reason = null, address = n.address,
@@ -218,28 +206,8 @@ export async function noteExited(db: Db, workers: readonly ExitedWorker[]): Prom
            update workers w set phase = 'EXITED', exited_at = now(), exit_code = n.code, phase_reason = n.reason,
              is_lost = n."isLost", token_hash = null
            from n where w.id = n.id and phase <> 'EXITED'`,
-    values: [JSON.stringify(workers)],
+    values: [JSON.stringify(inLockOrder(workers))],
   });
-}
-
-/** It gets no more work, and is frozen once it is certain that it holds none. */
-export async function freezeWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
-  const result = await db.query(
-    `update workers set wanted = 'FREEZE', wanted_reason = $2, drain_at = now()
-     where id = $1 and wanted = 'RUN' and phase = 'RUNNING' and ready_at is not null`,
-    [id, reason],
-  );
-  return result.rowCount === 1;
-}
-
-/** A frozen worker, or one that was to be, shall work again. */
-export async function thawWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
-  const result = await db.query(
-    `update workers set wanted = 'RUN', wanted_reason = $2, drain_at = null, thaw_wanted_at = now()
-     where id = $1 and wanted = 'FREEZE' and phase in ('RUNNING', 'FROZEN')`,
-    [id, reason],
-  );
-  return result.rowCount === 1;
 }
 
 /** Its execution has stopped, while it holds `memoryBytes`. False when it ended meanwhile. */
