@@ -32,8 +32,12 @@ const RUNNING: readonly Right[] = [
 
 /** What the cluster's owner may refuse. */
 const LOOKING_FURTHER: readonly Right[] = [
+  { resource: 'pods', verbs: ['list', 'watch'], isClusterWide: true, lack: 'GPUs that others hold seem free' },
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['get'], lack: 'figures of pods by the metrics API' },
 ];
+
+/** All that a server ever asks for. */
+export const RIGHTS: readonly Right[] = [...LOOKING, ...RUNNING, ...LOOKING_FURTHER];
 
 interface Review {
   status?: { allowed?: boolean };
@@ -46,7 +50,7 @@ export async function checkRights(
   { isControl }: { isControl: boolean },
 ): Promise<Finding[]> {
   const what = 'rights';
-  const rights = [...LOOKING, ...(isControl ? RUNNING : []), ...LOOKING_FURTHER];
+  const rights = RIGHTS.filter((right) => isControl || !RUNNING.includes(right));
   const lacking = await Promise.all(
     rights.map(async (right) => ({ right, verbs: await refused(api, namespace, right) })),
   );

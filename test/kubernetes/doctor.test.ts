@@ -58,7 +58,7 @@ describeOnCluster('podyard doctor in front of a cluster', () => {
     const [code] = await new Promise<[number | null]>((resolve) => child.once('close', (status) => resolve([status])));
     expect(code).toBe(1);
     const text = child.text();
-    expect(text).toContain('we may not get, list, watch pods; get, list, watch nodes; create, patch, delete pods');
+    expect(text).toContain('we may not get, list, watch pods; list, watch nodes; create, patch, delete pods');
     expect(text).toContain('create, get, list, patch, delete secrets');
     expect(text).not.toContain(status.token);
   }, 60_000);
