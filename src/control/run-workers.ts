@@ -23,14 +23,13 @@ import { placeWorkers } from './place-workers.ts';
 import { rescueLeases } from './rescue-leases.ts';
 import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
 import { WorkerNotes } from './worker-notes.ts';
+import { type WorkloadList, WorkloadLists } from './workload-lists.ts';
 import { WorkloadTasks } from './workload-tasks.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 /** When GPUs have become free, those that wait for some are looked at, but not more often than this. */
 const PLACE_INTERVAL_MS = 200;
-/** Lists and comparing them may take this share of the time: the more workloads there are, the less often events lead to one. */
-const LIST_SHARE = 0.03;
 const IDLE_TICK_MS = 10_000;
 /** A hand-over that was under way when the worker was told to leave has committed by then. */
 const SETTLE_MS = 150;
@@ -39,13 +38,6 @@ const IDLE_GRACE_MS = 5_000;
 /** After a start that found no place, or no runtime that answers. */
 const UNPLACED_PAUSE_MS = 1_000;
 const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
-
-/** What the runtime had when the mark was taken. */
-interface WorkloadList {
-  workloads: readonly Observed[];
-  mark: number;
-  failure?: unknown;
-}
 
 /**
  * Brings the containers in line with the workers that are wanted: starts, stops, adopts after a restart, notices the
@@ -70,16 +62,11 @@ export class WorkerRunner {
   readonly #unready = new Set<WorkerId>();
   readonly #known: KnownWorkers;
   readonly #notes: WorkerNotes;
+  readonly #lists: WorkloadLists;
   #unsubscribe: (() => void)[] = [];
   #tickedAt = 0;
   #placedAt = 0;
   #hasRoom = false;
-  #listedAt = 0;
-  #listTookMs = 0;
-  #listing: Promise<void> | undefined;
-  /** One that the loop has not looked at yet. */
-  #list: WorkloadList | undefined;
-  #hasEvents = true;
 
   constructor(
     options: WorkerStart & {
@@ -114,6 +101,11 @@ export class WorkerRunner {
     this.#graceMs = options.graceMs;
     this.#drainMs = options.drainMs;
     this.#tasks = new WorkloadTasks({ logger: options.logger, onEnd: (id) => this.#settle(id as WorkerId) });
+    this.#lists = new WorkloadLists({
+      runtime: options.runtime,
+      tasks: this.#tasks,
+      onList: () => this.#loop.wake(),
+    });
     this.#loop = new Loop({
       name: 'run-workers',
       tickMs: IDLE_TICK_MS,
@@ -128,7 +120,7 @@ export class WorkerRunner {
       this.#bus.subscribe('secret', () => this.#look(this.#known.pending)),
       this.#bus.subscribe('demand', (id) => this.#look(this.#known.drainingOf(id as EndpointId))),
       this.#runtime.watch(() => {
-        this.#hasEvents = true;
+        this.#lists.noteEvent();
         this.#loop.wake();
       }),
     ];
@@ -140,15 +132,14 @@ export class WorkerRunner {
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
-    await this.#listing;
+    await this.#lists.settle();
     await this.#tasks.settle();
   }
 
   /** One look at everything there is; tests use it. */
   async runOnce(): Promise<void> {
     this.#forget();
-    this.#beginList(this.#clock.now());
-    await this.#listing;
+    await this.#lists.begin(this.#clock.now());
     await this.#loop.runOnce();
   }
 
@@ -170,9 +161,10 @@ export class WorkerRunner {
   /** The cost of a run grows with what changed; a list, and a tick, look further. */
   async #run(): Promise<NextRun | undefined> {
     const now = this.#clock.now();
-    this.#postponeList(now);
-    if (this.#isListDue(now)) this.#beginList(now);
-    const list = this.#takeList();
+    // From zero there is nothing to compare a list with, and somebody waits: it comes a little later.
+    if (this.#known.size === 0 && this.#known.hasDirty) this.#lists.postpone(now);
+    this.#lists.beginIfDue(now);
+    const list = this.#lists.take();
     for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
     if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
       this.#tickedAt = now;
@@ -196,32 +188,13 @@ export class WorkerRunner {
     const leavesAt = await this.#endLeaving(free, now);
     if (this.#known.size === 0) return undefined;
     const placesAt = this.#hasRoom ? placeAt : undefined;
-    const times = [leavesAt, placesAt, this.#nextListAt(now), this.#known.learnsAt, this.#tickedAt + TICK_MS];
+    const times = [leavesAt, placesAt, this.#lists.nextAt(now), this.#known.learnsAt, this.#tickedAt + TICK_MS];
     return { atMs: Math.min(...times.filter((at) => at !== undefined)) };
   }
 
   #forget(): void {
     this.#known.forget();
-    this.#list = undefined;
-    this.#listedAt = 0;
-  }
-
-  /** From zero there is nothing to compare a list with, and somebody waits: it comes a little later. */
-  #postponeList(now: number): void {
-    const isFirst = this.#listedAt === 0;
-    if (isFirst || this.#hasEvents || this.#known.size > 0 || !this.#known.hasDirty) return;
-    this.#listedAt = Math.max(this.#listedAt, now - TICK_MS / 2);
-  }
-
-  #isListDue(now: number): boolean {
-    if (this.#listing || this.#list) return false;
-    return Math.abs(now - this.#listedAt) >= TICK_MS || (this.#hasEvents && now >= this.#nextListAt(now)!);
-  }
-
-  #nextListAt(now: number): number | undefined {
-    if (this.#listing) return undefined; // its end wakes the loop
-    if (!this.#hasEvents) return this.#listedAt + TICK_MS;
-    return Math.min(this.#listedAt + this.#listTookMs / LIST_SHARE, now + TICK_MS);
+    this.#lists.forget();
   }
 
   #lookForRoom(now: number): void {
@@ -245,34 +218,6 @@ export class WorkerRunner {
     if (this.#unready.size > 10_000) this.#unready.clear();
   }
 
-  /** Beside the loop, which compares it once it is there: with thousands, or a slow engine, a start would wait for it. */
-  #beginList(now: number): void {
-    this.#hasEvents = false;
-    const mark = this.#tasks.mark();
-    const startedAt = performance.now();
-    this.#listing = this.#runtime
-      .list()
-      .then(
-        (workloads): WorkloadList => ({ workloads, mark }),
-        (failure): WorkloadList => ({ workloads: [], mark, failure }),
-      )
-      .then((list) => {
-        this.#listing = undefined;
-        this.#list = list;
-        this.#listedAt = now;
-        this.#listTookMs = performance.now() - startedAt;
-        this.#loop.wake();
-      });
-  }
-
-  /** The list that has arrived since the last run; throws when it could not be had. */
-  #takeList(): WorkloadList | undefined {
-    const list = this.#list;
-    this.#list = undefined;
-    if (list && 'failure' in list) throw list.failure;
-    return list;
-  }
-
   /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
   #compare({ workloads, mark }: WorkloadList): Map<WorkerId, Observed | undefined> {
     const startedAt = performance.now();
@@ -291,7 +236,7 @@ export class WorkerRunner {
     for (const { id, phase } of this.#known.unseen()) {
       if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) changed.set(id, undefined);
     }
-    this.#listTookMs += performance.now() - startedAt;
+    this.#lists.noteCompared(performance.now() - startedAt);
     return changed;
   }
 
