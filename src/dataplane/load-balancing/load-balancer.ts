@@ -13,6 +13,7 @@ import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
+import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
 import {
@@ -238,13 +239,14 @@ export class LoadBalancer {
     if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
-  #refuse(request: BalancedRequest, error: unknown): void {
+  #refuse(request: BalancedRequest, thrown: unknown): void {
     const requestId = newRequestId();
-    if (!(error instanceof Failure)) this.#logger.error({ err: error, requestId }, 'request failed');
+    const error = toFailure(thrown);
+    if (error !== thrown) this.#logger.error({ err: thrown, requestId }, 'request failed');
     const problem = toProblem(error);
     const headers = ['Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId];
     if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
-    if (error instanceof Failure && error.retryAfterSeconds !== undefined) {
+    if (error.retryAfterSeconds !== undefined) {
       headers.push('Retry-After', String(error.retryAfterSeconds));
     }
     const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
