@@ -3,6 +3,8 @@ import { isQueuePath } from '../../src/dataplane/data-plane.ts';
 import { checkAnswer } from '../check-answer.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
+/** How long tests wait for what should come: it bounds a hang. The nodes of a cluster take their time to say what they did. */
+const PATIENCE_MS = Number(process.env.PODYARD_TEST_PATIENCE_MS ?? 30_000);
 
 export interface Job {
   id: string;
@@ -171,7 +173,11 @@ export class Api {
 }
 
 /** Asks until the answer is not undefined or false; a failed question counts as no answer until the time is over. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined | false>, atMostMs = 30_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined | false>,
+  atMostMs = PATIENCE_MS,
+): Promise<T> {
   const deadline = Date.now() + atMostMs;
   let problem: unknown;
   for (;;) {

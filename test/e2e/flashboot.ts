@@ -59,7 +59,9 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
       const { explain } = await api.call<Explained>('GET', `/v2/${id}/status/${jobId}?explain=1`);
       return explain.attempts.flatMap(({ stages }) => stages.map(({ stage }) => stage));
     };
-    expect(await stagesOf(first.id)).toEqual(expect.arrayContaining(['create', 'start', 'ready', 'running']));
+    // A cluster may tell that a pod runs when it has taken its job already.
+    const loading = runtime === 'kubernetes' ? [] : ['ready'];
+    expect(await stagesOf(first.id)).toEqual(expect.arrayContaining(['create', 'start', ...loading, 'running']));
     expect(await stagesOf(second.id)).toEqual(expect.arrayContaining(['thaw', 'running']));
 
     expect(await frozen(id)).toBe(first.workerId);

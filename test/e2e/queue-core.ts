@@ -22,15 +22,23 @@ export const CORE_SERVER = {
   env: { PODYARD_RESULT_BYTES: '1048576' },
 };
 
-/**
- * What a queue endpoint does for the public client package, with real workers, whatever they run in. Without `hasScarcePool`
- * there is no pool that a test could fill.
- */
-export function queueCore(getServer: () => ServerProcess, image: string, hasScarcePool = true): void {
-  describe.concurrent(`a queue endpoint of ${image}`, () => defineCore(getServer, image, hasScarcePool));
+export interface CorePlace {
+  /** Whether there is a pool that a test can fill. */
+  hasScarcePool: boolean;
+  /** How long it takes at most until a worker that was told to leave is gone. */
+  goneMs: number;
 }
 
-function defineCore(getServer: () => ServerProcess, image: string, hasScarcePool: boolean): void {
+/** What a queue endpoint does for the public client package, with real workers, whatever they run in. */
+export function queueCore(
+  getServer: () => ServerProcess,
+  image: string,
+  place: CorePlace = { hasScarcePool: true, goneMs: 15_000 },
+): void {
+  describe.concurrent(`a queue endpoint of ${image}`, () => defineCore(getServer, image, place));
+}
+
+function defineCore(getServer: () => ServerProcess, image: string, { hasScarcePool, goneMs }: CorePlace): void {
   const start = async (more: Record<string, unknown> = {}) => {
     const server = getServer();
     const api = new Api(server);
@@ -161,7 +169,7 @@ function defineCore(getServer: () => ServerProcess, image: string, hasScarcePool
     const slow = (await endpoint.runSync({ input: { delayMs: 60_000 } }, 30_000)) as Job;
     expect(slow).toMatchObject({ status: 'FAILED', error: 'executionTimeout exceeded' });
     await api.patch(id, { workers: { min: 0 }, scaling: { idleTimeout: 1 } });
-    await until('none is left', async () => (await api.workers(id)).length === 0, 15_000);
+    await until('none is left', async () => (await api.workers(id)).length === 0, goneMs);
     await api.patch(id, { workers: { max: 0 } });
     const stuck = await api.run(id, {});
     await sleep(700);
