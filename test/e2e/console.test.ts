@@ -88,6 +88,7 @@ describeWithEngine('the console', () =>
       await facts.getByText('Simulated: the CPU computes').waitFor();
       await facts.getByText(/^GPUs are simulated \(ADA_24@LOCAL-1:4\): workers run on the CPU\.$/).waitFor();
       await page.screenshot({ path: `${PICTURES}installation.png`, fullPage: true });
+      expect(await barriersOf(page)).toEqual([]);
       await page.close();
     });
 
