@@ -102,3 +102,9 @@ test('a connection that was given up while it rested costs nobody a request', as
   expect(await api.json(REQUEST)).toEqual({});
   expect(taken).toBe(3);
 });
+
+test('requests that wait for one another have their whole time, each', async () => {
+  const { api } = await serve((_, response) => void setTimeout(() => send(response, {}), 100));
+  const requests = Array.from({ length: 400 }, () => api.json({ ...REQUEST, timeoutMs: 500 }));
+  await expect(Promise.all(requests)).resolves.toHaveLength(400);
+});

@@ -153,10 +153,14 @@ function dial(
       },
     );
     const seconds = timeoutMs / 1000;
-    const timer = setTimeout(
-      () => request.destroy(new Error(`there was no answer within ${seconds} s (${method} ${path})`)),
-      timeoutMs,
-    );
+    let timer: NodeJS.Timeout | undefined;
+    // Whoever waits for a connection waits for those before it, not for the server.
+    request.once('socket', () => {
+      timer = setTimeout(
+        () => request.destroy(new Error(`there was no answer within ${seconds} s (${method} ${path})`)),
+        timeoutMs,
+      );
+    });
     request.on('error', fail);
     request.end(text);
   });

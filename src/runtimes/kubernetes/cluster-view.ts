@@ -161,8 +161,8 @@ export class ClusterView {
     const now = this.pods.get(pod.key) ?? pod;
     // Nothing ran of one without an image, and an old kubelet would pull for a minute before it lets go.
     let isForced = this.lostSince(pod) !== null || lacksImage(now.waiting?.reason);
-    const before = performance.now() + graceSeconds * 1000 + REMOVE_PATIENCE_MS;
     await this.#delete(pod, isForced ? 0 : graceSeconds);
+    const before = performance.now() + graceSeconds * 1000 + REMOVE_PATIENCE_MS;
     await this.until(pod, (now) => {
       if (now === undefined) return true;
       if (!isForced && this.lostSince(pod) !== null) {

@@ -41,6 +41,7 @@ import { PodServices } from './pod-services.ts';
 import { PodUsage, statsOf } from './pod-usage.ts';
 import type { Timing } from './reflector.ts';
 import { RegistrySecrets } from './registry-secrets.ts';
+import { Slots } from './slots.ts';
 import { startPod } from './start-pod.ts';
 
 export interface KubernetesRuntimeOptions {
@@ -64,11 +65,14 @@ interface Parts {
   parking: Parking;
   logs: PodLogs;
   usage: PodUsage;
+  begins: Slots;
 }
 
 /** How long an end that somebody else brought about is remembered. */
 const ENDED_MS = 600_000;
 const MAX_ENDED = 1_000;
+/** Pods that are made at a time, each with its Secret; how long they then take is the cluster's business. */
+const BEGINS_AT_ONCE = 16;
 const SERVER_TRIES = 12;
 const SERVER_PAUSE_MS = 5_000;
 
@@ -281,6 +285,7 @@ class KubernetesRuntime implements Runtime {
       parking: new Parking(cluster),
       logs: new PodLogs(cluster),
       usage: new PodUsage(cluster),
+      begins: new Slots(BEGINS_AT_ONCE),
     };
   }
 

@@ -1,3 +1,5 @@
+import { Slots } from './slots.ts';
+
 /** So many answers are waited for at a time: each is a connection, and thousands at once would be a storm. */
 const AT_ONCE = 32;
 /** Of nodes that failed before: some take long to say nothing, and others shall not wait behind them. */
@@ -47,8 +49,7 @@ export class NodeTurns {
       const isForAll = !node.isFine;
       if (isForAll) node.isAsked = true;
       const slots = node.failures > 0 ? this.#again : this.#first;
-      await slots.take();
-      const turn = turnOf(node, isForAll, slots);
+      const turn = turnOf(node, isForAll, await slots.take());
       if (!signal.aborted && (isForAll || node.isFine)) return turn;
       turn.end();
     }
@@ -77,12 +78,12 @@ export class NodeTurns {
   }
 }
 
-function turnOf(node: NodeState, isForAll: boolean, slots: Slots): NodeTurn {
+function turnOf(node: NodeState, isForAll: boolean, leave: () => void): NodeTurn {
   let isOver = false;
   const settle = (note: () => void) => {
     if (isOver) return;
     isOver = true;
-    slots.give();
+    leave();
     note();
     if (!isForAll) return;
     node.isAsked = false;
@@ -105,25 +106,4 @@ function turnOf(node: NodeState, isForAll: boolean, slots: Slots): NodeTurn {
       }),
     end: () => settle(() => {}),
   };
-}
-
-/** Lets so many in at a time, in the order in which they came. */
-class Slots {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async take(): Promise<void> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  give(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#free += 1;
-  }
 }

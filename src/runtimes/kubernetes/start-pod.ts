@@ -10,6 +10,7 @@ import { checkEnvironment, environmentSecret, type PodPlace, podManifest } from 
 import type { PodRecord } from './pod-record.ts';
 import type { PodServices } from './pod-services.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
+import type { Slots } from './slots.ts';
 import { StartJudge } from './start-judge.ts';
 
 export interface PodStarter {
@@ -17,6 +18,8 @@ export interface PodStarter {
   events: PodEvents;
   services: PodServices;
   registries: RegistrySecrets;
+  /** A thousand starts at once are no faster, and keep everybody else waiting. */
+  begins: Slots;
   installation: string;
   /** Where they are simulated, pods ask for none. */
   areGpusSimulated: boolean;
@@ -40,7 +43,11 @@ export async function startPod(
   events.begin();
   await cluster.pods.current();
   await Promise.all([starter.registries.ensure(spec), ...spec.mounts.map(({ source }) => findClaim(cluster, source))]);
-  const { pod, isNew } = await makePod(starter, spec);
+  const isBegun = await starter.begins.take();
+  const { pod, isNew } = await makePod(starter, spec, signal).catch((error) => {
+    isBegun();
+    throw error;
+  });
   if (isNew) {
     tell.onProgress?.('Pod created');
     tell.onCreated?.();
@@ -48,19 +55,25 @@ export async function startPod(
   const story = events.follow(pod.uid, tell.onProgress);
   try {
     if (pod.runningSince === null) {
-      await Promise.all([makeSecret(starter, spec, pod), starter.services.publish(spec, pod)]);
+      await Promise.all([makeSecret(starter, spec, pod).finally(isBegun), starter.services.publish(spec, pod)]);
     }
+    isBegun();
     const judge = new StartJudge(spec, cluster.settings.pendingMs, story, tell.onWaiting);
     return await cluster.until(pod, (now) => {
-      if (signal.aborted) throw new Failure('conflict', 'It was stopped while it started');
+      if (signal.aborted) throw wasStopped();
       return judge.judge(now, now ? cluster.lostSince(now) : null);
     });
   } catch (error) {
     await cluster.remove(pod, NO_GRACE_SECONDS);
     throw error;
   } finally {
+    isBegun();
     story.end();
   }
+}
+
+function wasStopped(): Failure {
+  return new Failure('conflict', 'It was stopped while it started');
 }
 
 async function findClaim(cluster: ClusterView, name: string): Promise<void> {
@@ -74,8 +87,14 @@ async function findClaim(cluster: ClusterView, name: string): Promise<void> {
 }
 
 /** What is left of a workload of that name makes room first. */
-async function makePod(starter: PodStarter, spec: WorkloadSpec): Promise<{ pod: PodRecord; isNew: boolean }> {
+async function makePod(
+  starter: PodStarter,
+  spec: WorkloadSpec,
+  signal: AbortSignal,
+): Promise<{ pod: PodRecord; isNew: boolean }> {
   const { cluster, installation } = starter;
+  if (signal.aborted) throw wasStopped();
+  await cluster.pods.current(); // it may have gone away meanwhile
   const body = podManifest(spec, await placeOf(starter, spec));
   for (let left = TRIES; ; left--) {
     const known = await knownPod(cluster, spec.id, left === TRIES);
