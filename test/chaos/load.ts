@@ -32,10 +32,13 @@ export class Load {
   readonly #api: Api;
   readonly #endpointIds: readonly string[];
   readonly #random: Random;
+  readonly #name: string;
   #isOver = false;
   #clients: Promise<void>[] = [];
 
-  constructor(server: ServerProcess, endpointIds: readonly string[], random: Random) {
+  /** `name`: of the clients, where others play on the same endpoints. */
+  constructor(server: ServerProcess, endpointIds: readonly string[], random: Random, name = '') {
+    this.#name = name;
     this.#api = new Api(server);
     this.#endpointIds = endpointIds;
     this.#random = random;
@@ -68,7 +71,7 @@ export class Load {
   async #client(number: number, submit: (token: string, endpointId: string) => Promise<void>): Promise<void> {
     for (let i = 0; !this.#isOver; i++) {
       try {
-        await submit(`${number}/${i}`, this.#random.pick(this.#endpointIds));
+        await submit(`${this.#name}${number}/${i}`, this.#random.pick(this.#endpointIds));
       } catch (error) {
         this.#forgive(error);
         await sleep(50);
