@@ -46,6 +46,7 @@ export async function benchScale(args: string[]): Promise<void> {
       sizes: { type: 'string', default: '100,1000,10000' },
       seconds: { type: 'string', default: '20' },
       'cpu-prof': { type: 'string' },
+      main: { type: 'string', default: MAIN },
     },
   });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
@@ -58,7 +59,7 @@ export async function benchScale(args: string[]): Promise<void> {
     };
     for (const size of values.sizes.split(',').map(Number)) {
       const databaseUrl = await postgres.createDatabase(`fleet${size}`);
-      const control = await startControl(join(tempDir, `size${size}`), databaseUrl, values['cpu-prof']);
+      const control = await startControl(values.main, join(tempDir, `size${size}`), databaseUrl, values['cpu-prof']);
       const seconds = Number(values.seconds);
       try {
         report.results.push(await measure({ size, databaseUrl, control, postgresPid: postgres.pid, seconds }));
@@ -74,12 +75,17 @@ export async function benchScale(args: string[]): Promise<void> {
   }
 }
 
-function startControl(dataDir: string, databaseUrl: string, profileDir: string | undefined): Promise<Program> {
+function startControl(
+  main: string,
+  dataDir: string,
+  databaseUrl: string,
+  profileDir: string | undefined,
+): Promise<Program> {
   const flags = ['--port', '0', '--data-dir', dataDir, '--runtime', 'simulated', '--log-level', 'warn'];
   const profile = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : [];
   return startProgram({
     command: process.execPath,
-    args: ['--max-semi-space-size=16', ...profile, MAIN, 'serve', ...flags, '--roles', 'control'],
+    args: ['--max-semi-space-size=16', ...profile, main, 'serve', ...flags, '--roles', 'control'],
     env: { DATABASE_URL: databaseUrl, PODYARD_SIMULATE_GPUS: 'ADA_24:100000', PODYARD_WORKER_API_PORT: '0' },
     ready: /Podyard is ready at (http:\S+)/,
   });

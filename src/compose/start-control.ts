@@ -1,4 +1,5 @@
 import { freemem, totalmem } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import { CapacityLedger } from '../control/capacity-ledger.ts';
 import { Cleaner } from '../control/clean-up.ts';
@@ -34,6 +35,13 @@ import type { WorkloadStorage } from '../runtimes/storage.ts';
 /** Rescued jobs come in groups: so many waiting workers look for them. */
 const RESCUED_AT_ONCE = 64;
 
+/**
+ * How much garbage V8 lets gather before it collects all, in percent of what lives: by itself several times as much. Where
+ * control is alone that costs nothing that was measured, and with 20,000 workers it is 60 MB less. Not for what serves
+ * clients: there collections would cost them time.
+ */
+const COMPACT_HEAP = '--heap-growing-percent=40';
+
 /** The loops of the leader, in one object: nothing when this process has no such role. */
 export function startControl(
   config: Config,
@@ -53,6 +61,7 @@ export function startControl(
   },
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
+  if (!config.roles.has('data')) setFlagsFromString(COMPACT_HEAP);
   const { pool, bus, clock, logger, metrics, tracing, secretBox, runtime, storage, data, workerApiUrl, databaseUrl } =
     parts;
   const { queue, dispatch } = data;
@@ -81,7 +90,7 @@ export function startControl(
     graceMs,
     drainMs: config.loadBalancing.drainMs,
   });
-  const { publishIp } = config;
+  const publishIp = runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
   const pods = new PodRunner({ pool, bus, clock, logger, runtime, logs, mounts, secretBox, publishIp, graceMs });
   const memory = createFrozenMemory(config, runtime);
   const onChange = () => {
