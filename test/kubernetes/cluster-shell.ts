@@ -44,12 +44,12 @@ export class ClusterShell {
     }
   }
 
-  /** Resolves with what it printed; rejects with what it complained of. */
+  /** Resolves with what it printed; rejects with all that it said. */
   #run(program: string, args: string[], input: string): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const options = { env: this.#env, timeout: TIMEOUT_MS, maxBuffer: 2 ** 26 };
     const child = execFile(program, args, options, (error, stdout, stderr) => {
-      if (error) reject(new Error(stderr || error.message));
+      if (error) reject(new Error(`${stderr || error.message}\n${stdout}`));
       else resolve(stdout);
     });
     child.stdin!.end(input);
