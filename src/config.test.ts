@@ -45,6 +45,8 @@ test('simulated GPUs are pools with counts, here or in a data centre', () => {
     { pool: 'AMPERE_80', dataCenterId: null, total: 1 },
     { pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 2 },
   ]);
+  expect(readConfig({ simulateGpus: 'off' }, {}).simulateGpus).toEqual([]);
+  expect(readConfig({}, {}).simulateGpus).toBeNull();
   expect(() => readConfig({ simulateGpus: '@EU-RO-1:2' }, {})).toThrow("--simulate-gpus has '@EU-RO-1:2'");
 });
 

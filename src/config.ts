@@ -24,8 +24,8 @@ export interface Config {
   trustedProxies: readonly string[];
   runtime: 'auto' | 'docker' | 'process' | 'kubernetes' | 'simulated';
   /**
-   * GPUs that workers run without, by pool and data centre (null: the machine's own). Null: simulate only where no real
-   * GPU is found.
+   * GPUs that workers run without, by pool and data centre (null: the machine's own); empty: none, only real ones count.
+   * Null: simulate only where no real GPU is found.
    */
   simulateGpus: readonly { pool: string; dataCenterId: string | null; total: number }[] | null;
   /** What frozen workers may hold in all (FlashBoot): bytes, or a share of the machine's memory. 0: nothing is frozen. */
@@ -350,9 +350,10 @@ function file(value: string | undefined): string | null {
   return value === undefined ? null : resolve(value);
 }
 
-/** `<pool>[@<data centre>][:<count>]`, separated by commas; the last of the same pool and data centre counts. */
+/** `off`, or `<pool>[@<data centre>][:<count>]`, separated by commas; the last of the same pool and data centre counts. */
 function gpus(value: string | undefined): Config['simulateGpus'] {
   if (value === undefined) return null;
+  if (value === 'off') return [];
   const pools = value
     .split(',')
     .filter(Boolean)

@@ -61,7 +61,7 @@ async function checkItsCluster(config: Config): Promise<Finding[]> {
   return checkCluster({
     settings: config.kubernetes,
     isControl: config.roles.has('control'),
-    areGpusSimulated: config.simulateGpus !== null,
+    areGpusSimulated: config.simulateGpus !== null && config.simulateGpus.length > 0,
   });
 }
 
@@ -87,7 +87,7 @@ async function checkGpus(config: Config): Promise<Finding> {
   return {
     what: 'GPUs',
     verdict: 'note',
-    found: config.simulateGpus === null ? 'none, so four of the pool ADA_24 are simulated' : 'simulated, as configured',
+    found: config.simulateGpus === null ? 'none, so four of the pool ADA_24 are simulated' : 'as --simulate-gpus says',
     advice: 'Workers run on the CPU. With NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
   };
 }

@@ -79,7 +79,7 @@ function addServerOptions(command: Command): Command {
     .option('--tls-key <file>', 'key of the certificate (PEM)')
     .option('--trusted-proxies <networks>', 'proxies in front whose X-Forwarded-* are taken, e.g. 10.0.0.0/8,::1')
     .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
-    .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1')
+    .option('--simulate-gpus <pools>', 'GPUs that only seem to be there, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1, or off')
     .option('--frozen-memory <size>', 'what frozen workers may hold in memory: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--rate-limit <quotas>', 'REST requests of a user, e.g. minute=60,hour=3000,day=50000, or off')
     .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')

@@ -40,10 +40,12 @@ export async function createRuntime(
   const pretend = (inner: Runtime) => withShortage(inner, gpus, simulatedGpus, parts);
   const pools = simulatedGpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
   const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
+  const isPretended = async (hasOwn: () => Promise<boolean>) =>
+    config.simulateGpus === null ? !(await hasOwn()) : config.simulateGpus.length > 0;
   const createPods = async () => {
     const { createKubernetesRuntime, hasGpuNodes } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
     const settings = config.kubernetes;
-    const isSimulated = config.simulateGpus !== null || !(await hasGpuNodes(settings, logger));
+    const isSimulated = await isPretended(() => hasGpuNodes(settings, logger));
     const shared = { settings, installation: installation.id, logger };
     const runtime = createKubernetesRuntime({ ...shared, gpus: isSimulated ? gpus : null });
     const { storage } = runtime;
@@ -63,7 +65,7 @@ export async function createRuntime(
   if (config.runtime !== 'process') {
     const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
     const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
-    const isSimulated = config.simulateGpus !== null || (await listNvidiaGpus()).length === 0;
+    const isSimulated = await isPretended(async () => (await listNvidiaGpus()).length > 0);
     const docker = createDockerRuntime({
       installation: installation.id,
       gpus: isSimulated ? gpus : null,
@@ -95,7 +97,7 @@ export async function createRuntime(
   });
   const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
   const storage = createDirectories(config, installation, logger);
-  return { runtime: await pretend(runtime), storage, notices: [isolation, simulated] };
+  return { runtime: await pretend(runtime), storage, notices: pools === '' ? [isolation] : [isolation, simulated] };
 }
 
 function createDirectories(config: Config, installation: Installation, logger: Logger): WorkloadStorage {

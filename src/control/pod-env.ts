@@ -13,8 +13,8 @@ export function podEnv(
     cpus: number;
     memoryBytes: number;
     publicKeys: string;
-    /** Where its TCP ports are reached: the address, and private port → public port. */
-    publicIp: string;
+    /** Where its TCP ports are reached: the address, unless the runtime has to tell it, and private port → public port. */
+    publicIp: string | null;
     tcpPorts: ReadonlyMap<number, number>;
   },
 ): Record<string, string> {
@@ -29,7 +29,7 @@ export function podEnv(
     ...(pod.gpu && { RUNPOD_GPU_TYPE_ID: pod.gpu.id }),
     RUNPOD_CPU_COUNT: String(found.cpus),
     RUNPOD_MEM_GB: String(Math.floor(found.memoryBytes / 2 ** 30)),
-    RUNPOD_PUBLIC_IP: found.publicIp,
+    ...(found.publicIp !== null && { RUNPOD_PUBLIC_IP: found.publicIp }),
     ...Object.fromEntries([...found.tcpPorts].map(([port, at]) => [`RUNPOD_TCP_PORT_${port}`, String(at)])),
   };
 }

@@ -19,8 +19,8 @@ export interface PodStart {
   mounts: WorkloadMounts;
   /** Opens the credentials of private registries, and the secrets that an env names. */
   secretBox: SecretBox;
-  /** The address of this machine on which ports of pods are published. */
-  publishIp: string;
+  /** The address on which ports of pods are published; null: that of whichever machine a pod is on, and the runtime tells it. */
+  publishIp: string | null;
 }
 
 /** What an engine says when somebody else was faster to take a port of this machine. */
@@ -98,12 +98,13 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
   const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
   // Without a network of its own a container's ports are those of this machine.
   const tcpPorts = runtime.capabilities.isolation
-    ? await choosePublicPorts(publishIp, tcp)
+    ? await choosePublicPorts(publishIp ?? '127.0.0.1', tcp)
     : new Map(tcp.map((port) => [port, port]));
   const storage = await deps.mounts.ofPod(pod);
   const cpus = pod.cpu?.vcpuCount ?? null;
   const memoryBytes = pod.cpu ? pod.cpu.memory * 2 ** 30 : null;
-  const machine = await runtime.capacity();
+  const capacity = await runtime.capacity();
+  const machine = capacity.largest ?? capacity;
   return {
     id: pod.id,
     kind: 'pod',

@@ -97,7 +97,7 @@ function workloadSpec(
   },
 ): WorkloadSpec {
   const { spec } = worker;
-  const { machine } = deps.capacity;
+  const machine = deps.capacity.machine.largest ?? deps.capacity.machine;
   const cpus = spec.cpu?.vcpuCount ?? null;
   const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
   return {

@@ -18,6 +18,8 @@ export interface Capacity {
   gpus: GpuCapacity[];
   memoryBytes: number;
   cpus: number;
+  /** Of several machines the one with the most memory: what a workload without limits may have at most. */
+  largest?: { memoryBytes: number; cpus: number };
 }
 
 export interface RegistryAuth {

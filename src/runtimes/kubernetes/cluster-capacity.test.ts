@@ -46,13 +46,14 @@ test('each node with GPUs is an entry; without a label it is in the local data c
     { nodeName: 'a', count: 2 },
     { nodeName: 'a', count: 1 },
   ];
-  const { gpus, cpus, memoryBytes } = clusterCapacity(nodes, own, [{ nodeName: 'b', count: 3 }]);
+  const { gpus, cpus, memoryBytes, largest } = clusterCapacity(nodes, own, [{ nodeName: 'b', count: 3 }]);
   expect(gpus).toEqual([
     { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'EU-RO-1', total: 8, free: 5 },
     { pool: 'ADA_80_PRO', gpuTypeId: 'NVIDIA H100 80GB HBM3', dataCenterId: 'LOCAL-1', total: 1, free: 1 },
   ]);
   expect(cpus).toBeCloseTo(3 * 3.92);
   expect(memoryBytes).toBe(3 * 2 ** 31);
+  expect(largest).toEqual({ memoryBytes: 2 ** 31, cpus: 3.92 });
 });
 
 test('nothing is free below zero, also when a node lost GPUs', () => {

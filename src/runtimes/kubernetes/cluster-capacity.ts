@@ -21,10 +21,12 @@ export function clusterCapacity(
   const ownByNode = sumByNode(own);
   const othersByNode = sumByNode(others);
   const usable = [...nodes].filter((node) => node.isUsable && node.unreadySince === null);
+  const [largest] = usable.toSorted((a, b) => b.memoryBytes - a.memoryBytes || b.cpus - a.cpus);
   const sum = (amount: (node: NodeRecord) => number) => usable.reduce((total, node) => total + amount(node), 0);
   return {
     memoryBytes: sum((node) => node.memoryBytes),
     cpus: sum((node) => node.cpus),
+    ...(largest && { largest: { memoryBytes: largest.memoryBytes, cpus: largest.cpus } }),
     gpus: usable.flatMap((node) => {
       if (node.gpus === 0) return [];
       const total = Math.max(0, node.gpus - (othersByNode.get(node.key) ?? 0));

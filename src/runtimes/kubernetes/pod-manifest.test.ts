@@ -127,6 +127,13 @@ test('mounts are claims, and shared memory is large enough for data loaders', ()
   expect(spec.containers[0].volumeMounts[1]).toEqual({ name: 'mount-0', mountPath: '/data' });
 });
 
+test('a pod learns the address of its node where nobody knows one that is better', () => {
+  const told = [{ name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
+  expect(container({ kind: 'pod' }).env).toEqual(told);
+  expect(container({ kind: 'pod' }, { PODYARD_KUBERNETES_PUBLIC_IP: '192.0.2.7' }).env).toBeUndefined();
+  expect(container().env).toBeUndefined();
+});
+
 test('the environment belongs to the pod', () => {
   expect(environmentSecret(SPEC, 'inst', 'uid-1')).toMatchObject({
     metadata: { name: 'podyard-w1', ownerReferences: [{ kind: 'Pod', name: 'podyard-w1', uid: 'uid-1' }] },

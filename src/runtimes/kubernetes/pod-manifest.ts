@@ -21,6 +21,8 @@ export const NODE_PATIENCE_SECONDS = 15;
 /** As the docker runtime drops them: ordinary images do without. */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 export const CONTAINER = 'workload';
+/** Only the cluster knows which node it will be (data-plane.md section 5). */
+const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
 
 export function nameOf(id: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(id)) {
@@ -67,6 +69,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
           ...(entrypoint && { command: entrypoint.map(literal) }),
           ...(cmd && { args: cmd.map(literal) }),
           envFrom: [{ secretRef: { name: nameOf(spec.id) } }],
+          ...(spec.kind === 'pod' && settings.publicIp === null && { env: [NODE_ADDRESS] }),
           ports: portsOf(spec),
           resources: resourcesOf(spec, place),
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
