@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
@@ -117,9 +118,11 @@ async function checkDisk(config: Config): Promise<Finding> {
   const what = 'data';
   const folder = resolve(config.dataDir);
   try {
-    await mkdir(dirname(folder), { recursive: true });
-    await access(dirname(folder), constants.W_OK);
-    const { bavail, bsize } = await statfs(dirname(folder));
+    const isThere = existsSync(folder); // a volume that is mounted there says nothing of what it is mounted in
+    if (!isThere) await mkdir(dirname(folder), { recursive: true });
+    const place = isThere ? folder : dirname(folder);
+    await access(place, constants.W_OK);
+    const { bavail, bsize } = await statfs(place);
     const free = bavail * bsize;
     if (free >= MIN_FREE_GIB * 2 ** 30) return { what, verdict: 'ok', found: `${folder}, ${gib(free)} free` };
     return {
