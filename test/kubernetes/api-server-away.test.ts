@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { type Job, until } from '../e2e/api.ts';
+import { describeOnOwnCluster } from './cluster.ts';
+import { placeOnCluster } from './place.ts';
+import { ServerOnCluster } from './server-on-cluster.ts';
+
+const AWAY_MS = 60_000;
+
+describeOnOwnCluster('an API server that is away for a minute', () => {
+  const life = ServerOnCluster.use({
+    images: ['podyard/echo-js:dev'],
+    place: (cluster) => placeOnCluster(cluster, { gpus: 8 }),
+    // Whether nodes have GPUs need not be asked first.
+    env: { PODYARD_LEASE_SECONDS: '20', PODYARD_SIMULATE_GPUS: 'off' },
+  });
+
+  const ready = (id: string, count: number) =>
+    until(`${count} are ready`, async () => {
+      const workers = await life.api.workers(id);
+      const isReady = workers.length === count && workers.every(({ status }) => /IDLE|RUNNING/.test(status));
+      return isReady && workers.map((worker) => worker.id).sort();
+    });
+  const uids = async (workerIds: string[]) =>
+    Promise.all(workerIds.map(async (id) => (await life.pod(id))?.metadata.uid as string | undefined));
+
+  test('workers go on and answer; none is stopped, replaced or called lost; what was asked for meanwhile comes afterwards', async () => {
+    const { api, server } = life;
+    const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 600 };
+    const id = await api.createEndpoint({ workers: { min: 2, max: 2 }, scaling });
+    const idle = await api.createEndpoint({ workers: { min: 0, max: 1 }, scaling: { idleTimeout: 3 } });
+    const workers = await ready(id, 2);
+    const pods = await uids(workers);
+
+    const resume = await life.cluster.pauseApiServer();
+    const pausedAt = Date.now();
+    const jobs: Job[] = [];
+    let late: Job;
+    try {
+      late = await api.run(idle, { echo: 'from zero, when it is back' });
+      const load = async () => {
+        while (Date.now() - pausedAt < AWAY_MS) jobs.push(await api.runToEnd(id, { echo: 1, delayMs: 200 }));
+      };
+      const look = async () => {
+        while (Date.now() - pausedAt < AWAY_MS) {
+          const found = await api.workers(id);
+          expect(found.map((worker) => worker.id).sort()).toEqual(workers);
+          expect(found.filter(({ status }) => !/IDLE|RUNNING/.test(status))).toEqual([]);
+          await sleep(500);
+        }
+      };
+      await Promise.all([load(), load(), look()]);
+    } finally {
+      resume();
+    }
+    expect(jobs.filter(({ status, retries }) => status !== 'COMPLETED' || retries)).toEqual([]);
+    expect(jobs.length).toBeGreaterThan(200);
+    console.log(`${jobs.length} jobs were answered while the API server was away`);
+
+    const resumedAt = Date.now();
+    expect(await api.ended(idle, late.id)).toMatchObject({ status: 'COMPLETED', output: 'from zero, when it is back' });
+    console.log(`the job of the endpoint at zero was answered ${Date.now() - resumedAt} ms after its return`);
+    expect(Date.now() - resumedAt).toBeLessThan(30_000);
+    await api.patch(id, { workers: { min: 3, max: 3 } });
+    const grown = await ready(id, 3);
+    expect(grown).toEqual(expect.arrayContaining(workers));
+    expect(await uids(workers)).toEqual(pods);
+    const gone = await server.query("select from workers where endpoint_id = $1 and phase = 'EXITED'", [id]);
+    expect(gone).toEqual([]);
+    await api.delete(id);
+    await api.delete(idle);
+    await until('all are gone', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);
+  }, 180_000);
+
+  test('a server that starts meanwhile answers, and finds its workers', async () => {
+    const { api, server } = life;
+    const id = await api.createEndpoint({ workers: { min: 1, max: 1 }, scaling: { idleTimeout: 600 } });
+    const [worker] = await ready(id, 1);
+    await server.kill();
+    const resume = await life.cluster.pauseApiServer();
+    try {
+      await server.start();
+      // Its worker has not been stopped; it finds the server again by itself.
+      expect(await api.runToEnd(id, { echo: 'still there' })).toMatchObject({
+        output: 'still there',
+        workerId: worker,
+      });
+    } finally {
+      resume();
+    }
+    expect(await ready(id, 1)).toEqual([worker]);
+    await api.delete(id);
+  });
+});
