@@ -19,7 +19,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const INSIDE = new URL('inside-control.ts', import.meta.url).href;
 const GPUS_A_NODE = 8;
 const SETTLE_S = 10;
-const FILL_STALLS_MS = 120_000;
+const FILL_STALLS_MS = 180_000;
 
 type Counts = Record<string, number>;
 

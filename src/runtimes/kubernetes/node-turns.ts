@@ -60,7 +60,7 @@ export class NodeTurns {
   async #change({ isAsked, until, changed }: NodeState, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => resolve();
-    const timer = isAsked ? undefined : setTimeout(look, until - performance.now()).unref();
+    const timer = isAsked ? undefined : setTimeout(look, Math.max(1, until - performance.now())).unref();
     signal.addEventListener('abort', look);
     changed.promise.then(look);
     await promise;
