@@ -2,25 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from '../median.ts';
-import type { LoadResult } from '../queue/load.ts';
+import { playRound, type Round } from '../queue/compare.ts';
 import { createEndpoint, KEY, registerWorkers, startPodyard } from '../queue/podyard.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { number } from '../queue/report.ts';
-import { playOn, type Subject } from '../queue/subject.ts';
+import type { Subject } from '../queue/subject.ts';
 import { type Ground, WORKERS } from '../queue/systems.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import type { ClusterOptions } from './cluster.ts';
 
-const WAITING_WORKERS = 16;
-
 interface ProcessesReport {
   startedAt: string;
   machine: Machine;
   /** By the number of processes that share the port. */
-  shared: { processes: number; rounds: { saturated: LoadResult; paced: LoadResult; runsync: LoadResult }[] }[];
+  shared: { processes: number; rounds: Round[] }[];
   /** Clients at one process, workers at another one: no job finds its worker where it is submitted. */
-  apart: { paced: LoadResult; runsync: LoadResult; saturated: LoadResult }[];
+  apart: Round[];
 }
 
 /** One process beside several on the same PostgreSQL, in turn; and jobs whose worker waits at another process. */
@@ -43,29 +41,16 @@ export async function benchProcesses(options: ClusterOptions): Promise<void> {
       for (const side of report.shared) {
         process.stderr.write(`round ${round + 1} of ${rounds}: ${side.processes} on one port\n`);
         const subject = await startShared(ground, side.processes, `shared_${side.processes}_${round}`);
-        side.rounds.push(await play(subject, ground, seconds));
+        side.rounds.push(await playRound(subject, ground, seconds));
       }
       process.stderr.write(`round ${round + 1} of ${rounds}: clients and workers apart\n`);
-      report.apart.push(await play(await startApart(ground, `apart_${round}`), ground, seconds));
+      report.apart.push(await playRound(await startApart(ground, `apart_${round}`), ground, seconds));
     }
     process.stdout.write(render(report));
     await writeResults('cluster-processes', report);
   } finally {
     await postgres.stop();
     await rm(tempDir, { recursive: true, force: true });
-  }
-}
-
-async function play(subject: Subject, ground: Ground, seconds: number) {
-  try {
-    const paced = { seconds, warmUp: 3, rate: 100, 'worker-count': WAITING_WORKERS };
-    return {
-      paced: await playOn(subject, ground.tempDir, 'paced', paced),
-      runsync: await playOn(subject, ground.tempDir, 'runsync', paced),
-      saturated: await playOn(subject, ground.tempDir, 'saturated', { seconds, warmUp: 4 }),
-    };
-  } finally {
-    await subject.stop();
   }
 }
 

@@ -1,10 +1,17 @@
 import type { LoadResult } from './load.ts';
-import { playOn } from './subject.ts';
+import { playOn, type Subject } from './subject.ts';
 import type { Ground, System } from './systems.ts';
+
+/** What each way of load showed. */
+export interface Round {
+  saturated: LoadResult;
+  paced: LoadResult;
+  runsync: LoadResult;
+}
 
 export interface Comparison {
   system: string;
-  rounds: { saturated: LoadResult; paced: LoadResult; runsync: LoadResult }[];
+  rounds: Round[];
 }
 
 const WAITING_WORKERS = 16;
@@ -19,25 +26,25 @@ export async function compareSystems(
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, system] of systems.entries()) {
       process.stderr.write(`round ${round + 1} of ${options.rounds}: ${system.name}\n`);
-      comparisons[i]!.rounds.push(await playRound(system, ground, `round${round}`, options.seconds));
+      const subject = await system.start(ground, `round${round}`);
+      comparisons[i]!.rounds.push(await playRound(subject, ground, options.seconds));
     }
   }
   return comparisons;
 }
 
-async function playRound(
-  system: System,
-  ground: Ground,
-  run: string,
+/** Each way of load in turn; the subject is stopped afterwards. */
+export async function playRound(
+  subject: Subject,
+  { tempDir }: Pick<Ground, 'tempDir'>,
   seconds: number,
-): Promise<Comparison['rounds'][number]> {
-  const subject = await system.start(ground, run);
+): Promise<Round> {
   try {
     const paced = { seconds, warmUp: 3, rate: 100, 'worker-count': WAITING_WORKERS };
     return {
-      paced: await playOn(subject, ground.tempDir, 'paced', paced),
-      runsync: await playOn(subject, ground.tempDir, 'runsync', paced),
-      saturated: await playOn(subject, ground.tempDir, 'saturated', { seconds, warmUp: 4 }),
+      paced: await playOn(subject, tempDir, 'paced', paced),
+      runsync: await playOn(subject, tempDir, 'runsync', paced),
+      saturated: await playOn(subject, tempDir, 'saturated', { seconds, warmUp: 4 }),
     };
   } finally {
     await subject.stop();

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -50,23 +51,7 @@ async function tearDown() {
   await cluster.dispose();
 }
 
-const spec = (more: Partial<WorkloadSpec> = {}): WorkloadSpec => ({
-  id: newId(),
-  kind: 'worker',
-  image,
-  registry: null,
-  args: NODE_PROGRAMS.idle,
-  env: {},
-  diskGb: 1,
-  ports: [],
-  gpu: null,
-  dataCenterId: null,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-  isPriority: false,
-  ...more,
-});
+const spec = (more: Partial<WorkloadSpec> = {}) => workloadSpec({ image, args: NODE_PROGRAMS.idle, ...more });
 const path = (resource: string, name: string) => `/api/v1/namespaces/${namespace}/${resource}/${name}`;
 const stopAll = async () => {
   await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));

@@ -1,24 +1,10 @@
 import { expect, test } from 'vitest';
+import { workloadSpec } from '../../../test/workload-spec.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../runtime.ts';
 import { checkEnvironment, environmentSecret, podManifest, registrySecret } from './pod-manifest.ts';
 
-const SPEC: WorkloadSpec = {
-  id: 'w1',
-  kind: 'worker',
-  image: 'team/model:v1',
-  registry: null,
-  args: '',
-  env: { A: 'b' },
-  diskGb: 20,
-  ports: [],
-  gpu: null,
-  dataCenterId: null,
-  memoryBytes: null,
-  cpus: null,
-  mounts: [],
-  isPriority: false,
-};
+const SPEC = workloadSpec({ id: 'w1', image: 'team/model:v1', env: { A: 'b' }, diskGb: 20 });
 
 interface Manifest {
   metadata: { name: string; labels: Record<string, string>; annotations: Record<string, string> };
