@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { moveTests } from '../e2e/move.ts';
 import type { ServerProcessOptions } from '../e2e/server-process.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { needImages } from './images.ts';
 import { placeOnCluster } from './place.ts';
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 describeOnCluster('from processes of a machine to pods of a cluster, and back', () => {
   let cluster: Cluster;
