@@ -45,7 +45,9 @@ export async function createRuntime(
   const createPods = async () => {
     const { createKubernetesRuntime, hasGpuNodes } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
     const settings = config.kubernetes;
-    const isSimulated = await isPretended(() => hasGpuNodes(settings, logger));
+    const isKnown = installation.runtime === 'kubernetes';
+    const lastKnown = isKnown ? (await findSimulation(parts.pool)) === undefined : null;
+    const isSimulated = await isPretended(() => hasGpuNodes(settings, logger, lastKnown));
     const shared = { settings, installation: installation.id, logger };
     const runtime = createKubernetesRuntime({ ...shared, gpus: isSimulated ? gpus : null });
     const { storage } = runtime;

@@ -11,8 +11,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
     place: (cluster) => placeOnCluster(cluster, { gpus: 8 }),
-    // Whether nodes have GPUs need not be asked first.
-    env: { PODYARD_LEASE_SECONDS: '20', PODYARD_SIMULATE_GPUS: 'off' },
+    env: { PODYARD_LEASE_SECONDS: '20' },
   });
 
   const ready = (id: string, count: number) =>

@@ -75,6 +75,7 @@ const MAX_ENDED = 1_000;
 const BEGINS_AT_ONCE = 16;
 const SERVER_TRIES = 12;
 const SERVER_PAUSE_MS = 5_000;
+const SHORT_TIMEOUT_MS = 3_000;
 
 /** Nothing is read or asked before the first call, and nothing is written but for starts, stops and the like. */
 export function createKubernetesRuntime(
@@ -83,14 +84,22 @@ export function createKubernetesRuntime(
   return new KubernetesRuntime(options);
 }
 
-/** Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. Waits a minute for a server that is away. */
-export async function hasGpuNodes(settings: KubernetesSettings, logger: Logger): Promise<boolean> {
+/**
+ * Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. A server that is away is waited for a
+ * minute, unless it is known how it was at the last start: workers that run wait for us.
+ */
+export async function hasGpuNodes(
+  settings: KubernetesSettings,
+  logger: Logger,
+  lastKnown: boolean | null,
+): Promise<boolean> {
   const api = new ApiServer(() => accessOf(settings));
   const read = () =>
     api.json<{ items: ApiObject[] }>({
       method: 'GET',
       path: '/api/v1/nodes',
       query: { labelSelector: settings.gpuLabel },
+      ...(lastKnown !== null && { timeoutMs: SHORT_TIMEOUT_MS }),
     });
   try {
     await api.access();
@@ -99,6 +108,10 @@ export async function hasGpuNodes(settings: KubernetesSettings, logger: Logger):
         return (await read()).items.some((node) => keepNode(node, settings).gpus > 0);
       } catch (error) {
         if (left === 1 || !(error instanceof Failure)) throw error;
+        if (lastKnown !== null) {
+          logger.warn({ err: error }, `whether nodes have GPUs is taken from the last start: ${error.message}`);
+          return lastKnown;
+        }
         logger.warn({ err: error }, `the cluster is waited for: ${error.message}`);
         await sleep(SERVER_PAUSE_MS);
       }
