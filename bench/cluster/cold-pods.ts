@@ -65,6 +65,7 @@ export async function benchColdPods(options: ClusterOptions): Promise<void> {
       report.podyard.push(stagesOf(submittedAt, watch.of(name), start));
       await watch.untilGone(name);
       await sleep(SETTLE_MS);
+      process.stderr.write(`\r${i + 1} starts `);
       report.bare.push(await runBare(cluster, jobs, watch, `bare-${i}`));
       await sleep(SETTLE_MS);
     }

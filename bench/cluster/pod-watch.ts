@@ -1,3 +1,4 @@
+import type { WatchEvent } from '../../test/kubernetes/kube-client.ts';
 import { now } from '../coldstart/bare.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 
@@ -7,7 +8,6 @@ export interface PodMoments {
   /** Its Secret. */
   secret?: number;
   scheduled?: number;
-  running?: number;
   gone?: number;
 }
 
@@ -19,10 +19,7 @@ export class PodWatch {
 
   static async open(cluster: BenchCluster): Promise<PodWatch> {
     const watch = new PodWatch();
-    for (const kind of ['pods', 'secrets'] as const) {
-      const { metadata } = await cluster.client.get(cluster.path(kind));
-      watch.#follow(cluster, kind, metadata.resourceVersion).catch(() => {}); // it ends with the bench
-    }
+    for (const kind of ['pods', 'secrets'] as const) void watch.#follow(cluster, kind);
     return watch;
   }
 
@@ -40,18 +37,37 @@ export class PodWatch {
     this.#abort.abort();
   }
 
-  async #follow(cluster: BenchCluster, kind: 'pods' | 'secrets', version: string): Promise<void> {
-    for await (const { type, object } of cluster.client.watch(cluster.path(kind), version, this.#abort.signal)) {
-      const moments = this.of(object.metadata.name);
-      if (kind === 'secrets') moments.secret ??= now();
-      else if (type === 'DELETED') {
-        moments.gone = now();
-        this.#gone.get(object.metadata.name)?.();
-      } else {
-        moments.created ??= now();
-        if (object.spec.nodeName) moments.scheduled ??= now();
-        if (object.status.phase === 'Running') moments.running ??= now();
+  /** Goes on after whatever ends it: others may pause the server, or start it again. */
+  async #follow(cluster: BenchCluster, kind: 'pods' | 'secrets'): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      try {
+        const { items, metadata } = await cluster.client.get(cluster.path(kind));
+        const there = new Set(items.map((item: { metadata: { name: string } }) => item.metadata.name));
+        if (kind === 'pods') {
+          for (const [name, { created }] of this.#moments) if (created && !there.has(name)) this.#noteGone(name);
+        }
+        for await (const event of cluster.client.watch(cluster.path(kind), metadata.resourceVersion, signal)) {
+          this.#note(kind, event);
+        }
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 200));
       }
     }
+  }
+
+  #note(kind: 'pods' | 'secrets', { type, object }: WatchEvent): void {
+    const moments = this.of(object.metadata.name);
+    if (kind === 'secrets') moments.secret ??= now();
+    else if (type === 'DELETED') this.#noteGone(object.metadata.name);
+    else {
+      moments.created ??= now();
+      if (object.spec.nodeName) moments.scheduled ??= now();
+    }
+  }
+
+  #noteGone(name: string): void {
+    this.of(name).gone ??= now();
+    this.#gone.get(name)?.();
   }
 }
