@@ -102,6 +102,8 @@ test('a start that gets no further ends with what was last said, but an image ma
     told.last = { reason: 'FailedMount', message: 'no such export', at: performance.now() };
     vi.advanceTimersByTime(300_000);
     expect(() => one.judge(podWith({ phase: 'Pending' }), null)).toThrow('any further for 300 s: no such export');
+    const nowhere = { ...podWith({ phase: 'Pending' }), nodeName: null };
+    expect(() => one.judge(nowhere, null)).toThrow(new NoCapacity('The cluster has given it no node for 300 s'));
   } finally {
     vi.useRealTimers();
   }

@@ -80,6 +80,7 @@ export class StartJudge {
     const { reason, message, at } = this.#story.last;
     if (now - at < (reason === 'Pulling' ? PULL_MS : NO_PROGRESS_MS)) return;
     const seconds = Math.round((now - at) / 1000);
+    if (pod.nodeName === null) throw new NoCapacity(`The cluster has given it no node for ${seconds} s`);
     throw new Failure('unavailable', `It did not get any further for ${seconds} s: ${message || 'nothing was said'}`);
   }
 
