@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { FakeApiServer, sendList } from './fake-api-server.ts';
+import { hasGpuNodes } from './kubernetes-runtime.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'podyard-kubeconfig-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function settingsFor(server: string) {
+  const file = join(folder, 'config');
+  const cluster = { name: 'c', cluster: { server } };
+  const context = { name: 'c', context: { cluster: 'c', user: 'u' } };
+  const users = [{ name: 'u', user: {} }];
+  const config = { kind: 'Config', clusters: [cluster], contexts: [context], users, 'current-context': 'c' };
+  writeFileSync(file, JSON.stringify(config));
+  return readKubernetesSettings({ PODYARD_KUBECONFIG: file });
+}
+
+test('while the API server is away it is as it was at the last start, and otherwise as the server says', async () => {
+  const fake = await FakeApiServer.start((_, response) => sendList(response, [], '1'));
+  const origin = `http://127.0.0.1:${fake.port}`;
+  expect(await hasGpuNodes(settingsFor(origin), silentLogger, true)).toBe(false);
+  await fake.close();
+  for (const lastKnown of [true, false]) {
+    expect(await hasGpuNodes(settingsFor(origin), silentLogger, lastKnown)).toBe(lastKnown);
+  }
+});
