@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function settingsFor(server: string) {
   const file = join(folder, 'config');
-  const cluster = { name: 'c', cluster: { server } };
+  const cluster = { name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } };
   const context = { name: 'c', context: { cluster: 'c', user: 'u' } };
   const users = [{ name: 'u', user: {} }];
   const config = { kind: 'Config', clusters: [cluster], contexts: [context], users, 'current-context': 'c' };
