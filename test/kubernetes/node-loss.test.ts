@@ -13,6 +13,7 @@ describeOnOwnCluster('a node that is lost', () => {
       placeOnNodes(cluster, {
         PODYARD_KUBERNETES_NODE_SELECTOR: `${mark}=tests`,
         PODYARD_KUBERNETES_TOLERATIONS: `${mark}:NoSchedule`,
+        PODYARD_SIMULATE_GPUS: 'off', // the nodes come when the server is there already
       }),
   });
   let kubelet: FakeKubelet;

@@ -20,6 +20,7 @@ describeOnOwnCluster('where pods are placed', () => {
         PODYARD_KUBERNETES_NODE_SELECTOR: `${mark}=tests`,
         PODYARD_KUBERNETES_TOLERATIONS: `${mark}:NoSchedule`,
         PODYARD_KUBERNETES_PENDING_SECONDS: '3',
+        PODYARD_SIMULATE_GPUS: 'off', // the nodes come when the server is there already
       }),
   });
   const addNode = (cluster: Cluster, product: string, gpus: number, region: string, pods?: number) =>
