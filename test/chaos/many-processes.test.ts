@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/core/logger.ts';
 import { ADVISORY_LOCKS } from '../../src/db/advisory-locks.ts';
 import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { findPostmaster } from '../../src/db/postmaster.ts';
+import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
 import { Api, until } from '../e2e/api.ts';
 import { dataProcessesOf, isGone } from '../e2e/one-process.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
@@ -222,11 +223,28 @@ class Fleet {
     return results.length === 2 && results.every(({ status }) => status === 'COMPLETED');
   }
 
+  /** They are in the directory that the servers share, not in one of their own. */
+  async #stopWorkers(): Promise<void> {
+    const [row] = await this.ask<{ id: string }>(
+      "select value ->> 'id' as id from settings where key = 'installation'",
+    );
+    if (!row) return;
+    const runtime = createProcessRuntime({
+      stateDir: join(this.#dataDir, 'process'),
+      installation: row.id,
+      imagesFiles: [],
+      hostEnv: {},
+      gpus: new Map(),
+      logger: silentLogger,
+    });
+    await Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+    await runtime.close();
+  }
+
   async dispose(): Promise<void> {
     clearInterval(this.#watch);
-    const [one, ...others] = [...this.data, ...this.control];
-    for (const server of others) await server.kill();
-    await one?.dispose(); // with all the workers
+    for (const server of [...this.control, ...this.data]) await server.dispose();
+    await this.#stopWorkers();
     await this.#service.close();
     await this.#stopDatabase();
     await rm(this.#dataDir, { recursive: true, force: true });
