@@ -24,6 +24,8 @@ interface NodeState {
 export interface NodeTurn {
   /** It answers: the others may ask, too. */
   heard(): void;
+  /** It says nothing, as a node does whose program prints nothing: the others may ask, too. It may yet fail. */
+  quiet(): void;
   /** It cannot be reached. */
   failed(): void;
   end(): void;
@@ -80,30 +82,36 @@ export class NodeTurns {
 
 function turnOf(node: NodeState, isForAll: boolean, leave: () => void): NodeTurn {
   let isOver = false;
-  const settle = (note: () => void) => {
+  const end = () => {
     if (isOver) return;
     isOver = true;
     leave();
-    note();
     if (!isForAll) return;
     node.isAsked = false;
     node.changed.resolve();
     node.changed = Promise.withResolvers();
   };
   return {
-    heard: () =>
-      settle(() => {
-        node.isFine = true;
-        node.failures = 0;
-      }),
-    failed: () =>
-      settle(() => {
-        if (!isForAll && !node.isFine) return; // somebody else has found it out
-        node.isFine = false;
-        node.failures += 1;
-        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(node.failures - 1, 10));
-        node.until = performance.now() + pauseMs * (0.75 + Math.random() / 2);
-      }),
-    end: () => settle(() => {}),
+    heard: () => {
+      node.isFine = true;
+      node.failures = 0;
+      end();
+    },
+    quiet: () => {
+      if (!isOver) node.isFine = true;
+      end();
+    },
+    failed: () => {
+      if ((isForAll && !isOver) || node.isFine) noteFailure(node); // else somebody has found it out already
+      end();
+    },
+    end,
   };
+}
+
+function noteFailure(node: NodeState): void {
+  node.isFine = false;
+  node.failures += 1;
+  const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(node.failures - 1, 10));
+  node.until = performance.now() + pauseMs * (0.75 + Math.random() / 2);
 }

@@ -13,6 +13,10 @@ import type { PodRecord } from './pod-record.ts';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const SERVER_PAUSE_MS = 1_000;
+/** Of what is followed the answer begins with the first line; a program may print none for a long time. */
+const FOLLOW_MS = 3_600_000;
+/** Nodes that have something to say begin sooner. */
+const QUIET_MS = 500;
 
 /** Lines of pods, exactly once each, over whatever ends a stream: rotations, proxies, an API server that restarts. */
 export class PodLogs {
@@ -70,16 +74,19 @@ export class PodLogs {
     if (turn === undefined) return undefined;
     const { since } = place.beginPass();
     const sinceTime = since === undefined ? undefined : new Date(Math.floor(since) * 1000).toISOString();
+    const quiet = setTimeout(() => turn?.quiet(), QUIET_MS);
     try {
       const path = this.#cluster.path('pods', pod.key, 'log');
       const query = { timestamps: true, follow: follow || undefined, sinceTime };
-      const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal });
+      const timeout = follow ? { timeoutMs: FOLLOW_MS } : {};
+      const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal, ...timeout });
       turn?.heard();
       return stream;
     } catch (error) {
       if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
       throw error;
     } finally {
+      clearTimeout(quiet);
       turn?.end();
     }
   }
