@@ -65,6 +65,29 @@ test('a node that cannot be reached is asked by one of many readers, and whoever
   await expect(look[Symbol.asyncIterator]().next()).rejects.toThrow('connection refused');
 });
 
+test('a program that prints nothing does not keep others waiting for their lines', async () => {
+  let asked = 0;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    asked += 1;
+    if (asked > 1) response.writeHead(200).write(`${stamp(1)} hello\n`); // the first gets no answer, as nothing is printed
+    return true;
+  });
+  const { runtime } = cluster;
+  const abort = new AbortController();
+  const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(10_000)]);
+  const silent = runtime.logs('w1', { follow: true, signal })[Symbol.asyncIterator]().next();
+  await cluster.fake.requested('/log', 1);
+  for await (const { line } of runtime.logs('w1', { follow: true, signal })) {
+    expect(line).toBe('hello');
+    break;
+  }
+  expect(asked).toBe(2);
+  expect(signal.aborted).toBe(false);
+  abort.abort();
+  await silent;
+}, 20_000);
+
 test('a line in pieces is one line, however the pieces come, and what has no time is no line', () => {
   const text = Buffer.from(
     `${stamp(1)} grüße\r\n${stamp(2)} \nunable to retrieve container logs for x\n${stamp(3)} open`,
