@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { median } from '../median.ts';
 import { playRound, type Round } from '../queue/compare.ts';
-import { createEndpoint, KEY, registerWorkers, startPodyard } from '../queue/podyard.ts';
+import { startPodyard } from '../queue/podyard.ts';
 import { startPostgres } from '../queue/postgres.ts';
 import { number } from '../queue/report.ts';
 import type { Subject } from '../queue/subject.ts';
-import { type Ground, WORKERS } from '../queue/systems.ts';
+import { type Ground, podyardSubject } from '../queue/systems.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import type { ClusterOptions } from './cluster.ts';
@@ -58,18 +58,7 @@ async function startShared(ground: Ground, dataProcesses: number, run: string): 
   const databaseUrl = await ground.postgres.createDatabase(run);
   const dataDir = join(ground.tempDir, run);
   const podyard = await startPodyard({ dataDir, databaseUrl, dataProcesses, nodeArgs: ground.nodeArgs });
-  const endpointId = await createEndpoint(podyard);
-  return {
-    name: `${dataProcesses} processes`,
-    pid: podyard.pid,
-    store: { name: 'postgres', pid: ground.postgres.pid },
-    clientUrl: podyard.clientUrl,
-    workerUrl: podyard.workerUrl,
-    endpointId,
-    key: KEY,
-    workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
-    stop: () => podyard.stop(),
-  };
+  return podyardSubject(`${dataProcesses} processes`, ground, databaseUrl, podyard);
 }
 
 /** Two servers, each with its own ports. */
@@ -79,20 +68,7 @@ async function startApart(ground: Ground, run: string): Promise<Subject> {
     startPodyard({ dataDir: join(ground.tempDir, run, name), databaseUrl, nodeArgs: ground.nodeArgs });
   const ofClients = await start('clients');
   const ofWorkers = await start('workers');
-  const endpointId = await createEndpoint(ofClients);
-  return {
-    name: 'apart',
-    pid: ofClients.pid,
-    store: { name: 'postgres', pid: ground.postgres.pid },
-    clientUrl: ofClients.clientUrl,
-    workerUrl: ofWorkers.workerUrl,
-    endpointId,
-    key: KEY,
-    workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
-    stop: async () => {
-      await Promise.all([ofClients.stop(), ofWorkers.stop()]);
-    },
-  };
+  return podyardSubject('apart', ground, databaseUrl, ofClients, ofWorkers);
 }
 
 function render({ machine, shared, apart }: ProcessesReport): string {

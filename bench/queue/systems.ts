@@ -40,17 +40,30 @@ async function startPodyardSubject(ground: Ground, run: string): Promise<Subject
     databaseUrl,
     nodeArgs: ground.nodeArgs,
   });
-  const endpointId = await createEndpoint(podyard);
+  return podyardSubject('podyard', ground, databaseUrl, podyard);
+}
+
+/** A new endpoint of a Podyard, with workers; they may ask another process than the one that clients use. */
+export async function podyardSubject(
+  name: string,
+  ground: Ground,
+  databaseUrl: string,
+  ofClients: Awaited<ReturnType<typeof startPodyard>>,
+  ofWorkers = ofClients,
+): Promise<Subject> {
+  const endpointId = await createEndpoint(ofClients);
   return {
-    name: 'podyard',
-    pid: podyard.pid,
+    name,
+    pid: ofClients.pid,
     store: { name: 'postgres', pid: ground.postgres.pid },
-    clientUrl: podyard.clientUrl,
-    workerUrl: podyard.workerUrl,
+    clientUrl: ofClients.clientUrl,
+    workerUrl: ofWorkers.workerUrl,
     endpointId,
     key: KEY,
     workers: await registerWorkers(databaseUrl, endpointId, WORKERS),
-    stop: () => podyard.stop(),
+    stop: async () => {
+      await Promise.all([...new Set([ofClients, ofWorkers])].map((one) => one.stop()));
+    },
   };
 }
 
