@@ -145,15 +145,23 @@ export class ClusterView {
         end();
       };
       const timer = setInterval(look, WAKE_MS);
-      const listeners = this.#listeners.get(pod.key) ?? new Set();
-      this.#listeners.set(pod.key, listeners.add(look));
+      const leave = this.listen(pod, look);
       const end = () => {
         clearInterval(timer);
-        listeners.delete(look);
-        if (listeners.size === 0 && this.#listeners.get(pod.key) === listeners) this.#listeners.delete(pod.key);
+        leave();
       };
       look();
     });
+  }
+
+  /** Calls the listener at each change of the pod, until the function that this returns is called. */
+  listen(pod: PodRecord, listener: () => void): () => void {
+    const listeners = this.#listeners.get(pod.key) ?? new Set();
+    this.#listeners.set(pod.key, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(pod.key) === listeners) this.#listeners.delete(pod.key);
+    };
   }
 
   /** Deletes it and waits until the cluster knows it no more. Nobody confirms an end on a node that is lost: it is not waited for. */

@@ -12,6 +12,12 @@ afterEach(async () => {
   cluster = undefined;
 });
 
+async function firstLines(lines: AsyncIterable<LogLine>, count: number): Promise<string[]> {
+  const read: string[] = [];
+  for await (const { line } of lines) if (read.push(line) === count) break;
+  return read;
+}
+
 const stamp = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString().replace('Z', '000000Z');
 const ended: Pod['status'] = {
   phase: 'Succeeded',
@@ -86,6 +92,37 @@ test('a program that prints nothing does not keep others waiting for their lines
   expect(signal.aborted).toBe(false);
   abort.abort();
   await silent;
+}, 20_000);
+
+test('a node that says no of one pod is asked about its others', async () => {
+  let asked = 0;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    asked += 1;
+    if (asked === 1) send(response, { message: 'container "workload" in pod "podyard-w0" is terminated' }, 400);
+    else response.writeHead(200).write(`${stamp(1)} hello\n`);
+    return true;
+  });
+  const signal = AbortSignal.timeout(4_000); // a node that failed is not asked for that long
+  const [line] = await firstLines(cluster.runtime.logs('w1', { follow: true, signal }), 1);
+  expect(line).toBe('hello');
+}, 20_000);
+
+test('of a pod that ends the lines are read at once, whatever its node did before', async () => {
+  let asked = 0;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    asked += 1;
+    if (asked === 1) send(response, { message: 'dial tcp 10.0.0.9:10250: connect: connection refused' }, 500);
+    else response.writeHead(200).write(`${stamp(1)} last words\n`);
+    return true;
+  });
+  const signal = AbortSignal.timeout(3_000); // the node's pause is longer
+  const lines = firstLines(cluster.runtime.logs('w1', { follow: true, signal }), 1);
+  await cluster.fake.requested('/log', 1);
+  cluster.pod.metadata.deletionTimestamp = '2026-01-01T00:00:30Z';
+  cluster.change(undefined);
+  expect(await lines).toEqual(['last words']);
 }, 20_000);
 
 test('a line in pieces is one line, however the pieces come, and what has no time is no line', () => {

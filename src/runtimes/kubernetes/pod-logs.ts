@@ -6,7 +6,7 @@ import type { LogLine, LogsOptions } from '../runtime.ts';
 import { isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LogText } from './log-text.ts';
-import { NodeTurns } from './node-turns.ts';
+import { type NodeTurn, NodeTurns } from './node-turns.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodRecord } from './pod-record.ts';
 
@@ -70,8 +70,8 @@ export class PodLogs {
   }
 
   async #open(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): Promise<Readable | undefined> {
-    const turn = follow ? await this.#turns.take(pod.nodeName ?? '', signal) : null;
-    if (turn === undefined) return undefined;
+    const turn = follow ? await this.#awaitTurn(pod, signal) : undefined;
+    if (signal.aborted) return undefined;
     const { since } = place.beginPass();
     const sinceTime = since === undefined ? undefined : new Date(Math.floor(since) * 1000).toISOString();
     const quiet = setTimeout(() => turn?.quiet(), QUIET_MS);
@@ -83,11 +83,27 @@ export class PodLogs {
       turn?.heard();
       return stream;
     } catch (error) {
-      if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
+      if (isRefusal(error, 400)) turn?.heard(); // by the node: its container has not begun, or is gone
+      else if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
       throw error;
     } finally {
       clearTimeout(quiet);
       turn?.end();
+    }
+  }
+
+  /** Undefined once the pod begins to end, too: its lines are to be had now or never, and nobody's turn is waited for. */
+  async #awaitTurn(pod: PodRecord, signal: AbortSignal): Promise<NodeTurn | undefined> {
+    const end = new AbortController();
+    const look = () => {
+      if (this.#cluster.now(pod)?.isDeleting !== false) end.abort();
+    };
+    const leave = this.#cluster.listen(pod, look);
+    look();
+    try {
+      return await this.#turns.take(pod.nodeName ?? '', AbortSignal.any([signal, end.signal]));
+    } finally {
+      leave();
     }
   }
 
