@@ -71,7 +71,7 @@ need_cluster() {
   need_program curl curl
   lacks=$(test/kubernetes/kube-up.sh --check)
   if [ -z "$lacks" ]; then
-    [ -e "${KUBE_CACHE:-$HOME/.cache/kube-one}/bin/kubelet" ] || say "building Kubernetes for the tests, which takes three to four minutes the first time"
+    test/kubernetes/kube-up.sh --is-built || say "building Kubernetes for the tests, which takes three to four minutes the first time"
     KUBE_BUILD=only test/kubernetes/kube-up.sh && return 0
     lacks='a build that succeeds'
   fi
