@@ -102,7 +102,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
     }, 120_000);
     afterEach(async () => {
       await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
-    }, 60_000);
+    }, 120_000);
     afterAll(async () => {
       delete process.env.PODYARD_TEST_LEAK;
       for (const one of opened) await one.close();

@@ -16,7 +16,7 @@ declare module 'vitest' {
 }
 
 const NAMED = process.env.PODYARD_TEST_KUBECONFIG;
-const GONE_TIMEOUT_MS = 30_000;
+const GONE_TIMEOUT_MS = 90_000;
 
 /** Why there is no cluster to test on; undefined when there is one, or one can be started. */
 const noCluster = NAMED === 'none' ? 'PODYARD_TEST_KUBECONFIG says that there is none' : NAMED ? undefined : lacking();
