@@ -154,10 +154,11 @@ E
   keep kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false --port=0 --cert-dir="$STATE/certs"
   keep kube-proxy --kubeconfig="$KUBECONFIG" --hostname-override=node1 --cluster-cidr=$NET.1.0/24 --oom-score-adj=0 --conntrack-max-per-core=0 \
     --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
+  # A pod that is deleted before it was seen to run is looked at again only with the next synchronization.
   keep kubelet $tls --kubeconfig="$KUBECONFIG" --hostname-override=node1 --node-ip=$NET.0.2 \
     --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
     --root-dir="$STATE/kubelet" --volume-plugin-dir="$STATE/flex" --cgroup-root=/$NAME --enforce-node-allocatable= --fail-swap-on=false --oom-score-adj=0 \
-    --node-status-update-frequency=1s --anonymous-auth=false --authentication-token-webhook --authorization-mode=Webhook --read-only-port=0 \
+    --node-status-update-frequency=1s --sync-frequency=5s --anonymous-auth=false --authentication-token-webhook --authorization-mode=Webhook --read-only-port=0 \
     --cluster-dns=$NET.0.1 --cluster-domain=cluster.local --resolv-conf=/dev/null \
     --image-gc-high-threshold=100 --eviction-hard='memory.available<100Mi,nodefs.available<1%,imagefs.available<1%'
   wait
