@@ -5,6 +5,7 @@ import { silentLogger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
 import { ensureInstallation, noteRuntime } from '../domain/installation.ts';
 import { saveMoveMark } from '../domain/move-mark.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../runtimes/simulated/simulated-world.ts';
 import type { Storage } from './cli-pieces.ts';
@@ -13,17 +14,19 @@ import { stopWorkers } from './stop-workers.ts';
 let database: TestDatabase;
 let world: SimulatedWorld;
 let printed: string[];
+let noted: string[];
 let opened: string[];
+let open: (installation: string) => Runtime;
 
 beforeEach(async () => {
   database = await createTestDatabase();
   world = new SimulatedWorld();
   world.images.add(workloadSpec().image);
-  [printed, opened] = [[], []];
+  [printed, noted, opened] = [[], [], []];
+  open = (installation) => createSimulatedRuntime({ installation, world });
 });
 afterEach(() => database.drop());
 
-const open = (installation: string) => createSimulatedRuntime({ installation, world });
 function run(runtime: string | null = null): Promise<void> {
   const storage: Storage = {
     dataDir: '/nowhere',
@@ -39,7 +42,7 @@ function run(runtime: string | null = null): Promise<void> {
       return open(installation);
     },
   };
-  return stopWorkers(storage, options, { print: (text) => printed.push(text), note: () => {} });
+  return stopWorkers(storage, options, { print: (text) => printed.push(text), note: (text) => noted.push(text) });
 }
 
 async function startSome(): Promise<{ listed: () => Promise<number> }> {
@@ -63,6 +66,28 @@ test('ends what the last runtime has of this installation, and nothing of anothe
   expect(opened).toEqual(['docker']);
   expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were ended']);
   expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
+});
+
+test('tells how far it is; what cannot be ended keeps nothing else running, and is named', async () => {
+  const { listed } = await startSome();
+  await noteRuntime(database.pool, 'kubernetes');
+  open = (installation) => {
+    const runtime = createSimulatedRuntime({ installation, world });
+    const stop = runtime.stop.bind(runtime);
+    let stopped = 0;
+    runtime.stop = async (id, graceMs) => {
+      stopped += 1;
+      if (stopped === 1) throw new Error('its node is silent');
+      await stop(id, graceMs);
+    };
+    return runtime;
+  };
+  await expect(run()).rejects.toThrow(/^1 could not be ended; run it again. Of \w+: its node is silent$/);
+  expect(noted).toEqual([
+    'Ending 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s for the work that it has …',
+  ]);
+  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were ended']);
+  expect(await listed()).toBe(1);
 });
 
 test('is refused while a server uses that runtime; what a former one has can be ended meanwhile', async () => {

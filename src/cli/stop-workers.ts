@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { messageOf } from '../core/errors.ts';
 import type { Installation } from '../domain/installation.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
@@ -14,6 +15,7 @@ export interface StopWorkersOptions {
   open(name: Runtime['name'], installation: string): Promise<Runtime>;
 }
 
+const PROGRESS_MS = 5_000;
 const RUNTIMES: readonly string[] = ['docker', 'process', 'simulated', 'kubernetes'] satisfies Runtime['name'][];
 
 /**
@@ -36,7 +38,7 @@ export async function stopWorkers(storage: Storage, options: StopWorkersOptions,
       if (name === (installation.runtime ?? name)) await holdWithoutServers(client, nameOf(storage));
       const runtime = await options.open(name as Runtime['name'], installation.id);
       try {
-        tell(await stopAll(runtime, options.graceMs), name, output);
+        await stopAll(runtime, name, options.graceMs, output);
       } finally {
         await runtime.close();
       }
@@ -55,14 +57,37 @@ async function findInstallation(db: pg.Client): Promise<Installation> {
   return installation;
 }
 
-async function stopAll(runtime: Runtime, graceMs: number): Promise<Observed[]> {
+/** Tells how far it is while it takes long; rejects when some could not be ended, after all others were. */
+async function stopAll(runtime: Runtime, name: string, graceMs: number, output: CliOutput): Promise<void> {
   const found = await runtime.list();
-  await Promise.all(found.map(({ id }) => runtime.stop(id, graceMs)));
-  return found;
+  if (found.length > 0) {
+    output.note(`Ending ${countOf(found, name)}; each has up to ${graceMs / 1000} s for the work that it has …`);
+  }
+  const left = new Map(found.map((one) => [one.id, one]));
+  const progress = setInterval(() => output.note(`… ${left.size} of ${found.length} still run`), PROGRESS_MS);
+  const failures = new Map<string, unknown>();
+  const stop = async (id: string) => {
+    try {
+      await runtime.stop(id, graceMs);
+      left.delete(id);
+    } catch (error) {
+      failures.set(id, error);
+    }
+  };
+  await Promise.all(found.map(({ id }) => stop(id))).finally(() => clearInterval(progress));
+  output.print(
+    `${countOf(
+      found.filter(({ id }) => !left.has(id)),
+      name,
+    )} were ended`,
+  );
+  const [first] = failures;
+  if (first)
+    throw new Error(`${failures.size} could not be ended; run it again. Of ${first[0]}: ${messageOf(first[1])}`);
+  output.note('Pods that shall run, and workers that are needed, start again with the next server.');
 }
 
-function tell(stopped: readonly Observed[], runtime: string, output: CliOutput): void {
-  const count = (kind: Observed['kind']) => stopped.filter((one) => one.kind === kind).length;
-  output.print(`${count('worker')} workers and ${count('pod')} pods of the ${runtime} runtime were ended`);
-  output.note('Pods that shall run, and workers that are needed, start again with the next server.');
+function countOf(workloads: readonly Observed[], runtime: string): string {
+  const count = (kind: Observed['kind']) => workloads.filter((one) => one.kind === kind).length;
+  return `${count('worker')} workers and ${count('pod')} pods of the ${runtime} runtime`;
 }

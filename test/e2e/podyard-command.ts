@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { expect } from 'vitest';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
-export const COMMAND_TIME_LIMIT_MS = 60_000;
+export const COMMAND_TIME_LIMIT_MS = 120_000;
 
 export type Command = ChildProcessByStdio<null, Readable, Readable> & { text: () => string };
 

@@ -83,7 +83,8 @@ export class PodLogs {
       turn?.heard();
       return stream;
     } catch (error) {
-      if (isRefusal(error, 400)) turn?.heard(); // by the node: its container has not begun, or is gone
+      // The node itself says that there is no container yet, or any more.
+      if (isRefusal(error, 400)) turn?.heard();
       else if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
       throw error;
     } finally {
