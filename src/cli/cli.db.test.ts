@@ -110,6 +110,15 @@ test.each([
   expect(served).toEqual([]);
 });
 
+test.each([
+  [['frobnicate'], /^error: podyard has no command 'frobnicate', but: serve, demo, keys, /],
+  [['pods', 'terminate', 'x'], /^error: podyard pods has no command 'terminate', but: list, get, delete, /],
+  [['pods', 'list', 'x'], /^error: too many arguments for 'list'/],
+])('a word that is no command is named with those that there are: %j', async (args, message) => {
+  expect(await run(...args)).toBe(2);
+  expect(noted.join('\n')).toMatch(message);
+});
+
 test('a key that is made is printed alone, and works with the scopes that were asked for', async () => {
   const args = ['--scope', 'read-only', 'invoke', '--name', 'ci', '--expires', '2099-01-01T00:00:00Z'];
   expect(await run('keys', 'create', '--data-dir', '/d', ...args)).toBe(0);

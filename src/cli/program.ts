@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Argument, Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Argument, Command, CommanderError, type ErrorOptions, InvalidArgumentError } from 'commander';
 import type { Flags } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
 import type { SimulateRequest } from '../domain/simulation/simulate.ts';
@@ -12,8 +12,27 @@ const ENVIRONMENT = `
 Every option can be set by a variable too: PODYARD_PORT, PODYARD_DATA_DIR and so on; an option wins over its variable.
 DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the key of the first user; without it one is made and shown once.`;
 
+/** A command line in which a word that is no command is not taken for an argument of the default one. */
+class CommandLine extends Command {
+  override createCommand(name?: string): Command {
+    return new CommandLine(name);
+  }
+
+  override error(message: string, options?: ErrorOptions): never {
+    const { parent, args } = this;
+    const isUnasked = parent !== null && !parent.args.includes(this.name());
+    if (options?.code !== 'commander.excessArguments' || !isUnasked) super.error(message, options);
+    const path = parent.parent === null ? parent.name() : `${parent.parent.name()} ${parent.name()}`;
+    const names = parent.commands.map((command) => command.name()).join(', ');
+    super.error(`error: ${path} has no command '${args[0]}', but: ${names}`, {
+      ...options,
+      code: 'commander.unknownCommand',
+    });
+  }
+}
+
 export function buildCli(pieces: CliPieces): Command {
-  const program = new Command('podyard')
+  const program = new CommandLine('podyard')
     .description("A serverless compute cloud of one's own.")
     .version(readVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'show this help')
