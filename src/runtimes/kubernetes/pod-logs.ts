@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, notFound } from '../../core/errors.ts';
 import { LogPlace } from '../docker/log-frames.ts';
 import type { LogLine, LogsOptions } from '../runtime.ts';
-import { isRefusal } from './api-server.ts';
+import { ApiError, isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LogText } from './log-text.ts';
 import { type NodeTurn, NodeTurns } from './node-turns.ts';
@@ -83,9 +83,8 @@ export class PodLogs {
       turn?.heard();
       return stream;
     } catch (error) {
-      // The node itself says that there is no container yet, or any more.
-      if (isRefusal(error, 400)) turn?.heard();
-      else if (!signal.aborted && isTransient(error) && this.#cluster.pods.isCurrent) turn?.failed();
+      if (isOfNode(error) && !signal.aborted && this.#cluster.pods.isCurrent) turn?.failed();
+      else if (!isOfNode(error) && !isRefusal(error, 404)) turn?.heard(); // of the pod the API server says the 404
       throw error;
     } finally {
       clearTimeout(quiet);
@@ -131,4 +130,10 @@ export class PodLogs {
 
 function isTransient(error: unknown): boolean {
   return !(error instanceof Failure) || error.kind === 'unavailable';
+}
+
+/** Whether it tells of the node, which the API server could not reach, or of the server itself, and not of one pod. */
+function isOfNode(error: unknown): boolean {
+  const answer = error instanceof Failure ? error.cause : error;
+  return !(answer instanceof ApiError) || /\bGet "?https?:|\bdial\b/.test(answer.message);
 }
