@@ -47,6 +47,7 @@ async function serve(flags: Flags): Promise<void> {
   const server = await startAndTell(config);
   print(`Podyard is ready at ${server.url}`);
   await stopOnSignal(server);
+  process.exit(); // what the runtime is still asked to do, such as to end a container, the next server finds again
 }
 
 async function startAndTell(config: Config): Promise<RunningServer> {

@@ -31,7 +31,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
     const workers = await ready(id, 2);
     const pods = await uids(workers);
 
-    const resume = await life.cluster.pauseApiServer();
+    const resume = await life.cluster.pause('kube-apiserver');
     const pausedAt = Date.now();
     const jobs: Job[] = [];
     let late: Job;
@@ -76,7 +76,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 }, scaling: { idleTimeout: 600 } });
     const [worker] = await ready(id, 1);
     await server.kill();
-    const resume = await life.cluster.pauseApiServer();
+    const resume = await life.cluster.pause('kube-apiserver');
     try {
       await server.start();
       // Its worker has not been stopped; it finds the server again by itself.

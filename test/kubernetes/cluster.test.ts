@@ -68,7 +68,7 @@ describeOnOwnCluster('the cluster of the tests', () => {
   });
 
   test('an API server that is paused answers nothing, and goes on where it was', async () => {
-    const resume = await cluster.pauseApiServer();
+    const resume = await cluster.pause('kube-apiserver');
     const answer = cluster.client.get(pods()).then(() => 'answered');
     const winner = await Promise.race([answer, sleep(1_000, 'silent')]);
     resume();

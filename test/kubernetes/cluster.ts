@@ -145,9 +145,9 @@ export class Cluster {
     await writeFile(join(folder, 'hosts.toml'), lines.join('\n'));
   }
 
-  /** The API server answers nothing until the returned function is called; connections stay open. */
-  async pauseApiServer(): Promise<() => void> {
-    const pid = await findProgram('kube-apiserver');
+  /** The API server, or the node's kubelet, does nothing until the returned function is called; connections stay open. */
+  async pause(program: 'kube-apiserver' | 'kubelet'): Promise<() => void> {
+    const pid = await findProgram(program);
     process.kill(pid, 'SIGSTOP');
     return () => process.kill(pid, 'SIGCONT');
   }
