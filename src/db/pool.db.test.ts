@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { Failure } from '../core/errors.ts';
-import { createPool, isValueFault, sqlState, transaction } from './pool.ts';
+import { createPool, despiteDeadlocks, isValueFault, sqlState, transaction } from './pool.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -31,6 +31,22 @@ test('a transaction whose work throws leaves nothing behind and passes the error
   });
   await expect(work).rejects.toBe(cause);
   expect(await things()).not.toContain(2);
+});
+
+test('two that wait for one another both come to their end', async () => {
+  const { pool } = database;
+  await pool.query('create table scores (id integer primary key, n integer); insert into scores values (1, 0), (2, 0)');
+  let tries = 0;
+  // One message is one transaction. Each locks its first row before it asks for the other's.
+  const raise = (first: number, second: number) => () => {
+    tries += 1;
+    const add = (id: number) => `update scores set n = n + 1 where id = ${id}`;
+    return pool.query(`${add(first)}; select pg_sleep(0.5); ${add(second)}`);
+  };
+  await Promise.all([despiteDeadlocks(raise(1, 2)), despiteDeadlocks(raise(2, 1))]);
+  expect((await pool.query('select n from scores')).rows).toEqual([{ n: 2 }, { n: 2 }]);
+  expect(tries).toBe(3);
+  await expect(despiteDeadlocks(() => pool.query('select 1/0'))).rejects.toThrow('division by zero');
 });
 
 test('a failed statement rolls back what came before it, and the connection can be used again', async () => {

@@ -48,6 +48,24 @@ export function isValueFault(error: unknown): boolean {
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
+const DEADLOCK = '40P01';
+const DEADLOCK_TRIES = 4;
+
+/**
+ * Runs a statement again that the database rolled back because others and it waited for one another: two that change the
+ * same rows in different orders, as a batch of results and the rescue of their worker may. `work` is one statement, or
+ * whatever else leaves nothing behind when it fails.
+ */
+export async function despiteDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = DEADLOCK_TRIES; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (sqlState(error) !== DEADLOCK || left === 1) throw error;
+    }
+  }
+}
+
 /** Runs `work` in one transaction on one connection; rolls back when it throws. */
 export async function transaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch((cause) => {

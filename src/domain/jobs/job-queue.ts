@@ -2,7 +2,7 @@ import { Batcher } from '../../core/batcher.ts';
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
-import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
+import { type Db, despiteDeadlocks, isValueFault, type Pool } from '../../db/pool.ts';
 import type { EndedJob, JobStatus, JobView, TakenJob } from './job.ts';
 import * as sql from './job-sql.ts';
 
@@ -245,7 +245,7 @@ export class JobQueue {
 
   async #finishBatch(calls: readonly JobResult[], lane: string): Promise<FinishOutcome[]> {
     const results = withoutRepetitions(calls);
-    const result = await this.#pool.query<EndedRow>({
+    const statement = {
       name: 'job-finish',
       text: sql.FINISH,
       values: [
@@ -257,7 +257,8 @@ export class JobQueue {
         textArray(results.map((entry) => entry.output)),
         textArray(results.map((entry) => entry.error)),
       ],
-    });
+    };
+    const result = await despiteDeadlocks(() => this.#pool.query<EndedRow>(statement));
     const ended = new Map(result.rows.map((row) => [row.id, toEnded(row)]));
     const known = await this.#knownAmong(calls.map((call) => call.jobId).filter((id) => !ended.has(id)));
     return calls.map((call) => {
@@ -284,17 +285,14 @@ export class JobQueue {
   }
 
   async #end(text: string, kind: string, values: readonly unknown[]): Promise<EndedJob[]> {
-    const result = await this.#pool.query<EndedRow>(text, [...this.#retention, this.#lane(kind, 0), ...values]);
+    const all = [...this.#retention, this.#lane(kind, 0), ...values];
+    const result = await despiteDeadlocks(() => this.#pool.query<EndedRow>(text, all));
     return result.rows.map(toEnded);
   }
 
   async #release(workers: readonly WorkerId[], jobs: readonly JobId[] | null, isRetry: boolean): Promise<EndpointId[]> {
-    const result = await this.#pool.query<{ endpoint_id: EndpointId }>(sql.RELEASE, [
-      jobs,
-      workers,
-      isRetry,
-      this.#lane('release', 0),
-    ]);
+    const values = [jobs, workers, isRetry, this.#lane('release', 0)];
+    const result = await despiteDeadlocks(() => this.#pool.query<{ endpoint_id: EndpointId }>(sql.RELEASE, values));
     return [...new Set(result.rows.map((row) => row.endpoint_id))];
   }
 }
