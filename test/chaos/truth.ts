@@ -34,7 +34,7 @@ export async function expectNothingLost(
   });
   console.log(`all jobs had ended ${((performance.now() - settlesAt) / 1000).toFixed(1)} s after the load`);
   await inParallel(load.accepted, 8, async (job) => load.note(job, await api.status(job.endpointId, job.id)));
-  expect(load.faults).toEqual([]);
+  expect(load.faults, load.faults.join('; ')).toEqual([]);
   expect(load.accepted.filter((job) => !isOwnEnd(job, options.mayFail)).slice(0, 20)).toEqual([]);
 
   const twice = await server.query('select id from finished_jobs group by id having count(*) > 1');
