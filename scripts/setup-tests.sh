@@ -71,7 +71,7 @@ need_cluster() {
   need_program curl curl
   lacks=$(test/kubernetes/kube-up.sh --check)
   if [ -z "$lacks" ]; then
-    test/kubernetes/kube-up.sh --is-built || say "building Kubernetes for the tests, which takes three to four minutes the first time"
+    test/kubernetes/kube-up.sh --is-built || say "building Kubernetes for the tests, which takes four to six minutes, once"
     KUBE_BUILD=only test/kubernetes/kube-up.sh && return 0
     lacks='a build that succeeds'
   fi

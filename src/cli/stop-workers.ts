@@ -63,27 +63,22 @@ async function stopAll(runtime: Runtime, name: string, graceMs: number, output: 
   if (found.length > 0) {
     output.note(`Ending ${countOf(found, name)}; each has up to ${graceMs / 1000} s for the work that it has …`);
   }
-  const left = new Map(found.map((one) => [one.id, one]));
-  const progress = setInterval(() => output.note(`… ${left.size} of ${found.length} still run`), PROGRESS_MS);
-  const failures = new Map<string, unknown>();
-  const stop = async (id: string) => {
+  const ended: Observed[] = [];
+  const failures: string[] = [];
+  const stop = async (one: Observed) => {
     try {
-      await runtime.stop(id, graceMs);
-      left.delete(id);
+      await runtime.stop(one.id, graceMs);
+      ended.push(one);
     } catch (error) {
-      failures.set(id, error);
+      failures.push(`${one.id}: ${messageOf(error)}`);
     }
   };
-  await Promise.all(found.map(({ id }) => stop(id))).finally(() => clearInterval(progress));
-  output.print(
-    `${countOf(
-      found.filter(({ id }) => !left.has(id)),
-      name,
-    )} were ended`,
-  );
-  const [first] = failures;
-  if (first)
-    throw new Error(`${failures.size} could not be ended; run it again. Of ${first[0]}: ${messageOf(first[1])}`);
+  const tell = () => output.note(`… ${found.length - ended.length} of ${found.length} still run`);
+  const progress = setInterval(tell, PROGRESS_MS);
+  await Promise.all(found.map(stop));
+  clearInterval(progress);
+  output.print(`${countOf(ended, name)} were ended`);
+  if (failures.length > 0) throw new Error(`${failures.length} could not be ended; run it again. Of ${failures[0]}`);
   output.note('Pods that shall run, and workers that are needed, start again with the next server.');
 }
 

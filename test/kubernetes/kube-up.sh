@@ -4,7 +4,7 @@
 # programs are there. Prints the path of a kubeconfig.
 # Called again, it only imports the images. kube-down.sh ends the cluster and removes its traces.
 #
-#   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; the first call builds them
+#   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; the first call builds them, and one with another recipe
 #   KUBE_STATE  (/var/tmp/kube-one)   this cluster's data, keys and log/
 #   KUBE_FOR    a process that uses the cluster: `kube-down.sh --leave PID` ends it when the last of them has left.
 #               Without it the cluster was started by hand, and stays.
@@ -55,7 +55,7 @@ build() (
   mv "$work/root/usr/share/gocode/src/github.com/modern-go/reflect2" vendor/github.com/modern-go/
   # A deleted pod is gone after 4 s, not after 4 to 13.
   sed -i 's/^const syncPeriod = 10 /const syncPeriod = 1 /' pkg/kubelet/status/status_manager.go
-  # One that is deleted before it was seen to run ends at once: not after the grace of its spec, which a newer kubelet would not do either.
+  # One that is deleted before it was seen to run ends at once, not after the grace of its spec.
   sed -i 's/\(pk.killPod(apiPod, runningPod, nil, \)nil)/\1new(int64))/' pkg/kubelet/kubelet_pods.go
   # The one generated file that the source package lacks.
   api=$(grep -rl --include=*.go '+k8s:openapi-gen=' pkg staging/src/k8s.io | grep -v -e code-generator -e sample-apiserver | xargs -n1 dirname | sort -u)

@@ -83,8 +83,9 @@ export class PodLogs {
       turn?.heard();
       return stream;
     } catch (error) {
-      if (isOfNode(error) && !signal.aborted && this.#cluster.pods.isCurrent) turn?.failed();
-      else if (!isOfNode(error) && !isRefusal(error, 404)) turn?.heard(); // of the pod the API server says the 404
+      if (isOfNode(error)) {
+        if (!signal.aborted && this.#cluster.pods.isCurrent) turn?.failed();
+      } else if (!isRefusal(error, 404)) turn?.heard(); // the 404 is the API server's own word
       throw error;
     } finally {
       clearTimeout(quiet);
