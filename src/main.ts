@@ -46,8 +46,7 @@ async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
   const server = await startAndTell(config);
   print(`Podyard is ready at ${server.url}`);
-  await stopOnSignal(server);
-  process.exit(); // what the runtime is still asked to do, such as to end a container, the next server finds again
+  await endOnSignal(server);
 }
 
 async function startAndTell(config: Config): Promise<RunningServer> {
@@ -58,14 +57,17 @@ async function startAndTell(config: Config): Promise<RunningServer> {
   return server;
 }
 
-/** Resolves when the server has stopped. A second signal ends the process at once: everything accepted is durable. */
-function stopOnSignal(server: RunningServer): Promise<void> {
-  return new Promise((resolve, reject) => {
+/**
+ * Stops the server at a signal and ends the process: what the runtime is still asked to do, such as to end a container, the
+ * next server finds again. A second signal ends it at once: everything accepted is durable.
+ */
+function endOnSignal(server: RunningServer): Promise<never> {
+  return new Promise((_, reject) => {
     let isStopping = false;
     const stop = () => {
       if (isStopping) process.exit(1);
       isStopping = true;
-      server.stop().then(resolve, reject);
+      server.stop().then(() => process.exit(), reject);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
   });
@@ -99,7 +101,7 @@ All of it worked. The endpoint stays; try it:
     -d '{"input": {"echo": "hello"}}'
 
 The console is at ${server.url}/ (sign in with the key above), the documentation at ${server.url}/docs. Ctrl-C ends the server; its data stays.`);
-  await stopOnSignal(server);
+  await endOnSignal(server);
 }
 
 /** The images are made of this machine's own files: no registry is needed. */

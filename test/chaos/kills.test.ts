@@ -146,12 +146,7 @@ async function begin(runtime: TestedRuntime) {
 async function expectNoWorkloadLeft(server: ServerProcess, endpointIds: readonly string[]): Promise<void> {
   const api = new Api(server);
   for (const id of endpointIds) await api.delete(id);
-  const runtime = server.openRuntime();
-  try {
-    await until('no workload is left', async () => (await runtime.list()).length === 0);
-  } finally {
-    await runtime.close();
-  }
+  await until('no workload is left', async () => (await server.listWorkloads()).length === 0);
 }
 
 /** SIGKILL for all of a worker, as the kernel does it when memory runs out. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Api, type Job, type LogEvent, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
@@ -12,12 +12,15 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
+  afterEach(async () => {
+    if (!server.isRunning) await server.start();
+    await api.deleteAll();
+    await until('its workers are gone', async () => (await workloads()).length === 0);
+  });
 
   const workloads = async () => {
-    const view = server.openRuntime();
-    const ids = (await view.list()).filter((one) => one.state === 'running').map(({ id }) => id);
-    await view.close();
-    return ids.sort();
+    const running = (await server.listWorkloads()).filter(({ state }) => state === 'running');
+    return running.map(({ id }) => id).sort();
   };
 
   for (const how of ['SIGTERM', 'kill -9'] as const) {
@@ -59,7 +62,11 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
       });
       const streamed = await api.ended(id, streaming.id);
       expect(streamed).toMatchObject({ status: 'COMPLETED', workerId: running[1]!.workerId });
-      expect(await drain(id, streaming.id)).toEqual(Array.from({ length: 40 }, (_, i) => ({ index: i, echo: 's' })));
+      const chunks = await drain(id, streaming.id);
+      const expected = Array.from({ length: 40 }, (_, index) => ({ index, echo: 's' }));
+      expect(chunks.filter(({ index }, i) => index !== chunks[i - 1]?.index)).toEqual(expected);
+      // The one that was stored, but not yet answered, when the server was killed is sent again.
+      expect(chunks.length - 40).toBeLessThanOrEqual(how === 'SIGTERM' ? 0 : 1);
       for (const [i, job] of queued.entries())
         expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: i });
       expect(await api.ended(id, chatty.id)).toMatchObject({ status: 'COMPLETED', output: 'chatty' });
@@ -81,8 +88,6 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
         const lines = printed(await logOf(workerId, total));
         expect(lines.toSorted()).toEqual(counts.flatMap(numbered).toSorted()); // jobs of one worker print side by side
       }
-      await api.delete(id);
-      await until('its workers are gone', async () => (await workloads()).length === 0);
     });
   }
 
@@ -106,7 +111,6 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     expect(Date.now() - stoppedAt).toBeLessThan(5_000);
     await server.start();
     expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'later' });
-    await api.delete(id);
   });
 
   test('what happens while the server is down is noticed: a worker that died, and its job', async () => {
@@ -117,14 +121,11 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
       return status === 'IN_PROGRESS' && workerId;
     });
     await server.kill();
-    const view = server.openRuntime();
-    await view.stop(first, 0);
-    await view.close();
+    await server.loseWorkload(first);
     await server.start();
     const done = await api.ended(id, job.id);
     expect(done).toMatchObject({ status: 'COMPLETED', output: 'twice', retries: 1 });
     expect(done.workerId).not.toBe(first);
-    await api.delete(id);
   });
 
   test('an endpoint that was deleted just before a kill leaves no workload behind', async () => {
@@ -137,9 +138,9 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
   });
 
   const drain = async (id: string, jobId: string) => {
-    const chunks: unknown[] = [];
+    const chunks: { index: number }[] = [];
     for (;;) {
-      const part = await api.call<{ status: string; stream: { output: unknown }[] }>(
+      const part = await api.call<{ status: string; stream: { output: { index: number } }[] }>(
         'GET',
         `/v2/${id}/stream/${jobId}`,
       );

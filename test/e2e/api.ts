@@ -49,6 +49,7 @@ export class ApiError extends Error {
 export class Api {
   readonly #url: string;
   readonly #key: string;
+  readonly #made = new Set<string>();
 
   constructor(server: { url: string; key: string }) {
     this.#url = server.url;
@@ -88,6 +89,7 @@ export class Api {
       gpu: { pools: ['ADA_24'] },
       ...more,
     });
+    this.#made.add(id);
     return id;
   }
 
@@ -97,6 +99,12 @@ export class Api {
 
   async delete(endpointId: string): Promise<void> {
     await this.call('DELETE', `/v2/serverless/${endpointId}`);
+    this.#made.delete(endpointId);
+  }
+
+  /** The endpoints that are left of those created here: a test that failed must not keep the GPUs of the next one. */
+  async deleteAll(): Promise<void> {
+    for (const id of this.#made) await this.delete(id);
   }
 
   run(endpointId: string, input: unknown, policy?: object): Promise<Job> {

@@ -2,8 +2,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api } from './api.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 import { ServerProcess } from './server-process.ts';
@@ -56,19 +57,25 @@ async function barriersOf(page: Page): Promise<string[]> {
 }
 
 describeWithEngine('the console', () =>
-  describe.skipIf(!hasBrowser)('in a browser', () => {
+  describe.skipIf(!hasBrowser)('in a browser', { timeout: 180_000 }, () => {
     beforeAll(async () => {
       await needExampleImages();
       await mkdir(PICTURES, { recursive: true });
       axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-      database = await createTestDatabase();
-      server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
       browser = await launchBrowser();
     });
-    afterAll(async () => {
-      await browser?.close();
+    afterAll(() => browser?.close());
+
+    // Each begins with nothing, the second try of one that failed too.
+    beforeEach(async () => {
+      database = await createTestDatabase();
+      server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
+    });
+    afterEach(async () => {
+      for (const context of browser.contexts()) await context.close();
       await server?.dispose();
       await database?.drop();
+      expect(complaints.splice(0)).toEqual([]); // nothing went wrong in the browser, and no other host was asked
     });
 
     test('a wrong key is refused at the door, in the words of the server', async () => {
@@ -77,7 +84,6 @@ describeWithEngine('the console', () =>
       await page.getByLabel('API key').fill('pyk_wrong');
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByRole('alert').getByText('invalid bearer token').waitFor();
-      await page.close();
     });
 
     test('the first page tells what the installation runs on', async () => {
@@ -89,7 +95,6 @@ describeWithEngine('the console', () =>
       await facts.getByText(/^GPUs are simulated \(ADA_24@LOCAL-1:4\): workers run on the CPU\.$/).waitFor();
       await page.screenshot({ path: `${PICTURES}installation.png`, fullPage: true });
       expect(await barriersOf(page)).toEqual([]);
-      await page.close();
     });
 
     test('from nothing to a job on a worker, a release, a rollback, logs, and away again', async () => {
@@ -151,7 +156,6 @@ describeWithEngine('the console', () =>
       await dialog.getByRole('button', { name: 'Delete' }).click();
       await page.getByText('Deploy your first endpoint').waitFor();
       expect(await page.evaluate('location.href + document.cookie')).not.toContain(server.key);
-      await page.close();
     });
 
     test('templates, secrets, volumes, registries, keys and pods are made and shown; a secret is never read back', async () => {
@@ -199,7 +203,6 @@ describeWithEngine('the console', () =>
       await page.getByRole('dialog').getByRole('textbox').fill('box');
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await page.getByText('No pods yet').waitFor(SLOW);
-      await page.close();
     });
 
     test.each([
@@ -208,21 +211,12 @@ describeWithEngine('the console', () =>
     ] as const)('no page has a barrier, in %s colours and %i pixels wide', async (scheme, width) => {
       const page = await openPage(scheme, width);
       await signIn(page);
-      const call = (path: string, init?: RequestInit) =>
-        fetch(server.url + path, { ...init, headers: { authorization: `Bearer ${server.key}` } }).then((answer) =>
-          answer.json(),
-        );
-      const body = JSON.stringify({
-        name: `seen-${scheme}-${width}`,
-        image: 'podyard/echo-js:dev',
-        gpu: { pools: ['ADA_24'] },
-      });
-      const { id } = (await fetch(`${server.url}/v2/serverless`, {
-        method: 'POST',
-        body,
-        headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
-      }).then((answer) => answer.json())) as { id: string };
-      expect(await call(`/v2/serverless/${id}`)).toMatchObject({ id });
+      const api = new Api(server);
+      const id = await api.createEndpoint();
+      await api.call('POST', '/v2/templates', { name: 'base', image: 'podyard/echo-js:dev' });
+      await api.call('POST', '/v2/account/secrets', { name: 'TOKEN', value: 'canary' });
+      await api.call('POST', '/v2/network-volumes', { name: 'models', size: 10, dataCenter: 'LOCAL-1' });
+      await api.call('POST', '/v2/registries', { name: 'mine', username: 'me', password: 'p' });
       const tabs = ['live', 'request', 'releases', 'logs', 'decisions', 'settings'].map(
         (tab) => `endpoints/${id}/${tab}`,
       );
@@ -243,11 +237,6 @@ describeWithEngine('the console', () =>
         if (isWider) barriers[path] = [...(barriers[path] ?? []), 'it is wider than the screen'];
       }
       expect(barriers).toEqual({});
-      await page.close();
-    });
-
-    test('nothing went wrong in the browser meanwhile, and no other host was asked', () => {
-      expect(complaints).toEqual([]);
     });
   }),
 );

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ObservedState } from '../../src/runtimes/runtime.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Api, type LogEvent, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
@@ -24,6 +23,13 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
+  afterEach(async () => {
+    if (!server.isRunning) await server.start();
+    await api.deleteAll();
+    await nothingIsLeft();
+  });
+
+  const nothingIsLeft = () => until('nothing is left', async () => (await server.listWorkloads()).length === 0);
 
   const rows = (endpointId: string) =>
     server.query<WorkerRow>(
@@ -35,12 +41,6 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
       const found = await rows(endpointId);
       return found.length > 0 && found.at(-1)!.phase === 'FROZEN' && found.at(-1)!.id;
     });
-  const workloads = async (): Promise<Map<string, ObservedState>> => {
-    const view = server.openRuntime();
-    const list = await view.list();
-    await view.close();
-    return new Map(list.map(({ id, state }) => [id, state]));
-  };
   const create = (more: Record<string, unknown> = {}) =>
     api.createEndpoint({ flashboot: 'FLASHBOOT', scaling: { idleTimeout: 0 }, ...more });
 
@@ -48,7 +48,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1, logLines: 1 });
     expect(await frozen(id)).toBe(first.workerId);
-    expect((await workloads()).get(first.workerId!)).toBe('frozen');
+    expect(await server.listWorkloads()).toMatchObject([{ id: first.workerId, state: 'frozen' }]);
     expect(await api.workers(id)).toEqual([]);
 
     const second = await api.runToEnd(id, { echo: 2, logLines: 1 });
@@ -77,23 +77,17 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     const { decisions } = await api.call<Decisions>('GET', `/v2/serverless/${id}/decisions`);
     const kinds = decisions.flatMap(({ actions }) => actions.map(({ kind }) => kind));
     expect(kinds.toReversed().slice(0, 4)).toEqual(['start', 'freeze', 'thaw', 'freeze']);
-    await api.delete(id);
-    await until('nothing is left of it', async () => (await workloads()).size === 0);
   });
 
   test('a frozen worker that was lost is replaced by a cold start, and the job does not notice', async () => {
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1 });
     await frozen(id);
-    const view = server.openRuntime();
-    await view.stop(first.workerId!, 0);
-    await view.close();
+    await server.loseWorkload(first.workerId!);
     const second = await api.runToEnd(id, { echo: 2 });
     expect(second).toMatchObject({ status: 'COMPLETED', output: 2 });
     expect(second.workerId).not.toBe(first.workerId);
     expect(second.retries ?? 0).toBe(0);
-    await api.delete(id);
-    await until('nothing is left', async () => (await workloads()).size === 0);
   });
 
   if (runtime === 'process') return; // what follows is decided in front of the runtime: one stands for all
@@ -109,10 +103,9 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(second.workerId).not.toBe(first.workerId);
     await frozen(id);
     await api.patch(id, { flashboot: 'OFF' });
-    await until('nothing is left', async () => (await workloads()).size === 0);
+    await nothingIsLeft();
     await api.runToEnd(id, { echo: 3 });
     await until('it was stopped, not frozen', async () => (await rows(id)).every(({ phase }) => phase === 'EXITED'));
-    await api.delete(id);
   });
 
   test('a frozen worker gives its GPU to an endpoint that has work for it', async () => {
@@ -123,8 +116,5 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(await api.runToEnd(busy, { echo: 2 })).toMatchObject({ status: 'COMPLETED', output: 2 });
     const [gone] = await rows(idle);
     expect(gone).toMatchObject({ id: first.workerId, phase: 'EXITED', phase_reason: 'its GPUs are needed for others' });
-    await api.delete(idle);
-    await api.delete(busy);
-    await until('nothing is left', async () => (await workloads()).size === 0);
   });
 }

@@ -124,9 +124,7 @@ export function loadBalancingTests(
     let isOver = false;
     const load = webLoad(web, '/?delayMs=50', 200, () => isOver);
     await sleep(500);
-    const view = server.openRuntime();
-    await view.stop(victim!.id, 0);
-    await view.close();
+    await server.loseWorkload(victim!.id);
     await workersReady(id, 2, (worker) => worker.id !== victim!.id);
     await sleep(300);
     isOver = true;

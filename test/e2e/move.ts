@@ -57,10 +57,8 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
   const isPodUp = async (server: ServerProcess) =>
     (await api(server).call<{ status: string }>('GET', `/v2/pods/${podId}`)).status === 'RUNNING';
   const has = async (server: ServerProcess) => {
-    const view = server.openRuntime();
-    const kinds = (await view.list()).filter(({ state }) => state === 'running').map(({ kind }) => kind);
-    await view.close();
-    return kinds.sort();
+    const running = (await server.listWorkloads()).filter(({ state }) => state === 'running');
+    return running.map(({ kind }) => kind).sort();
   };
 
   /** What there is, without what changes by itself. */

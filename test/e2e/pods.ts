@@ -96,10 +96,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
       )
     ).map(({ line }) => line);
   const workloads = async () => {
-    const view = server.openRuntime();
-    const ids = (await view.list()).map(({ id }) => id);
-    await view.close();
-    return ids;
+    return (await server.listWorkloads()).map(({ id }) => id);
   };
   const storedPods = async (): Promise<string[]> => {
     const root = join(server.dataDir, 'storage', server.installation, 'pods');
@@ -194,9 +191,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     const ends = async () => (await systemLines(id)).filter((line) => line.startsWith('ended'));
     await until('both ends are stored', async () => (await ends()).length === 2); // a line of the last moment is lost with its server
     await server.kill();
-    const view = server.openRuntime();
-    await view.stop(id, 0); // as an engine, or a machine, that was restarted meanwhile
-    await view.close();
+    await server.loseWorkload(id); // as an engine, or a machine, that was restarted meanwhile
     await server.start();
     await ask(id, '/', third.started);
     await until('the third end is stored', async () => (await ends()).length === 3);

@@ -11,7 +11,7 @@ import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 import { findPostmaster } from '../../src/db/postmaster.ts';
 import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts';
 import { createProcessRuntime } from '../../src/runtimes/process/process-runtime.ts';
-import type { Runtime } from '../../src/runtimes/runtime.ts';
+import type { Observed, Runtime } from '../../src/runtimes/runtime.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 const READY = /^Podyard is ready at (http\S+)$/m;
@@ -83,6 +83,10 @@ export class ServerProcess {
     return this.#child!.pid!;
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** Starts it again, on the port it had. Resolves when it is ready; rejects with its output when it ends before. */
   async start(): Promise<void> {
     const child = this.#spawn();
@@ -148,8 +152,26 @@ export class ServerProcess {
     }
   }
 
-  /** The runtime as the server sees it, for looking at its workloads and for killing them. Close it. */
-  openRuntime(): Runtime {
+  /** What its runtime holds, also while it does not run. */
+  listWorkloads(): Promise<Observed[]> {
+    return this.#withRuntime((runtime) => runtime.list());
+  }
+
+  /** Ends a workload behind the server's back, as an engine or a machine that was restarted does. */
+  loseWorkload(id: string): Promise<void> {
+    return this.#withRuntime((runtime) => runtime.stop(id, 0));
+  }
+
+  async #withRuntime<T>(use: (runtime: Runtime) => Promise<T>): Promise<T> {
+    const runtime = this.#openRuntime();
+    try {
+      return await use(runtime);
+    } finally {
+      await runtime.close();
+    }
+  }
+
+  #openRuntime(): Runtime {
     const shared = { installation: this.#installation!, logger: silentLogger };
     if (this.#options.openRuntime) return this.#options.openRuntime(shared.installation);
     if (this.runtime === 'docker') return createDockerRuntime({ ...shared, gpus: new Map() });
@@ -170,9 +192,9 @@ export class ServerProcess {
   async dispose(): Promise<void> {
     await this.kill();
     if (this.#installation !== undefined) {
-      const runtime = this.openRuntime();
-      await Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
-      await runtime.close();
+      await this.#withRuntime(async (runtime) =>
+        Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0))),
+      );
     }
     if (!this.#options.databaseUrl) await this.#stopDatabase();
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
@@ -202,7 +224,7 @@ export class ServerProcess {
 
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    if (!child || !this.isRunning) return child?.exitCode ?? null;
     const ended = once(child, 'exit');
     child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);

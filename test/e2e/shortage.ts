@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Api, until } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
 
@@ -15,6 +15,7 @@ export function shortageTests(runtime: TestedRuntime): void {
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
+  afterEach(() => api.deleteAll());
 
   /** The command line, on the database of the running server. */
   const simulate = async (...args: string[]) => {
@@ -70,7 +71,6 @@ export function shortageTests(runtime: TestedRuntime): void {
       'it was preempted: its capacity was needed for somebody else (simulated)',
       'it crashed while it started (simulated)',
     ]);
-    await api.delete(id);
   });
 
   test('a slow pull delays a start, and the worker says so', async () => {
@@ -84,6 +84,5 @@ export function shortageTests(runtime: TestedRuntime): void {
     );
     expect(timeline.find(({ stage }) => stage === 'pull')!.ms).toBeGreaterThanOrEqual(1990);
     expect(await simulate('reset')).toMatch(/ADA_24\s+EU-RO-1\s+1/);
-    await api.delete(id);
   });
 }

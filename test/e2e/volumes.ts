@@ -47,12 +47,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
     await api.logs(id, worker.id, (lines) => lines.some(({ line }) => line === expected), { atMostMs: 60_000 });
     await meanwhile();
     await api.delete(id);
-    await until('the worker is gone', async () => {
-      const view = server.openRuntime();
-      const left = await view.list();
-      await view.close();
-      return left.length === 0;
-    });
+    await until('the worker is gone', async () => (await server.listWorkloads()).length === 0);
   };
   const remove = (id: string) => api.call('DELETE', `/v2/network-volumes/${id}`);
   const stored = async (): Promise<string[]> =>

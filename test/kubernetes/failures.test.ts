@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { until, type Worker } from '../e2e/api.ts';
 import { describeOnCluster } from './cluster.ts';
 import { placeOnCluster } from './place.ts';
@@ -23,6 +23,8 @@ describeOnCluster('pods that cannot run', () => {
       return place;
     },
   });
+  afterEach(() => life.api.deleteAll());
+
   const unhealthy = (id: string) =>
     until(
       'a worker is unhealthy',
@@ -58,7 +60,6 @@ describeOnCluster('pods that cannot run', () => {
     const fatal = await life.api.run(id, { bytes: 400_000_000 });
     expect(await life.api.ended(id, fatal.id)).toMatchObject({ status: 'FAILED', retries: 1 });
     expect(await life.api.runToEnd(id, { echo: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'next' });
-    await life.api.delete(id);
   });
 
   test('an image that cannot be had: UNHEALTHY in the words of the node; with another image the job runs', async () => {
@@ -71,13 +72,11 @@ describeOnCluster('pods that cannot run', () => {
     );
     await life.api.patch(id, { image: 'podyard/echo-js:dev' });
     expect(await life.api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'patience' });
-    await life.api.delete(id);
   });
 
   test('a program that is not there: UNHEALTHY in the words of the container runtime', async () => {
     const id = await life.api.createEndpoint({ args: '{"entrypoint":["/nowhere"]}', workers: { min: 1, max: 1 } });
     const { reason } = await unhealthy(id);
     expect(reason).toMatch(/could not be started.*\/nowhere.*no such file or directory/);
-    await life.api.delete(id);
   });
 });

@@ -40,17 +40,13 @@ describeOnOwnCluster('where pods are placed', () => {
     nodes.large = await addNode(cluster, H100, 4, 'US-KS-2');
   });
 
-  const made: string[] = [];
   afterEach(async () => {
-    for (const id of made.splice(0)) await life.api.delete(id);
+    await life.api.deleteAll();
     await until('no pod is left', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);
   });
 
-  const create = async (more: { gpu: object; dataCenterIds?: string[] }, workers = 1): Promise<string> => {
-    const id = await life.api.createEndpoint({ workers: { min: workers, max: workers }, ...more });
-    made.push(id);
-    return id;
-  };
+  const create = (more: { gpu: object; dataCenterIds?: string[] }, workers = 1): Promise<string> =>
+    life.api.createEndpoint({ workers: { min: workers, max: workers }, ...more });
   const workersOf = (id: string) => life.api.workers(id) as Promise<Explained[]>;
   /** The nodes on which the endpoint's pods run, as soon as there are so many. */
   const nodesOf = (id: string, count = 1): Promise<string[]> =>
