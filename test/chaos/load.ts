@@ -6,6 +6,8 @@ import type { Random } from './random.ts';
 const TERMINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
 /** Short: a client whose server was killed has no answer to wait for. */
 const CLIENT_TIMEOUT_MS = 8_000;
+/** A server that answers nobody for so long does not come back. */
+const ANSWERS_TIMEOUT_MS = 60_000;
 /** Even the most patient client gives up when the load is over and the server stays away. */
 const LAST_TRIES = 100;
 
@@ -34,6 +36,7 @@ export class Load {
   readonly #random: Random;
   readonly #name: string;
   #isOver = false;
+  #onAccepted = () => {};
   #clients: Promise<void>[] = [];
 
   /** `name`: of the clients, where others play on the same endpoints. */
@@ -48,6 +51,18 @@ export class Load {
     const kinds = [this.#submitOnce, this.#submitWithKey, this.#runSync];
     this.#clients = Array.from({ length: clients }, (_, i) => this.#client(i, kinds[i % kinds.length]!.bind(this)));
     this.#clients.push(this.#onlooker());
+  }
+
+  /** Resolves when so many more jobs have been answered with 200: a kill then meets work, however slow the machine is. */
+  async answers(count: number): Promise<void> {
+    const goal = this.accepted.length + count;
+    const deadline = AbortSignal.timeout(ANSWERS_TIMEOUT_MS);
+    while (this.accepted.length < goal) {
+      await new Promise<void>((resolve, reject) => {
+        this.#onAccepted = resolve;
+        deadline.onabort = () => reject(new Error(`${goal - this.accepted.length} of ${count} jobs were not answered`));
+      });
+    }
   }
 
   /** Ends the clients; what they have begun they finish. */
@@ -132,6 +147,7 @@ export class Load {
   #accept(id: string, endpointId: string, token: string, hasKey: boolean): Accepted {
     const job: Accepted = { id, endpointId, token, hasKey };
     this.accepted.push(job);
+    this.#onAccepted();
     return job;
   }
 
