@@ -24,7 +24,7 @@ interface ProcessesReport {
 /** One process beside several on the same PostgreSQL, in turn; and jobs whose worker waits at another process. */
 export async function benchProcesses(options: ClusterOptions): Promise<void> {
   const rounds = Number(options.rounds ?? 3);
-  const seconds = Number(options.seconds ?? 8);
+  const seconds = Number(options.seconds ?? 20); // several processes each warm their own compiler
   const processes = Number(options.processes ?? 2);
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));

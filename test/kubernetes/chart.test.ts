@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from '../e2e/api.ts';
-import { needExampleImages } from '../e2e/container-engine.ts';
 import { CHART, EVERYTHING, MINIMUM, renderText, withValues } from '../helm/chart.ts';
 import { findHelm, type HelmPrograms } from '../helm/helm-programs.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { ClusterShell } from './cluster-shell.ts';
 import { DatabaseDoor } from './database-door.ts';
+import { needImages } from './images.ts';
 import type { KubeObject } from './kube-client.ts';
 import { makePodyardImage } from './podyard-image.ts';
 
@@ -25,16 +25,18 @@ describeOnCluster('the chart on a cluster', () => {
   let shell: ClusterShell;
   let database: TestDatabase;
   let door: DatabaseDoor;
-  let removeImage: () => Promise<void>;
+  let removeImage: (() => Promise<void>) | undefined;
   beforeAll(async () => {
     programs = await findHelm();
     cluster = await Cluster.use();
     namespace = await cluster.namespace();
     elsewhere = await cluster.namespace();
     shell = new ClusterShell(programs, cluster.kubeconfig, namespace);
-    await needExampleImages();
-    removeImage = await makePodyardImage(`${image}:test`);
-    await cluster.importImages(`${image}:test`, WORKER_IMAGE);
+    await needImages(cluster, WORKER_IMAGE);
+    if (cluster.isOwn) {
+      removeImage = await makePodyardImage(`${image}:test`);
+      await cluster.importImages(`${image}:test`);
+    }
     database = await createTestDatabase();
     door = await DatabaseDoor.open(database.url, cluster.hostAddress);
   }, LIMIT_MS);

@@ -1,31 +1,29 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
+import { needImages } from '../../../test/kubernetes/images.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { NODE_PROGRAMS } from '../contract.ts';
-import { buildImage } from '../docker/example-images.ts';
 import { NoCapacity, type Runtime, type WorkloadSpec } from '../runtime.ts';
 import type { WorkloadStorage } from '../storage.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
 
 const PRODUCT = 'NVIDIA-A100-SXM4-80GB';
 const POOL = 'AMPERE_80';
+const IMAGE = 'podyard/echo-js:dev';
 
 let cluster: Cluster;
 let namespace: string;
-let image: string;
 let runtime: Runtime & { readonly storage: WorkloadStorage };
 let open: (env?: Record<string, string>, installation?: string) => typeof runtime;
 const opened: Runtime[] = [];
 
 async function setUp() {
-  const built = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
-  image = built.image;
   cluster = await Cluster.use();
-  await cluster.importImages(image);
+  await needImages(cluster, IMAGE);
   namespace = await cluster.namespace();
   const own = newId<string>();
   const { resource, label, selector } = await cluster.equip(2, PRODUCT);
@@ -51,7 +49,7 @@ async function tearDown() {
   await cluster.dispose();
 }
 
-const spec = (more: Partial<WorkloadSpec> = {}) => workloadSpec({ image, args: NODE_PROGRAMS.idle, ...more });
+const spec = (more: Partial<WorkloadSpec> = {}) => workloadSpec({ image: IMAGE, args: NODE_PROGRAMS.idle, ...more });
 const path = (resource: string, name: string) => `/api/v1/namespaces/${namespace}/${resource}/${name}`;
 const stopAll = async () => {
   await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
@@ -67,7 +65,7 @@ describeOnCluster('what the cluster does with workloads', () => {
     await runtime.start(spec(), { onProgress: (line) => lines.push(line) });
     expect(lines[0]).toBe('Pod created');
     expect(lines.join('\n')).toMatch(/Assigned to node \S+\n/);
-    expect(lines.join('\n')).toContain(`Container image ${image} already present`);
+    expect(lines.join('\n')).toContain(`Container image ${IMAGE} already present`);
     expect(new Set(lines).size).toBe(lines.length);
   });
 

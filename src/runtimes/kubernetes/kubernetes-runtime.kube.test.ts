@@ -1,23 +1,23 @@
 import { Cluster, describeOnCluster } from '../../../test/kubernetes/cluster.ts';
+import { needImages } from '../../../test/kubernetes/images.ts';
 import { newId } from '../../core/ids.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
-import { buildImage } from '../docker/example-images.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
+
+const IMAGE = 'podyard/echo-js:dev';
 
 describeOnCluster('with a cluster', () => {
   runtimeContract('kubernetes', async () => {
-    const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
-    if (status === 'skipped') throw new Error(note);
     const cluster = await Cluster.use();
-    await cluster.importImages(image);
+    await needImages(cluster, IMAGE);
     const namespace = await cluster.namespace();
     await cluster.provideVolumes(namespace, namespace);
     const { resource, label, selector } = await cluster.equip(2, 'NVIDIA-GeForce-RTX-4090');
     const settings = readKubernetesSettings({
       PODYARD_KUBECONFIG: cluster.kubeconfig,
-      PODYARD_KUBERNETES_PENDING_SECONDS: '2',
+      PODYARD_KUBERNETES_PENDING_SECONDS: '5',
       PODYARD_KUBERNETES_NAMESPACE: namespace,
       PODYARD_KUBERNETES_STORAGE_CLASSES: `STANDARD=${namespace}`,
       PODYARD_KUBERNETES_GPU_RESOURCE: resource,
@@ -27,7 +27,7 @@ describeOnCluster('with a cluster', () => {
     const open = (installation: string) => createKubernetesRuntime({ settings, installation, logger: silentLogger });
     return {
       open: async (installation) => open(installation),
-      image,
+      image: IMAGE,
       programs: NODE_PROGRAMS,
       gpuPool: 'ADA_24',
       isReal: true,

@@ -53,10 +53,12 @@ test.each([
   expect(() => judge(container({ waiting: { reason, message } }))).toThrow(sentence);
 });
 
-test('an environment that is about to come is waited for', () => {
-  const message = 'secret "podyard-w1" not found';
-  expect(judge(container({ waiting: { reason: 'CreateContainerConfigError', message } }))).toBeUndefined();
-});
+test.each(['secret "podyard-w1" not found', 'failed to sync secret cache: timed out waiting for the condition'])(
+  'an environment that is about to come is waited for: %s',
+  (message) => {
+    expect(judge(container({ waiting: { reason: 'CreateContainerConfigError', message } }))).toBeUndefined();
+  },
+);
 
 test('a pod that goes away ends its start', () => {
   expect(() => new StartJudge(SPEC, 0, story()).judge(undefined, null)).toThrow('Somebody deleted its pod');
