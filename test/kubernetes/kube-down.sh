@@ -27,6 +27,9 @@ fi
 ip link del $NAME 2>/dev/null
 ip netns del $NAME 2>/dev/null
 find /sys/fs/cgroup/*/$NAME -depth -type d -exec rmdir {} + 2>/dev/null
-[ ! -d "$STATE/log" ] || rm -rf "$STATE"
+# Moved away at once, then removed: whoever is killed meanwhile leaves nothing that the next cluster would start with.
+rm -rf "$STATE.ended"
+[ ! -d "$STATE/log" ] || mv "$STATE" "$STATE.ended"
+rm -rf "$STATE.ended"
 rmdir /var/log/pods /var/log/containers /var/lib/cni 2>/dev/null
 exit 0
