@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Api, type Job, type LogEvent, until } from './api.ts';
+import { Api, type Job, type LogEvent, leaveNothing, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
 /** What a restart of the server leaves as it was, with its own embedded database, so that that is adopted too. */
@@ -12,11 +12,7 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
-  afterEach(async () => {
-    if (!server.isRunning) await server.start();
-    await api.deleteAll();
-    await until('its workers are gone', async () => (await workloads()).length === 0);
-  });
+  afterEach(() => leaveNothing(server, api));
 
   const workloads = async () => {
     const running = (await server.listWorkloads()).filter(({ state }) => state === 'running');

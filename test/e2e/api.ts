@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQueuePath } from '../../src/dataplane/data-plane.ts';
 import { checkAnswer } from '../check-answer.ts';
+import type { ServerProcess } from './server-process.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
 /** How long tests wait for what should come: it bounds a hang. The nodes of a cluster take their time to say what they did. */
@@ -178,6 +179,13 @@ export class Api {
     }
     throw new Error(`the log ended, with: ${JSON.stringify(events.map(({ line }) => line).slice(-30))}`);
   }
+}
+
+/** After a test, however it ended: the next one, or its second try, finds a server that runs, with nothing on it. */
+export async function leaveNothing(server: ServerProcess, api: Api): Promise<void> {
+  if (!server.isRunning) await server.start();
+  await api.deleteAll();
+  await until('nothing is left', async () => (await server.listWorkloads()).length === 0);
 }
 
 /** Asks until the answer is not undefined or false; a failed question counts as no answer until the time is over. */

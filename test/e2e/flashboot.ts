@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Api, type LogEvent, until } from './api.ts';
+import { Api, type LogEvent, leaveNothing, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
 interface WorkerRow {
@@ -23,13 +23,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     api = new Api(server);
   });
   afterAll(() => server?.dispose());
-  afterEach(async () => {
-    if (!server.isRunning) await server.start();
-    await api.deleteAll();
-    await nothingIsLeft();
-  });
-
-  const nothingIsLeft = () => until('nothing is left', async () => (await server.listWorkloads()).length === 0);
+  afterEach(() => leaveNothing(server, api));
 
   const rows = (endpointId: string) =>
     server.query<WorkerRow>(
@@ -103,7 +97,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(second.workerId).not.toBe(first.workerId);
     await frozen(id);
     await api.patch(id, { flashboot: 'OFF' });
-    await nothingIsLeft();
+    await until('nothing is left', async () => (await server.listWorkloads()).length === 0);
     await api.runToEnd(id, { echo: 3 });
     await until('it was stopped, not frozen', async () => (await rows(id)).every(({ phase }) => phase === 'EXITED'));
   });

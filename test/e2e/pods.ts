@@ -95,9 +95,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
         [id],
       )
     ).map(({ line }) => line);
-  const workloads = async () => {
-    return (await server.listWorkloads()).map(({ id }) => id);
-  };
+  const workloads = async () => (await server.listWorkloads()).map(({ id }) => id);
   const storedPods = async (): Promise<string[]> => {
     const root = join(server.dataDir, 'storage', server.installation, 'pods');
     return (await place().listStored?.('pod')) ?? readdir(root).catch(() => []);
