@@ -10,7 +10,7 @@ const FLOORS = [
   ['runtimes', 'http'],
   ['rest', 'graphql', 'dataplane', 'control'],
   ['cli'],
-  ['main.ts', 'server.ts', 'compose'],
+  ['main.ts', 'data-process.ts', 'server.ts', 'compose'],
 ];
 
 /** Tests may reach for anything; the runtimes' conformance suite is one, for all its name. */

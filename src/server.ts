@@ -8,7 +8,7 @@ import { createRateLimiter, openPools, startDatabase } from './compose/open-data
 import { startControl } from './compose/start-control.ts';
 import { findWorkerApi, listenForWorkers, reserveWorkerApi } from './compose/worker-listener.ts';
 import type { Config, Role } from './config.ts';
-import { makePartitions } from './control/clean-up.ts';
+import { makePartitions } from './control/housekeeping/clean-up.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
 import { systemClock } from './core/clock.ts';
 import { newId } from './core/ids.ts';
@@ -32,8 +32,8 @@ import { refuseMoved } from './domain/move-mark.ts';
 import { createPodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
 import { Readiness } from './http/readiness.ts';
-import { MetricsPage } from './rest/metrics-page.ts';
-import { type ProcessFigures, readProcessFigures } from './rest/process-figures.ts';
+import { MetricsPage } from './rest/installation/metrics-page.ts';
+import { type ProcessFigures, readProcessFigures } from './rest/installation/process-figures.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 
 export interface RunningServer {

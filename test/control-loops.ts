@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { CapacityLedger } from '../src/control/capacity-ledger.ts';
-import { LogCollector } from '../src/control/collect-logs.ts';
-import { WorkerRunner } from '../src/control/run-workers.ts';
-import { EndpointScaler } from '../src/control/scale-endpoints.ts';
-import { WorkloadMounts } from '../src/control/workload-mounts.ts';
+import { CapacityLedger } from '../src/control/workers/capacity-ledger.ts';
+import { WorkerRunner } from '../src/control/workers/run-workers.ts';
+import { EndpointScaler } from '../src/control/workers/scale-endpoints.ts';
+import { LogCollector } from '../src/control/workloads/collect-logs.ts';
+import { WorkloadMounts } from '../src/control/workloads/workload-mounts.ts';
 import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';

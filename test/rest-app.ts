@@ -16,8 +16,8 @@ import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
 import { buildRestApp } from '../src/rest/app.ts';
-import { MetricsPage } from '../src/rest/metrics-page.ts';
-import type { RestApp } from '../src/rest/rest-app.ts';
+import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
+import type { RestApp } from '../src/rest/shared/rest-app.ts';
 import { checkAnswer, checkedListener } from './check-answer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 

@@ -2,22 +2,8 @@ import { parseArgs } from 'node:util';
 import { lacking } from '../../test/kubernetes/own-cluster.ts';
 import { benchColdPods } from './cold-pods.ts';
 import { benchNodes } from './nodes.ts';
+import { type ClusterOptions, OPTIONS } from './options.ts';
 import { benchProcesses } from './processes.ts';
-
-/** Those of all parts. */
-const OPTIONS = {
-  parts: { type: 'string' },
-  rounds: { type: 'string' },
-  seconds: { type: 'string' },
-  processes: { type: 'string' },
-  nodes: { type: 'string' },
-  pods: { type: 'string' },
-  changes: { type: 'string' },
-  'cpu-prof': { type: 'string' },
-} as const;
-
-/** What was asked for on the command line; each part has its own defaults. */
-export type ClusterOptions = { [Name in keyof typeof OPTIONS]?: string | undefined };
 
 interface Part {
   run(options: ClusterOptions): Promise<void>;

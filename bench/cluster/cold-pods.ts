@@ -12,7 +12,7 @@ import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { BenchCluster } from './bench-cluster.ts';
-import type { ClusterOptions } from './cluster.ts';
+import type { ClusterOptions } from './options.ts';
 import { type PodMoments, PodWatch } from './pod-watch.ts';
 
 const IMAGE = 'podyard/echo-js:dev';

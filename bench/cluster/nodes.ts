@@ -13,7 +13,7 @@ import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { Fleet, WORKERS_A_KEEPER } from '../scale/fleet.ts';
 import { Pace, watch } from '../scale/pace.ts';
 import { BenchCluster } from './bench-cluster.ts';
-import type { ClusterOptions } from './cluster.ts';
+import type { ClusterOptions } from './options.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const INSIDE = new URL('inside-control.ts', import.meta.url).href;

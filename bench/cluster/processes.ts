@@ -10,7 +10,7 @@ import type { Subject } from '../queue/subject.ts';
 import { type Ground, podyardSubject } from '../queue/systems.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
-import type { ClusterOptions } from './cluster.ts';
+import type { ClusterOptions } from './options.ts';
 
 interface ProcessesReport {
   startedAt: string;

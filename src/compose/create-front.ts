@@ -32,7 +32,7 @@ import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
 import { newRequestId } from '../http/request-id.ts';
 import type * as restApp from '../rest/app.ts';
-import type { MetricsPage } from '../rest/metrics-page.ts';
+import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { hostInUrl } from './listen.ts';
 import { missingRole } from './roles.ts';

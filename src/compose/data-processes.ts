@@ -7,12 +7,12 @@ import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { addDelta } from '../core/metrics-delta.ts';
-import type { OtherProcesses } from '../rest/metrics-page.ts';
-import type { ProcessFigures } from '../rest/process-figures.ts';
+import type { OtherProcesses } from '../rest/installation/metrics-page.ts';
+import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 import { FIRST_PROCESS, type ToChild, type ToFirst } from './process-messages.ts';
 
 /** Beside this file, compiled like it. */
-const ENTRY = join(import.meta.dirname, `data-process${extname(import.meta.filename)}`);
+const ENTRY = join(import.meta.dirname, '..', `data-process${extname(import.meta.filename)}`);
 
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 10_000;

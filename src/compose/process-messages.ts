@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { MetricsDelta } from '../core/metrics-delta.ts';
-import type { ProcessFigures } from '../rest/process-figures.ts';
+import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 
 /** What the first process tells one that it started, by the channel between them. */
 export type ToChild =

@@ -1,7 +1,11 @@
-/** Time as an argument: everything that asks for the time takes one of these, so that tests can set it. */
+/** A source of time, injected so that tests can set it. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since a fixed origin. */
   now(): number;
 }
 
+/** Wall-clock time since 1970: for timestamps, and to compare with those of other machines. It may jump. */
 export const systemClock: Clock = { now: () => Date.now() };
+
+/** Time since the process started, which never jumps: for durations, deadlines and pauses inside one process. */
+export const monotonicClock: Clock = { now: () => performance.now() };

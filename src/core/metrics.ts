@@ -2,7 +2,7 @@ import type { EndpointId } from './ids.ts';
 
 /**
  * What this process counts, in plain numbers: whoever does the work adds one and goes on, and texts are made when somebody
- * asks for them (rest/metrics-page.ts). All of it starts at zero with the process, as Prometheus expects of counters.
+ * asks for them (rest/installation/metrics-page.ts). All of it starts at zero with the process, as Prometheus expects of counters.
  * Everything that becomes a label is bounded: endpoints by `maxEndpoints`, the rest by what the program itself names.
  */
 

@@ -167,7 +167,7 @@ export class JobDispatch {
       await this.queue.releaseUndelivered(workerId, ids);
       this.tellQueued(endpointId, ids.length);
     } catch (error) {
-      // The lease stands; the worker's next take or its silence brings the job back (control/rescue-jobs.ts).
+      // The lease stands; the worker's next take or its silence brings the job back (control/jobs/rescue-jobs.ts).
       this.#logger.error({ endpointId, workerId, jobIds: ids }, `a job could not be given back: ${messageOf(error)}`);
     }
   }

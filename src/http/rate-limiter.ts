@@ -1,5 +1,5 @@
 import { Batcher } from '../core/batcher.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../core/rate-quotas.ts';
@@ -36,8 +36,6 @@ const MAX_BATCH = 1_000;
 
 const WINDOWS = Object.keys(RATE_WINDOWS) as RateWindow[];
 
-const monotonic: Clock = { now: () => performance.now() };
-
 /**
  * Counts in the database, so that all processes share one count and none of them can be wrong by a request. Requests of
  * the same moment, whoever they are from, share one statement; while it runs, later ones gather for the next. A refusal
@@ -60,7 +58,7 @@ export class SharedRateLimiter implements RateLimiter {
     this.#db = options.pool;
     this.#quotas = options.quotas;
     this.#clock = options.clock;
-    this.#elapsed = options.clock ?? monotonic;
+    this.#elapsed = options.clock ?? monotonicClock;
     this.#batcher = new Batcher({
       lanes: 1,
       maxSize: MAX_BATCH,

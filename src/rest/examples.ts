@@ -7,7 +7,7 @@ import {
   type ReportShape,
   SERVERLESS_REPORT,
   TOTAL_REPORT,
-} from './schemas/billing-schemas.ts';
+} from './billing/billing-schemas.ts';
 
 /**
  * What the description shows of each named schema and each refusal: one small cloud, told consistently. A test validates

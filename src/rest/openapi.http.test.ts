@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { EXAMPLES } from './examples.ts';
-import { SHARED_SCHEMAS } from './schemas/shared-schemas.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { SHARED_SCHEMAS } from './shared/shared-schemas.ts';
+import { createValidatorCompiler } from './shared/validation.ts';
 
 interface Media {
   schema?: { $ref?: string; examples?: unknown[] };

@@ -3,8 +3,8 @@ import type { RouteOptions } from 'fastify';
 import { FAILURES, type FailureKind } from '../core/errors.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
 import { EXAMPLES, problemExample } from './examples.ts';
-import { ErrorResponse } from './schemas/error-response.ts';
-import { ref } from './schemas/schema.ts';
+import { ErrorResponse } from './shared/error-response.ts';
+import { ref } from './shared/schema.ts';
 
 const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
 const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];

@@ -1,0 +1,14 @@
+/** Those of all parts. */
+export const OPTIONS = {
+  parts: { type: 'string' },
+  rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  processes: { type: 'string' },
+  nodes: { type: 'string' },
+  pods: { type: 'string' },
+  changes: { type: 'string' },
+  'cpu-prof': { type: 'string' },
+} as const;
+
+/** What was asked for on the command line; each part has its own defaults. */
+export type ClusterOptions = { [Name in keyof typeof OPTIONS]?: string | undefined };

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { readConfig } from '../../config.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { transaction } from '../../db/pool.ts';
+import { Cleaner, makePartitions } from './clean-up.ts';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+let database: TestDatabase;
+let cleaner: Cleaner;
+/** Set by tests; rows are compared with the database's own clock, so it starts as the real one. */
+const clock = { time: 0, now: () => clock.time };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.pool.query("insert into users (id, name) values ('u', 'u')");
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  clock.time = Date.now();
+  const { limits } = readConfig({}, {});
+  cleaner = new Cleaner({ pool: database.pool, clock, logger: silentLogger, limits });
+});
+
+const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
+
+const partitions = async (): Promise<string[]> =>
+  (
+    await sql(
+      `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = 'finished_jobs'::regclass order by 1`,
+    )
+  ).map(({ name }) => name);
+
+/** A finished job that is kept for so long from now on. */
+async function finished(id: string, keepMs: number): Promise<void> {
+  await sql(
+    `insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, input, ttl_ms, attempt, created_at, finished_at)
+     values ($1, now() + $2 * interval '1 ms', 'e', 'COMPLETED', false, false, '1', 1, 1, now(), now())`,
+    id,
+    keepMs,
+  );
+}
+const place = async (id: string) =>
+  (await sql('select tableoid::regclass::text as name from finished_jobs where id = $1', id))[0]?.name;
+
+describe('partitions of finished jobs', () => {
+  test('are made ahead of need: whatever ends until well after the next run finds its own', async () => {
+    await cleaner.runOnce();
+    const names = await partitions();
+    expect(names.filter((name) => name !== 'finished_jobs_default').length).toBeGreaterThanOrEqual(5);
+    for (const keepMs of [0, 5 * MINUTE_MS, 30 * MINUTE_MS, 31 * MINUTE_MS]) {
+      await finished(`ahead ${keepMs}`, keepMs);
+      expect(await place(`ahead ${keepMs}`)).toMatch(/^finished_jobs_\d{12}$/);
+    }
+  });
+
+  test('are made once', async () => {
+    await cleaner.runOnce();
+    const before = await partitions();
+    await cleaner.runOnce();
+    expect(await partitions()).toEqual(before);
+  });
+
+  test('are not made for a range of which results are in the default partition: they stay visible there until they expire', async () => {
+    await finished('early', 20 * HOUR_MS);
+    expect(await place('early')).toBe('finished_jobs_default');
+    clock.time += 20 * HOUR_MS;
+    await cleaner.runOnce();
+    expect(await place('early')).toBe('finished_jobs_default');
+    const ranges = (await partitions()).length;
+    await sql("update finished_jobs set keep_until = now() - interval '1 s' where id = 'early'");
+    await cleaner.runOnce();
+    await cleaner.runOnce();
+    expect(await sql("select from finished_jobs where id = 'early'")).toEqual([]);
+    expect((await partitions()).length).toBe(ranges + 1);
+  });
+
+  test('may be made by several processes at once', async () => {
+    clock.time += 50 * HOUR_MS;
+    const { limits } = readConfig({}, {});
+    await Promise.all([1, 2, 3].map(() => makePartitions(database.pool, limits, clock.time)));
+    await makePartitions(database.pool, limits, clock.time);
+    const from = `finished_jobs_${new Date(clock.time).toISOString().slice(0, 13).replace(/\D/g, '')}`;
+    expect((await partitions()).filter((name) => name.startsWith(from)).length).toBeGreaterThan(0);
+  });
+
+  test('are dropped when everything in them has expired, not before', async () => {
+    clock.time = Math.ceil(clock.time / (10 * MINUTE_MS)) * 10 * MINUTE_MS;
+    const oldest = `finished_jobs_${new Date(clock.time).toISOString().slice(0, 16).replace(/\D/g, '')}`;
+    await cleaner.runOnce();
+    clock.time += 10 * MINUTE_MS;
+    await cleaner.runOnce();
+    const kept = await partitions();
+    clock.time += MINUTE_MS;
+    await cleaner.runOnce();
+    expect(kept).toContain(oldest);
+    expect(await partitions()).not.toContain(oldest);
+    expect(await partitions()).toContain('finished_jobs_default');
+  });
+
+  test('never make the queue wait: when the table is busy the change is left to the next run', async () => {
+    clock.time += 100 * HOUR_MS;
+    const before = await partitions();
+    await transaction(database.pool, async (db) => {
+      await db.query('lock table finished_jobs in row exclusive mode');
+      await db.query('lock table finished_jobs_default in access share mode');
+      await cleaner.runOnce();
+      expect((await partitions()).filter((name) => !before.includes(name))).toEqual([]);
+    });
+    await cleaner.runOnce();
+    expect((await partitions()).filter((name) => !before.includes(name)).length).toBeGreaterThan(0);
+  });
+});
+
+describe('counters', () => {
+  test('of processes that are gone are added up in one row, without changing the sums; those of living ones stay', async () => {
+    await sql("insert into processes (id, seen_at) values ('alive', now())");
+    await sql(
+      `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
+         scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+       values ('e', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+    );
+    const lanes = ['gone/submit0', 'gone/finish1', 'older/take0', 'folded', 'alive/submit0'];
+    const names = ['queued', 'queued_low', 'in_progress', 'completed', 'failed', 'cancelled', 'timed_out', 'retried'];
+    for (const [n, lane] of lanes.entries()) {
+      const values = names.map((_, i) => (n + 1) * 10 ** i * (n === 1 ? -1 : 1));
+      await sql(
+        `insert into endpoint_counters (endpoint_id, lane, ${names.join(', ')}) values ('e', $1, ${values.join(', ')})`,
+        lane,
+      );
+    }
+    const sums = () =>
+      sql(
+        `select ${names.map((name) => `sum(${name})::int8 as ${name}`).join(', ')} from endpoint_counters where endpoint_id = 'e'`,
+      );
+    const before = await sums();
+    await cleaner.runOnce();
+    expect(await sums()).toEqual(before);
+    const left = await sql("select lane from endpoint_counters where endpoint_id = 'e' order by 1");
+    expect(left.map(({ lane }) => lane)).toEqual(['alive/submit0', 'folded']);
+    await cleaner.runOnce();
+    expect(await sums()).toEqual(before);
+  });
+
+  test('of deleted endpoints are forgotten', async () => {
+    await sql("insert into endpoint_counters (endpoint_id, lane, completed) values ('deleted', 'alive/submit0', 5)");
+    await cleaner.runOnce();
+    expect(await sql("select from endpoint_counters where endpoint_id = 'deleted'")).toEqual([]);
+  });
+});
+
+describe('what has had its time', () => {
+  test('chunks stay while their job runs or its result is kept, however old they are', async () => {
+    await sql(
+      `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
+       values ('running', 'e', 'IN_QUEUE', false, false, '1', now(), false)`,
+    );
+    await finished('kept', MINUTE_MS);
+    for (const id of ['running', 'kept', 'over', 'young']) {
+      const age = id === 'young' ? '1 minute' : '3 hours';
+      await sql(`insert into job_chunks (job_id, chunk, created_at) values ($1, '1', now() - interval '${age}')`, id);
+    }
+    await cleaner.runOnce();
+    const left = await sql('select job_id from job_chunks order by 1');
+    expect(left.map(({ job_id }) => job_id)).toEqual(['kept', 'running', 'young']);
+  });
+
+  test('keys of idempotent submits go after a day, orders to stop after an hour, ended workers after a day', async () => {
+    for (const [key, age] of [
+      ['new', '23 hours'],
+      ['old', '25 hours'],
+    ]) {
+      await sql(
+        `insert into idempotency_keys (endpoint_id, key, body_hash, job_id, created_at) values ('e', $1, '', 'j', now() - interval '${age}')`,
+        key,
+      );
+    }
+    for (const [id, age] of [
+      ['new', '59 minutes'],
+      ['old', '61 minutes'],
+    ]) {
+      await sql(
+        `insert into job_stops (worker_id, job_id, created_at) values ($1, 'j', now() - interval '${age}')`,
+        id,
+      );
+    }
+    for (const [id, age, phase] of [
+      ['new', '23 hours', 'EXITED'],
+      ['old', '25 hours', 'EXITED'],
+      ['live', '25 hours', 'RUNNING'],
+    ]) {
+      await sql(
+        `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, exited_at)
+         values ($1, 'e', 'u', 1, 'test', $2, '{}', now() - interval '${age}')`,
+        id,
+        phase,
+      );
+      await sql('insert into worker_activity (worker_id, seen_at) values ($1, now())', id);
+    }
+    await cleaner.runOnce();
+    const column = async (text: string) => (await sql(text)).map((row) => Object.values(row)[0]);
+    expect(await column('select key from idempotency_keys')).toEqual(['new']);
+    expect(await column('select worker_id from job_stops')).toEqual(['new']);
+    expect(await column('select id from workers order by 1')).toEqual(['live', 'new']);
+    expect(await column('select worker_id from worker_activity')).toEqual(['live']);
+  });
+});

@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { readConfig } from '../../config.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { foldUsage, meterUsage } from '../../domain/billing/meter-usage.ts';
+import { findGpuType } from '../../domain/catalog/catalog.ts';
+import { Cleaner } from './clean-up.ts';
+import { UsageMeter } from './meter-usage.ts';
+
+const NOON = Date.parse('2026-03-04T12:00:00.000Z');
+const MINUTE = 60_000;
+const GPU = 'NVIDIA GeForce RTX 4090';
+const HOUR_USD = findGpuType(GPU)!.price.secure!;
+
+let database: TestDatabase;
+let nowMs: number;
+let meter: UsageMeter;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await query(`insert into users (id, name) values ('ann', 'ann'), ('bob', 'bob')`);
+});
+beforeEach(async () => {
+  await query('delete from usage');
+  await query('delete from workers');
+  await query('delete from network_volumes');
+  await query('update usage_meter set metered_until = $1', [new Date(NOON)]);
+  meter = newMeter();
+});
+afterAll(() => database.drop());
+
+const query = (text: string, values: unknown[] = []) => database.pool.query(text, values);
+const newMeter = () => new UsageMeter({ pool: database.pool, logger: silentLogger, clock: { now: () => nowMs } });
+const at = (ms: number) => new Date(NOON + ms);
+
+async function meterAt(ms: number, by = meter): Promise<void> {
+  nowMs = NOON + ms;
+  await by.runOnce();
+}
+
+async function insertWorker(
+  id: string,
+  startedMs: number | null,
+  exitedMs: number | null,
+  options: { user?: string; endpoint?: string; gpus?: number; spec?: object } = {},
+): Promise<void> {
+  const { user = 'ann', endpoint = 'e1', gpus = 1, spec = { diskGb: 20 } } = options;
+  await query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, gpu_type_id, gpu_count,
+       started_at, exited_at)
+     values ($1, $2, $3, 1, '', $4, $5, $6, $7, $8, $9)`,
+    [
+      id,
+      endpoint,
+      user,
+      exitedMs === null ? 'RUNNING' : 'EXITED',
+      JSON.stringify(spec),
+      gpus > 0 ? GPU : null,
+      gpus,
+      startedMs === null ? null : at(startedMs),
+      exitedMs === null ? null : at(exitedMs),
+    ],
+  );
+}
+
+/** Minute, resource, component, units, seconds. */
+async function usage(component = 'GPU'): Promise<[string, string, number, number][]> {
+  const result = await query(
+    `select starts_at, resource_id, units, seconds::float8 as seconds from usage where component = $1 order by 1, 2, 3`,
+    [component],
+  );
+  return result.rows.map((row) => [row.starts_at.toISOString().slice(11, 19), row.resource_id, row.units, row.seconds]);
+}
+
+const amountOf = async (component: string) =>
+  (await query('select sum(amount)::float8 as amount from usage where component = $1', [component])).rows[0].amount;
+
+test('a worker costs from the start of its container until that is gone, minute by minute', async () => {
+  await insertWorker('w1', 30_000, 150_500);
+  await meterAt(5 * MINUTE);
+  expect(await usage()).toEqual([
+    ['12:00:00', 'e1', 1, 30],
+    ['12:01:00', 'e1', 1, 60],
+    ['12:02:00', 'e1', 1, 30.5],
+  ]);
+  expect(await amountOf('GPU')).toBeCloseTo((120.5 * HOUR_USD) / 3600, 11);
+  expect(await amountOf('DISK')).toBeCloseTo((120.5 * 20 * 0.1) / 730 / 3600, 11);
+});
+
+test('a worker that started and ended within a minute costs those seconds; one that never started nothing', async () => {
+  await insertWorker('w1', 70_000, 71_250);
+  await insertWorker('w2', null, 80_000);
+  await meterAt(5 * MINUTE);
+  expect(await usage()).toEqual([['12:01:00', 'e1', 1, 1.25]]);
+});
+
+test('seconds are added up by GPU type and count, apart for each endpoint and user', async () => {
+  await insertWorker('w1', 0, null);
+  await insertWorker('w2', 0, 30_000);
+  await insertWorker('w3', 0, null, { gpus: 4 });
+  await insertWorker('w4', 0, null, { endpoint: 'e2', user: 'bob' });
+  await meterAt(MINUTE + 10_000);
+  expect(await usage()).toEqual([
+    ['12:00:00', 'e1', 1, 90],
+    ['12:00:00', 'e1', 4, 60],
+    ['12:00:00', 'e2', 1, 60],
+  ]);
+  expect(await amountOf('GPU')).toBeCloseTo(((90 + 4 * 60 + 60) * HOUR_USD) / 3600, 11);
+});
+
+test('a worker costs nothing while it is frozen, be it thawed again or not', async () => {
+  await insertWorker('w1', 0, null);
+  await insertWorker('w2', 0, 170_000);
+  const freeze = `insert into worker_freezes (worker_id, frozen_at, thawed_at) values ($1, $2, $3)`;
+  await query(freeze, ['w1', at(10_000), at(20_000)]);
+  await query(freeze, ['w1', at(50_000), at(130_000)]);
+  await query(freeze, ['w2', at(61_000), null]);
+  await meterAt(3 * MINUTE + 10_000);
+  expect(await usage()).toEqual([
+    ['12:00:00', 'e1', 1, 40 + 60],
+    ['12:01:00', 'e1', 1, 1],
+    ['12:02:00', 'e1', 1, 50],
+  ]);
+});
+
+test('vCPUs of a CPU endpoint cost what their flavour costs', async () => {
+  const spec = { diskGb: 5, cpu: { id: 'cpu3c', vcpuCount: 4, memory: 8 } };
+  await insertWorker('w1', 0, null, { gpus: 0, spec });
+  await meterAt(MINUTE + 10_000);
+  expect(await usage('CPU')).toEqual([['12:00:00', 'e1', 4, 60]]);
+  expect(await amountOf('CPU')).toBeCloseTo((60 * 4 * 0.036) / 3600, 11);
+  expect(await usage()).toEqual([]);
+});
+
+test('a network volume costs by its size and tier', async () => {
+  await query(
+    `insert into network_volumes (id, user_id, name, size_gb, data_center_id, type, created_at)
+     values ('v1', 'ann', 'v', 100, 'EU-RO-1', 'HIGH_PERFORMANCE', $1)`,
+    [at(15_000)],
+  );
+  await meterAt(2 * MINUTE + 10_000);
+  expect(await usage('HIGH_PERFORMANCE')).toEqual([
+    ['12:00:00', 'v1', 100, 45],
+    ['12:01:00', 'v1', 100, 60],
+  ]);
+  expect(await amountOf('HIGH_PERFORMANCE')).toBeCloseTo((105 * 100 * 0.14) / 730 / 3600, 11);
+});
+
+test('a minute is closed only when what was written late is there', async () => {
+  await insertWorker('w1', 0, null);
+  await meterAt(MINUTE + 4_999);
+  expect(await usage()).toEqual([]);
+  await meterAt(MINUTE + 5_000);
+  expect(await usage()).toHaveLength(1);
+});
+
+test('metering again, after a restart or by another leader, changes nothing', async () => {
+  await insertWorker('w1', 0, null);
+  await meterAt(3 * MINUTE + 10_000);
+  const rows = await usage();
+  expect(rows).toHaveLength(3);
+  await meterAt(3 * MINUTE + 20_000);
+  await meterAt(3 * MINUTE + 30_000, newMeter());
+  expect(await usage()).toEqual(rows);
+});
+
+test('two leaders that meter at the same moment write each minute once', async () => {
+  await insertWorker('w1', 0, null);
+  nowMs = NOON + 30 * MINUTE;
+  const now = new Date(nowMs);
+  await Promise.all([
+    ...Array.from({ length: 4 }, () => meterUsage(database.pool, [], now)),
+    meter.runOnce(),
+    newMeter().runOnce(),
+  ]);
+  expect((await usage()).map((row) => row[3])).toEqual(Array(29).fill(60));
+});
+
+test('a late leader catches up, day by day, and what ended meanwhile is counted to its end', async () => {
+  await insertWorker('w1', 0, null);
+  await insertWorker('w2', 0, 90_000, { endpoint: 'e2' });
+  nowMs = NOON + 2.5 * 86_400_000;
+  expect(await meterUsage(database.pool, [], new Date(nowMs))).toBe(false);
+  expect(await meterUsage(database.pool, [], new Date(nowMs))).toBe(false);
+  expect(await meterUsage(database.pool, [], new Date(nowMs))).toBe(true);
+  const sums = await query(
+    `select resource_id, sum(seconds)::float8 as seconds from usage where component = 'GPU' group by 1 order by 1`,
+  );
+  expect(sums.rows).toEqual([
+    { resource_id: 'e1', seconds: 2.5 * 86_400 - 60 },
+    { resource_id: 'e2', seconds: 90 },
+  ]);
+});
+
+test('a clock that is set back closes no minute again, one that is set forward leaves none out', async () => {
+  await insertWorker('w1', 0, null);
+  await meterAt(2 * MINUTE + 10_000);
+  await meterAt(-3_600_000);
+  expect(await usage()).toHaveLength(2);
+  await meterAt(2 * MINUTE + 20_000);
+  expect(await usage()).toHaveLength(2);
+  await meterAt(62 * MINUTE + 10_000);
+  expect((await usage()).map((row) => row[3])).toEqual(Array(62).fill(60));
+});
+
+test('a failed write leaves the mark where it was, and nothing written', async () => {
+  await insertWorker('w1', 0, null);
+  await query(`alter table usage add constraint broken check (units < 20)`);
+  await meterAt(2 * MINUTE + 10_000);
+  expect(await usage()).toEqual([]);
+  await query('alter table usage drop constraint broken');
+  await meterAt(2 * MINUTE + 20_000);
+  expect(await usage()).toHaveLength(2);
+});
+
+test('a changed price counts from when it changed', async () => {
+  await insertWorker('w1', 0, null);
+  const price = (usdPerHour: number) => [
+    { tariff: 'SERVERLESS' as const, component: 'GPU' as const, item: GPU, usdPerHour },
+  ];
+  await meterUsage(database.pool, price(6), at(MINUTE + 10_000));
+  await meterUsage(database.pool, price(12), at(2 * MINUTE + 10_000));
+  const amounts = await query(`select amount::float8 as amount from usage where component = 'GPU' order by starts_at`);
+  expect(amounts.rows.map((row) => row.amount)).toEqual([0.1, 0.2]);
+});
+
+test('old minutes are folded into hours without a change of any sum, also when more of the hour comes later', async () => {
+  await insertWorker('w1', 0, 2 * 3_600_000 + 90_000);
+  await meterUsage(
+    database.pool,
+    [{ tariff: 'SERVERLESS', component: 'GPU', item: GPU, usdPerHour: 1 }],
+    at(3 * 3_600_000),
+  );
+  const sum = `select sum(seconds)::float8 as seconds, sum(amount)::float8 as amount from usage where component = 'GPU'`;
+  const before = (await query(sum)).rows;
+  await foldUsage(database.pool, at(2 * 86_400_000 + 30 * MINUTE)); // of the first hour nothing is old enough yet
+  expect(await usage()).toHaveLength(122);
+  await foldUsage(database.pool, at(2 * 86_400_000 + 2 * 3_600_000));
+  expect((await usage()).slice(0, 3)).toEqual([
+    ['12:00:00', 'e1', 1, 3600],
+    ['13:00:00', 'e1', 1, 3600],
+    ['14:00:00', 'e1', 1, 60],
+  ]);
+  await query(`update usage set starts_at = starts_at - interval '1 hour' where span = 'minute'`);
+  await foldUsage(database.pool, at(2 * 86_400_000 + 2 * 3_600_000));
+  expect(await usage()).toEqual([
+    ['12:00:00', 'e1', 1, 3600],
+    ['13:00:00', 'e1', 1, 3690],
+  ]);
+  expect((await query(sum)).rows).toEqual(before);
+});
+
+test('a worker that is gone is forgotten only when all of it is metered, however late that is', async () => {
+  const week = 7 * 86_400_000;
+  nowMs = NOON + week;
+  const cleaner = new Cleaner({
+    pool: database.pool,
+    clock: { now: () => nowMs },
+    logger: silentLogger,
+    limits: readConfig({}, {}).limits,
+  });
+  await insertWorker('w1', 0, 90_000);
+  const workers = async () => (await query('select from workers')).rowCount;
+  await cleaner.runOnce();
+  expect(await workers()).toBe(1);
+  for (let i = 0; i < 8; i++) await meter.runOnce();
+  await cleaner.runOnce();
+  expect(await workers()).toBe(0);
+  expect((await query(`select sum(seconds)::float8 as s from usage where component = 'GPU'`)).rows).toEqual([
+    { s: 90 },
+  ]);
+});

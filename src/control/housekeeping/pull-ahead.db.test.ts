@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
+import { Bus } from '../../db/bus.ts';
+import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
+import { ImagePuller } from './pull-ahead.ts';
+
+let database: TestDatabase;
+let bus: Bus;
+const pulled: string[] = [];
+let puller: ImagePuller;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'p', logger: silentLogger });
+  await database.pool.query("insert into users (id, name) values ('ann', 'ann')");
+  const world = new SimulatedWorld({
+    pull: (image) => {
+      pulled.push(image);
+      return image.startsWith('missing') ? { failure: 'it is not there' } : { ms: 0 };
+    },
+  });
+  const runtime = createSimulatedRuntime({ installation: 'i', world });
+  const secretBox = createSecretBox(new Uint8Array(32));
+  puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, secretBox });
+  puller.start();
+});
+afterAll(async () => {
+  await puller.stop();
+  await database.drop();
+});
+
+async function endpoint(id: string, image: string, max: number): Promise<EndpointId> {
+  await database.pool.query(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
+       workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ($1, 'ann', $1, 'QUEUE_BASED', $2, '', 1, '{}', '{}', '{ADA_24}', 1, 0, $3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+    [id, image, max],
+  );
+  return id as EndpointId;
+}
+
+test('the image of a new endpoint is pulled before it is needed, but not of one that may have no workers', async () => {
+  bus.publish('endpoint', await endpoint('none', 'stopped:v1', 0));
+  bus.publish('endpoint', await endpoint('broken', 'missing:v1', 3));
+  bus.publish('endpoint', await endpoint('some', 'wanted:v1', 3));
+  bus.publish('endpoint', 'gone');
+  await expect.poll(() => pulled).toEqual(expect.arrayContaining(['missing:v1', 'wanted:v1']));
+  expect(pulled).not.toContain('stopped:v1');
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newId, type WorkerId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { Bus } from '../../db/bus.ts';
+import type { EndedJob } from '../../domain/jobs/job.ts';
+import { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { JobRescuer } from './rescue-jobs.ts';
+
+const LEASE_MS = 40_000;
+
+let database: TestDatabase;
+let rescuer: JobRescuer;
+const clock = { time: Date.now(), now: () => clock.time };
+const ended: EndedJob[] = [];
+const queued: string[] = [];
+const stops: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { pool, url } = database;
+  const limits = { resultRetentionMs: 60_000, syncResultRetentionMs: 60_000 };
+  rescuer = new JobRescuer({
+    pool,
+    bus: new Bus({ pool, databaseUrl: url, processId: 'test', logger: silentLogger }),
+    clock,
+    logger: silentLogger,
+    queue: new JobQueue({ pool, processId: 'test', limits }),
+    tell: {
+      queued: (endpointId) => queued.push(endpointId),
+      ended: (jobs) => ended.push(...jobs),
+      jobStop: (workerId) => stops.push(workerId),
+    },
+    leaseMs: LEASE_MS,
+  });
+});
+afterAll(() => database.drop());
+
+const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
+
+/** A worker that runs; times in seconds ago, null: never. */
+async function worker(
+  activity: { seen?: number | null; worked?: number | null; asked?: number | null } = {},
+): Promise<WorkerId> {
+  const id = newId<WorkerId>();
+  const { seen = 0, worked = null, asked = null } = activity;
+  await sql(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, ready_at)
+     values ($1, 'e', 'u', 1, 'test', 'RUNNING', '{}', now() - interval '1 hour')`,
+    id,
+  );
+  await sql(
+    `insert into worker_activity (worker_id, seen_at, last_work_at, asked_at)
+     select $1, now() - $2 * interval '1 s', now() - $3::float8 * interval '1 s', now() - $4::float8 * interval '1 s'`,
+    id,
+    seen,
+    worked,
+    asked,
+  );
+  return id;
+}
+
+/** A job that the worker holds. */
+async function leased(workerId: string, attempt = 1, startedSecondsAgo = 10): Promise<string> {
+  const id = newId(20);
+  await sql(
+    `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl, worker_id, attempt, started_at)
+     values ($1, 'e', 'IN_PROGRESS', false, false, '1', now() + interval '1 day', false, $2, $3, now() - $4 * interval '1 s')`,
+    id,
+    workerId,
+    attempt,
+    startedSecondsAgo,
+  );
+  return id;
+}
+
+const order = (workerId: string, secondsAgo: number, isTold: boolean) =>
+  sql(
+    `insert into job_stops (worker_id, job_id, created_at, told_at)
+     values ($1, $2, now() - $3 * interval '1 s', case when $4 then now() end)`,
+    workerId,
+    newId(8),
+    secondsAgo,
+    isTold,
+  );
+const wanted = async (id: string) => (await sql('select wanted from workers where id = $1', id))[0].wanted;
+const orders = async (id: string) => (await sql('select from job_stops where worker_id = $1', id)).length;
+const status = async (id: string) =>
+  (await sql('select status from jobs where id = $1 union all select status from finished_jobs where id = $1', id))[0]
+    .status;
+
+describe('silence', () => {
+  test('says nothing about a worker before this process has listened for a whole lease', async () => {
+    const id = await worker({ seen: 3600 });
+    const job = await leased(id);
+    rescuer.start();
+    await rescuer.stop();
+    clock.time += LEASE_MS - 1;
+    await rescuer.runOnce();
+    expect([await wanted(id), await status(job)]).toEqual(['RUN', 'IN_PROGRESS']);
+    clock.time += 1;
+    await rescuer.runOnce();
+    expect([await wanted(id), await status(job)]).toEqual(['STOP', 'IN_QUEUE']);
+    expect(queued).toEqual(['e']);
+  });
+
+  test('shorter than a lease is none', async () => {
+    const id = await worker({ seen: 38 });
+    const job = await leased(id);
+    await rescuer.runOnce();
+    expect([await wanted(id), await status(job)]).toEqual(['RUN', 'IN_PROGRESS']);
+  });
+
+  test('of the second worker in a row ends the job', async () => {
+    const job = await leased(await worker({ seen: 41 }), 2);
+    await rescuer.runOnce();
+    expect(ended.find((each) => each.id === job)).toMatchObject({
+      status: 'FAILED',
+      error: 'job timed out after 1 retries',
+    });
+  });
+});
+
+describe('a lease without a live worker', () => {
+  test('is rescued, but not while its hand-over may still be under way', async () => {
+    const [orphan, fresh] = [await leased('ghost'), await leased('ghost of now', 1, 1)];
+    await rescuer.runOnce();
+    expect([await status(orphan), await status(fresh)]).toEqual(['IN_QUEUE', 'IN_PROGRESS']);
+  });
+
+  test('is one of a worker that has ended, too', async () => {
+    const id = await worker();
+    const job = await leased(id);
+    await sql("update workers set phase = 'EXITED' where id = $1", id);
+    await rescuer.runOnce();
+    expect(await status(job)).toBe('IN_QUEUE');
+  });
+});
+
+describe('an order to stop a job', () => {
+  test.each([
+    ['not fetched for 16 s, nothing done since', 16, false, {}, 'STOP'],
+    ['not fetched for 14 s', 14, false, {}, 'RUN'],
+    ['not fetched, but its worker has done other work since', 16, false, { worked: 5 }, 'RUN'],
+    ['not fetched, but its worker has asked for work since', 16, false, { asked: 5 }, 'RUN'],
+    ['not fetched by a worker that worked and asked only before', 16, false, { worked: 20, asked: 30 }, 'STOP'],
+    ['fetched 46 s ago, nothing heard since', 46, true, { worked: 50, asked: 50 }, 'STOP'],
+    ['fetched 30 s ago', 30, true, { worked: 50 }, 'RUN'],
+    ['fetched, and its worker asks for work again', 46, true, { worked: 50, asked: 10 }, 'RUN'],
+  ])('%s: the worker shall %4$s', async (_, secondsAgo, isTold, activity, expected) => {
+    const id = await worker(activity);
+    await order(id, secondsAgo, isTold);
+    await rescuer.runOnce();
+    expect(await wanted(id)).toBe(expected);
+  });
+
+  test('that is ignored does not end a worker that holds another job', async () => {
+    const id = await worker();
+    const job = await leased(id);
+    await order(id, 16, false);
+    await rescuer.runOnce();
+    expect([await wanted(id), await status(job), await orders(id)]).toEqual(['RUN', 'IN_PROGRESS', 0]);
+  });
+
+  test('is forgotten once it was judged, a younger one of the same worker is not', async () => {
+    const id = await worker({ worked: 5 });
+    await order(id, 16, false);
+    await order(id, 2, false);
+    await rescuer.runOnce();
+    expect(await orders(id)).toBe(1);
+  });
+});
+
+test('a job over its time is FAILED, its worker is told, and everybody who waits hears of it', async () => {
+  const id = await worker();
+  const job = await leased(id, 1, 6);
+  await sql('update jobs set execution_timeout_ms = 5000, endpoint_id = $2 where id = $1', job, 'timed');
+  await sql("insert into users (id, name) values ('u', 'u')");
+  await sql(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
+       scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ('timed', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+  );
+  await rescuer.runOnce();
+  expect(ended.find((each) => each.id === job)).toMatchObject({ status: 'FAILED', error: 'executionTimeout exceeded' });
+  expect(stops).toContain(id);
+  expect(await orders(id)).toBe(1);
+});

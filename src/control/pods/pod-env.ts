@@ -1,0 +1,35 @@
+import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
+
+/**
+ * The environment of a pod (data-plane.md section 5): the user's variables with their secrets, then those that tell it
+ * what and where it is, which cannot be overridden. The account's SSH keys are a default of the user's own `PUBLIC_KEY`.
+ */
+export function podEnv(
+  pod: ControlledPod,
+  found: {
+    /** The user's, with secrets resolved. */
+    env: Readonly<Record<string, string>>;
+    storageEnv: Readonly<Record<string, string>>;
+    cpus: number;
+    memoryBytes: number;
+    publicKeys: string;
+    /** Where its TCP ports are reached: the address, unless the runtime has to tell it, and private port → public port. */
+    publicIp: string | null;
+    tcpPorts: ReadonlyMap<number, number>;
+  },
+): Record<string, string> {
+  return {
+    ...(found.publicKeys !== '' && { PUBLIC_KEY: found.publicKeys }),
+    ...found.env,
+    ...found.storageEnv,
+    RUNPOD_POD_ID: pod.id,
+    RUNPOD_POD_HOSTNAME: pod.id,
+    RUNPOD_DC_ID: pod.dataCenterId,
+    RUNPOD_GPU_COUNT: String(pod.gpu?.count ?? 0),
+    ...(pod.gpu && { RUNPOD_GPU_TYPE_ID: pod.gpu.id }),
+    RUNPOD_CPU_COUNT: String(found.cpus),
+    RUNPOD_MEM_GB: String(Math.floor(found.memoryBytes / 2 ** 30)),
+    ...(found.publicIp !== null && { RUNPOD_PUBLIC_IP: found.publicIp }),
+    ...Object.fromEntries([...found.tcpPorts].map(([port, at]) => [`RUNPOD_TCP_PORT_${port}`, String(at)])),
+  };
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../core/errors.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Pool } from '../../db/pool.ts';
+import { readPublicKeys } from '../../domain/access/public-keys.ts';
+import { type ControlledPod, notePodPhase, notePodRunning } from '../../domain/pods/pod-lifecycle.ts';
+import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
+import type { Runtime, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
+import { bringImage } from '../workloads/bring-image.ts';
+import type { LogCollector } from '../workloads/collect-logs.ts';
+import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
+import { podEnv } from './pod-env.ts';
+import { choosePublicPorts } from './public-ports.ts';
+
+export interface PodStart {
+  pool: Pool;
+  runtime: Runtime;
+  logs: LogCollector;
+  mounts: WorkloadMounts;
+  /** Opens the credentials of private registries, and the secrets that an env names. */
+  secretBox: SecretBox;
+  /** The address on which ports of pods are published; null: that of whichever machine a pod is on, and the runtime tells it. */
+  publishIp: string | null;
+}
+
+/** What an engine says when somebody else was faster to take a port of this machine. */
+const PORT_TAKEN = /already allocated|address already in use/i;
+const PORT_TRIES = 3;
+const ROOM_TRIES = 60;
+const ROOM_PAUSE_MS = 250;
+
+/**
+ * From a wish to a running container. `superseded` aborts when something else is wanted meanwhile: a pull, or a place, is
+ * then not waited for. Answers whether it runs; throws a sentence fit for users.
+ */
+export async function startPod(deps: PodStart, pod: ControlledPod, superseded: AbortSignal): Promise<boolean> {
+  const { pool, logs } = deps;
+  const pull = pullImage(deps, pod);
+  const isSuperseded = await Promise.race([pull.done.then(() => false), aborted(superseded).then(() => true)]);
+  pull.silence();
+  if (isSuperseded) return false;
+  await waitForGpus(deps, pod);
+  if (!(await notePodPhase(pool, pod, 'STARTING'))) return false;
+  const found = await startContainer(deps, pod, await pull.done, superseded);
+  await notePodRunning(pool, pod, found);
+  logs.follow(pod.id);
+  return true;
+}
+
+function pullImage(
+  deps: PodStart,
+  pod: ControlledPod,
+): { done: Promise<WorkloadSpec['registry']>; silence: () => void } {
+  let isSilent = false;
+  const onProgress = (line: string) => {
+    if (!isSilent) deps.logs.system(pod.id, line);
+  };
+  const done = bringImage(deps, pod, onProgress);
+  done.catch(() => {}); // nobody waits any more for one that was superseded
+  return { done, silence: () => (isSilent = true) };
+}
+
+/**
+ * The ledger has given it GPUs; whoever holds them still (a frozen worker that makes room, a container on its way out)
+ * leaves in a moment. When not, the start says what is missing.
+ */
+async function waitForGpus({ runtime }: PodStart, pod: ControlledPod): Promise<void> {
+  if (pod.gpu === null) return;
+  const { count } = pod.gpu;
+  for (let left = ROOM_TRIES; left > 0; left--) {
+    const { gpus } = await runtime.capacity();
+    const here = gpus.filter((one) => one.pool === pod.gpuPool && one.dataCenterId === pod.dataCenterId);
+    if (here.some(({ free }) => free >= count)) return;
+    await sleep(ROOM_PAUSE_MS);
+  }
+}
+
+async function startContainer(
+  deps: PodStart,
+  pod: ControlledPod,
+  registry: WorkloadSpec['registry'],
+  signal: AbortSignal,
+): Promise<Whereabouts> {
+  const onProgress = (line: string) => deps.logs.system(pod.id, line);
+  const onWaiting = (missing: string) => onProgress(`waits for a place: ${missing}`);
+  for (let left = PORT_TRIES; ; left--) {
+    const spec = { ...(await workloadSpec(deps, pod)), registry };
+    try {
+      return await deps.runtime.start(spec, { onProgress, onWaiting, signal });
+    } catch (error) {
+      if (left === 1 || !PORT_TAKEN.test(messageOf(error))) throw error;
+    }
+  }
+}
+
+async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<WorkloadSpec, 'registry'>> {
+  const { pool, runtime, publishIp } = deps;
+  const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
+  // Without a network of its own a container's ports are those of this machine.
+  const tcpPorts = runtime.capabilities.isolation
+    ? await choosePublicPorts(publishIp ?? '127.0.0.1', tcp)
+    : new Map(tcp.map((port) => [port, port]));
+  const storage = await deps.mounts.ofPod(pod);
+  const cpus = pod.cpu?.vcpuCount ?? null;
+  const memoryBytes = pod.cpu ? pod.cpu.memory * 2 ** 30 : null;
+  const capacity = await runtime.capacity();
+  const machine = capacity.largest ?? capacity;
+  return {
+    id: pod.id,
+    kind: 'pod',
+    image: pod.image,
+    args: pod.args,
+    env: podEnv(pod, {
+      env: await resolveSecrets(deps, pod.userId, pod.env),
+      storageEnv: storage.env,
+      cpus: cpus ?? machine.cpus,
+      memoryBytes: memoryBytes ?? machine.memoryBytes,
+      publicKeys: await readPublicKeys(pool, pod.userId),
+      publicIp: publishIp,
+      tcpPorts,
+    }),
+    diskGb: pod.diskGb,
+    ports: pod.ports,
+    publicPorts: Object.fromEntries(tcpPorts),
+    gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count },
+    dataCenterId: pod.dataCenterId,
+    memoryBytes,
+    cpus,
+    mounts: storage.mounts,
+    isPriority: false,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

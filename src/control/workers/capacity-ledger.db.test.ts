@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
+import { CapacityLedger } from './capacity-ledger.ts';
+
+const place = { pool: 'ADA_24', dataCenterId: 'LOCAL-1' };
+let database: TestDatabase;
+let ledger: CapacityLedger;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.pool.query('delete from workers');
+  const runtime = createSimulatedRuntime({ installation: 'test', gpus: new Map([['ADA_24', 8]]) });
+  ledger = new CapacityLedger({ pool: database.pool, runtime });
+});
+
+const writeDown = (id: string, count: number) =>
+  database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, gpu_pool, data_center_id, gpu_count)
+     values ($1, 'e', 'u', 1, 'test', '{}', 'STARTING', $2, $3, $4)`,
+    [id, place.pool, place.dataCenterId, count],
+  );
+const free = async (now: number, options?: { fresh: boolean }) =>
+  (await ledger.readFree(now, options)).reduce((sum, capacity) => sum + capacity.free, 0);
+
+test('what is given away is gone at once: while it is promised, once it is written down, and after the table was read again', async () => {
+  expect(await free(0)).toBe(8);
+  ledger.promise('one', { ...place, count: 3 });
+  expect(await free(1)).toBe(5);
+  await writeDown('one', 3);
+  ledger.settle('one');
+  expect(await free(2)).toBe(5);
+  expect(await free(3, { fresh: true })).toBe(5);
+  ledger.settle('one'); // its end settles it once more
+  expect(await free(4)).toBe(5);
+});
+
+test('a start that is written down while the table is read may count twice, but never not at all', async () => {
+  ledger.promise('one', { ...place, count: 3 });
+  const reading = free(0);
+  await writeDown('one', 3);
+  ledger.settle('one');
+  expect(await reading).toBeLessThanOrEqual(5);
+  expect(await free(1, { fresh: true })).toBe(5);
+});
+
+test('what became free is seen by a fresh look, by a look a second later, and by the one after a start that failed', async () => {
+  for (const look of [{ now: 1, fresh: true }, { now: 1_000 }, { now: 1, expire: true }]) {
+    await writeDown('one', 3);
+    expect(await free(0, { fresh: true })).toBe(5);
+    await database.pool.query('delete from workers');
+    if (look.expire) ledger.expire();
+    expect(await free(look.now, { fresh: look.fresh ?? false })).toBe(8);
+  }
+});

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { FreezingWorker } from '../../domain/workers/frozen-workers.ts';
+import { chooseFrozen } from './evict-frozen.ts';
+
+const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): FreezingWorker => ({
+  id: id as WorkerId,
+  endpointId: 'e' as EndpointId,
+  wanted: 'FREEZE',
+  wantedReason: '',
+  phase: 'FROZEN',
+  leased: 0,
+  requests: 0,
+  drainAt: null,
+  isPriority: false,
+  memoryBytes: 1,
+  frozenAt: new Date(1_000_000 - age),
+  gpuPool: 'ADA_24',
+  gpuCount: 1,
+  dataCenterId: 'A',
+  ...more,
+});
+const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({
+  pool,
+  dataCenterId,
+  free,
+  total: 8,
+  gpuTypeId: 'x',
+});
+const wish = (count: number, more: object = {}) => ({ pools: ['ADA_24'], count, dataCenterIds: [], ...more });
+const ids = (chosen: FreezingWorker[] | null) => chosen?.map(({ id }) => id) ?? null;
+
+test('the oldest make room, as few as are needed, those of PRIORITY_FLASHBOOT last', () => {
+  const all = [frozen('young', 1), frozen('kept', 9, { isPriority: true }), frozen('old', 5)];
+  expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual(['old']);
+  expect(ids(chooseFrozen(all, wish(2), [place(0)]))).toEqual(['old', 'young']);
+  expect(ids(chooseFrozen(all, wish(3), [place(0)]))).toEqual(['old', 'young', 'kept']);
+  expect(ids(chooseFrozen(all, wish(2), [place(1)]))).toEqual(['old']);
+});
+
+test('nobody leaves when it would not be enough in one place', () => {
+  const all = [frozen('here', 1), frozen('there', 2, { dataCenterId: 'B' })];
+  expect(chooseFrozen(all, wish(2), [place(0), place(0, 'B')])).toBeNull();
+  expect(chooseFrozen(all, wish(1, { dataCenterIds: ['C'] }), [place(0), place(0, 'B')])).toBeNull();
+  expect(ids(chooseFrozen(all, wish(1, { dataCenterIds: ['B'] }), [place(0), place(0, 'B')]))).toEqual(['there']);
+});
+
+test('who is on the way out already counts, so that a second look chooses nobody else', () => {
+  const all = [frozen('leaving', 9, { wanted: 'STOP' }), frozen('staying', 1)];
+  expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual([]);
+});
+
+test('what is chosen is enough, and without its last member it is not', () => {
+  const one = fc.record({ gpuCount: fc.integer({ min: 1, max: 4 }), age: fc.nat(100), isPriority: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 8 }), fc.nat(4), fc.integer({ min: 1, max: 8 }), (workers, free, count) => {
+      const all = workers.map(({ age, ...more }, i) => frozen(`w${i}`, age, more));
+      const chosen = chooseFrozen(all, wish(count), [place(free)]);
+      const total = (some: readonly FreezingWorker[]) => free + some.reduce((sum, { gpuCount }) => sum + gpuCount, 0);
+      if (chosen === null) expect(total(all)).toBeLessThan(count);
+      else {
+        expect(total(chosen)).toBeGreaterThanOrEqual(count);
+        if (chosen.length > 0) expect(total(chosen.slice(0, -1))).toBeLessThan(count);
+      }
+    }),
+  );
+});

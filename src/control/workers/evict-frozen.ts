@@ -1,0 +1,54 @@
+import type { WorkerId } from '../../core/ids.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Db } from '../../db/pool.ts';
+import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
+import { stopWorker } from '../../domain/workers/order-workers.ts';
+import { byEagernessToStop } from '../../scaling/frozen-workers.ts';
+import type { PoolCapacity } from '../../scaling/place-worker.ts';
+
+/**
+ * A frozen worker keeps its GPUs, and what it has loaded into them, until somebody who would work needs them. Makes as
+ * many leave as it takes for `count` GPUs in one place, in the first listed pool where that is possible. Their GPUs are
+ * free once they are gone. False when it would not be enough.
+ */
+export async function evictFrozen(
+  deps: { pool: Db; bus: Pick<Bus, 'publish'> },
+  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
+  capacities: readonly PoolCapacity[],
+): Promise<boolean> {
+  const frozen = (await listFreezingWorkers(deps.pool)).filter(({ phase }) => phase === 'FROZEN');
+  const chosen = chooseFrozen(frozen, wanted, capacities);
+  for (const worker of chosen ?? []) {
+    await stopWorker(deps.pool, worker.id as WorkerId, 'its GPUs are needed for others');
+    deps.bus.publish('worker', worker.id);
+  }
+  return chosen !== null;
+}
+
+/** Those already on their way out count first, so that a second look while they leave chooses no others. */
+export function chooseFrozen(
+  frozen: readonly FreezingWorker[],
+  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
+  capacities: readonly PoolCapacity[],
+): FreezingWorker[] | null {
+  const places = wanted.pools.flatMap((pool) => capacities.filter((capacity) => capacity.pool === pool));
+  for (const place of places) {
+    if (wanted.dataCenterIds.length > 0 && !wanted.dataCenterIds.includes(place.dataCenterId)) continue;
+    const here = frozen.filter((one) => one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId);
+    const isLeaving = (one: FreezingWorker) => one.wanted === 'STOP' || one.wanted === 'DRAIN';
+    let free = place.free + here.filter(isLeaving).reduce((sum, one) => sum + one.gpuCount, 0);
+    const chosen: FreezingWorker[] = [];
+    for (const one of here.filter(({ wanted }) => wanted === 'FREEZE').sort(byAge)) {
+      if (free >= wanted.count) break;
+      free += one.gpuCount;
+      chosen.push(one);
+    }
+    if (free >= wanted.count) return chosen;
+  }
+  return null;
+}
+
+function byAge(a: FreezingWorker, b: FreezingWorker): number {
+  const known = (one: FreezingWorker) => ({ isPriority: one.isPriority, frozenAt: one.frozenAt?.getTime() ?? 0 });
+  return byEagernessToStop(known(a), known(b));
+}

@@ -1,0 +1,116 @@
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import { drainWorker } from '../../domain/workers/order-workers.ts';
+import { findVolumeDataCenters, listGpuHolders, listPlacementRules } from '../../domain/workers/placement-facts.ts';
+import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import { dataCentersFor, type PlaceWish, type PoolCapacity } from '../../scaling/place-worker.ts';
+import { type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
+import { evictFrozen } from './evict-frozen.ts';
+import type { Place } from './start-worker.ts';
+
+export interface Placements {
+  placed: Map<string, Place>;
+  /** For each of the others the sentence that says what is missing. */
+  missing: Map<string, string>;
+}
+
+interface Deps {
+  pool: Pool;
+  bus: Pick<Bus, 'publish'>;
+  logger: Logger;
+  capacity: CapacityLedger;
+}
+
+/**
+ * Finds a place for each pending worker, fairly between endpoints. Where there is none, frozen workers make room, and in
+ * the end those of an endpoint that holds more than its share; what that frees is given away in a later round. What is
+ * given away is taken off the ledger until the worker's row says so.
+ */
+export async function placeWorkers(deps: Deps, pending: readonly ControlledWorker[], now: number): Promise<Placements> {
+  const needsGpus = pending.some(({ spec }) => spec.gpu);
+  const capacities = needsGpus ? await deps.capacity.readFree(now) : [];
+  const { waiting, nowhere } = await toWaiting(deps.pool, pending, capacities);
+  let share = shareCapacity({ capacities, waiting, holding: [], minOf: () => 0, now });
+  if (share.missing.size > 0) {
+    const exact = needsGpus ? await deps.capacity.readFree(now, { fresh: true }) : [];
+    share = await shareFairly(deps, { capacities: exact, waiting, now });
+    deps.capacity.expire(); // capacity that comes back is seen at the next look
+  }
+  for (const worker of waiting) {
+    const place = share.placed.get(worker.id);
+    if (place && worker.wish) deps.capacity.promise(worker.id, { ...place, count: worker.wish.count });
+  }
+  return { placed: share.placed, missing: new Map([...share.missing, ...nowhere]) };
+}
+
+/** Only when there is not enough for all does it matter who holds how much. */
+async function shareFairly(
+  deps: Deps,
+  { capacities, waiting, now }: { capacities: PoolCapacity[]; waiting: WaitingWorker[]; now: number },
+): Promise<Share> {
+  const holders = await listGpuHolders(deps.pool);
+  const mins = new Map(holders.map(({ endpointId, min }) => [endpointId as string, min]));
+  const holding = holders.map(({ createdAt, ...holder }) => ({ ...holder, since: createdAt.getTime() }));
+  const minOf = (endpointId: string) => mins.get(endpointId) ?? 0;
+  const share = shareCapacity({ capacities, waiting, holding, minOf, now });
+  const isServed = await evictForEach(deps, waiting, share, capacities);
+  for (const { id, reason, forWorkerId } of share.yields) {
+    const worker = waiting.find((one) => one.id === forWorkerId)!;
+    if (isServed.has(worker.endpointId) || !(await drainWorker(deps.pool, id as WorkerId, reason))) continue;
+    deps.logger.info({ workerId: id, reason }, 'worker makes room');
+    deps.bus.publish('worker', id);
+  }
+  return share;
+}
+
+/** Asks frozen workers to make room, once for each endpoint that misses something. Answers for which they do. */
+async function evictForEach(
+  deps: Deps,
+  waiting: readonly WaitingWorker[],
+  share: Share,
+  capacities: readonly PoolCapacity[],
+): Promise<Set<string>> {
+  const asked = new Set<string>();
+  const served = new Set<string>();
+  for (const { id, endpointId, wish } of waiting) {
+    if (!share.missing.has(id) || asked.has(endpointId) || wish === null) continue;
+    asked.add(endpointId);
+    if (await evictFrozen(deps, wish, capacities)) served.add(endpointId);
+  }
+  return served;
+}
+
+/** What each worker needs; `nowhere` are those that no data centre may take. */
+async function toWaiting(
+  pool: Pool,
+  pending: readonly ControlledWorker[],
+  capacities: readonly PoolCapacity[],
+): Promise<{ waiting: WaitingWorker[]; nowhere: Map<string, string> }> {
+  const known = new Set(capacities.map(({ dataCenterId }) => dataCenterId));
+  const isOnePlace = known.size <= 1;
+  const [rules, volumes] = await Promise.all([
+    isOnePlace ? [] : listPlacementRules(pool, [...new Set(pending.map(({ endpointId }) => endpointId))]),
+    isOnePlace ? new Map<string, string>() : findVolumeDataCenters(pool, volumesOf(pending)),
+  ]);
+  const preferred = new Map<EndpointId, string[]>(rules.map((rule) => [rule.endpointId, rule.dataCenterIds]));
+  const waiting: WaitingWorker[] = [];
+  const nowhere = new Map<string, string>();
+  for (const { id, endpointId, spec, createdAt } of pending) {
+    const ofVolumes = spec.networkVolumeIds.flatMap((volumeId) => volumes.get(volumeId) ?? []);
+    const dataCenterIds = dataCentersFor(preferred.get(endpointId) ?? [], ofVolumes, known);
+    if (spec.gpu && dataCenterIds === null) {
+      nowhere.set(id, `its network volumes are in ${ofVolumes.join(', ')}, where the endpoint may not run`);
+      continue;
+    }
+    const wish: PlaceWish | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [] };
+    waiting.push({ id, endpointId, wish, waitsSince: createdAt.getTime() });
+  }
+  return { waiting, nowhere };
+}
+
+function volumesOf(pending: readonly ControlledWorker[]): string[] {
+  return [...new Set(pending.flatMap(({ spec }) => spec.networkVolumeIds))];
+}

@@ -1,0 +1,45 @@
+import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import type { WorkerPorts } from './worker-ports.ts';
+
+const PING_INTERVAL_MS = 10_000;
+
+/**
+ * The environment of a worker: the user's variables, then those of the worker protocol, which cannot be overridden
+ * (data-plane.md part A, "Worker environment"). URLs are fully expanded but for `$ID`, which workers replace with the
+ * job's id, and each carries a query already, to which workers append.
+ */
+export function workerEnv(
+  worker: ControlledWorker,
+  options: {
+    apiUrl: string;
+    token: string;
+    gpuTypeId: string | null;
+    dataCenterId: string | null;
+    cpus: number;
+    memoryBytes: number;
+    /** Of a load-balancing worker. */
+    ports: WorkerPorts | null;
+  },
+): Record<string, string> {
+  const base = `${options.apiUrl}/v2/${worker.endpointId}`;
+  const query = `?gpu=${encodeURIComponent(options.gpuTypeId ?? 'cpu')}`;
+  return {
+    ...worker.spec.env,
+    RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/${worker.id}${query}`,
+    RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/${worker.id}/$ID${query}`,
+    RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/${worker.id}/$ID${query}`,
+    RUNPOD_WEBHOOK_PING: `${base}/ping/${worker.id}${query}`,
+    RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
+    RUNPOD_AI_API_KEY: options.token,
+    RUNPOD_AI_API_ID: worker.endpointId,
+    RUNPOD_POD_ID: worker.id,
+    RUNPOD_POD_HOSTNAME: worker.id,
+    RUNPOD_ENDPOINT_ID: worker.endpointId,
+    RUNPOD_GPU_COUNT: String(worker.gpuCount),
+    RUNPOD_CPU_COUNT: String(options.cpus),
+    RUNPOD_MEM_GB: String(Math.floor(options.memoryBytes / 2 ** 30)),
+    RUNPOD_DC_ID: options.dataCenterId ?? '',
+    ...(options.gpuTypeId === null ? {} : { RUNPOD_GPU_TYPE_ID: options.gpuTypeId }),
+    ...(options.ports && { PORT: String(options.ports.http), PORT_HEALTH: String(options.ports.health) }),
+  };
+}

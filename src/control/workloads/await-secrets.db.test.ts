@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { newId, type WorkerId } from '../../core/ids.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
+import type { Actor } from '../../domain/access/actor.ts';
+import { createUser } from '../../domain/access/users.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { createSecret } from '../../domain/secrets/create-secret.ts';
+import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { listWorkers } from '../../domain/workers/list-workers.ts';
+import { insertWorkers, listControlledWorkers, notePending } from '../../domain/workers/worker-lifecycle.ts';
+import { awaitSecrets } from './await-secrets.ts';
+
+let database: TestDatabase;
+let context: Parameters<typeof createSecret>[0];
+let anna: Actor;
+const workers: WorkerId[] = [];
+const lines: string[] = [];
+const logs = { system: (_: string, line: string) => lines.push(line) };
+beforeAll(async () => {
+  database = await createTestDatabase();
+  context = { pool: database.pool, bus: { publish: () => {} }, secretBox: createSecretBox(randomBytes(32)) };
+  const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
+  anna = { userId, keyId: 'k' as never, scopes: [] };
+});
+afterAll(() => database.drop());
+
+async function addWorker(env: Record<string, string>) {
+  const { id: endpointId } = await createEndpoint(context, anna, {
+    name: 'x',
+    type: 'QUEUE_BASED',
+    image: 'i',
+    env,
+    gpu: { pools: ['ADA_24'], count: 1 },
+    workers: { min: 0, max: 1 },
+    scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
+    dataCenterIds: [],
+    networkVolumeIds: [],
+    timeoutMs: 0,
+    flashboot: 'OFF',
+    templateId: null,
+  });
+  const id = newId<WorkerId>();
+  await insertWorkers(database.pool, [{ id, endpointId, reason: 'test', pause: null }]);
+  workers.push(id);
+  return { id, endpointId };
+}
+
+/** Who may start, of all that are pending. */
+async function whoMayStart(): Promise<string[]> {
+  const pending = await listControlledWorkers(database.pool, { ids: workers });
+  return (await awaitSecrets({ pool: database.pool, logs }, pending)).map(({ id }) => id);
+}
+
+test('a worker without its secret waits, unhealthy, with one line of why; the others start; it follows when the secret is there', async () => {
+  const blocked = await addWorker({ A: '{{ RUNPOD_SECRET_x }}{{ RUNPOD_SECRET_y }}' });
+  const free = await addWorker({ A: 'x' });
+  const statusOf = async () =>
+    (await listWorkers(database.pool, anna.userId, blocked.endpointId, Date.now())).workers[0]!.status;
+  expect(await whoMayStart()).toEqual([free.id]);
+  expect(await whoMayStart()).toEqual([free.id]);
+  expect(lines).toEqual(["waits: there are no secrets 'x', 'y', which its env names"]);
+  expect(await statusOf()).toBe('UNHEALTHY');
+
+  const { id } = await createSecret(context, anna, { name: 'x', value: 'v', description: null });
+  expect(await whoMayStart()).toEqual([free.id]);
+  expect(lines.at(-1)).toBe("waits: there is no secret 'y', which its env names");
+  await createSecret(context, anna, { name: 'y', value: 'v', description: null });
+  expect(await whoMayStart()).toEqual([blocked.id, free.id]);
+  await notePending(database.pool, blocked.id, 'no capacity: none is free');
+  expect(await statusOf()).toBe('THROTTLED');
+
+  await deleteSecret(context, anna, id, { isForced: true });
+  expect(await whoMayStart()).toEqual([free.id]);
+  expect(await statusOf()).toBe('UNHEALTHY');
+  expect(lines).toHaveLength(3);
+});
+
+test('a secret of somebody else does not help', async () => {
+  const { id: userId } = await createUser(database.pool, { name: 'berta', email: null });
+  await createSecret(context, { ...anna, userId }, { name: 'theirs', value: 'v', description: null });
+  const { id } = await addWorker({ A: '{{ RUNPOD_SECRET_theirs }}' });
+  expect(await whoMayStart()).not.toContain(id);
+});

@@ -1,0 +1,20 @@
+import type { RegistryId, UserId } from '../../core/ids.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Pool } from '../../db/pool.ts';
+import { openCredentials } from '../../domain/registries/open-credentials.ts';
+import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
+
+/**
+ * Makes an image present. Credentials of a private registry reach the pull and nothing else: neither a workload nor a
+ * log. They are returned for runtimes that pull when the workload starts. Rejects with a sentence fit for users.
+ */
+export async function bringImage(
+  deps: { pool: Pool; runtime: Runtime; secretBox: SecretBox },
+  wanted: { userId: UserId; image: string; registryId: string | null },
+  onProgress?: OnProgress,
+): Promise<WorkloadSpec['registry']> {
+  const { userId, image, registryId } = wanted;
+  const auth = registryId && (await openCredentials(deps, userId, registryId as RegistryId));
+  await deps.runtime.prepare(image, { ...(auth && { auth }), ...(onProgress && { onProgress }) });
+  return auth ? { id: registryId, auth } : null;
+}

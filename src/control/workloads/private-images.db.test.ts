@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { systemClock } from '../../core/clock.ts';
+import { newId, type WorkerId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { createSecretBox } from '../../core/secret-box.ts';
+import { Bus } from '../../db/bus.ts';
+import type { Actor } from '../../domain/access/actor.ts';
+import { createUser } from '../../domain/access/users.ts';
+import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { createRegistry } from '../../domain/registries/create-registry.ts';
+import { insertWorkers } from '../../domain/workers/worker-lifecycle.ts';
+import type { RegistryAuth, WorkloadSpec } from '../../runtimes/runtime.ts';
+import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
+import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
+import { CapacityLedger } from '../workers/capacity-ledger.ts';
+import { WorkerRunner } from '../workers/run-workers.ts';
+import { LogCollector } from './collect-logs.ts';
+import { WorkloadMounts } from './workload-mounts.ts';
+
+const PASSWORD = 'hunter2-hunter2';
+const secretBox = createSecretBox(randomBytes(32));
+const pulls: (RegistryAuth | undefined)[] = [];
+const started: WorkloadSpec[] = [];
+
+let database: TestDatabase;
+let bus: Bus;
+let actor: Actor;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'test', logger: silentLogger });
+  const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
+  actor = { userId, keyId: 'k' as never, scopes: [] };
+});
+afterAll(() => database.drop());
+beforeEach(() => {
+  pulls.length = 0;
+  started.length = 0;
+});
+
+const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
+
+/** Starts a worker of a new endpoint as control does, in a world where only anna's robot may pull. */
+async function runWorker(
+  registryId: string | null,
+  box = secretBox,
+): Promise<{ phase: string; reason: string | null }> {
+  const world = new SimulatedWorld({
+    pull: (_image, auth) => {
+      pulls.push(auth);
+      return auth?.username === 'robot' && auth.password === PASSWORD ? { ms: 0 } : { failure: 'pull access denied' };
+    },
+    behave: (spec) => {
+      started.push(spec);
+      return {};
+    },
+    pools: [{ pool: 'ADA_24', gpuTypeId: 'x', dataCenterId: 'LOCAL-1', total: 100 }],
+  });
+  const { pool } = database;
+  const endpoint = await createEndpoint({ pool, bus }, actor, {
+    name: 'private',
+    type: 'QUEUE_BASED',
+    image: 'registry.test/private:1',
+    registryId,
+    gpu: { pools: ['ADA_24'], count: 1 },
+    workers: { min: 0, max: 1 },
+    scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeoutSeconds: 60 },
+    dataCenterIds: [],
+    networkVolumeIds: [],
+    timeoutMs: 0,
+    flashboot: 'OFF',
+    templateId: null,
+  });
+  const id = newId<WorkerId>();
+  await insertWorkers(pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
+  const runtime = createSimulatedRuntime({ installation: 'test', world });
+  const logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
+  const runner = new WorkerRunner({
+    pool,
+    bus,
+    clock: systemClock,
+    logger: silentLogger,
+    runtime,
+    logs,
+    capacity: new CapacityLedger({ pool, runtime }),
+    queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
+    tell: { queued: () => {}, ended: () => {} },
+    secretBox: box,
+    mounts: new WorkloadMounts({ pool, storage: null }),
+    apiUrl: 'http://127.0.0.1:1',
+    graceMs: 0,
+    drainMs: 0,
+  });
+  await runner.runOnce();
+  await runner.stop(); // waits for the start that is under way
+  await logs.stop();
+  await runtime.close();
+  const [row] = await sql('select phase, phase_reason as reason from workers where id = $1', id);
+  await sql(`update workers set phase = 'EXITED' where id = $1`, id);
+  return row;
+}
+
+const createHub = async (password: string): Promise<string> =>
+  (await createRegistry({ pool: database.pool, bus, secretBox }, actor, { name: 'hub', username: 'robot', password }))
+    .id;
+
+test('a private image is pulled with the credentials of the release; they reach the pull alone', async () => {
+  expect(await runWorker(await createHub(PASSWORD))).toEqual({ phase: 'RUNNING', reason: null });
+  expect(pulls).toEqual([{ username: 'robot', password: PASSWORD }]);
+  expect(started).toHaveLength(1);
+  const [{ registry, ...rest }] = started as [WorkloadSpec];
+  expect(registry?.auth).toEqual(pulls[0]); // for runtimes that pull now
+  expect(JSON.stringify(rest)).not.toContain(PASSWORD);
+  const told = await sql('select line from log_lines union all select w::text from workers w');
+  expect(told.length).toBeGreaterThan(1);
+  expect(JSON.stringify(told)).not.toContain(PASSWORD);
+});
+
+test('without a registry, or with a wrong password, the worker ends with what the registry said', async () => {
+  expect(await runWorker(null)).toEqual({ phase: 'EXITED', reason: 'pull access denied' });
+  expect(await runWorker(await createHub('wrong'))).toEqual({ phase: 'EXITED', reason: 'pull access denied' });
+  expect(pulls).toEqual([undefined, { username: 'robot', password: 'wrong' }]);
+});
+
+test('with another master key the worker ends and says so, and nothing is pulled', async () => {
+  const registryId = await createHub(PASSWORD);
+  const { phase, reason } = await runWorker(registryId, createSecretBox(randomBytes(32)));
+  expect(phase).toBe('EXITED');
+  expect(reason).toContain('the master key is not the one it was encrypted with');
+  expect(pulls).toEqual([]);
+  expect((await runWorker(registryId)).phase).toBe('RUNNING');
+});

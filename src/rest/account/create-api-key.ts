@@ -1,0 +1,28 @@
+import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { CreateApiKeyRequest, CreatedApiKeyResponse } from './account-schemas.ts';
+import { toApiKeyResponse, toNewApiKey } from './api-key-wire.ts';
+
+export const createApiKeyRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/account/api-keys',
+    {
+      schema: {
+        operationId: 'createApiKey',
+        summary: 'Create an API key',
+        description:
+          'The secret is in this answer and never again. A key can grant no more than the key that makes it.',
+        tags: ['podyard'],
+        body: ref(CreateApiKeyRequest),
+        response: { 201: ref(CreatedApiKeyResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount },
+    },
+    async (request, reply) => {
+      const input = toNewApiKey(request.actor.userId, request.body);
+      const { key, secret } = await createApiKey(deps, input, request.actor);
+      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+    },
+  );
+};

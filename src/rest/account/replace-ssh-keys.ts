@@ -1,0 +1,28 @@
+import { updatePublicKeys } from '../../domain/access/public-keys.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { ReplaceSshKeysRequest, SshKeyList } from './account-schemas.ts';
+import { fromSshKeys, toSshKeyList } from './ssh-key-wire.ts';
+
+export const replaceSshKeysRoute: RestRoute = (app, deps) => {
+  app.put(
+    '/v2/account/ssh-keys',
+    {
+      schema: {
+        operationId: 'replaceSshKeys',
+        summary: 'Replace the SSH public keys',
+        description:
+          'All of them. Pods that start from now on get them; those that run keep what they were started with.',
+        tags: ['podyard'],
+        body: ref(ReplaceSshKeysRequest),
+        response: { 200: ref(SshKeyList) },
+      },
+      config: { permission: PERMISSIONS.writeAccount },
+    },
+    async (request) => {
+      const publicKeys = fromSshKeys(request.body.sshKeys);
+      await updatePublicKeys(deps, request.actor, publicKeys);
+      return toSshKeyList(publicKeys);
+    },
+  );
+};

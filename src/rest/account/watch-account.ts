@@ -1,0 +1,28 @@
+import type { Permission } from '../../domain/access/actor.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
+import type { RestRoute } from '../shared/rest-app.ts';
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`: the number of `endpoints`, the sums of their `jobs`, load-balanced `requests` and `workers`, and the `active` ones, each time they change. `inQueue` and `inProgress` of an active one count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+);
+
+export const watchAccountRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/live',
+    {
+      exposeHeadRoute: false, // it would watch for nobody
+      schema: {
+        operationId: 'watchAccount',
+        summary: 'Watch all endpoints of the account live',
+        description: "Podyard's own (ext).",
+        tags: ['podyard'],
+        response: { 200: SNAPSHOTS },
+      },
+      // It tells of every endpoint: a key for some of them is not enough.
+      config: { permission: (): Permission => ({ area: 'serverless', access: 'read' }) },
+    },
+    async (request, reply) =>
+      sendEventStream(reply, streamFeed(deps.live.watchAccount(request.actor.userId), deps.closing, reply.raw)),
+  );
+};

@@ -1,0 +1,148 @@
+import { Type } from 'typebox';
+import { BUCKET_SIZES, type BucketSize } from '../../domain/billing/buckets.ts';
+import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+
+/** Where a report's records and filter name a resource, and where its metadata counts them. */
+interface ReportResource {
+  idField: string;
+  countField: string;
+}
+
+/** What sets one billing report apart from another. */
+export interface ReportShape {
+  name: string;
+  /** Null: the report knows no single resources. */
+  resource: ReportResource | null;
+  /** The amounts of a record; `totalAmount` is the sum of the others. */
+  amounts: readonly string[];
+}
+
+export interface BillingQuery {
+  startTime?: string;
+  endTime?: string;
+  bucketSize?: BucketSize;
+  lastN?: number;
+  /** The filter, under the report's own name for it. */
+  [idField: string]: unknown;
+}
+
+export type Amounts = Record<string, number>;
+
+export interface BillingReport {
+  records: Record<string, string | number>[];
+  metadata: {
+    query: Record<string, string | null>;
+    recordCount: number;
+    totals: Amounts;
+    [countField: string]: unknown;
+  };
+}
+
+export const MAX_BUCKETS = 10_000;
+
+export const TOTAL_REPORT: ReportShape = {
+  name: 'Billing',
+  resource: null,
+  amounts: [
+    'totalAmount',
+    'podGpuAmount',
+    'podCpuAmount',
+    'podDiskAmount',
+    'serverlessGpuAmount',
+    'serverlessCpuAmount',
+    'serverlessDiskAmount',
+    'serverlessFeeAmount',
+    'storageStandardAmount',
+    'storageHighPerformanceAmount',
+    'endpointAmount',
+    'clusterGpuAmount',
+    'clusterDiskAmount',
+    'clusterNetworkingAmount',
+  ],
+};
+
+export const POD_REPORT: ReportShape = {
+  name: 'PodBilling',
+  resource: { idField: 'podId', countField: 'uniquePodCount' },
+  amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount'],
+};
+
+export const SERVERLESS_REPORT: ReportShape = {
+  name: 'ServerlessBilling',
+  resource: { idField: 'serverlessId', countField: 'uniqueServerlessCount' },
+  amounts: ['totalAmount', 'gpuAmount', 'cpuAmount', 'diskAmount', 'feeAmount'],
+};
+
+export const ENDPOINT_REPORT: ReportShape = { name: 'EndpointBilling', resource: null, amounts: ['totalAmount'] };
+
+export const NETWORK_VOLUME_REPORT: ReportShape = {
+  name: 'NetworkVolumeBilling',
+  resource: { idField: 'networkVolumeId', countField: 'uniqueNetworkVolumeCount' },
+  amounts: ['totalAmount', 'standardAmount', 'highPerformanceAmount'],
+};
+
+export const CLUSTER_REPORT: ReportShape = {
+  name: 'ClusterBilling',
+  resource: { idField: 'clusterId', countField: 'uniqueClusterCount' },
+  amounts: ['totalAmount', 'gpuAmount', 'diskAmount', 'networkingAmount'],
+};
+
+/** The query that every report takes, with the report's own filter. */
+export function billingQuery({ resource }: ReportShape) {
+  return Type.Unsafe<BillingQuery>(
+    Type.Object({
+      startTime: Type.Optional(
+        dateTime({ description: 'Snapped down to the start of its bucket. Absent: 30 days before the end.' }),
+      ),
+      endTime: Type.Optional(
+        dateTime({
+          description: 'Exclusive; snapped up to the end of its bucket. Absent: now, running bucket included.',
+        }),
+      ),
+      bucketSize: Type.Optional(
+        stringEnum(BUCKET_SIZES, { default: 'day', description: 'Buckets are UTC’s; weeks start on Monday.' }),
+      ),
+      lastN: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: MAX_BUCKETS,
+          description: 'The last so many buckets, the running one included; instead of the two times.',
+        }),
+      ),
+      ...(resource && { [resource.idField]: Type.Optional(Type.String({ description: 'Only this one.' })) }),
+    }),
+  );
+}
+
+export function billingReport({ name, resource, amounts }: ReportShape) {
+  const usd = Object.fromEntries(amounts.map((field) => [field, Type.Number({ description: 'USD.' })]));
+  const bucket = { startTime: dateTime(), endTime: dateTime({ description: 'Exclusive.' }) };
+  const record = Type.Object({ ...bucket, ...(resource && { [resource.idField]: Type.String() }), ...usd });
+  const query = Type.Object({
+    ...bucket,
+    bucketSize: stringEnum(BUCKET_SIZES),
+    ...(resource && { [resource.idField]: nullableString({ description: 'The filter.' }) }),
+  });
+  const count = Type.Integer({ minimum: 0 });
+  return Type.Unsafe<BillingReport>(
+    Type.Object(
+      {
+        records: Type.Array(record, { description: 'Oldest first; buckets in which nothing was used are left out.' }),
+        metadata: Type.Object({
+          query,
+          recordCount: count,
+          ...(resource && { [resource.countField]: count }),
+          totals: Type.Object(usd),
+        }),
+      },
+      { $id: name },
+    ),
+  );
+}
+
+export const BillingResponse = billingReport(TOTAL_REPORT);
+export const PodBillingResponse = billingReport(POD_REPORT);
+export const ServerlessBillingResponse = billingReport(SERVERLESS_REPORT);
+export const EndpointBillingResponse = billingReport(ENDPOINT_REPORT);
+export const NetworkVolumeBillingResponse = billingReport(NETWORK_VOLUME_REPORT);
+export const ClusterBillingResponse = billingReport(CLUSTER_REPORT);

@@ -1,0 +1,11 @@
+import { billingRoute } from './billing-route.ts';
+import { SERVERLESS_REPORT, ServerlessBillingResponse } from './billing-schemas.ts';
+
+export const getServerlessBillingRoute = billingRoute({
+  path: '/v2/billing/serverless',
+  operationId: 'getServerlessBilling',
+  summary: 'Get what the workers of serverless endpoints cost',
+  shape: SERVERLESS_REPORT,
+  response: ServerlessBillingResponse,
+  kind: 'SERVERLESS',
+});

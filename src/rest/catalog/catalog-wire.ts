@@ -1,0 +1,98 @@
+import type { Static } from 'typebox';
+import { Failure } from '../../core/errors.ts';
+import {
+  type Availability,
+  type Available,
+  cpuAvailability,
+  type GpuWish,
+  gpuAvailability,
+  listCpusIn,
+  listGpusIn,
+} from '../../domain/catalog/availability.ts';
+import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source.ts';
+import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
+import type {
+  CpuFlavorQuery,
+  CpuFlavorResponse,
+  DataCenterListQuery,
+  DataCenterResponse,
+  GpuTypeQuery,
+  GpuTypeResponse,
+} from './catalog-schemas.ts';
+
+type Extra = { availability?: Availability; dataCenters?: Available[] };
+
+/** What the entries of an answer get beside what the catalogue says: nothing, unless the query includes it. */
+export type Describe<T> = (entry: T) => Extra;
+
+/** Throws `badRequest` for filters that only make sense with what is free. */
+export async function gpuDescriber(
+  capacity: CapacitySource,
+  query: Static<typeof GpuTypeQuery>,
+): Promise<Describe<GpuType>> {
+  const { include, count, cloud, minCudaVersion } = query;
+  if (include === undefined) return refuseFilters({ count, cloud, minCudaVersion });
+  const stock = await capacity.read();
+  const wish: GpuWish = { count: count ?? 1, cloud: cloud ?? null, minCudaVersion: minCudaVersion ?? null };
+  return (gpu) => gpuAvailability(gpu, stock, wish);
+}
+
+/** Throws `badRequest` like the one for GPUs. */
+export async function cpuDescriber(
+  capacity: CapacitySource,
+  query: Static<typeof CpuFlavorQuery>,
+): Promise<Describe<CpuFlavor>> {
+  const { include, vcpuCount } = query;
+  if (include === undefined) return refuseFilters({ vcpuCount });
+  const stock = await capacity.read();
+  return (flavor) => cpuAvailability(flavor, stock, vcpuCount ?? null);
+}
+
+function refuseFilters(filters: Record<string, unknown>): Describe<unknown> {
+  const given = Object.keys(filters).filter((name) => filters[name] !== undefined);
+  if (given.length === 0) return () => ({});
+  throw new Failure('badRequest', `${given.join(', ')}: a filter like this needs include=AVAILABILITY`);
+}
+
+export async function dataCenterDescriber(
+  capacity: CapacitySource,
+  include: string | undefined,
+): Promise<(dataCenter: DataCenter) => Pick<Static<typeof DataCenterResponse>, 'gpuAvailability' | 'cpuAvailability'>> {
+  const wanted = splitList(include);
+  if (wanted.length === 0) return () => ({});
+  const stock: Stock = await capacity.read();
+  return ({ id }) => ({
+    ...(wanted.includes('GPU_AVAILABILITY') ? { gpuAvailability: listGpusIn(id, stock) } : {}),
+    ...(wanted.includes('CPU_AVAILABILITY') ? { cpuAvailability: listCpusIn(id, stock) } : {}),
+  });
+}
+
+export function isOfProduct(gpu: GpuType, product: string | undefined): boolean {
+  if (product === undefined) return true;
+  const products = splitList(product);
+  if (products.includes('SERVERLESS') && gpu.pool !== null) return true;
+  return products.includes('POD') && (gpu.secure || gpu.community);
+}
+
+export function matches(dataCenter: DataCenter, query: Static<typeof DataCenterListQuery>): boolean {
+  const has = (offered: readonly string[], wanted: string | undefined) =>
+    splitList(wanted).every((item) => offered.includes(item));
+  return (
+    (query.regions === undefined || splitList(query.regions).includes(dataCenter.region)) &&
+    has(dataCenter.networkVolumeTypes, query.networkVolumeTypes) &&
+    has(dataCenter.compliance, query.compliance) &&
+    (query.globalNetwork === undefined || query.globalNetwork === dataCenter.globalNetwork)
+  );
+}
+
+function splitList(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split(',');
+}
+
+export function toGpuTypeResponse(gpu: GpuType, extra: Extra): Static<typeof GpuTypeResponse> {
+  return { ...gpu, ...extra };
+}
+
+export function toCpuFlavorResponse(flavor: CpuFlavor, extra: Extra): Static<typeof CpuFlavorResponse> {
+  return { ...flavor, ...extra };
+}

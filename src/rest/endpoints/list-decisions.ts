@@ -1,0 +1,38 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { listDecisions } from '../../domain/decisions/list-decisions.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { DecisionList, DecisionQuery } from '../workers/worker-schemas.ts';
+import { EndpointParams } from './endpoint-schemas.ts';
+
+const DEFAULT_LIMIT = 20;
+
+export const listDecisionsRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/decisions',
+    {
+      schema: {
+        operationId: 'listDecisions',
+        summary: 'List the last scaling decisions of an endpoint, and why they were made',
+        description: 'Podyard only.',
+        tags: ['serverless', 'podyard'],
+        params: EndpointParams,
+        querystring: DecisionQuery,
+        response: { 200: ref(DecisionList) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
+    },
+    async (request) => {
+      const { limit = DEFAULT_LIMIT } = request.query;
+      const id = request.params.id as EndpointId;
+      const decisions = await listDecisions(deps.pool, request.actor.userId, id, limit);
+      return {
+        decisions: decisions.map(({ at, inputs, ...decision }) => ({
+          ...decision,
+          at: at.toISOString(),
+          inputs: { ...inputs },
+        })),
+      };
+    },
+  );
+};

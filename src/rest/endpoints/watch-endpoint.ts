@@ -1,0 +1,31 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { EndpointParams } from './endpoint-schemas.ts';
+
+const SNAPSHOTS = eventStreamSchema(
+  'Server-sent events `snapshot`: the present `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`, each time they change; `times` tells how long the jobs took that ended in this process since the last snapshot, in ms. The stream ends when the endpoint is deleted.',
+  ': stream begins\n\nevent: snapshot\ndata: {"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
+);
+
+export const watchEndpointRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/live',
+    {
+      exposeHeadRoute: false, // it would watch for nobody
+      schema: {
+        operationId: 'watchEndpoint',
+        summary: 'Watch an endpoint live',
+        description: "Podyard's own (ext).",
+        tags: ['podyard'],
+        params: EndpointParams,
+        response: { 200: SNAPSHOTS },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      const feed = await deps.live.watchEndpoint(request.actor.userId, request.params.id as EndpointId);
+      return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
+    },
+  );
+};

@@ -1,0 +1,33 @@
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { InstallationResponse } from './installation-schemas.ts';
+
+const FREEZES = { freezer: 'STOPPED', parked: 'PARKED' } as const;
+
+export const getInstallationRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/account/installation',
+    {
+      schema: {
+        operationId: 'getInstallation',
+        summary: 'Get what this installation runs on',
+        description: 'Podyard only. The same for every account.',
+        tags: ['podyard'],
+        response: { 200: ref(InstallationResponse) },
+      },
+      config: { permission: PERMISSIONS.readAccount },
+    },
+    async () => {
+      const { id, version, runtime, isIsolated, areGpusSimulated, freeze, notices } = deps.facts;
+      return {
+        id,
+        version,
+        runtime,
+        isolation: isIsolated,
+        gpus: areGpusSimulated ? ('SIMULATED' as const) : ('REAL' as const),
+        freeze: freeze === null ? ('NONE' as const) : FREEZES[freeze],
+        notices,
+      };
+    },
+  );
+};

@@ -1,0 +1,37 @@
+import { Type } from 'typebox';
+import { EXPOSITION_TYPE } from '../../core/exposition.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+
+const EXAMPLE = `# HELP podyard_jobs_submitted_total Jobs that were accepted.
+# TYPE podyard_jobs_submitted_total counter
+podyard_jobs_submitted_total 42
+`;
+
+export const getMetricsRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        operationId: 'getMetrics',
+        summary: 'What Prometheus collects',
+        description:
+          'Podyard only, and for the operator: a key of user `admin` that may read the account, or the token of ' +
+          '`PODYARD_METRICS_TOKEN`. Figures of the whole installation and of the process that answers, as text.',
+        tags: ['podyard'],
+        produces: ['text/plain'],
+        response: {
+          200: {
+            description: 'The figures.',
+            content: { 'text/plain': { schema: Type.String({ examples: [EXAMPLE] }) } },
+          },
+        },
+      },
+      config: { permission: PERMISSIONS.readAccount, takesMetricsToken: true },
+    },
+    async (request, reply) => {
+      if (request.actor) await checkOperator(deps.pool, request.actor.userId);
+      return reply.header('content-type', EXPOSITION_TYPE).send(await deps.metricsPage.read());
+    },
+  );
+};

@@ -1,0 +1,26 @@
+import type { VolumeId } from '../../core/ids.ts';
+import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent } from '../shared/schema.ts';
+import { NetworkVolumeParams } from './volume-schemas.ts';
+
+export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/network-volumes/:id',
+    {
+      schema: {
+        operationId: 'deleteNetworkVolume',
+        summary: 'Delete a network volume',
+        description: 'Refused while something mounts it. Its data is gone.',
+        tags: ['network-volumes'],
+        params: NetworkVolumeParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeVolume, failures: ['badRequest', 'notFound'] },
+    },
+    async (request, reply) => {
+      await deleteVolume(deps, request.actor, request.params.id as VolumeId);
+      return reply.code(204).send();
+    },
+  );
+};

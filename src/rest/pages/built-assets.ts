@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { notFound } from '../../core/errors.ts';
+
+const CONTENT_TYPES: Record<string, string> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+};
+
+/**
+ * Answers with a file of a build, whose name carries the hash of its content: so it may be kept for a year. Packed, if the
+ * client takes it and the build has it so. Any other name is a 404: only what is in the folder can be asked for, whatever a
+ * name spells.
+ */
+export async function sendBuiltAsset(
+  folder: string,
+  name: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
+  const names = new Set(await readdir(folder).catch(() => []));
+  if (contentType === undefined || !names.has(name)) throw notFound('Asset');
+  const accepted = request.headers['accept-encoding'] ?? '';
+  const packed = (['br', 'gzip'] as const).find(
+    (encoding) => new RegExp(`\\b${encoding}\\b`).test(accepted) && names.has(name + SUFFIXES[encoding]),
+  );
+  if (packed) reply.header('content-encoding', packed);
+  return reply
+    .headers({
+      'content-type': contentType,
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'accept-encoding',
+      'x-content-type-options': 'nosniff',
+    })
+    .send(await readFile(`${folder}${name}${packed ? SUFFIXES[packed] : ''}`));
+}
+
+const SUFFIXES = { br: '.br', gzip: '.gz' } as const;

@@ -1,0 +1,18 @@
+import type { RestRoute } from '../shared/rest-app.ts';
+import { loadApiReference } from './api-reference.ts';
+import { PAGE_POLICY } from './page-policy.ts';
+
+/** The reference for people. Like the description that it shows, it needs no key and is not part of it. */
+export const getApiReferenceRoute: RestRoute = (app) => {
+  app.get('/docs/api', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
+    const { html } = await loadApiReference();
+    return reply
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': PAGE_POLICY,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+      })
+      .send(html);
+  });
+};

@@ -1,0 +1,15 @@
+import { Type } from 'typebox';
+import type { RestRoute } from '../shared/rest-app.ts';
+import { sendBuiltAsset } from './built-assets.ts';
+import { CONSOLE_ASSETS } from './console-files.ts';
+
+const params = Type.Object({ name: Type.String() });
+
+/** A script or a style of the console. */
+export const getConsoleAssetRoute: RestRoute = (app) => {
+  app.get(
+    '/assets/:name',
+    { schema: { hide: true, params }, config: { permission: 'public' } },
+    async (request, reply) => sendBuiltAsset(CONSOLE_ASSETS, request.params.name, request, reply),
+  );
+};

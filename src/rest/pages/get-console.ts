@@ -1,0 +1,18 @@
+import type { RestRoute } from '../shared/rest-app.ts';
+import { consolePage, readConsolePage } from './console-files.ts';
+
+/** The web console. It holds nothing of its own: whatever it shows comes through the interface, with the user's key. */
+export const getConsoleRoute: RestRoute = (app) => {
+  app.get('/', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
+    const { html, policy } = consolePage(await readConsolePage());
+    return reply
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-cache',
+      })
+      .send(html);
+  });
+};

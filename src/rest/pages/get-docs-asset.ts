@@ -1,0 +1,15 @@
+import { Type } from 'typebox';
+import type { RestRoute } from '../shared/rest-app.ts';
+import { sendBuiltAsset } from './built-assets.ts';
+import { DOCS_ASSETS } from './docs-files.ts';
+
+const params = Type.Object({ name: Type.String() });
+
+/** A script, a style, a picture or the search index of the documentation. */
+export const getDocsAssetRoute: RestRoute = (app) => {
+  app.get(
+    '/docs/assets/:name',
+    { schema: { hide: true, params }, config: { permission: 'public' } },
+    async (request, reply) => sendBuiltAsset(DOCS_ASSETS, request.params.name, request, reply),
+  );
+};

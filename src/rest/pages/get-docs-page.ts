@@ -1,0 +1,25 @@
+import { Type } from 'typebox';
+import type { RestRoute } from '../shared/rest-app.ts';
+import { readDocsPage } from './docs-files.ts';
+import { PAGE_POLICY } from './page-policy.ts';
+
+const params = Type.Object({ page: Type.Optional(Type.String()) });
+
+/** The documentation. Its pages' addresses are relative, so that it works under any public URL, behind a path too. */
+export const getDocsPageRoute: RestRoute = (app) => {
+  const options = { schema: { hide: true, params }, config: { permission: 'public' } } as const;
+  app.get('/docs', options, async (_request, reply) => reply.redirect('docs/'));
+  for (const url of ['/docs/', '/docs/:page']) {
+    app.get(url, options, async (request, reply) =>
+      reply
+        .headers({
+          'content-type': 'text/html; charset=utf-8',
+          'content-security-policy': PAGE_POLICY,
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-cache',
+        })
+        .send(await readDocsPage(request.params.page)),
+    );
+  }
+};

@@ -1,0 +1,27 @@
+import { createPod } from '../../domain/pods/create-pod.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { CreatePodRequest, PodResponse } from './pod-schemas.ts';
+import { readPodResponse, toNewPod } from './pod-wire.ts';
+
+export const createPodRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/pods',
+    {
+      schema: {
+        operationId: 'createPod',
+        summary: 'Create a pod',
+        description:
+          'It starts at once. A 400 whose detail begins `There are no longer any instances available` says that there is no capacity for it now.',
+        tags: ['pods'],
+        body: ref(CreatePodRequest),
+        response: { 201: ref(PodResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod },
+    },
+    async (request, reply) => {
+      const pod = await createPod(deps, request.actor, toNewPod(request.body));
+      return reply.code(201).send(await readPodResponse(deps, pod));
+    },
+  );
+};

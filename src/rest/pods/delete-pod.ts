@@ -1,0 +1,26 @@
+import type { PodId } from '../../core/ids.ts';
+import { terminatePod } from '../../domain/pods/act-on-pod.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent } from '../shared/schema.ts';
+import { PodParams } from './pod-schemas.ts';
+
+export const deletePodRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/pods/:id',
+    {
+      schema: {
+        operationId: 'deletePod',
+        summary: 'Terminate a pod',
+        description: 'Its container and its persistent mount go; a network volume is only detached.',
+        tags: ['pods'],
+        params: PodParams,
+        response: { 204: noContent('Terminated.') },
+      },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+    },
+    async (request, reply) => {
+      await terminatePod(deps, request.actor, request.params.id as PodId);
+      return reply.code(204).send();
+    },
+  );
+};

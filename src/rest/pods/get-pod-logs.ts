@@ -1,0 +1,37 @@
+import type { PodId } from '../../core/ids.ts';
+import { getPodRow } from '../../domain/pods/pod-store.ts';
+import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { readLogStart, streamLog } from '../shared/log-stream.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { LogHeaders, LogQuery } from '../workers/worker-schemas.ts';
+import { PodParams } from './pod-schemas.ts';
+
+export const getPodLogsRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/pods/:id/logs',
+    {
+      exposeHeadRoute: false, // it would read the log for nobody
+      schema: {
+        operationId: 'getPodLogs',
+        summary: 'Stream the log of a pod',
+        tags: ['pods'],
+        params: PodParams,
+        querystring: LogQuery,
+        headers: LogHeaders,
+        response: {
+          200: eventStreamSchema(
+            'Server-sent events, one a line; `data` holds `source`, `line` and `ts`.',
+            ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000057\ndata: {"source":"container","line":"server is up","ts":"2026-11-20T10:02:19.481Z"}\n\n',
+          ),
+        },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    },
+    async (request, reply) => {
+      const start = readLogStart(request.headers['last-event-id'], request.query);
+      const { id } = await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId);
+      const log = { workloadId: id, start, source: request.query.source, socket: reply.raw };
+      return sendEventStream(reply, streamLog(deps, log));
+    },
+  );
+};

@@ -1,0 +1,26 @@
+import type { PodId } from '../../core/ids.ts';
+import { getPodRow } from '../../domain/pods/pod-store.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { PodParams, PodResponse } from './pod-schemas.ts';
+import { readPodResponse } from './pod-wire.ts';
+
+export const getPodRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/pods/:id',
+    {
+      schema: {
+        operationId: 'getPod',
+        summary: 'Get a pod',
+        tags: ['pods'],
+        params: PodParams,
+        response: { 200: ref(PodResponse) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['notFound'] },
+    },
+    async (request) => {
+      const pod = await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId);
+      return readPodResponse(deps, pod);
+    },
+  );
+};

@@ -1,0 +1,106 @@
+import type { Static } from 'typebox';
+import type { NewPod } from '../../domain/pods/create-pod.ts';
+import type { Pod, PodMounts } from '../../domain/pods/pod.ts';
+import { PATIENCE_MS, type PodUsage } from '../../domain/pods/pod-figures.ts';
+import type { PodChange } from '../../domain/pods/update-pod.ts';
+import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import type { RouteDeps } from '../shared/rest-app.ts';
+import { type CreatePodRequest, POD_DEFAULTS, type PodResponse, type UpdatePodRequest } from './pod-schemas.ts';
+
+type Mounts = NonNullable<Static<typeof CreatePodRequest>['mounts']>;
+type Response = Static<typeof PodResponse>;
+
+/** What a create leaves out is filled in here, but for what a template may bring. */
+export function toNewPod(body: Static<typeof CreatePodRequest>): NewPod {
+  return {
+    name: body.name,
+    ...toContainer(body),
+    gpu: body.gpu ? { id: body.gpu.id, count: body.gpu.count ?? POD_DEFAULTS.gpuCount } : null,
+    cpu: body.cpu ?? null,
+    ...(body.mounts === undefined ? {} : { mounts: toMounts(body.mounts) }),
+    cloud: body.cloud ?? POD_DEFAULTS.cloud,
+    dataCenterIds: body.dataCenterIds ?? [],
+    hasGlobalNetwork: body.globalNetworking ?? POD_DEFAULTS.globalNetworking,
+    templateId: body.templateId ?? null,
+  };
+}
+
+/** Only what is present is in the change. */
+export function toPodChange(body: Static<typeof UpdatePodRequest>): PodChange {
+  const change: PodChange = toContainer(body);
+  if (body.name !== undefined) change.name = body.name;
+  if (body.locked !== undefined) change.isLocked = body.locked;
+  if (body.globalNetworking !== undefined) change.hasGlobalNetwork = body.globalNetworking;
+  if (body.mounts !== undefined) {
+    const { persistent, network } = toMounts(body.mounts);
+    change.mounts = {
+      ...(persistent === null ? {} : { persistent }),
+      ...(body.mounts.network === undefined ? {} : { network }),
+    };
+  }
+  return change;
+}
+
+function toMounts({ persistent, network }: Mounts): PodMounts {
+  return {
+    persistent: persistent ? { sizeGb: persistent.size, path: persistent.path } : null,
+    network: network?.[0] ?? null,
+  };
+}
+
+/** One record, with live figures when it runs. */
+export async function readPodResponse(deps: RouteDeps, pod: Pod): Promise<Response> {
+  return (await readPodResponses(deps, [pod], PATIENCE_MS.one))[0]!;
+}
+
+export async function readPodResponses(
+  deps: RouteDeps,
+  pods: readonly Pod[],
+  patienceMs: number = PATIENCE_MS.list,
+): Promise<Response[]> {
+  const running = pods.filter((pod) => pod.status === 'RUNNING').map((pod) => pod.id);
+  const figures = running.length === 0 ? undefined : await deps.podFigures.read(running, patienceMs);
+  return pods.map((pod) => toPodResponse(pod, figures?.get(pod.id), deps.clock.now()));
+}
+
+function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Response {
+  const { persistent, network } = pod.mounts;
+  return {
+    id: pod.id,
+    name: pod.name,
+    status: pod.status,
+    actions: pod.actions,
+    ...toContainerResponse(pod),
+    ...(pod.gpu && { gpu: pod.gpu }),
+    ...(pod.cpu && { cpu: pod.cpu }),
+    mounts: {
+      ...(persistent && { persistent: { size: persistent.sizeGb, path: persistent.path } }),
+      ...(network && { network: [network] }),
+    },
+    cloud: pod.cloud,
+    dataCenterId: pod.dataCenterId,
+    template: pod.templateId,
+    cost: pod.costPerHour,
+    locked: pod.isLocked,
+    globalNetworking: {
+      enabled: pod.hasGlobalNetwork,
+      ip: null, // pods do not reach each other on a machine of one's own
+      internalDns: pod.hasGlobalNetwork ? `${pod.id}.runpod.internal` : null,
+    },
+    runtime: pod.status === 'RUNNING' ? toRuntime(pod, usage, now) : null,
+    createdAt: pod.createdAt.toISOString(),
+    startedAt: pod.startedAt?.toISOString() ?? null,
+  };
+}
+
+/** What has not been measured yet is zero. */
+function toRuntime(pod: Pod, usage: PodUsage | undefined, now: number): NonNullable<Response['runtime']> {
+  const idle = Array.from({ length: pod.gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
+  return {
+    uptime: Math.max(0, Math.floor((now - (pod.startedAt?.getTime() ?? now)) / 1000)),
+    gpus: usage && usage.gpus.length > 0 ? [...usage.gpus] : idle,
+    cpu: { util: usage?.cpuUtil ?? 0 },
+    memory: { util: usage?.memoryUtil ?? 0 },
+    ports: pod.publishedPorts,
+  };
+}

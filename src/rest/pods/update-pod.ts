@@ -1,0 +1,29 @@
+import type { PodId } from '../../core/ids.ts';
+import { updatePod } from '../../domain/pods/update-pod.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { PodParams, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
+import { readPodResponse, toPodChange } from './pod-wire.ts';
+
+export const updatePodRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/pods/:id',
+    {
+      schema: {
+        operationId: 'updatePod',
+        summary: 'Update a pod',
+        description:
+          'Only the fields that are present change. A change of the container settings replaces the container of a pod that runs at once and keeps its mounts.',
+        tags: ['pods'],
+        params: PodParams,
+        body: ref(UpdatePodRequest),
+        response: { 200: ref(PodResponse) },
+      },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+    },
+    async (request) => {
+      const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body));
+      return readPodResponse(deps, pod);
+    },
+  );
+};

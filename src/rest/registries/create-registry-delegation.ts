@@ -1,0 +1,27 @@
+import { createDelegation } from '../../domain/registries/create-delegation.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { CreateDelegationRequest, DelegationResponse } from './registry-schemas.ts';
+import { toDelegationResponse, toNewDelegation } from './registry-wire.ts';
+
+export const createRegistryDelegationRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/registries/delegations',
+    {
+      schema: {
+        operationId: 'createRegistryDelegation',
+        summary: 'Create a registry delegation',
+        description:
+          'Podyard keeps the record only: it has no AWS identity to pull with, so an image needs a registry too.',
+        tags: ['registries'],
+        body: ref(CreateDelegationRequest),
+        response: { 201: ref(DelegationResponse) },
+      },
+      config: { permission: PERMISSIONS.writeDelegation },
+    },
+    async (request, reply) => {
+      const record = await createDelegation(deps, request.actor, toNewDelegation(request.body));
+      return reply.code(201).send(toDelegationResponse(record));
+    },
+  );
+};

@@ -1,0 +1,25 @@
+import { createRegistry } from '../../domain/registries/create-registry.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { CreateRegistryRequest, RegistryResponse } from './registry-schemas.ts';
+import { toRegistryResponse } from './registry-wire.ts';
+
+export const createRegistryRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/registries',
+    {
+      schema: {
+        operationId: 'createRegistry',
+        summary: 'Save registry credentials',
+        tags: ['registries'],
+        body: ref(CreateRegistryRequest),
+        response: { 201: ref(RegistryResponse) },
+      },
+      config: { permission: PERMISSIONS.writeRegistry },
+    },
+    async (request, reply) => {
+      const record = await createRegistry(deps, request.actor, request.body);
+      return reply.code(201).send(toRegistryResponse(record));
+    },
+  );
+};

@@ -1,0 +1,26 @@
+import type { RegistryId } from '../../core/ids.ts';
+import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent } from '../shared/schema.ts';
+import { RegistryParams } from './registry-schemas.ts';
+
+export const deleteRegistryRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/registries/:id',
+    {
+      schema: {
+        operationId: 'deleteRegistry',
+        summary: 'Delete a registry',
+        description: 'Refused while something uses it. Templates that name it name none then.',
+        tags: ['registries'],
+        params: RegistryParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeRegistry, failures: ['badRequest', 'notFound'] },
+    },
+    async (request, reply) => {
+      await deleteRegistry(deps, request.actor, request.params.id as RegistryId);
+      return reply.code(204).send();
+    },
+  );
+};

@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import { ECR_ARN } from '../../domain/registries/delegation.ts';
+import { byDefault, closed, dateTime, nullableString, ref } from '../shared/schema.ts';
+
+const secret = (description: string) => Type.String({ minLength: 1, writeOnly: true, description });
+
+export const CreateRegistryRequest = closed(
+  {
+    name: Type.String({ minLength: 1 }),
+    username: secret('Never shown again.'),
+    password: secret('Stored encrypted, never shown again.'),
+  },
+  { $id: 'CreateRegistryRequest' },
+);
+
+export const RegistryResponse = Type.Object(
+  { id: Type.String(), name: Type.String() },
+  { $id: 'Registry', description: 'Saved credentials. The registry’s host is that of the image.' },
+);
+
+export const RegistryList = Type.Object(
+  { registries: Type.Array(ref(RegistryResponse)) },
+  { $id: 'RegistryList', description: 'The credentials of the account, oldest first.' },
+);
+
+export const RegistryParams = Type.Object({ id: Type.String({ description: 'Registry identifier.' }) });
+
+/** The pattern of the description has no names for its parts: not every reader of JSON Schema knows those. */
+const ARN_PATTERN = ECR_ARN.source.replace(/\(\?<\w+>/g, '(');
+
+export const CreateDelegationRequest = closed(
+  {
+    resource: Type.String({ pattern: ARN_PATTERN, description: 'ARN of an Amazon ECR repository.' }),
+    name: Type.Optional(byDefault(nullableString(), null)),
+  },
+  { $id: 'CreateDelegationRequest' },
+);
+
+export const DelegationResponse = Type.Object(
+  {
+    id: Type.String(),
+    name: nullableString(),
+    delegatorUserId: Type.String(),
+    awsUser: Type.String({ description: 'The AWS account of the repository.' }),
+    repository: Type.String(),
+    tag: nullableString({ description: 'Null: every tag.' }),
+    awsRegion: Type.String(),
+    dockerRegistryUri: Type.String(),
+    createdAt: dateTime(),
+  },
+  { $id: 'Delegation', description: 'An Amazon ECR repository that may be pulled from.' },
+);
+
+export const DelegationList = Type.Object(
+  { delegations: Type.Array(ref(DelegationResponse)) },
+  { $id: 'DelegationList', description: 'The delegations of the account, oldest first.' },
+);
+
+export const DelegationParams = Type.Object({ id: Type.String({ description: 'Delegation identifier.' }) });

@@ -1,0 +1,30 @@
+import type { EndpointId, ReleaseId } from '../../core/ids.ts';
+import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
+import { EndpointResponse } from '../endpoints/endpoint-schemas.ts';
+import { toEndpointResponse } from '../endpoints/endpoint-wire.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { ReleaseParams } from './release-schemas.ts';
+
+export const rollbackReleaseRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/serverless/:id/releases/:releaseId/rollback',
+    {
+      schema: {
+        operationId: 'rollbackRelease',
+        summary: 'Roll back to a release',
+        description:
+          'Podyard only. Makes a new release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If that is the present configuration already, there is no new release.',
+        tags: ['serverless'],
+        params: ReleaseParams,
+        response: { 200: ref(EndpointResponse) },
+      },
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
+    },
+    async (request) => {
+      const { id, releaseId } = request.params;
+      const endpoint = await rollbackRelease(deps, request.actor, id as EndpointId, releaseId as ReleaseId);
+      return toEndpointResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+    },
+  );
+};

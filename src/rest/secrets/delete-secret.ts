@@ -1,0 +1,26 @@
+import type { SecretId } from '../../core/ids.ts';
+import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent } from '../shared/schema.ts';
+import { SecretParams } from './secret-schemas.ts';
+
+export const deleteSecretRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/account/secrets/:id',
+    {
+      schema: {
+        operationId: 'deleteSecret',
+        summary: 'Delete a secret',
+        description: 'Refused while a template, an endpoint or a pod names it in its env.',
+        tags: ['podyard'],
+        params: SecretParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['badRequest', 'notFound'] },
+    },
+    async (request, reply) => {
+      await deleteSecret(deps, request.actor, request.params.id as SecretId);
+      return reply.code(204).send();
+    },
+  );
+};

@@ -1,0 +1,30 @@
+import type { SecretId } from '../../core/ids.ts';
+import { listSecretUses } from '../../domain/secrets/list-secret-uses.ts';
+import { updateSecret } from '../../domain/secrets/update-secret.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { SecretParams, SecretResponse, UpdateSecretRequest } from './secret-schemas.ts';
+import { toSecretResponse } from './secret-wire.ts';
+
+export const updateSecretRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/account/secrets/:id',
+    {
+      schema: {
+        operationId: 'updateSecret',
+        summary: 'Update a secret',
+        description: 'Replaces its value, its description, or both. Containers that start from now on get the value.',
+        tags: ['podyard'],
+        params: SecretParams,
+        body: ref(UpdateSecretRequest),
+        response: { 200: ref(SecretResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+    },
+    async (request) => {
+      const record = await updateSecret(deps, request.actor, request.params.id as SecretId, request.body);
+      const uses = await listSecretUses(deps.pool, request.actor.userId, record.name);
+      return toSecretResponse(record, uses.get(record.name));
+    },
+  );
+};

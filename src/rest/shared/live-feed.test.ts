@@ -1,0 +1,57 @@
+import { expect, test, vi } from 'vitest';
+import { silentLogger } from '../../core/logger.ts';
+import { Feed } from './live-feed.ts';
+
+const QUIET_MS = 60_000;
+
+function feedOf(read: () => Promise<string | undefined>): Feed {
+  return new Feed({ read, logger: silentLogger });
+}
+
+test('who watches gets the present state at once, then each change and nothing twice', async () => {
+  let state = 'one';
+  const feed = feedOf(async () => state);
+  const watching = feed.watch(new AbortController().signal, QUIET_MS);
+  expect((await watching.next()).value).toBe('one');
+  const next = watching.next();
+  feed.hint(); // nothing changed
+  state = 'two';
+  feed.hint();
+  expect((await next).value).toBe('two');
+  await watching.return(undefined);
+});
+
+test('it is read once, however many watch, and not at all when nobody does', async () => {
+  const read = vi.fn(async () => 'same');
+  const feed = feedOf(read);
+  const watchers = Array.from({ length: 50 }, () => feed.watch(new AbortController().signal, QUIET_MS));
+  await Promise.all(watchers.map((watching) => watching.next()));
+  expect(read).toHaveBeenCalledTimes(1);
+  await Promise.all(watchers.map((watching) => watching.return(undefined)));
+  expect(feed.isWatched).toBe(false);
+  feed.hint();
+  expect(read).toHaveBeenCalledTimes(1);
+});
+
+test('it ends when what it is about is gone, and when the watcher goes', async () => {
+  let state: string | undefined = 'here';
+  const feed = feedOf(async () => state);
+  const staying = feed.watch(new AbortController().signal, QUIET_MS);
+  const gone = new AbortController();
+  const going = feed.watch(gone.signal, QUIET_MS);
+  await Promise.all([staying.next(), going.next()]);
+  const end = going.next();
+  gone.abort();
+  expect(await end).toEqual({ value: undefined, done: true });
+  state = undefined;
+  feed.hint();
+  expect(await staying.next()).toEqual({ value: undefined, done: true });
+});
+
+test('a reading that fails is tried again; a quiet time is told', async () => {
+  const read = vi.fn(async () => 'back').mockRejectedValueOnce(new Error('the database is away'));
+  const watching = feedOf(read).watch(new AbortController().signal, 5);
+  expect((await watching.next()).value).toBeUndefined(); // quiet
+  await vi.waitFor(async () => expect((await watching.next()).value).toBe('back'), { timeout: 8_000 });
+  await watching.return(undefined);
+});

@@ -1,0 +1,50 @@
+import type { Writable } from 'node:stream';
+import { Failure } from '../../core/errors.ts';
+import { followLog, type LogStart } from '../../domain/logs/follow-log.ts';
+import { formatEventId, type LogSource, parseEventId, type StoredLogLine } from '../../domain/logs/log-line.ts';
+import { COMMENT_EVERY_MS, whileConnected } from './event-stream.ts';
+import type { RouteDeps } from './rest-app.ts';
+
+const DEFAULT_TAIL = 100;
+/** Line ends to Unicode but not to this format; some clients split at them all the same. */
+const ODD_LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
+/** Where a client wants to begin: after the last event it saw, else at a time, else with the last lines. */
+export function readLogStart(lastEventId: string | undefined, query: { tail?: number; since?: string }): LogStart {
+  if (lastEventId !== undefined && lastEventId !== '') {
+    const position = parseEventId(lastEventId);
+    if (!position)
+      throw new Failure('badRequest', 'Last-Event-ID is neither an event id of this stream nor a timestamp');
+    return position;
+  }
+  if (query.since !== undefined) return { since: new Date(query.since) };
+  return { tail: query.tail ?? DEFAULT_TAIL };
+}
+
+/**
+ * A log as server-sent events (rest.md section 8), for as long as the client stays. The reader's pace is the socket's:
+ * nothing is read from the database that the client has not taken.
+ */
+export function streamLog(
+  deps: RouteDeps,
+  log: { workloadId: string; start: LogStart; source: LogSource | undefined; socket: Writable },
+): AsyncGenerator<string> {
+  const sources = { db: deps.pool, bus: deps.bus };
+  return whileConnected(log.socket, deps.closing, async function* (signal) {
+    let hasBegun = false;
+    for await (const lines of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
+      const comment = hasBegun ? ': still here\n\n' : ': stream begins\n\n';
+      hasBegun = true;
+      yield lines.length === 0 ? comment : lines.map(formatEvent).join('');
+    }
+  });
+}
+
+function formatEvent(line: StoredLogLine): string {
+  const data = { source: line.source, line: line.line, ts: line.ts.toISOString() };
+  return `id: ${formatEventId(line)}\ndata: ${JSON.stringify(data).replace(ODD_LINE_ENDS, escapeCharacter)}\n\n`;
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

@@ -1,0 +1,125 @@
+import {
+  AccountResponse,
+  ApiKeyList,
+  ApiKeyResponse,
+  CreateApiKeyRequest,
+  CreatedApiKeyResponse,
+  ReplaceSshKeysRequest,
+  SshKeyList,
+} from '../account/account-schemas.ts';
+import {
+  BillingResponse,
+  ClusterBillingResponse,
+  EndpointBillingResponse,
+  NetworkVolumeBillingResponse,
+  PodBillingResponse,
+  ServerlessBillingResponse,
+} from '../billing/billing-schemas.ts';
+import {
+  CpuFlavorList,
+  CpuFlavorResponse,
+  DataCenterList,
+  DataCenterResponse,
+  GpuTypeList,
+  GpuTypeResponse,
+} from '../catalog/catalog-schemas.ts';
+import {
+  CreateEndpointRequest,
+  EndpointList,
+  EndpointResponse,
+  UpdateEndpointRequest,
+} from '../endpoints/endpoint-schemas.ts';
+import { InstallationResponse } from '../installation/installation-schemas.ts';
+import {
+  CreateNetworkVolumeRequest,
+  NetworkVolumeList,
+  NetworkVolumeResponse,
+  UpdateNetworkVolumeRequest,
+} from '../network-volumes/volume-schemas.ts';
+import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from '../pods/pod-schemas.ts';
+import {
+  CreateDelegationRequest,
+  CreateRegistryRequest,
+  DelegationList,
+  DelegationResponse,
+  RegistryList,
+  RegistryResponse,
+} from '../registries/registry-schemas.ts';
+import {
+  ChangeRolloutRequest,
+  ReleaseListResponse,
+  ReleaseResponse,
+  RolloutResponse,
+} from '../releases/release-schemas.ts';
+import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from '../secrets/secret-schemas.ts';
+import { SimulateRequest, SimulationResponse } from '../simulation/simulation-schemas.ts';
+import {
+  CreateTemplateRequest,
+  TemplateList,
+  TemplateResponse,
+  UpdateTemplateRequest,
+} from '../templates/template-schemas.ts';
+import { DecisionList, WorkerDetailResponse, WorkerListResponse, WorkerResponse } from '../workers/worker-schemas.ts';
+import { ErrorResponse } from './error-response.ts';
+
+/** Every schema with a name of its own in the description. */
+export const SHARED_SCHEMAS = [
+  ErrorResponse,
+  PodResponse,
+  PodList,
+  CreatePodRequest,
+  UpdatePodRequest,
+  PodActionRequest,
+  EndpointResponse,
+  EndpointList,
+  CreateEndpointRequest,
+  UpdateEndpointRequest,
+  WorkerResponse,
+  WorkerListResponse,
+  WorkerDetailResponse,
+  InstallationResponse,
+  SimulationResponse,
+  SimulateRequest,
+  DecisionList,
+  ReleaseResponse,
+  RolloutResponse,
+  ChangeRolloutRequest,
+  ReleaseListResponse,
+  TemplateResponse,
+  TemplateList,
+  CreateTemplateRequest,
+  UpdateTemplateRequest,
+  NetworkVolumeResponse,
+  NetworkVolumeList,
+  CreateNetworkVolumeRequest,
+  UpdateNetworkVolumeRequest,
+  RegistryResponse,
+  RegistryList,
+  CreateRegistryRequest,
+  DelegationResponse,
+  DelegationList,
+  CreateDelegationRequest,
+  GpuTypeResponse,
+  GpuTypeList,
+  CpuFlavorResponse,
+  CpuFlavorList,
+  DataCenterResponse,
+  DataCenterList,
+  BillingResponse,
+  PodBillingResponse,
+  ServerlessBillingResponse,
+  EndpointBillingResponse,
+  NetworkVolumeBillingResponse,
+  ClusterBillingResponse,
+  AccountResponse,
+  ApiKeyResponse,
+  ApiKeyList,
+  CreateApiKeyRequest,
+  CreatedApiKeyResponse,
+  SecretResponse,
+  SecretList,
+  CreateSecretRequest,
+  UpdateSecretRequest,
+  SshKeyList,
+  ReplaceSshKeysRequest,
+] as const;

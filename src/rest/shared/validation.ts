@@ -1,0 +1,81 @@
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import type { FastifySchemaCompiler } from 'fastify';
+import { Failure } from '../../core/errors.ts';
+import { badTexts } from '../../http/bad-texts.ts';
+
+/**
+ * Two validators, because bodies and URLs differ: a body's types are as they are, a URL holds only text. Neither removes
+ * what it does not know nor fills in defaults; a body's failures are all reported, in the contract's form.
+ */
+const MAX_ERRORS = 100;
+/** Keywords whose failure says only that another one, which is listed too, failed below. */
+const LISTED_BESIDE = ['propertyNames', 'if'];
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+
+const SHARED: Options = {
+  removeAdditional: false,
+  useDefaults: false,
+  allErrors: true,
+  allowUnionTypes: true,
+  formats: {
+    'date-time': (text: string) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
+    float: true,
+    uri: true,
+  },
+};
+
+/** `schemas` are those with an `$id` that others refer to. */
+export function createValidatorCompiler(schemas: readonly object[]): FastifySchemaCompiler<object> {
+  const bodies = new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
+  const urls = new Ajv({ ...SHARED, coerceTypes: true });
+  return ({ schema, httpPart }) => {
+    const isBody = httpPart === 'body';
+    let validate: ValidateFunction | undefined;
+    const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
+    return (data: unknown) => {
+      validate ??= (isBody ? bodies : urls).compile(schema); // by the first request: a start need not wait for it
+      const isValid = validate(data);
+      const errors = isValid
+        ? [...badTexts(data, root), ...endless(data, root)]
+        : describe(validate.errors ?? [], root);
+      return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
+    };
+  };
+}
+
+/** `1e999` is a number to the coercion, and passes every limit: JSON cannot hold it, a query can. */
+function endless(data: unknown, root: string): string[] {
+  return Object.entries(data ?? {})
+    .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
+    .map(([name]) => `${root}/${name}: must be a finite number`);
+}
+
+export function validationFailure(errors: readonly string[]): Failure {
+  return new Failure('unprocessable', 'Request validation failed.', { errors: errors.slice(0, MAX_ERRORS) });
+}
+
+function describe(errors: readonly ErrorObject[], root: string): string[] {
+  return errors
+    .filter((error) => !LISTED_BESIDE.includes(error.keyword))
+    .map((error) => `${location(root, error.instancePath)}: ${failureText(error)}`);
+}
+
+function location(root: string, path: string): string {
+  return `${root}${path}` || '$';
+}
+
+function failureText(error: ErrorObject): string {
+  if (error.propertyName !== undefined) return `name '${error.propertyName}' ${error.message}`;
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return `additional property '${error.params.additionalProperty}' is not allowed`;
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`;
+    case 'type':
+      return `must be ${[error.params.type].flat().join(' or ')}`;
+    case 'format':
+      return `must be a ${error.params.format}`;
+    default:
+      return error.message ?? error.keyword;
+  }
+}

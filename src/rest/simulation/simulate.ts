@@ -1,0 +1,28 @@
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { simulate } from '../../domain/simulation/simulate.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { SimulateRequest, SimulationResponse } from './simulation-schemas.ts';
+
+export const simulateRoute: RestRoute = (app, deps) => {
+  app.post(
+    '/v2/account/simulation',
+    {
+      schema: {
+        operationId: 'simulate',
+        summary: 'Make a server with simulated GPUs pretend shortage',
+        description:
+          'Podyard only, and for the operator: user `admin`. For testing how clients take throttling, preemption, slow ' +
+          'starts and crashes. 409 where GPUs are real.',
+        tags: ['podyard'],
+        body: ref(SimulateRequest),
+        response: { 200: ref(SimulationResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound', 'conflict'] },
+    },
+    async (request) => {
+      await checkOperator(deps.pool, request.actor.userId);
+      return simulate(deps, request.body);
+    },
+  );
+};

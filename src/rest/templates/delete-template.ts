@@ -1,0 +1,26 @@
+import type { TemplateId } from '../../core/ids.ts';
+import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent } from '../shared/schema.ts';
+import { TemplateParams } from './template-schemas.ts';
+
+export const deleteTemplateRoute: RestRoute = (app, deps) => {
+  app.delete(
+    '/v2/templates/:id',
+    {
+      schema: {
+        operationId: 'deleteTemplate',
+        summary: 'Delete a template',
+        description: 'Refused while something made from it exists, and for up to two minutes after.',
+        tags: ['templates'],
+        params: TemplateParams,
+        response: { 204: noContent('Deleted.') },
+      },
+      config: { permission: PERMISSIONS.writeTemplate, failures: ['badRequest', 'notFound'] },
+    },
+    async (request, reply) => {
+      await deleteTemplate(deps, request.actor, request.params.id as TemplateId);
+      return reply.code(204).send();
+    },
+  );
+};

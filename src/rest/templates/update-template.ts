@@ -1,0 +1,28 @@
+import type { TemplateId } from '../../core/ids.ts';
+import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { TemplateParams, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
+import { toTemplateChange, toTemplateResponse } from './template-wire.ts';
+
+export const updateTemplateRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/templates/:id',
+    {
+      schema: {
+        operationId: 'updateTemplate',
+        summary: 'Update a template',
+        description: 'Only the fields that are present change. What was made from it stays as it is.',
+        tags: ['templates'],
+        params: TemplateParams,
+        body: ref(UpdateTemplateRequest),
+        response: { 200: ref(TemplateResponse) },
+      },
+      config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+    },
+    async (request) => {
+      const change = toTemplateChange(request.body);
+      return toTemplateResponse(await updateTemplate(deps, request.actor, request.params.id as TemplateId, change));
+    },
+  );
+};

@@ -1,0 +1,40 @@
+import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import { getWorker } from '../../domain/workers/get-worker.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { WorkerDetailResponse, WorkerParams } from './worker-schemas.ts';
+
+export const getWorkerRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/workers/:workerId',
+    {
+      schema: {
+        operationId: 'getWorker',
+        summary: 'Get a worker and how its start went',
+        description: 'Podyard only.',
+        tags: ['serverless', 'podyard'],
+        params: WorkerParams,
+        response: { 200: ref(WorkerDetailResponse) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+    },
+    async (request) => {
+      const { id, workerId } = request.params;
+      const now = deps.clock.now();
+      const worker = await getWorker(deps.pool, request.actor.userId, id as EndpointId, workerId as WorkerId, now);
+      return {
+        ...worker,
+        createdAt: worker.createdAt.toISOString(),
+        startedAt: worker.startedAt?.toISOString() ?? null,
+        frozenAt: worker.frozenAt?.toISOString() ?? null,
+        endedAt: worker.endedAt?.toISOString() ?? null,
+        timeline: worker.timeline.map(({ stage, from, to }) => ({
+          stage,
+          from: from.toISOString(),
+          to: to?.toISOString() ?? null,
+          ms: to && to.getTime() - from.getTime(),
+        })),
+      };
+    },
+  );
+};
