@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { RegistryAuth } from '../runtime.ts';
@@ -87,11 +88,22 @@ export class Engine {
   /** dockerode takes 100 ms to load, so it is loaded when the first request wants it. */
   async #load(): Promise<Modem> {
     const { default: Dockerode } = await import('dockerode');
+    refuseRedirects();
     const options = this.#socketPath === undefined ? undefined : { socketPath: this.#socketPath };
     const modem = new Dockerode(options).modem as Modem;
     if (modem.socketPath !== undefined) modem.agent = new Agent({ keepAlive: true });
     return modem;
   }
+}
+
+/**
+ * A path that the engine finds unclean (an empty component, `..`) is answered with a redirect, which docker-modem would
+ * follow to whatever host stands in it, without an error handler. Refused, it is an error of the request.
+ */
+function refuseRedirects(): void {
+  const requireHere = createRequire(import.meta.url);
+  const requireThere = createRequire(requireHere.resolve('dockerode'));
+  (requireThere('docker-modem/lib/http') as { maxRedirects: number }).maxRedirects = 0;
 }
 
 function dial(modem: Modem, request: EngineRequest, isStream: boolean, limit: AbortSignal): Promise<unknown> {
