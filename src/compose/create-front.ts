@@ -5,6 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Config, Role } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import type { Clock } from '../core/clock.ts';
+import { Failure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -27,7 +28,7 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
-import { PROBLEM_JSON } from '../http/problem.ts';
+import { rawProblem } from '../http/problem.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
 import { newRequestId } from '../http/request-id.ts';
@@ -181,14 +182,11 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW';
-  const [status, title] = isTooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request'];
-  const detail = isTooLarge ? 'The request headers are larger than 16 KiB.' : 'The request is not valid HTTP.';
-  const body = JSON.stringify({ title, status, detail });
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_JSON}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${newRequestId()}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const failure =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Failure('headersTooLarge', 'The request headers are larger than 16 KiB.')
+      : new Failure('badRequest', 'The request is not valid HTTP.');
+  socket.end(rawProblem(failure));
 }
 
 /** On a wildcard address only the client knows under which name it reached us. */

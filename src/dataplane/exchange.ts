@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
-import { PROBLEM_JSON, toProblem } from '../http/problem.ts';
+import { PROBLEM_JSON, type Problem, renderProblem } from '../http/problem.ts';
 
 /**
  * Request and response on node:http itself. The data plane serves thousands of small exchanges a second, whose payloads
@@ -36,20 +36,21 @@ export function sendNoContent(res: ServerResponse): void {
   res.end();
 }
 
-/** The problem record, with a copy of the detail as `error`, which is what older clients of the queue look for. */
+/** The problem record with its detail repeated as `error`, where older clients of the queue look for it. */
+export function problemWithError(problem: Problem): string {
+  return JSON.stringify({ ...problem, error: problem.detail });
+}
+
+/** Answers with a problem record. Cuts the connection when a response was already started. */
 export function sendProblem(res: ServerResponse, error: unknown, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  const problem = toProblem(error);
-  const body = JSON.stringify({ ...problem, error: problem.detail });
-  const own = [...headers, 'content-type', PROBLEM_JSON, 'content-length', String(Buffer.byteLength(body))];
-  if (problem.status === 401) own.push('www-authenticate', 'Bearer');
-  if (error instanceof Failure && error.retryAfterSeconds !== undefined) {
-    own.push('retry-after', String(error.retryAfterSeconds));
-  }
-  writeHead(res, problem.status, own);
+  const { status, headers: own, problem } = renderProblem(error);
+  const body = problemWithError(problem);
+  const framing = ['content-type', PROBLEM_JSON, 'content-length', String(Buffer.byteLength(body))];
+  writeHead(res, status, [...headers, ...framing, ...own]);
   res.end(body);
 }
 

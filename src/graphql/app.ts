@@ -6,11 +6,12 @@ import {
   OperationTypeNode,
   validateExecutionArgs,
 } from 'graphql';
-import { FAILURES, Failure, messageOf } from '../core/errors.ts';
+import { Failure } from '../core/errors.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { badTexts } from '../http/bad-texts.ts';
 import { readBearer } from '../http/bearer.ts';
+import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toFailure } from '../http/to-failure.ts';
@@ -181,14 +182,10 @@ function readBody(body: unknown): Body {
 
 /** What ends the whole request. */
 function sendRefusal(deps: GraphqlDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
-  const { status } = FAILURES[failure.kind];
-  if (status >= 500) {
-    const cause = failure.cause ?? failure;
-    logTo(deps.logger, request.id)(`request failed: ${messageOf(cause)}`, cause);
-  }
-  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  const { status, headers } = renderProblem(failure);
+  if (status >= 500) logFailure(deps.logger, failure, { requestId: request.id, route: ROUTE });
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i]!, headers[i + 1]);
   if (status === 400 && request.is404) reply.header('allow', 'POST, OPTIONS');
-  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   const errors: GraphQLFormattedError[] = [{ message: failure.message, extensions: { code: codeOf(failure) } }];
   reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify({ errors }));
 }

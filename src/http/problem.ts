@@ -1,4 +1,7 @@
-import { FAILURES, Failure } from '../core/errors.ts';
+import { FAILURES, type Failure, messageOf } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { newRequestId } from './request-id.ts';
+import { toFailure } from './to-failure.ts';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
@@ -10,14 +13,38 @@ export interface Problem {
   errors?: readonly string[];
 }
 
-/** What a client may know of anything thrown: a `Failure` speaks for itself, all else is a 500 without its text. */
-export function toProblem(error: unknown): Problem {
-  if (!(error instanceof Failure)) return { ...FAILURES.internal, detail: 'An unexpected error occurred.' };
-  const { status, title } = FAILURES[error.kind];
-  return {
-    title,
-    status,
-    detail: error.message,
-    ...(error.errors === undefined ? {} : { errors: error.errors }),
-  };
+/** A failure as an HTTP response. Each plane sends it in its own way. */
+export interface RenderedProblem {
+  status: number;
+  /** `WWW-Authenticate` and `Retry-After` where they apply, as name, value, name, value. */
+  headers: string[];
+  problem: Problem;
+}
+
+/** Renders anything thrown. A `Failure` is shown as it is; what `toFailure` makes of the rest never shows its text. */
+export function renderProblem(thrown: unknown): RenderedProblem {
+  const failure = toFailure(thrown);
+  const { status, title } = FAILURES[failure.kind];
+  const headers: string[] = [];
+  if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  if (failure.retryAfterSeconds !== undefined) headers.push('Retry-After', String(failure.retryAfterSeconds));
+  const { message: detail, errors } = failure;
+  return { status, headers, problem: { title, status, detail, ...(errors === undefined ? {} : { errors }) } };
+}
+
+/** A complete HTTP/1.1 response that closes its connection: for what could not be read as a request. */
+export function rawProblem(failure: Failure): string {
+  const { status, problem } = renderProblem(failure);
+  const body = JSON.stringify(problem);
+  return (
+    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${PROBLEM_JSON}\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nx-request-id: ${newRequestId()}\r\n` +
+    `Cache-Control: no-store\r\nConnection: close\r\n\r\n${body}`
+  );
+}
+
+/** Logs why a request failed with a 5xx: its cause, which the client never sees. */
+export function logFailure(logger: Logger, failure: Failure, fields: object): void {
+  const err = failure.cause ?? failure;
+  logger.error({ ...fields, err }, `request failed: ${messageOf(err)}`);
 }

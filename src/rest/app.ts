@@ -1,11 +1,11 @@
 import { METHODS } from 'node:http';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
-import { Failure, messageOf } from '../core/errors.ts';
+import { Failure } from '../core/errors.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { authenticate, checkPermission } from '../http/authenticate.ts';
 import { readBearer } from '../http/bearer.ts';
-import { PROBLEM_JSON, toProblem } from '../http/problem.ts';
+import { logFailure, PROBLEM_JSON, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toFailure } from '../http/to-failure.ts';
@@ -286,15 +286,11 @@ async function checkRate(deps: RestDeps, actor: Actor, reply: FastifyReply): Pro
 
 /** The one place where REST turns a refusal into a response. */
 function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = toProblem(failure);
-  if (problem.status >= 500) {
-    const fields = { requestId: request.id, route: routeOf(request), err: failure.cause ?? failure };
-    deps.logger.error(fields, `request failed: ${messageOf(failure.cause ?? failure)}`);
-  }
-  if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
-  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+  const { status, headers, problem } = renderProblem(failure);
+  if (status >= 500) logFailure(deps.logger, failure, { requestId: request.id, route: routeOf(request) });
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i]!, headers[i + 1]);
   reply
-    .code(problem.status)
+    .code(status)
     .header('content-type', PROBLEM_JSON)
     .send(Buffer.from(JSON.stringify(problem))); // a string would get a charset added
 }

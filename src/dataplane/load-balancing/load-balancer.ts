@@ -11,10 +11,11 @@ import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
-import { PROBLEM_JSON, toProblem } from '../../http/problem.ts';
+import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
+import { problemWithError } from '../exchange.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
 import {
   type ForwardOutcome,
@@ -242,16 +243,11 @@ export class LoadBalancer {
   #refuse(request: BalancedRequest, thrown: unknown): void {
     const requestId = newRequestId();
     const error = toFailure(thrown);
-    if (error !== thrown) this.#logger.error({ err: thrown, requestId }, 'request failed');
-    const problem = toProblem(error);
-    const headers = ['Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId];
-    if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
-    if (error.retryAfterSeconds !== undefined) {
-      headers.push('Retry-After', String(error.retryAfterSeconds));
-    }
-    const body = JSON.stringify({ ...problem, error: problem.detail }); // `error` as on the queue's paths
-    request.exchange.answer(problem.status, problem.title, headers, body);
-    this.#end(request, problem.status);
+    if (error !== thrown) logFailure(this.#logger, error, { requestId, endpointId: request.endpoint?.id });
+    const { status, headers, problem } = renderProblem(error);
+    headers.push('Content-Type', PROBLEM_JSON, 'Cache-Control', 'no-store', 'x-request-id', requestId);
+    request.exchange.answer(status, problem.title, headers, problemWithError(problem));
+    this.#end(request, status);
   }
 }
 

@@ -6,9 +6,8 @@ import {
   TLSSocket,
   type Server as TlsServer,
 } from 'node:tls';
-import { FAILURES, type FailureKind } from '../../core/errors.ts';
-import { PROBLEM_JSON } from '../../http/problem.ts';
-import { newRequestId } from '../../http/request-id.ts';
+import { Failure, type FailureKind } from '../../core/errors.ts';
+import { rawProblem } from '../../http/problem.ts';
 import { ClientConnection, type ConnectionOwner, type Unreadable } from './client-connection.ts';
 import type { ExchangeHandler } from './client-exchange.ts';
 import { Deadlines } from './deadlines.ts';
@@ -98,12 +97,7 @@ export class Front implements ConnectionOwner {
 
   refusal(reason: Unreadable): string {
     const { kind, detail } = REFUSALS[reason];
-    const { status, title } = FAILURES[kind];
-    const body = JSON.stringify({ title, status, detail });
-    return (
-      `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${PROBLEM_JSON}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${newRequestId()}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`
-    );
+    return rawProblem(new Failure(kind, detail));
   }
 
   /** Stops accepting and waits a moment for what is under way; then connections are cut. */

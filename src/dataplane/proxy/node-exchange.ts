@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { FAILURES } from '../../core/errors.ts';
-import { PROBLEM_JSON } from '../../http/problem.ts';
+import { Failure } from '../../core/errors.ts';
+import { PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import type {
   AnswerHead,
   BodySink,
@@ -30,8 +30,8 @@ export function answerOnSharedConnection(
     handler(new NodeExchange(req, res, parseRequestHead(head), trustedProxies));
   } catch (error) {
     if (!(error instanceof BadHead)) throw error;
-    const body = JSON.stringify({ ...FAILURES.badRequest, detail: 'The request is not valid HTTP.' });
-    res.writeHead(400, { 'Content-Type': PROBLEM_JSON, Connection: 'close' }).end(body);
+    const { status, problem } = renderProblem(new Failure('badRequest', 'The request is not valid HTTP.'));
+    res.writeHead(status, { 'Content-Type': PROBLEM_JSON, Connection: 'close' }).end(JSON.stringify(problem));
   }
 }
 

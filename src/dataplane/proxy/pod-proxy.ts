@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
+import { FAILURES, Failure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
-import { toProblem } from '../../http/problem.ts';
+import { logFailure } from '../../http/problem.ts';
+import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import { type ForwardSettings, forward, statusOf } from './forward.ts';
@@ -80,9 +81,10 @@ export class PodProxy {
       if (outcome.kind === 'notConnected') throw notConnected(outcome.reason, port);
       return statusOf(outcome);
     } catch (error) {
-      if (!(error instanceof Failure)) this.#logger.error({ err: error, podId, port }, 'request to a pod failed');
-      refuse(exchange, error);
-      return toProblem(error).status;
+      const failure = toFailure(error);
+      if (failure !== error) logFailure(this.#logger, failure, { podId, port });
+      refuse(exchange, failure);
+      return FAILURES[failure.kind].status;
     }
   }
 

@@ -1,20 +1,14 @@
-import { Failure } from '../../core/errors.ts';
-import { PROBLEM_JSON, type Problem, toProblem } from '../../http/problem.ts';
+import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
-import type { ClientExchange, RawHeaders } from './client-exchange.ts';
+import type { ClientExchange } from './client-exchange.ts';
 
 /** Answers with a refusal: a page for browsers, the problem record for all others. */
-export function refuse(exchange: ClientExchange, error: unknown, headers: RawHeaders = []): void {
-  const problem = toProblem(error);
-  const own = [...headers, 'Cache-Control', 'no-store', 'x-request-id', newRequestId()];
-  if (problem.status === 401) own.push('WWW-Authenticate', 'Bearer');
-  if (error instanceof Failure && error.retryAfterSeconds !== undefined) {
-    own.push('Retry-After', String(error.retryAfterSeconds));
-  }
+export function refuse(exchange: ClientExchange, error: unknown): void {
+  const { status, headers, problem } = renderProblem(error);
+  headers.push('Cache-Control', 'no-store', 'x-request-id', newRequestId());
   const wantsPage = exchange.headers.get('accept')?.includes('text/html') === true;
-  if (wantsPage)
-    exchange.answer(problem.status, problem.title, ['Content-Type', 'text/html; charset=utf-8', ...own], page(problem));
-  else exchange.answer(problem.status, problem.title, ['Content-Type', PROBLEM_JSON, ...own], JSON.stringify(problem));
+  headers.push('Content-Type', wantsPage ? 'text/html; charset=utf-8' : PROBLEM_JSON);
+  exchange.answer(status, problem.title, headers, wantsPage ? page(problem) : JSON.stringify(problem));
 }
 
 function page({ status, title, detail }: Problem): string {

@@ -5,6 +5,7 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
+import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendProblem } from '../exchange.ts';
@@ -68,7 +69,7 @@ export async function handleQueueRequest(
     await route(plane, req, res, note);
   } catch (error) {
     const failure = toFailure(error); // with the database away it is a 503, which clients repeat
-    if (failure !== error) plane.logger.error({ ...note, err: error }, 'request failed');
+    if (failure !== error) logFailure(plane.logger, failure, note);
     sendProblem(res, failure);
   }
 }

@@ -4,6 +4,7 @@ import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
+import { logFailure } from '../../http/problem.ts';
 import { sendProblem } from '../exchange.ts';
 import { RequestNote } from '../request-note.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
@@ -46,19 +47,17 @@ async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerRespo
   try {
     await route(plane, req, res, note);
   } catch (error) {
-    if (!(error instanceof Failure)) plane.logger.error({ ...note, err: error }, 'worker request failed');
+    const failure = error instanceof Failure ? error : tryAgain(error);
+    if (failure !== error) logFailure(plane.logger, failure, note);
     req.resume();
-    const timer = setTimeout(
-      () => sendProblem(res, error instanceof Failure ? error : databaseDown(error)),
-      ERROR_DELAY_MS,
-    );
+    const timer = setTimeout(() => sendProblem(res, failure), ERROR_DELAY_MS);
     res.once('close', () => clearTimeout(timer));
   }
 }
 
-/** A worker repeats what was answered with 5xx, so nothing it did is lost while the database is away. */
-function databaseDown(cause: unknown): Failure {
-  return new Failure('unavailable', 'the server cannot do this at the moment; try again', { cause });
+/** For any unexpected error: workers repeat a request after a 503, so no result is lost while the database is down. */
+function tryAgain(cause: unknown): Failure {
+  return new Failure('unavailable', 'temporarily unavailable; try again', { cause });
 }
 
 async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, note: RequestNote): Promise<void> {
