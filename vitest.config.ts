@@ -15,7 +15,11 @@ export default defineConfig({
       // What `npm run check` runs: no containers, nothing that takes long.
       {
         extends: true,
-        test: { name: 'fast', include: ['src/**/*.test.ts'], exclude: ['src/**/*.{slow,kube}.test.ts'] },
+        test: {
+          name: 'fast',
+          include: ['{src,console/src}/**/*.test.ts'],
+          exclude: ['src/**/*.{slow,kube}.test.ts'],
+        },
       },
       // Whole programs, containers, real kills.
       {

@@ -27,7 +27,7 @@ await pack();
 function isStale(): boolean {
   const builtAt = mtime(join(OUT, 'index.html'));
   const sources = readdirSync(join(CONSOLE, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.gen.ts'))
+    .filter((entry) => entry.isFile() && !/\.(gen|test)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name));
   const others = ['index.html', 'vite.config.ts', 'package.json'].map((name) => join(CONSOLE, name));
   return [...sources, ...others, DESCRIPTION, import.meta.filename].some((file) => mtime(file) > builtAt);

@@ -7,7 +7,7 @@ import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react
 import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
 import { RouterProvider } from 'react-router';
-import { ApiError } from './api/client.ts';
+import { ApiError } from './api/api-error.ts';
 import { router } from './router.tsx';
 import { theme } from './theme.ts';
 import { showRefusal } from './ui/notify.ts';

@@ -1,13 +1,14 @@
 import createClient from 'openapi-fetch';
+import { ApiError, readApiError } from './api-error.ts';
 import { currentKey, signOut } from './session.ts';
 import type { components, paths } from './types.gen.ts';
 
 export type Schemas = components['schemas'];
 
-/** Where this page came from, without a slash at the end. */
+/** The URL this page was loaded from, without a trailing slash. */
 export const BASE_URL = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
-export function authorization(): Record<string, string> {
+function authorization(): Record<string, string> {
   const key = currentKey();
   return key === null ? {} : { authorization: `Bearer ${key}` };
 }
@@ -20,47 +21,32 @@ api.use({
   },
 });
 
-/** A refusal, as the server put it. */
-export class ApiError extends Error {
-  readonly status: number;
-  /** `location: failure` strings of a body that failed validation. */
-  readonly errors: readonly string[];
-
-  constructor(status: number, detail: string, errors: readonly string[] = []) {
-    super(detail);
-    this.status = status;
-    this.errors = errors;
-  }
-}
-
-export async function toApiError(response: Response, body?: unknown): Promise<ApiError> {
-  const problem = (body ?? (await response.json().catch(() => ({})))) as {
-    detail?: string;
-    error?: string;
-    errors?: string[];
-  };
-  if (response.status === 401) signOut('The key is no longer valid.');
-  const wait = response.headers.get('retry-after');
-  const detail = problem.detail ?? problem.error ?? `The server answered ${response.status}.`;
-  return new ApiError(response.status, wait ? `${detail}; try again in ${wait} s` : detail, problem.errors);
-}
-
-/** The answer of a call, or the refusal thrown as an ApiError. */
+/** Returns the body of a successful call. Throws ApiError otherwise. */
 export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
-    throw new ApiError(0, 'The server cannot be reached.');
+    throw unreachable();
   });
-  if (!response.ok) throw await toApiError(response, error);
+  if (!response.ok) throw await toError(response, error);
   return data as T;
 }
 
-/** The same for what is not in the description: the queue plane, and event streams. */
+/** Calls what the OpenAPI document does not describe: the queue API and event streams. Throws ApiError. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...authorization(), ...(init.headers as Record<string, string> | undefined) };
   const response = await fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
-    throw new ApiError(0, 'The server cannot be reached.');
+    throw unreachable();
   });
-  if (!response.ok) throw await toApiError(response);
+  if (!response.ok) throw await toError(response);
   return response;
+}
+
+function unreachable(): ApiError {
+  return new ApiError(0, "Can't reach the server.");
+}
+
+/** Signs out on a 401: every later call would fail as well. */
+async function toError(response: Response, body?: unknown): Promise<ApiError> {
+  if (response.status === 401) signOut('Your API key is no longer valid.');
+  return readApiError(response, body);
 }

@@ -1,6 +1,7 @@
 import { Alert, Anchor, Button, Center, Checkbox, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { BASE_URL, toApiError } from '../api/client.ts';
+import { readApiError } from '../api/api-error.ts';
+import { BASE_URL } from '../api/client.ts';
 import { signIn, useSession } from '../api/session.ts';
 
 /** The key is tried before it is taken, so that a wrong one is told here and not on the first page. */
@@ -19,7 +20,7 @@ export function SignIn() {
       const response = await fetch(`${BASE_URL}/v2/account`, { headers: { authorization: `Bearer ${key.trim()}` } });
       // A key without the account area is a key all the same.
       if (response.ok || response.status === 403) return signIn(key.trim(), isKept);
-      setRefusal((await toApiError(response)).message);
+      setRefusal((await readApiError(response)).message);
     } catch {
       setRefusal('The server cannot be reached.');
     } finally {

@@ -1,5 +1,5 @@
 import { notifications } from '@mantine/notifications';
-import { ApiError } from '../api/client.ts';
+import { ApiError } from '../api/api-error.ts';
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
