@@ -3,7 +3,7 @@ import { createFront, serveNewCertificates } from './compose/create-front.ts';
 import { createRuntime } from './compose/create-runtime.ts';
 import type { DataProcesses } from './compose/data-processes.ts';
 import { describeInstallation } from './compose/describe-installation.ts';
-import { explainPortInUse, hostInUrl, listen, reservePort } from './compose/listen.ts';
+import { hostInUrl, listen, reservePort, rethrowPortInUse } from './compose/listen.ts';
 import { createRateLimiter, openPools, startDatabase } from './compose/open-database.ts';
 import { startControl } from './compose/start-control.ts';
 import { findWorkerApi, listenForWorkers, reserveWorkerApi } from './compose/worker-listener.ts';
@@ -161,7 +161,7 @@ async function start(
       readiness.end();
       // The processes that serve wait themselves.
       if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
-      if (companion) serving.letGo();
+      if (companion) serving.stopAccepting();
       await cleanUp.run();
     },
   };
@@ -192,7 +192,7 @@ interface Serving {
   /** Resolves with the port once connections are accepted. */
   begin(): Promise<number>;
   /** Accepts nothing new: others do. */
-  letGo(): void;
+  stopAccepting(): void;
   /** Answers what is held. */
   end(): Promise<void>;
 }
@@ -231,8 +231,8 @@ async function prepareListeners(
   return {
     workerApiUrl,
     begin: () =>
-      listen(front.server, config.port, config.host, isShared).catch((error) => explainPortInUse(error, config)),
-    letGo: () => {
+      listen(front.server, config.port, config.host, isShared).catch((error) => rethrowPortInUse(error, config)),
+    stopAccepting: () => {
       front.server.close();
       data.workerServer.close();
     },
@@ -243,7 +243,7 @@ async function prepareListeners(
 /** Others serve `api` and `data`, as many as the configuration says. */
 async function prepareProcesses(config: Config, parts: Parts): Promise<Serving> {
   const { pool, queuePool, bus, metrics, logger } = parts;
-  const port = await reservePort(config.port, config.host).catch((error) => explainPortInUse(error, config));
+  const port = await reservePort(config.port, config.host).catch((error) => rethrowPortInUse(error, config));
   const workerApiUrl = await reserveWorkerApi(config, parts);
   const { DataProcesses } = await import('./compose/data-processes.ts');
   const children: DataProcesses = new DataProcesses({
@@ -274,7 +274,7 @@ async function prepareProcesses(config: Config, parts: Parts): Promise<Serving> 
       await children.start();
       return port;
     },
-    letGo: () => {},
+    stopAccepting: () => {},
     end: () => children.stop(),
   };
 }

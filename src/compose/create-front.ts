@@ -15,7 +15,7 @@ import { watchCertificate } from '../dataplane/proxy/certificate.ts';
 import type { ClientExchange, ExchangeHandler } from '../dataplane/proxy/client-exchange.ts';
 import { findHandler, type ProxyRoutes } from '../dataplane/proxy/find-handler.ts';
 import { Front } from '../dataplane/proxy/front.ts';
-import { addresseeReader, plainName } from '../dataplane/proxy/host-name.ts';
+import { cachedHostParser, normalizeHost } from '../dataplane/proxy/host-name.ts';
 import { answerOnSharedConnection } from '../dataplane/proxy/node-exchange.ts';
 import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
 import { refuse } from '../dataplane/proxy/refuse.ts';
@@ -142,9 +142,9 @@ function createDispatch(
     reach: (podId, port) => runtime.reach(podId, port),
   });
   cleanUp.add(async () => pods.stop());
-  const addresseeOf = addresseeReader({
-    proxyHost: plainName(config.proxyHost ?? DEFAULT_PROXY_HOST),
-    lbHost: plainName(config.lbHost ?? DEFAULT_PROXY_HOST),
+  const targetOf = cachedHostParser({
+    proxyHost: normalizeHost(config.proxyHost ?? DEFAULT_PROXY_HOST),
+    lbHost: normalizeHost(config.lbHost ?? DEFAULT_PROXY_HOST),
     apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
   });
   const elsewhere = (exchange: ClientExchange) => refuse(exchange, missingRole('data', config.roles));
@@ -154,7 +154,7 @@ function createDispatch(
         pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
         endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
       };
-  return (host, target) => findHandler(addresseeOf(host), target, isQueuePath, routes);
+  return (host, target) => findHandler(targetOf(host), target, isQueuePath, routes);
 }
 
 function refuseRole(res: ServerResponse, role: Role, roles: ReadonlySet<Role>): void {

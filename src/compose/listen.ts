@@ -52,7 +52,7 @@ export async function reservePort(port: number, host: string): Promise<number> {
 }
 
 /** Says in words that somebody has the port, which only the operator can change. */
-export function explainPortInUse(error: unknown, { port, host }: { port: number; host: string }): never {
+export function rethrowPortInUse(error: unknown, { port, host }: { port: number; host: string }): never {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
   const what = `port ${port} of ${host} is in use by another program`;
   throw new Error(`${what}: choose another one with --port, or any free one with --port 0`);

@@ -66,9 +66,9 @@ export function startControl(
     parts;
   const { queue, dispatch } = data;
   const tell = {
-    queued: (endpointId: EndpointId) => dispatch.tellQueued(endpointId, RESCUED_AT_ONCE),
-    ended: dispatch.tellEnded.bind(dispatch),
-    jobStop: dispatch.tellJobStop.bind(dispatch),
+    queued: (endpointId: EndpointId) => dispatch.notifyQueued(endpointId, RESCUED_AT_ONCE),
+    ended: dispatch.notifyEnded.bind(dispatch),
+    jobStop: dispatch.notifyJobStop.bind(dispatch),
   };
   const { graceMs, leaseMs } = config.limits;
   const logs = new LogCollector({ pool, bus, runtime, logger });

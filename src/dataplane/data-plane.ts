@@ -20,9 +20,9 @@ import type { ReachWorker } from './load-balancing/traffic-directory.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { WorkerActivity } from './worker-activity.ts';
-import { LostHandOvers } from './worker-api/lost-hand-overs.ts';
 import { ParkedTakes } from './worker-api/parked-takes.ts';
 import { StopPolls } from './worker-api/stop-polls.ts';
+import { UndeliveredJobs } from './worker-api/undelivered-jobs.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
@@ -81,7 +81,7 @@ export class DataPlane {
       onLeaving: (worker) => this.#dismiss(worker),
       onThaw: (worker) => parkedTakes.release(worker.id),
     });
-    const lostHandOvers = new LostHandOvers({ pool, dispatch, logger });
+    const undeliveredJobs = new UndeliveredJobs({ pool, dispatch, logger });
     const endpoints = new EndpointDirectory({ pool, bus, clock });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...options, limits: options.loadBalancing, endpoints, activity });
@@ -103,7 +103,7 @@ export class DataPlane {
       stream,
       workers,
       activity,
-      lostHandOvers,
+      undeliveredJobs,
       parkedTakes,
       stopPolls: this.#stopPolls,
       pool,

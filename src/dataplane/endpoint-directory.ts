@@ -43,7 +43,7 @@ export class EndpointDirectory {
   }
 
   /** Jobs were queued by this process; refreshes the estimate now and then, behind the caller's back. */
-  noteQueued(entry: EndpointEntry, count: number): void {
+  addQueued(entry: EndpointEntry, count: number): void {
     entry.queuedEstimate += count;
     const now = this.#clock.now();
     if (now - (this.#depthAt.get(entry.id) ?? 0) < DEPTH_TTL_MS) return;

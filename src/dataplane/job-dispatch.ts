@@ -16,7 +16,7 @@ const LOOK_AROUND_MS = 5_000;
 /**
  * The way of a job through this process: submit → hand-over → finish → whoever waits. It joins the durable queue with
  * the held requests of both sides and tells other processes what they have to know. The queue API, the worker API and
- * the rescue loops all end jobs through `tellEnded`.
+ * the rescue loops all end jobs through `notifyEnded`.
  */
 export class JobDispatch {
   readonly queue: JobQueue;
@@ -55,7 +55,7 @@ export class JobDispatch {
       this.#bus.subscribe('job', (payload) => this.#hear(payload)),
       this.#bus.onGap(() => {
         this.handOver.wakeAll();
-        this.waiters.lookAll();
+        this.waiters.wakeAll();
       }),
     ];
   }
@@ -89,53 +89,53 @@ export class JobDispatch {
       });
     if (!isInserted) reservation?.cancel();
     else if (reservation) reservation.deliver({ id: job.id, input: String(job.input), extras: job.extras });
-    else this.tellQueued(job.endpointId);
-    if (isInserted) this.tellSubmitted(job.endpointId);
+    else this.notifyQueued(job.endpointId);
+    if (isInserted) this.notifySubmitted(job.endpointId);
     return isInserted;
   }
 
   /** One more job was accepted. */
-  tellSubmitted(endpointId: EndpointId): void {
+  notifySubmitted(endpointId: EndpointId): void {
     this.#metrics.jobsOf(endpointId).submitted += 1;
-    this.tellDemand(endpointId);
+    this.notifyDemand(endpointId);
   }
 
   /** The result of a worker. */
   async finish(result: JobResult): ReturnType<JobQueue['finish']> {
     const outcome = await this.queue.finish(result);
-    if (outcome.kind === 'ended') this.tellEnded([outcome.job]);
+    if (outcome.kind === 'ended') this.notifyEnded([outcome.job]);
     // The commit of a first try may have succeeded although its answer was lost, and with it the news.
     else if (outcome.kind === 'stale') this.waiters.tell(result.jobId, undefined);
     return outcome;
   }
 
   /** `count` jobs or fewer are in the queue (again): workers that wait here look; if they are too few, others get a hint. */
-  tellQueued(endpointId: EndpointId, count = 1): void {
+  notifyQueued(endpointId: EndpointId, count = 1): void {
     if (this.handOver.wake(endpointId, count) < count) this.#bus.tellPeers('queued', endpointId);
   }
 
   /** Jobs reached a terminal state, by whatever way. */
-  tellEnded(jobs: readonly EndedJob[]): void {
+  notifyEnded(jobs: readonly EndedJob[]): void {
     for (const job of jobs) {
       this.#metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
       if (this.#tracing !== null && job.traceparent !== null) recordJob(this.#tracing, job, job.traceparent);
       const { id: jobId, endpointId, workerId, status } = job;
       this.#logger.debug({ endpointId, workerId, jobId, status }, 'job ended');
       this.waiters.tell(job.id, job);
-      this.#tellElsewhere(job.id, job.waiter);
+      this.#notifyPeers(job.id, job.waiter);
       if (job.hasWebhook) this.#bus.publish('webhook', '');
-      this.tellDemand(job.endpointId);
+      this.notifyDemand(job.endpointId);
     }
   }
 
   /** A job streamed a chunk or made progress. */
-  tellNews(jobId: JobId, waiter: string | null): void {
+  notifyProgress(jobId: JobId, waiter: string | null): void {
     this.waiters.tell(jobId, undefined);
-    this.#tellElsewhere(jobId, waiter);
+    this.#notifyPeers(jobId, waiter);
   }
 
   /** `waiters`: the processes that hold a request for the job, as it is noted with it. */
-  #tellElsewhere(jobId: JobId, waiters: string | null): void {
+  #notifyPeers(jobId: JobId, waiters: string | null): void {
     if (waiters === null || waiters === this.#bus.processId) return;
     for (const processId of waiters.split(' ')) {
       if (processId !== this.#bus.processId) this.#bus.tellPeers('job', `${processId} ${jobId}`);
@@ -143,12 +143,12 @@ export class JobDispatch {
   }
 
   /** The scaler may have to act. */
-  tellDemand(endpointId: EndpointId): void {
+  notifyDemand(endpointId: EndpointId): void {
     this.#bus.publish('demand', endpointId);
   }
 
   /** A worker has to give a job up: its held job-stop poll is answered. */
-  tellJobStop(workerId: WorkerId): void {
+  notifyJobStop(workerId: WorkerId): void {
     this.#bus.publish('jobStop', workerId);
   }
 
@@ -165,7 +165,7 @@ export class JobDispatch {
     );
     try {
       await this.queue.releaseUndelivered(workerId, ids);
-      this.tellQueued(endpointId, ids.length);
+      this.notifyQueued(endpointId, ids.length);
     } catch (error) {
       // The lease stands; the worker's next take or its silence brings the job back (control/jobs/rescue-jobs.ts).
       this.#logger.error({ endpointId, workerId, jobIds: ids }, `a job could not be given back: ${messageOf(error)}`);

@@ -50,24 +50,24 @@ export class WorkerActivity {
     await this.#write().catch(() => {});
   }
 
-  noteContact(workerId: WorkerId): void {
+  recordContact(workerId: WorkerId): void {
     this.#get(workerId).seenAt = this.#clock.now();
   }
 
-  noteWork(workerId: WorkerId): void {
+  recordWork(workerId: WorkerId): void {
     const activity = this.#get(workerId);
     activity.seenAt = this.#clock.now();
     activity.lastWorkAt = activity.seenAt;
     activity.isUrgent = true;
   }
 
-  noteAsked(workerId: WorkerId): void {
+  recordTake(workerId: WorkerId): void {
     const activity = this.#get(workerId);
     activity.seenAt = this.#clock.now();
     activity.askedAt = activity.seenAt;
   }
 
-  noteUnhealthy(workerId: WorkerId, reason: string): void {
+  recordUnhealthy(workerId: WorkerId, reason: string): void {
     const activity = this.#get(workerId);
     activity.seenAt = this.#clock.now();
     activity.unhealthyReason = reason;

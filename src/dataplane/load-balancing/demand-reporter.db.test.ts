@@ -22,7 +22,7 @@ beforeEach(() => {
   balancer = new RequestBalancer({
     maxHeld: () => 100,
     now: () => Date.now(),
-    onChange: (isUrgent) => reporter.noteChange(endpoint.id, isUrgent),
+    onChange: (isUrgent) => reporter.recordChange(endpoint.id, isUrgent),
     connect: (_id, { host, port }) => new Upstream({ address: host, port }),
   });
   reporter.add(endpoint.id, balancer);
@@ -33,7 +33,7 @@ afterEach(async () => {
   await reporter.stop();
 });
 
-const attempt = (): Attempt => ({ affinity: undefined, refusedBy: undefined, retryAt: 0 });
+const attempt = (): Attempt => ({ affinity: undefined, unreachable: undefined, retryAt: 0 });
 const client = () => ({ isOver: false, onGone: null });
 const rows = () =>
   endpoint.sql('select held, in_flight, oldest_held_at is not null as waits, workers from request_demand');

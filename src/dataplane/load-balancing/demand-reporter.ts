@@ -70,7 +70,7 @@ export class DemandReporter {
   }
 
   /** `isUrgent`: the workers in use changed, and somebody may wait to stop one. */
-  noteChange(endpointId: EndpointId, isUrgent: boolean): void {
+  recordChange(endpointId: EndpointId, isUrgent: boolean): void {
     const reported = this.#reported.get(endpointId);
     if (!reported || (reported.isDirty && !isUrgent)) return;
     reported.isDirty = true;

@@ -78,7 +78,7 @@ export class LoadBalancer {
     this.#limits = options.limits;
     this.#reporter = new DemandReporter(options);
     this.#traffics = new TrafficDirectory({ ...options, reporter: this.#reporter });
-    options.bus.subscribe('endpoint', (id) => void this.#noteEndpoint(id as EndpointId).catch(() => {}));
+    options.bus.subscribe('endpoint', (id) => void this.#onEndpointHint(id as EndpointId).catch(() => {}));
   }
 
   start(): void {
@@ -181,12 +181,12 @@ export class LoadBalancer {
       const { backend, attempt } = request;
       const { balancer } = request.traffic!;
       if (outcome.kind !== 'notConnected') {
-        if (backend!.refusals > 0) balancer.noteReached(backend!);
+        if (backend!.connectFailures > 0) balancer.markReachable(backend!);
         this.#end(request, statusOf(outcome));
         return;
       }
       // The runtime may know more: whoever looks after workers is told.
-      if (balancer.noteRefused(backend!, attempt)) this.#bus.publish('worker', backend!.id);
+      if (balancer.markUnreachable(backend!, attempt)) this.#bus.publish('worker', backend!.id);
       this.#release(request);
       this.#place(request);
     } catch (error) {
@@ -199,7 +199,7 @@ export class LoadBalancer {
     if (backend === null) return;
     request.backend = null;
     request.traffic!.balancer.release(backend);
-    this.#activity.noteWork(backend.id); // the idle time begins where its last request ends
+    this.#activity.recordWork(backend.id); // the idle time begins where its last request ends
   }
 
   /** `status`: what the client got. */
@@ -236,7 +236,7 @@ export class LoadBalancer {
     throw new Failure('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
-  async #noteEndpoint(id: EndpointId): Promise<void> {
+  async #onEndpointHint(id: EndpointId): Promise<void> {
     if (this.#traffics.has(id) && !(await this.#endpoints.find(id))) this.#traffics.drop(id);
   }
 
@@ -271,7 +271,7 @@ class BalancedRequest implements OutcomeReader {
     this.target = target;
     this.attempt = {
       affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
-      refusedBy: undefined,
+      unreachable: undefined,
       retryAt: 0,
     };
   }

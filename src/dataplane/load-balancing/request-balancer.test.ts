@@ -39,7 +39,7 @@ function worker(id: string, change: Partial<BalancedWorker> = {}): BalancedWorke
 }
 
 function attempt(affinity?: Affinity): Attempt {
-  return { affinity, refusedBy: undefined, retryAt: 0 };
+  return { affinity, unreachable: undefined, retryAt: 0 };
 }
 
 const client = () => ({ isOver: false, onGone: null as (() => void) | null });
@@ -137,7 +137,7 @@ test('a request that a worker could not take goes to another one, and the next o
   balancer.update([worker('a'), worker('b')]);
   const retried = attempt();
   const bad = balancer.acquire(retried)!;
-  expect(balancer.noteRefused(bad, retried)).toBe(true);
+  expect(balancer.markUnreachable(bad, retried)).toBe(true);
   balancer.release(bad);
   const good = balancer.acquire(retried)!;
   expect(good.id).not.toBe(bad.id);
@@ -150,7 +150,7 @@ test('one failed dial does not take the only worker out: a fresh request goes to
   balancer.update([worker('only')]);
   const retried = attempt();
   const backend = balancer.acquire(retried)!;
-  balancer.noteRefused(backend, retried);
+  balancer.markUnreachable(backend, retried);
   balancer.release(backend);
   expect(balancer.acquire(retried)).toBeUndefined();
   const waiting = balancer.hold(retried, client(), 60_000);
@@ -164,7 +164,7 @@ test('the pause before the next try grows while a worker stays out of reach, and
   const pauses = Array.from({ length: 8 }, () => {
     const one = attempt();
     const backend = balancer.acquire(one)!;
-    balancer.noteRefused(backend, one);
+    balancer.markUnreachable(backend, one);
     balancer.release(backend);
     const pause = one.retryAt - Date.now();
     vi.advanceTimersByTime(pause);
@@ -173,8 +173,8 @@ test('the pause before the next try grows while a worker stays out of reach, and
   expect(pauses).toEqual([25, 50, 100, 200, 400, 800, 1000, 1000]);
   const one = attempt();
   const backend = balancer.acquire(one)!;
-  balancer.noteReached(backend);
-  balancer.noteRefused(backend, one);
+  balancer.markReachable(backend);
+  balancer.markUnreachable(backend, one);
   expect(one.retryAt - Date.now()).toBe(25);
 });
 
@@ -182,7 +182,7 @@ test('requests that were refused together count once', () => {
   balancer.update([worker('only')]);
   const all = Array.from({ length: 5 }, () => attempt());
   const backends = all.map((one) => balancer.acquire(one)!);
-  const news = backends.map((backend, i) => balancer.noteRefused(backend, all[i]!));
+  const news = backends.map((backend, i) => balancer.markUnreachable(backend, all[i]!));
   expect(news).toEqual([true, false, false, false, false]);
   expect(all.every(({ retryAt }) => retryAt === Date.now() + 25)).toBe(true);
 });
@@ -191,7 +191,7 @@ test('a held request that was refused does not keep those behind it from another
   balancer.update([worker('a')]);
   const retried = attempt();
   const backend = balancer.acquire(retried)!;
-  balancer.noteRefused(backend, retried);
+  balancer.markUnreachable(backend, retried);
   const refused = balancer.hold(retried, client(), 60_000);
   balancer.update([worker('a', { state: 'leaving' })]);
   const behind = balancer.hold(attempt(), client(), 60_000);
@@ -255,7 +255,7 @@ test('every way out gives its count back', async () => {
   balancer.update([worker('a', { concurrency: 2 })]);
   const retried = attempt();
   const refused = balancer.acquire(retried)!;
-  balancer.noteRefused(refused, retried);
+  balancer.markUnreachable(refused, retried);
   balancer.release(refused);
   const one = balancer.acquire(attempt())!;
   const two = balancer.acquire(attempt())!;

@@ -34,7 +34,7 @@ export interface Backend extends BalancedWorker {
   readonly answerHeaders: RawHeaders;
   inFlight: number;
   /** In a row. */
-  refusals: number;
+  connectFailures: number;
   /** Others are preferred until then; ms of the clock that is given. */
   avoidUntil: number;
 }
@@ -50,7 +50,7 @@ export interface Affinity {
 export interface Attempt {
   readonly affinity: Affinity | undefined;
   /** Workers that could not be reached for it. */
-  refusedBy: Set<WorkerId> | undefined;
+  unreachable: Set<WorkerId> | undefined;
   /** From then on it tries those again. */
   retryAt: number;
 }
@@ -129,7 +129,7 @@ export class RequestBalancer {
         upstream: undefined,
         answerHeaders: ['X-Runpod-Worker-Id', worker.id],
         inFlight: 0,
-        refusals: 0,
+        connectFailures: 0,
         avoidUntil: 0,
       };
       this.#backends.set(worker.id, Object.assign(backend, worker));
@@ -177,7 +177,7 @@ export class RequestBalancer {
       const held: Held = { attempt, heldAt: this.#now(), settle };
       client.onGone = () => settle(undefined);
       this.#held.add(held);
-      if (attempt.refusedBy) this.#retryIn(attempt.retryAt - this.#now());
+      if (attempt.unreachable) this.#retryIn(attempt.retryAt - this.#now());
       this.#onChange(false);
     });
   }
@@ -207,31 +207,31 @@ export class RequestBalancer {
    * It could not be reached: nothing of the request was sent. Notes it for the request and for the next ones; true when
    * it is news.
    */
-  noteRefused(backend: Backend, attempt: Attempt): boolean {
+  markUnreachable(backend: Backend, attempt: Attempt): boolean {
     const now = this.#now();
-    const pauseMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** backend.refusals);
+    const pauseMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** backend.connectFailures);
     const isNews = backend.avoidUntil <= now; // requests that were on their way together count as one refusal
     if (isNews) {
-      backend.refusals += 1;
+      backend.connectFailures += 1;
       backend.avoidUntil = now + pauseMs;
     }
-    attempt.refusedBy ??= new Set();
-    attempt.refusedBy.add(backend.id);
+    attempt.unreachable ??= new Set();
+    attempt.unreachable.add(backend.id);
     attempt.retryAt = backend.avoidUntil;
     return isNews;
   }
 
-  noteReached(backend: Backend): void {
-    backend.refusals = 0;
+  markReachable(backend: Backend): void {
+    backend.connectFailures = 0;
     backend.avoidUntil = 0;
   }
 
   #choose(attempt: Attempt): Backend | undefined {
     const { affinity } = attempt;
-    if (attempt.refusedBy && attempt.retryAt <= this.#now()) attempt.refusedBy = undefined;
+    if (attempt.unreachable && attempt.retryAt <= this.#now()) attempt.unreachable = undefined;
     if (affinity) {
       const wanted = this.#backends.get(affinity.workerId as WorkerId);
-      if (wanted && hasRoom(wanted) && !attempt.refusedBy?.has(wanted.id)) return wanted;
+      if (wanted && hasRoom(wanted) && !attempt.unreachable?.has(wanted.id)) return wanted;
       if (affinity.kind !== 'soft') {
         if (wanted === undefined || wanted.state === 'leaving') throw affinityGone();
         if (wanted.state === 'frozen' && affinity.kind === 'strict') throw affinityGone();
@@ -241,12 +241,12 @@ export class RequestBalancer {
     return this.#leastBusy(attempt);
   }
 
-  #leastBusy({ refusedBy }: Attempt): Backend | undefined {
+  #leastBusy({ unreachable }: Attempt): Backend | undefined {
     const now = this.#ready.length > 1 ? this.#now() : 0;
     let best: Backend | undefined;
     let ties = 1;
     for (const backend of this.#ready) {
-      if (backend.inFlight >= backend.concurrency || refusedBy?.has(backend.id)) continue;
+      if (backend.inFlight >= backend.concurrency || unreachable?.has(backend.id)) continue;
       const order = best === undefined ? -1 : compare(backend, best, now);
       if (order < 0) {
         best = backend;
@@ -267,7 +267,7 @@ export class RequestBalancer {
       try {
         const backend = this.acquire(held.attempt);
         if (backend) held.settle(backend);
-        else if ((!affinity || affinity.kind === 'soft') && !held.attempt.refusedBy) break; // nor for those behind it
+        else if ((!affinity || affinity.kind === 'soft') && !held.attempt.unreachable) break; // nor for those behind it
       } catch (error) {
         held.settle(error as Failure);
       }
@@ -285,7 +285,7 @@ export class RequestBalancer {
         this.#retryTimer = undefined;
         this.#dispatch();
         let next = Number.POSITIVE_INFINITY;
-        for (const { attempt } of this.#held) if (attempt.refusedBy) next = Math.min(next, attempt.retryAt);
+        for (const { attempt } of this.#held) if (attempt.unreachable) next = Math.min(next, attempt.retryAt);
         if (next < Number.POSITIVE_INFINITY) this.#retryIn(next - this.#now());
       },
       Math.max(1, delayMs),

@@ -39,7 +39,7 @@ async function connect(port: number, reachWorker: ReachWorker | null): Promise<s
   traffics = new TrafficDirectory({ ...options, reporter, limits: { maxHeld: 1, concurrency: 1 }, reachWorker });
   const { balancer, loaded } = traffics.find(endpoint.id);
   await loaded;
-  const backend = balancer.acquire({ affinity: undefined, refusedBy: undefined, retryAt: 0 })!;
+  const backend = balancer.acquire({ affinity: undefined, unreachable: undefined, retryAt: 0 })!;
   expect(backend.id).toBe(id);
   return new Promise((resolve) => backend.upstream!.connect(() => resolve('connected'), resolve));
 }

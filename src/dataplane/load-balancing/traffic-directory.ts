@@ -74,7 +74,7 @@ export class TrafficDirectory {
     });
     this.#bus = options.bus;
     this.#unsubscribe = [
-      this.#bus.subscribe('worker', (id) => this.#noteWorker(id)),
+      this.#bus.subscribe('worker', (id) => this.#onWorkerHint(id)),
       this.#bus.onPeers(() => this.#lookAtAll()), // each process has another share now
       this.#bus.onGap(() => this.#lookAtAll()),
     ];
@@ -102,7 +102,7 @@ export class TrafficDirectory {
     const balancer = new RequestBalancer({
       maxHeld: () => this.#share(this.#limits.maxHeld, endpointId),
       now: () => this.#clock.now(),
-      onChange: (isUrgent) => this.#reporter.noteChange(endpointId, isUrgent),
+      onChange: (isUrgent) => this.#reporter.recordChange(endpointId, isUrgent),
       connect: (id, at) => this.#connect(id, at),
     });
     const now = this.#clock.now();
@@ -147,7 +147,7 @@ export class TrafficDirectory {
     return shareOf(total, this.#bus.dataProcessIds, this.#bus.processId, key);
   }
 
-  #noteWorker(id: string): void {
+  #onWorkerHint(id: string): void {
     if (this.#traffics.size === 0) return;
     for (const { endpointId, balancer } of this.#traffics.values()) {
       if (!balancer.has(id as never)) continue;

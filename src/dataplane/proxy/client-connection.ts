@@ -1,8 +1,8 @@
 import type { ExchangeHandler, WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
-import { type ExchangeConnection, OwnExchange } from './own-exchange.ts';
 import type { SocketWire } from './wire.ts';
+import { type ExchangeConnection, WireExchange } from './wire-exchange.ts';
 
 /** Why a connection is not read on. */
 export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';
@@ -12,7 +12,7 @@ export interface ConnectionOwner {
   /** Who answers this request; null: nobody of the proxy, so that the connection is handed over. */
   dispatch(head: RequestHead): ExchangeHandler | null;
   /** The connection is not ours any more. `unread` begins with a request. */
-  handOver(connection: ClientConnection, unread: Buffer): void;
+  handOff(connection: ClientConnection, unread: Buffer): void;
   /** A whole answer, as it goes on the wire, for what cannot be read. */
   refusal(reason: Unreadable): string;
   onClosed(connection: ClientConnection): void;
@@ -45,7 +45,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   readonly isTrusted: boolean;
   deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
   readonly owner: ConnectionOwner;
-  #exchange: OwnExchange | null = null;
+  #exchange: WireExchange | null = null;
   /** Read, and not yet used. */
   #held: Buffer = NOTHING;
   #isPaused = false;
@@ -125,7 +125,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     this.wire.destroy();
   }
 
-  feedBody(exchange: OwnExchange): void {
+  feedBody(exchange: WireExchange): void {
     const held = this.#held;
     if (held.length > 0) {
       this.#held = NOTHING;
@@ -145,7 +145,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     this.wire.resume();
   }
 
-  finish(exchange: OwnExchange, isPersistent: boolean): void {
+  finish(exchange: WireExchange, isPersistent: boolean): void {
     if (this.#exchange !== exchange) return;
     this.#exchange = null;
     if (isPersistent) {
@@ -165,7 +165,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     return held;
   }
 
-  onBadBody(exchange: OwnExchange): void {
+  onBadBody(exchange: WireExchange): void {
     if (exchange.isStarted) this.wire.destroy();
     else this.#refuse('invalid');
     this.#lose();
@@ -224,12 +224,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (handler === null) {
       this.#held = NOTHING;
       this.owner.deadlines.delete(this);
-      this.owner.handOver(this, Buffer.from(bytes.subarray(at)));
+      this.owner.handOff(this, Buffer.from(bytes.subarray(at)));
       return false;
     }
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
-    this.#exchange = new OwnExchange(this, head);
+    this.#exchange = new WireExchange(this, head);
     handler(this.#exchange);
     return true;
   }

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
-import type { Addressee } from './host-name.ts';
+import type { HostTarget } from './host-name.ts';
 import { refuse } from './refuse.ts';
 
 /** Who answers what is addressed to them. `target` is the path and query for the other side. */
@@ -16,7 +16,7 @@ const LB_PATH = /^\/v2\/([a-z0-9]{1,40})\/lb(?=[/?]|$)/;
  * Host names a pod or an endpoint never comes to those, whatever its path.
  */
 export function findHandler(
-  addressee: Addressee,
+  addressee: HostTarget,
   target: string,
   isEndpointPath: (path: string) => boolean,
   routes: ProxyRoutes,
@@ -26,7 +26,7 @@ export function findHandler(
       return (exchange) => routes.pod(exchange, addressee.podId, addressee.port);
     case 'endpoint':
       return (exchange) => routes.endpoint(exchange, addressee.endpointId, target);
-    case 'nobody':
+    case 'unknown':
       return (exchange) => refuse(exchange, new Failure('notFound', 'There is nothing at this address.'));
     case 'api': {
       const path = LB_PATH.exec(target);

@@ -72,7 +72,7 @@ export class Front implements ConnectionOwner {
     return this.#dispatch(head);
   }
 
-  handOver(connection: ClientConnection, unread: Buffer): void {
+  handOff(connection: ClientConnection, unread: Buffer): void {
     this.#connections.delete(connection);
     const socket = connection.wire.release(unread);
     const entry = { close() {}, destroy: () => socket.destroy() };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type HostNames, readAddressee } from './host-name.ts';
+import { type HostNames, parseHost } from './host-name.ts';
 
 const NAMES: HostNames = { proxyHost: 'pods.example.com', lbHost: 'lb.example.com', apiHost: 'api.example.com' };
 const LOCAL: HostNames = { proxyHost: 'localhost', lbHost: 'localhost', apiHost: null };
 
-describe('the addressee of a request', () => {
+describe('the target of a request', () => {
   it.each([
     ['abc123-8888.pods.example.com', { kind: 'pod', podId: 'abc123', port: 8888 }],
     ['abc123-8888.pods.example.com:8080', { kind: 'pod', podId: 'abc123', port: 8888 }],
@@ -19,8 +19,8 @@ describe('the addressee of a request', () => {
     ['pods.example.com', { kind: 'api' }],
     ['evilpods.example.com', { kind: 'api' }],
     ['abc123-80.pods.example.com..', { kind: 'api' }],
-  ])('%s', (host, addressee) => {
-    expect(readAddressee(host, NAMES)).toEqual(addressee);
+  ])('%s', (host, target) => {
+    expect(parseHost(host, NAMES)).toEqual(target);
   });
 
   it.each([
@@ -37,18 +37,18 @@ describe('the addressee of a request', () => {
     ['abc123-80@pods.example.com.pods.example.com', 'a user'],
     ['abc123-80.lb.example.com', 'a pod under the name of endpoints'],
   ])('%s is nobody: %s', (host) => {
-    expect(readAddressee(host, NAMES)).toEqual({ kind: 'nobody' });
+    expect(parseHost(host, NAMES)).toEqual({ kind: 'unknown' });
   });
 
   it('tells pods and endpoints apart under one name', () => {
-    expect(readAddressee('abc-80.localhost:8080', LOCAL)).toEqual({ kind: 'pod', podId: 'abc', port: 80 });
-    expect(readAddressee('abc.localhost:8080', LOCAL)).toEqual({ kind: 'endpoint', endpointId: 'abc' });
-    expect(readAddressee('localhost:8080', LOCAL)).toEqual({ kind: 'api' });
+    expect(parseHost('abc-80.localhost:8080', LOCAL)).toEqual({ kind: 'pod', podId: 'abc', port: 80 });
+    expect(parseHost('abc.localhost:8080', LOCAL)).toEqual({ kind: 'endpoint', endpointId: 'abc' });
+    expect(parseHost('localhost:8080', LOCAL)).toEqual({ kind: 'api' });
   });
 
   it("never takes the API's own name for somebody else's, also where it lies under theirs", () => {
     const names = { proxyHost: 'example.com', lbHost: 'example.com', apiHost: 'api.example.com' };
-    expect(readAddressee('api.example.com', names)).toEqual({ kind: 'api' });
-    expect(readAddressee('API.example.com.:443', names)).toEqual({ kind: 'api' });
+    expect(parseHost('api.example.com', names)).toEqual({ kind: 'api' });
+    expect(parseHost('API.example.com.:443', names)).toEqual({ kind: 'api' });
   });
 });

@@ -1,9 +1,9 @@
 /** Who a request is for, by its Host. */
-export type Addressee =
+export type HostTarget =
   | { kind: 'pod'; podId: string; port: number }
   | { kind: 'endpoint'; endpointId: string }
   /** A name under one of ours that can be nobody's. */
-  | { kind: 'nobody' }
+  | { kind: 'unknown' }
   /** The API itself. */
   | { kind: 'api' };
 
@@ -15,8 +15,8 @@ export interface HostNames {
   apiHost: string | null;
 }
 
-const API: Addressee = { kind: 'api' };
-const NOBODY: Addressee = { kind: 'nobody' };
+const API: HostTarget = { kind: 'api' };
+const NOBODY: HostTarget = { kind: 'unknown' };
 const POD_LABEL = /^([a-z0-9]{1,40})-([1-9]\d{0,4})$/;
 const ENDPOINT_LABEL = /^[a-z0-9]{1,40}$/;
 const MAX_PORT = 65_535;
@@ -25,8 +25,8 @@ const MAX_PORT = 65_535;
  * Reads a Host header: `{podId}-{port}.{proxyHost}`, `{endpointId}.{lbHost}`, each with any port. Case and one dot at
  * the end do not matter, as in DNS. All else under our names is nobody's: a name is only what it exactly is.
  */
-export function readAddressee(host: string, names: HostNames): Addressee {
-  const name = plainName(host);
+export function parseHost(host: string, names: HostNames): HostTarget {
+  const name = normalizeHost(host);
   if (name === names.apiHost) return API;
   const podLabel = labelUnder(name, names.proxyHost);
   const pod = podLabel === null ? null : POD_LABEL.exec(podLabel);
@@ -38,7 +38,7 @@ export function readAddressee(host: string, names: HostNames): Addressee {
 }
 
 /** The host without its port and final dot, in lower case. */
-export function plainName(host: string): string {
+export function normalizeHost(host: string): string {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
@@ -46,17 +46,17 @@ export function plainName(host: string): string {
 const MAX_REMEMBERED = 1000;
 const MAX_NAME = 255;
 
-/** `readAddressee`, with a memory for the names that are asked for all the time. */
-export function addresseeReader(names: HostNames): (host: string) => Addressee {
-  const known = new Map<string, Addressee>();
+/** `parseHost`, with a memory for the names that are asked for all the time. */
+export function cachedHostParser(names: HostNames): (host: string) => HostTarget {
+  const known = new Map<string, HostTarget>();
   return (host) => {
-    let addressee = known.get(host);
-    if (addressee === undefined) {
-      addressee = readAddressee(host, names);
+    let target = known.get(host);
+    if (target === undefined) {
+      target = parseHost(host, names);
       if (known.size >= MAX_REMEMBERED) known.clear();
-      if (host.length <= MAX_NAME) known.set(host, addressee);
+      if (host.length <= MAX_NAME) known.set(host, target);
     }
-    return addressee;
+    return target;
   };
 }
 

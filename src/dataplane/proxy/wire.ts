@@ -43,11 +43,11 @@ interface StreamBinding {
 const binding = findBinding();
 let spareRequest: WriteRequest | null = null;
 
-const deaf: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
+const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
 /** A TCP or TLS connection whose reads cost no memory of their own while nobody waits. */
 export class SocketWire implements Wire {
-  reader: WireReader = deaf;
+  reader: WireReader = noReader;
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
@@ -145,7 +145,7 @@ export class SocketWire implements Wire {
 
   /** An ordinary socket for the same connection, with `unread` before what is still to come. The wire is dead afterwards. */
   release(unread: Buffer): Socket {
-    this.reader = deaf;
+    this.reader = noReader;
     this.socket.removeAllListeners();
     const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
     socket.unshift(unread);

@@ -37,7 +37,7 @@ export async function openai(call: QueueCall): Promise<void> {
     workerId: null,
     waiter: call.plane.processId,
   };
-  call.note.jobId = id;
+  call.log.jobId = id;
   if (!(await submitTraced(call, job, (traced) => dispatch.submit(traced)))) throw endpointGone();
   const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
   call.res.once('close', () => {
@@ -110,6 +110,6 @@ async function abandon(call: QueueCall, id: JobId): Promise<void> {
   const { dispatch } = call.plane;
   const job = await dispatch.queue.cancel(id, call.endpoint.id);
   if (!job) return;
-  dispatch.tellEnded([job]);
-  if (job.workerId !== null) dispatch.tellJobStop(job.workerId);
+  dispatch.notifyEnded([job]);
+  if (job.workerId !== null) dispatch.notifyJobStop(job.workerId);
 }

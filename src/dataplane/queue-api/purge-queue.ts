@@ -6,9 +6,9 @@ export async function purgeQueue(call: QueueCall): Promise<void> {
   const { dispatch, endpoints } = call.plane;
   let removed = 0;
   for await (const slice of dispatch.queue.purge(call.endpoint.id)) {
-    dispatch.tellEnded(slice);
+    dispatch.notifyEnded(slice);
     removed += slice.length;
   }
-  endpoints.noteQueued(call.endpoint, -removed);
+  endpoints.addQueued(call.endpoint, -removed);
   sendJson(call.res, 200, `{"removed":${removed},"status":"completed"}`);
 }

@@ -9,7 +9,7 @@ import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendProblem } from '../exchange.ts';
-import { RequestNote } from '../request-note.ts';
+import { RequestLog } from '../request-log.ts';
 import { openai } from './openai.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { QueueCall, QueuePlane } from './queue-call.ts';
@@ -63,30 +63,30 @@ export async function handleQueueRequest(
   res: ServerResponse,
   requestId: string,
 ): Promise<void> {
-  const note = new RequestNote(plane, 'queue', res);
-  note.requestId = requestId;
+  const log = new RequestLog(plane, 'queue', res);
+  log.requestId = requestId;
   try {
-    await route(plane, req, res, note);
+    await route(plane, req, res, log);
   } catch (error) {
     const failure = toFailure(error); // with the database away it is a 503, which clients repeat
-    if (failure !== error) logFailure(plane.logger, failure, note);
+    if (failure !== error) logFailure(plane.logger, failure, log);
     sendProblem(res, failure);
   }
 }
 
-async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse, note: RequestNote): Promise<void> {
+async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const [, , endpointId, name, jobId, ...rest] = (queryAt < 0 ? url : url.slice(0, queryAt)).split('/');
   const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   const known = authenticate(plane, req);
   const actor = known instanceof Promise ? await known : known;
-  note.userId = actor.userId;
+  log.userId = actor.userId;
   const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
   if (!operation || !isPath) {
     throw new Failure('notFound', 'No such path on an endpoint.');
   }
-  note.route = name!;
+  log.route = name!;
   if (!operation.methods.includes(req.method!)) {
     const failure = new Failure('methodNotAllowed', `${name} takes ${operation.methods.join(' or ')}`);
     return sendProblem(res, failure, ['allow', operation.methods.join(', ')]);
@@ -96,16 +96,16 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   const found = plane.endpoints.find(endpointId!);
   const endpoint = found instanceof Promise ? await found : found;
   if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
-  note.endpointId = endpoint.id;
+  log.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
     throw new Failure('badRequest', 'not allowed for QB API');
   if (operation.hasJobId && !JOB_ID.test(jobId!)) throw notFound('job');
-  if (operation.hasJobId) note.jobId = jobId;
+  if (operation.hasJobId) log.jobId = jobId;
   await operation.handle({
     req,
     res,
     plane,
-    note,
+    log,
     actor,
     endpoint,
     jobId: jobId as JobId | undefined,

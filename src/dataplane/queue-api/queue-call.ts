@@ -11,7 +11,7 @@ import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
-import type { RequestNote } from '../request-note.ts';
+import type { RequestLog } from '../request-log.ts';
 
 /** What the operations of the queue plane work with. */
 export interface QueuePlane {
@@ -33,7 +33,7 @@ export interface QueueCall {
   req: IncomingMessage;
   res: ServerResponse;
   plane: QueuePlane;
-  note: RequestNote;
+  log: RequestLog;
   actor: Actor;
   endpoint: EndpointEntry;
   jobId: JobId | undefined;

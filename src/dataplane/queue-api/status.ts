@@ -39,8 +39,8 @@ export async function cancel(call: QueueCall): Promise<void> {
     sendJson(call.res, 200, renderJob(await getJob(call, call.jobId!)));
     return;
   }
-  dispatch.tellEnded([job]);
-  if (job.workerId !== null) dispatch.tellJobStop(job.workerId);
+  dispatch.notifyEnded([job]);
+  if (job.workerId !== null) dispatch.notifyJobStop(job.workerId);
   sendJson(call.res, 200, renderJob(job));
 }
 
@@ -51,7 +51,7 @@ export async function retry(call: QueueCall): Promise<void> {
     const job = await getJob(call, call.jobId!);
     throw new Failure('badRequest', `only FAILED and TIMED_OUT jobs can be retried; this one is ${job.status}`);
   }
-  dispatch.tellQueued(call.endpoint.id);
-  dispatch.tellDemand(call.endpoint.id);
+  dispatch.notifyQueued(call.endpoint.id);
+  dispatch.notifyDemand(call.endpoint.id);
   sendJson(call.res, 200, `{"id":"${call.jobId!}","status":"IN_QUEUE"}`);
 }

@@ -17,7 +17,7 @@ export async function run(call: QueueCall): Promise<void> {
   const body = await readJob(call, call.plane.limits.runBodyBytes);
   const job = newJob(call, body, false);
   const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
-  call.note.jobId = id;
+  call.log.jobId = id;
   const status = isNew ? 'IN_QUEUE' : ((await call.plane.dispatch.queue.find(id))?.status ?? 'IN_QUEUE');
   sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
 }
@@ -33,7 +33,7 @@ export async function runSync(call: QueueCall): Promise<void> {
   call.res.once('close', wait.cancel);
   try {
     const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
-    call.note.jobId = id;
+    call.log.jobId = id;
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
     const news = await wait.news;
     if (news && news !== 'timeout') sendJson(call.res, 200, renderJob(news));
@@ -67,7 +67,7 @@ async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id:
   const key = call.req.headers['idempotency-key'];
   if (typeof key === 'string' && key !== '') return submitOnce(call, job, key, body);
   if (!(await call.plane.dispatch.submit(job))) throw endpointGone();
-  call.plane.endpoints.noteQueued(call.endpoint, 1);
+  call.plane.endpoints.addQueued(call.endpoint, 1);
   return { id: job.id, isNew: true };
 }
 
@@ -116,8 +116,8 @@ async function submitOnce(
     throw new Failure('unprocessable', 'this Idempotency-Key was used before with another request body');
   }
   if (first.is_new) {
-    plane.dispatch.tellQueued(endpoint.id);
-    plane.dispatch.tellSubmitted(endpoint.id);
+    plane.dispatch.notifyQueued(endpoint.id);
+    plane.dispatch.notifySubmitted(endpoint.id);
   }
   return { id: first.job_id, isNew: first.is_new };
 }

@@ -12,10 +12,10 @@ import type { WorkerCall } from './worker-call.ts';
 export async function jobDone(call: WorkerCall): Promise<void> {
   const { plane, worker, jobId, res } = call;
   const report = await readReport(call);
-  plane.activity.noteWork(worker.id);
+  plane.activity.recordWork(worker.id);
   if (report.progress !== undefined) {
     if (await plane.dispatch.queue.saveProgress(jobId, worker.id, report.progress))
-      plane.dispatch.tellNews(jobId, null);
+      plane.dispatch.notifyProgress(jobId, null);
     return sendJson(res, 200, '{}');
   }
   const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...report.result });

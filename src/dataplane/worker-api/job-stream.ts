@@ -11,9 +11,9 @@ export async function jobStream(call: WorkerCall): Promise<void> {
     plane.limits.resultBytes,
     (limit) => new Failure('badRequest', `the chunk is larger than the limit of ${limit} bytes`),
   );
-  plane.activity.noteWork(worker.id);
+  plane.activity.recordWork(worker.id);
   const waiter = await plane.stream.append(jobId, worker.id, chunkOf(bytes.toString()));
-  if (waiter !== undefined) plane.dispatch.tellNews(jobId, waiter);
+  if (waiter !== undefined) plane.dispatch.notifyProgress(jobId, waiter);
   sendJson(res, 200, '{}');
 }
 

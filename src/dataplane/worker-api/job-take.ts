@@ -1,7 +1,7 @@
 import type { TakenJob } from '../../domain/jobs/job.ts';
 import { sendJson, sendNoContent } from '../exchange.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
-import { noteReady } from './readiness.ts';
+import { markReady } from './mark-ready.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_BATCH = 100;
@@ -29,9 +29,9 @@ function render(job: TakenJob): string {
 
 async function take(call: WorkerCall, slots: number, body: (jobs: readonly TakenJob[]) => string): Promise<void> {
   const { plane, res } = call;
-  if (!call.worker.isReady) await noteReady(call);
-  if (call.search.includes('job_in_progress=0')) await plane.lostHandOvers.giveBack(call.worker);
-  plane.activity.noteAsked(call.worker.id);
+  if (!call.worker.isReady) await markReady(call);
+  if (call.search.includes('job_in_progress=0')) await plane.undeliveredJobs.giveBack(call.worker);
+  plane.activity.recordTake(call.worker.id);
   const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have been told to leave meanwhile
   if (!worker.isWanted || plane.dispatch.isStopping) return refuse(call, worker);
   if (res.destroyed) return;
@@ -50,7 +50,7 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
   if (jobs.length === 0) {
     sendNoContent(res);
   } else {
-    plane.activity.noteWork(worker.id);
+    plane.activity.recordWork(worker.id);
     sendJson(res, 200, body(jobs));
   }
   return true;

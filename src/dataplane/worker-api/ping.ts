@@ -1,6 +1,6 @@
 import { sendJson } from '../exchange.ts';
 import { repeatOrders } from './job-stop.ts';
-import { noteReady } from './readiness.ts';
+import { markReady } from './mark-ready.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_REASON = 256;
@@ -11,14 +11,14 @@ export async function ping(call: WorkerCall): Promise<void> {
   const query = new URLSearchParams(call.search);
   if (query.get('status') === 'unhealthy') {
     const reason = `${query.get('check') ?? 'check'}: ${query.get('reason') ?? 'failed'}`.slice(0, MAX_REASON);
-    plane.activity.noteUnhealthy(worker.id, reason);
+    plane.activity.recordUnhealthy(worker.id, reason);
     plane.bus.publish('worker', worker.id);
   } else {
-    await noteReady(call);
+    await markReady(call);
     // Only of workers whose pings name their jobs, which SDKs show by their version, does silence about a job say anything.
     const isNaming = query.has('job_id') || query.has('runpod_version');
     const named = (query.get('job_id') ?? '').split(',').filter(Boolean);
-    if (isNaming) await Promise.all([plane.lostHandOvers.compare(worker, named), repeatOrders(call, named)]);
+    if (isNaming) await Promise.all([plane.undeliveredJobs.compare(worker, named), repeatOrders(call, named)]);
   }
   sendJson(res, 200, '{}');
 }

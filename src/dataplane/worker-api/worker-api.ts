@@ -6,7 +6,7 @@ import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
 import { sendProblem } from '../exchange.ts';
-import { RequestNote } from '../request-note.ts';
+import { RequestLog } from '../request-log.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
 import { jobDone } from './job-done.ts';
 import { jobStop } from './job-stop.ts';
@@ -43,12 +43,12 @@ export function createWorkerServer(plane: WorkerPlane): Server {
 }
 
 async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const note = new RequestNote(plane, 'worker', res);
+  const log = new RequestLog(plane, 'worker', res);
   try {
-    await route(plane, req, res, note);
+    await route(plane, req, res, log);
   } catch (error) {
     const failure = error instanceof Failure ? error : tryAgain(error);
-    if (failure !== error) logFailure(plane.logger, failure, note);
+    if (failure !== error) logFailure(plane.logger, failure, log);
     req.resume();
     const timer = setTimeout(() => sendProblem(res, failure), ERROR_DELAY_MS);
     res.once('close', () => clearTimeout(timer));
@@ -60,7 +60,7 @@ function tryAgain(cause: unknown): Failure {
   return new Failure('unavailable', 'temporarily unavailable; try again', { cause });
 }
 
-async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, note: RequestNote): Promise<void> {
+async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
@@ -72,11 +72,11 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
   const found = plane.workers.find(workerId);
   const worker = authenticate(req, endpointId!, found instanceof Promise ? await found : found);
   if (req.method !== operation.method) throw new Failure('methodNotAllowed', `${name} takes ${operation.method}`);
-  note.route = name!;
-  note.endpointId = worker.endpointId;
-  note.workerId = worker.id;
-  if (operation.hasJobId && JOB_ID.test(jobId!)) note.jobId = jobId;
-  plane.activity.noteContact(worker.id);
+  log.route = name!;
+  log.endpointId = worker.endpointId;
+  log.workerId = worker.id;
+  if (operation.hasJobId && JOB_ID.test(jobId!)) log.jobId = jobId;
+  plane.activity.recordContact(worker.id);
   const call: WorkerCall = {
     req,
     res,

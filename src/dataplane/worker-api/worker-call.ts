@@ -10,9 +10,9 @@ import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
-import type { LostHandOvers } from './lost-hand-overs.ts';
 import type { ParkedTakes } from './parked-takes.ts';
 import type { StopPolls } from './stop-polls.ts';
+import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
 /** What the operations of the worker API work with. */
 export interface WorkerPlane {
@@ -20,7 +20,7 @@ export interface WorkerPlane {
   stream: JobStream;
   workers: WorkerDirectory;
   activity: WorkerActivity;
-  lostHandOvers: LostHandOvers;
+  undeliveredJobs: UndeliveredJobs;
   parkedTakes: ParkedTakes;
   stopPolls: StopPolls;
   pool: Pool;

@@ -21,19 +21,19 @@ export interface ExchangeConnection {
   /** True when answers shall be the last of their connections. */
   readonly isClosing: boolean;
   /** The flow of the body begins or goes on: first what is held of it. */
-  feedBody(exchange: OwnExchange): void;
+  feedBody(exchange: WireExchange): void;
   pause(): void;
   /** What it sent as a body is none. */
-  onBadBody(exchange: OwnExchange): void;
+  onBadBody(exchange: WireExchange): void;
   /** The exchange is over, and was answered. */
-  finish(exchange: OwnExchange, isPersistent: boolean): void;
+  finish(exchange: WireExchange, isPersistent: boolean): void;
   destroy(): void;
   /** The wire gets another reader. Answers what is read and not yet used. */
   detach(): Buffer;
 }
 
 /** A request that the proxy read itself, off the wire. */
-export class OwnExchange implements ClientExchange {
+export class WireExchange implements ClientExchange {
   readonly method: string;
   readonly target: string;
   readonly minorVersion: 0 | 1;

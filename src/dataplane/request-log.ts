@@ -3,7 +3,7 @@ import type { Logger } from '../core/logger.ts';
 import { type Api, CLIENT_GONE, type Metrics } from '../core/metrics.ts';
 
 /** What counts requests, and says on the log at level debug what became of each. */
-export interface RequestBook {
+export interface RequestSinks {
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -12,7 +12,7 @@ export interface RequestBook {
  * One request of the queue API or the worker API, from its beginning to the end of its answer. Whoever handles it adds
  * what becomes known: ids of records that there are, never what a client wrote.
  */
-export class RequestNote {
+export class RequestLog {
   requestId: string | undefined;
   /** The operation's name; what reaches none is one, or strangers could make routes at will. */
   route = 'none';
@@ -21,7 +21,7 @@ export class RequestNote {
   workerId: string | undefined;
   jobId: string | undefined;
 
-  constructor(book: RequestBook, api: Api, res: ServerResponse) {
+  constructor(book: RequestSinks, api: Api, res: ServerResponse) {
     const startedAt = performance.now();
     res.on('close', () => {
       const durationMs = performance.now() - startedAt;

@@ -13,7 +13,7 @@ const MAX_KNOWN = 50_000;
  * - a worker's pings name its jobs, and twice in a row, well after the hand-over, a leased one is not among them.
  * In both cases the job goes back to its place in the queue and the worker is not blamed.
  */
-export class LostHandOvers {
+export class UndeliveredJobs {
   readonly #pool: Pool;
   readonly #dispatch: JobDispatch;
   readonly #logger: Logger;
@@ -72,6 +72,6 @@ export class LostHandOvers {
       'jobs never reached their worker; they are queued again',
     );
     await this.#dispatch.queue.releaseUndelivered(worker.id, jobIds);
-    this.#dispatch.tellQueued(worker.endpointId, jobIds.length);
+    this.#dispatch.notifyQueued(worker.endpointId, jobIds.length);
   }
 }

@@ -6,7 +6,7 @@ import type { WorkerCall } from './worker-call.ts';
  * clock starts here, or a worker that loads for long would be stopped before it ever worked. A load-balancing worker is
  * ready when its health path says so, whatever it says here.
  */
-export async function noteReady({ plane, worker }: WorkerCall): Promise<void> {
+export async function markReady({ plane, worker }: WorkerCall): Promise<void> {
   if (worker.isReady) return;
   worker.isReady = true;
   const result = await plane.pool.query<WorkerStart>(
