@@ -1,16 +1,20 @@
 import { Failure } from '../../core/errors.ts';
 import { findDataCenter, gpuPools } from '../catalog/catalog.ts';
+import { checkContainer } from './check-container.ts';
 import { checkRepeatedPort } from './check-ports.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** The fields of an endpoint that rules between fields, or about the catalogue, are about. */
-export type Checked = Partial<Pick<Endpoint, 'workers' | 'gpu' | 'ports' | 'dataCenterIds' | 'networkVolumeIds'>>;
+export type Checked = Partial<
+  Pick<Endpoint, 'image' | 'env' | 'workers' | 'gpu' | 'ports' | 'dataCenterIds' | 'networkVolumeIds'>
+>;
 
 /**
  * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Checks only what is present:
  * an update does not judge anew what it leaves alone.
  */
 export function checkRules(given: Checked): void {
+  checkContainer(given);
   const problem =
     workersProblem(given) ??
     unknownItem('gpu.pools', 'GPU pool', given.gpu?.pools, (pool) => gpuPools().includes(pool)) ??

@@ -1,6 +1,6 @@
 /**
- * Image references by the grammar of the distribution project (https://distribution.github.io/distribution/, package
- * `reference`): `[domain[:port]/]path[:tag][@digest]`. A reference is put into URLs of the engine and of registries, so
+ * Image references by the grammar of the OCI distribution specification and its reference implementation:
+ * `[domain[:port]/]path[:tag][@digest]`. A reference is put into URLs of the engine and of registries, so
  * nothing that is not one may get that far. Every pattern here is linear.
  */
 
@@ -19,7 +19,8 @@ const DOMAIN_COMPONENT = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/;
 const IPV6_HOST = /^\[[0-9a-fA-F:]+\]$/;
 const PORT = /^[0-9]{1,5}$/;
 const TAG = /^\w[\w.-]{0,127}$/;
-const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
+/** By the OCI image specification, whose lengths depend on the algorithm and are left to the registry. */
+const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
 const QUOTED_LENGTH = 100;
 
 /** Parses a reference, or returns what is wrong with it as the end of a sentence ("…: empty path component"). */

@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { findCpuFlavor, findDataCenter, findGpuType } from '../catalog/catalog.ts';
+import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
@@ -10,6 +11,7 @@ import type { PodMounts } from './pod.ts';
 
 /** The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`. */
 export async function checkPodContainer(db: Db, userId: UserId, given: Partial<ContainerConfig>): Promise<void> {
+  checkContainer(given);
   if (given.ports) {
     checkRepeatedPort(given.ports);
     checkHttpPortCount(given.ports);

@@ -24,7 +24,8 @@ export async function rollbackRelease(
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
     const spec = await getReleaseSpec(db, actor.userId, id, releaseId);
-    checkRules(spec.gpu === null ? { ports: spec.ports } : { ports: spec.ports, gpu: spec.gpu });
+    const { image, env, ports, gpu } = spec;
+    checkRules({ image, env, ports, ...(gpu && { gpu }) });
     await checkReferences(db, actor.userId, spec);
     await setRolloutPaused(db, actor.userId, id, false);
     return writeEndpoint(db, actor, before, { ...before, ...spec });

@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
+import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
 import type { Template } from './template.ts';
@@ -13,6 +14,7 @@ export async function checkTemplate(
   template: Omit<Template, 'createdAt'>,
   changed: Partial<Template>,
 ): Promise<void> {
+  checkContainer(changed);
   if (changed.ports) {
     checkRepeatedPort(changed.ports);
     checkHttpPortCount(changed.ports);
