@@ -11,6 +11,7 @@ import { createSecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
+import { addToCounters } from '../src/domain/jobs/counter-sql.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
@@ -100,9 +101,9 @@ export class ControlLoops {
     await this.sql(
       `with job as (
          insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
-         values (gen_random_uuid(), $1, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false))
-       insert into endpoint_counters (endpoint_id, lane, queued) values ($1, 'test', 1)
-       on conflict (endpoint_id, lane) do update set queued = endpoint_counters.queued + 1`,
+         values (gen_random_uuid(), $1, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false)
+         returning endpoint_id)
+       ${addToCounters({ from: 'job', lane: "'test'", deltas: { queued: 'count(*)' } })}`,
       endpointId,
     );
     this.#bus.publish('demand', endpointId);

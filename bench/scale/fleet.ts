@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { newId } from '../../src/core/ids.ts';
+import { addToCounters } from '../../src/domain/jobs/counter-sql.ts';
 
 /** In the world of `fleet`, half of the endpoints keep workers and half stand at zero. */
 export const WORKERS_A_KEEPER = 4;
@@ -86,9 +87,9 @@ export class Fleet {
     await this.#pool.query(
       `with job as (
          insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
-         select 'j' || id, id, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false from unnest($1::text[]) id)
-       insert into endpoint_counters (endpoint_id, lane, queued) select id, 'fleet', 1 from unnest($1::text[]) id
-       on conflict (endpoint_id, lane) do update set queued = endpoint_counters.queued + 1`,
+         select 'j' || id, id, 'IN_QUEUE', false, false, '{}', now() + interval '1 day', false from unnest($1::text[]) id
+         returning endpoint_id)
+       ${addToCounters({ from: 'job', lane: "'fleet'", deltas: { queued: 'count(*)' } })}`,
       [endpointIds],
     );
     await this.#pool.query(

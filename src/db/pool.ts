@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../core/errors.ts';
 
@@ -5,12 +6,17 @@ const INT8 = 20;
 pg.types.setTypeParser(INT8, Number); // counters and sizes here stay far below 2^53
 
 export type Pool = pg.Pool;
-/** What runs a statement: the pool itself, or the connection that holds a transaction. */
+/** Runs statements: the pool itself, or the connection of a transaction. */
 export type Db = Pick<pg.Pool, 'query'>;
 
+const CONFLICTS: ReadonlySet<string | undefined> = new Set(['40001', '40P01']); // serialization failure, deadlock
+const MAX_TRIES = 5;
+const MAX_PAUSE_MS = 20;
+
 /**
- * A pool of connections. A connection that the server drops while idle is replaced silently; a statement under way on it
- * fails with the driver's error.
+ * Returns a connection pool. Its `query` retries a statement that lost a conflict with another transaction
+ * (docs/decisions/0030-retried-transactions.md). A connection that the server drops while idle is replaced silently; a
+ * statement in flight on it fails with the driver's error.
  */
 export function createPool(options: {
   databaseUrl: string;
@@ -29,45 +35,36 @@ export function createPool(options: {
       .join(' '),
     connectionTimeoutMillis: 10_000,
   });
-  pool.on('error', () => {}); // an idle connection died: the pool has dropped it already
-  // One that is lent out has no listener of the pool's: without ours its death would be an uncaught exception. Whoever
-  // holds it learns of it from their statement.
+  pool.on('error', () => {}); // an idle connection died; the pool has already dropped it
+  // A checked-out connection has no listener of the pool's, and without one its death would be an uncaught exception.
+  // Its user sees the error from their statement.
   pool.on('connect', (client) => client.on('error', () => {}));
+  const queryOnce = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+  pool.query = ((...args: unknown[]) => retryConflicts(() => queryOnce(...args))) as Pool['query'];
   return pool;
 }
 
-/** The five-letter SQLSTATE of a failed statement, or undefined for anything else (a lost connection, say). */
+/** Returns the five-letter SQLSTATE of a failed statement, or undefined for any other error (a lost connection, say). */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** True when the values of a statement were at fault (class 22, data exception; class 23, integrity), not the database. */
+/** True when a statement's values were at fault (class 22, data exception; class 23, integrity), not the database. */
 export function isValueFault(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
 }
 
-const DEADLOCK = '40P01';
-const DEADLOCK_TRIES = 4;
-
 /**
- * Runs a statement again that the database rolled back because others and it waited for one another: two that change the
- * same rows in different orders, as a batch of results and the rescue of their worker may. `work` is one statement, or
- * whatever else leaves nothing behind when it fails.
+ * Runs `work` in one transaction on one connection and rolls it back when it throws. `work` runs again after a conflict
+ * with another transaction, so it must have no effect outside the database: publish hints after the commit.
  */
-export async function despiteDeadlocks<T>(work: () => Promise<T>): Promise<T> {
-  for (let left = DEADLOCK_TRIES; ; left--) {
-    try {
-      return await work();
-    } catch (error) {
-      if (sqlState(error) !== DEADLOCK || left === 1) throw error;
-    }
-  }
+export function transaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
+  return retryConflicts(() => tryTransaction(pool, work));
 }
 
-/** Runs `work` in one transaction on one connection; rolls back when it throws. */
-export async function transaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
+async function tryTransaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch((cause) => {
     throw new Failure('unavailable', 'the database is not reachable', { cause });
   });
@@ -84,5 +81,21 @@ export async function transaction<T>(pool: Pool, work: (db: Db) => Promise<T>): 
     throw error;
   } finally {
     client.release(broken);
+  }
+}
+
+/**
+ * Retries `work` when the server reports a conflict, after a short random pause so that the rivals do not meet again. With
+ * these two errors the server has rolled everything back, whatever statement they answer, COMMIT included. After any other
+ * error, a lost connection above all, the write may have been committed: it is not retried.
+ */
+async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!CONFLICTS.has(sqlState(error)) || tries === MAX_TRIES) throw error;
+      await sleep(Math.random() * MAX_PAUSE_MS * tries);
+    }
   }
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { type Db, type Pool, sqlState, transaction } from '../../db/pool.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
+import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { deleteOldRateWindows } from '../../domain/rate-limits/count-requests.ts';
@@ -13,6 +14,9 @@ const TICK_MS = 60_000;
 const PARTITION_MS = 600_000;
 /** Lock not available; already there (table, name, partition); a result went to the default partition meanwhile. */
 const LEFT_TO_THE_NEXT_RUN = new Set(['55P03', '42P07', '23505', '42809', '23514']);
+
+/** SQL that adds up each counter. */
+const SUMS = Object.fromEntries(JOB_COUNTERS.map((name) => [name, `sum(${name})`]));
 
 type Retention = Pick<JobLimits, 'resultRetentionMs' | 'syncResultRetentionMs'>;
 
@@ -101,16 +105,7 @@ export class Cleaner {
          where lane <> 'folded' and split_part(lane, '/', 1) not in (select id from processes)
          returning *
        )
-       insert into endpoint_counters as k
-         (endpoint_id, lane, queued, queued_low, in_progress, completed, failed, cancelled, timed_out, retried)
-       select endpoint_id, 'folded', sum(queued), sum(queued_low), sum(in_progress), sum(completed), sum(failed),
-              sum(cancelled), sum(timed_out), sum(retried)
-       from gone group by endpoint_id
-       on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-         queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress,
-         completed = k.completed + excluded.completed, failed = k.failed + excluded.failed,
-         cancelled = k.cancelled + excluded.cancelled, timed_out = k.timed_out + excluded.timed_out,
-         retried = k.retried + excluded.retried`,
+       ${addToCounters({ from: 'gone', lane: "'folded'", deltas: SUMS })}`,
     );
     await this.#pool.query(
       'delete from endpoint_counters k where not exists (select from endpoints e where e.id = k.endpoint_id)',

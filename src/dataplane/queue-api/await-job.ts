@@ -18,7 +18,7 @@ export async function answerWhenEnded(call: QueueCall, jobId: JobId, waitMs: num
     const remainingMs = deadline - clock.now();
     const wait = remainingMs > 0 ? dispatch.waiters.wait(jobId, Math.min(remainingMs, LOOK_AGAIN_MS)) : undefined;
     try {
-      if (wait && !isNoted) await dispatch.queue.noteWaiter(jobId, call.endpoint.id, processId);
+      if (wait && !isNoted) await dispatch.queue.addWaiter(jobId, call.endpoint.id, processId);
       const isOver = () => call.res.destroyed || dispatch.isStopping;
       if (!wait || isOver()) return sendJson(call.res, 200, renderJob(await getJob(call, jobId)));
       const job = await (isNoted ? lookAgain(call, jobId) : getJob(call, jobId));

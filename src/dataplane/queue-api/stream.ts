@@ -19,7 +19,7 @@ export async function stream(call: QueueCall): Promise<void> {
   for (let isNoted = false; ; isNoted = true) {
     const wait = dispatch.waiters.wait(jobId, Math.max(0, deadline - clock.now()));
     try {
-      if (!isNoted && dispatch.hasPeers) await dispatch.queue.noteWaiter(jobId, call.endpoint.id, call.plane.processId);
+      if (!isNoted && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
       const job = await getJob(call, jobId); // before the chunks: whatever ended has streamed everything by now
       const chunks = await call.plane.stream.drain(jobId, CHUNKS_AT_ONCE);
       const isDone = isTerminal(job.status) && chunks.length < CHUNKS_AT_ONCE;
@@ -44,7 +44,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
   const jobId = call.jobId!;
   let job = await getJob(call, jobId);
   let after = Number(call.req.headers['last-event-id'] ?? 0) || 0;
-  if (dispatch.hasPeers) await dispatch.queue.noteWaiter(jobId, call.endpoint.id, call.plane.processId);
+  if (dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
   writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
   while (!call.res.destroyed && !dispatch.isStopping) {
     const wait = dispatch.waiters.wait(jobId, KEEP_ALIVE_MS);

@@ -298,9 +298,9 @@ describe('finish', () => {
   test('it tells which processes wait for it, and whether there is a webhook, which is stored with the result', async () => {
     const { jobId, workerId } = await leased(await endpoint(), { waiter: 'one', webhook: 'http://hook/' });
     const { endpointId } = (await queue.find(jobId))!;
-    await queue.noteWaiter(jobId, endpointId, 'two');
-    await queue.noteWaiter(jobId, endpointId, 'one');
-    await queue.noteWaiter(jobId, 'stranger' as EndpointId, 'three');
+    await queue.addWaiter(jobId, endpointId, 'two');
+    await queue.addWaiter(jobId, endpointId, 'one');
+    await queue.addWaiter(jobId, 'stranger' as EndpointId, 'three');
     expect(await queue.finish(done(jobId, workerId))).toMatchObject({ job: { waiter: 'one two', hasWebhook: true } });
     expect(await sql('select url, attempt from webhook_deliveries where job_id = $1', jobId)).toEqual([
       { url: 'http://hook/', attempt: 0 },

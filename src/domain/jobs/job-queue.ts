@@ -2,11 +2,11 @@ import { Batcher } from '../../core/batcher.ts';
 import { Failure } from '../../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
-import { type Db, despiteDeadlocks, isValueFault, type Pool } from '../../db/pool.ts';
-import type { EndedJob, JobStatus, JobView, TakenJob } from './job.ts';
+import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
+import type { EndedJob, JobView, TakenJob } from './job.ts';
 import * as sql from './job-sql.ts';
 
-/** A job as it is submitted. Payloads are JSON texts. */
+/** A submitted job. Payloads are JSON texts. */
 export interface NewJob {
   id: JobId;
   endpointId: EndpointId;
@@ -18,8 +18,9 @@ export interface NewJob {
   executionTimeoutMs: number | null;
   ttlMs: number;
   hasOwnTtl: boolean;
-  /** A worker that waits for it at this moment: the job is committed as leased by it. */
+  /** A worker that is waiting for a job: this one is committed as leased by it. */
   workerId: WorkerId | null;
+  /** The process that holds a request for it. */
   waiter: string | null;
 }
 
@@ -31,34 +32,17 @@ export interface JobResult {
   error: string | null;
 }
 
-/** How the end of a job counts: `ended` now; `stale`: it had ended before or the lease is somebody else's; `unknown`. */
+/** What a result did: ended the job; was `stale`, because the job had ended or another worker holds it; or is `unknown`. */
 export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; job: JobView } | { kind: 'unknown' };
 
-interface ViewRow {
-  id: JobId;
-  endpoint_id: EndpointId;
-  status: JobStatus;
-  delay_ms: number | null;
-  execution_ms: number | null;
-  worker_id: WorkerId | null;
-  output: string | null;
-  error: string | null;
-  attempt: number;
-}
-interface EndedRow extends ViewRow {
-  waiter: string | null;
-  has_webhook: boolean;
-  traceparent: string | null;
-}
-
 /**
- * For the connections of the queue. Its statements are planned once and for all, when the tables may be empty: they must
- * never scan a table that may hold a million jobs later, whatever it looked like then.
+ * Server settings of the queue's connections. Its statements are planned once, when the tables may be empty: no plan may
+ * scan a table that holds a million jobs later.
  */
 export const QUEUE_SETTINGS = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
-  enable_hashjoin: 'off', // both read one side as a whole
+  enable_hashjoin: 'off', // like a merge join, it reads one side completely
   enable_mergejoin: 'off',
   jit: 'off',
 };
@@ -67,8 +51,8 @@ const MAX_BATCH = 256;
 const PURGE_SLICE = 2000;
 
 /**
- * The durable queue. Every method resolves after the commit. Calls that wait at the same moment share a statement and a
- * commit (core/batcher.ts); what each statement guarantees is written above it in job-sql.ts.
+ * The durable queue. Every method resolves after the commit. Concurrent calls share a statement and a commit
+ * (core/batcher.ts); the comments in job-sql.ts say what each statement guarantees.
  */
 export class JobQueue {
   readonly #pool: Pool;
@@ -100,18 +84,18 @@ export class JobQueue {
     this.#lookups = new Batcher({ ...shared, flush: (ids) => this.#lookUpBatch(ids) });
   }
 
-  /** False when the endpoint is gone. */
+  /** False if the endpoint was deleted. */
   submit(job: NewJob): Promise<boolean> {
     return this.#submits.run(job);
   }
 
-  /** Like `submit`, as a part of the caller's transaction. */
+  /** Like `submit`, in the caller's transaction. */
   async submitIn(db: Db, job: NewJob): Promise<boolean> {
     const [isInserted] = await this.#submitBatch([job], this.#lane('submit', 'alone'), db);
     return isInserted!;
   }
 
-  /** Leases up to `slots` jobs to the worker; an empty list means that the queue was empty. */
+  /** Leases up to `slots` jobs to the worker; none if the queue is empty. */
   take(endpointId: EndpointId, workerId: WorkerId, slots: number): Promise<TakenJob[]> {
     return this.#takes.run({ endpointId, workerId, slots });
   }
@@ -124,13 +108,13 @@ export class JobQueue {
     return this.#lookups.run(id);
   }
 
-  /** Ends a queued or running job; undefined when it is not there (any more). */
+  /** Cancels a queued or running job; undefined if there is none. */
   async cancel(id: JobId, endpointId: EndpointId): Promise<EndedJob | undefined> {
     const [job] = await this.#end(sql.CANCEL, 'cancel', [id, endpointId]);
     return job;
   }
 
-  /** Cancels what is queued at this moment, in slices, and says how many. */
+  /** Cancels the jobs that are queued now; yields them slice by slice. */
   async *purge(endpointId: EndpointId): AsyncGenerator<EndedJob[]> {
     const newest = await this.#pool.query<{ seq: number | null }>(
       'select max(seq) as seq from jobs where endpoint_id = $1 and status = $2',
@@ -143,7 +127,7 @@ export class JobQueue {
     }
   }
 
-  /** Starts a FAILED or TIMED_OUT job again; false when it is neither, or not kept any more. */
+  /** Requeues a FAILED or TIMED_OUT job; false if it is neither, or its result has expired. */
   async retry(id: JobId, endpointId: EndpointId): Promise<boolean> {
     const result = await this.#pool.query({
       name: 'job-retry',
@@ -153,14 +137,14 @@ export class JobQueue {
     return result.rows.length > 0;
   }
 
-  /** Jobs that were leased but never reached the worker go back to their place, not counted as a retry. */
+  /** Requeues leased jobs that never reached the worker, at their old position and not counted as a retry. */
   releaseUndelivered(workerId: WorkerId, jobIds: readonly JobId[]): Promise<EndpointId[]> {
     return this.#release([workerId], jobIds, false);
   }
 
   /**
-   * Ends the leases of workers that are lost: jobs within `maxRetries` are queued again, the others FAILED.
-   * Answers the endpoints with new queued jobs, and the jobs that ended.
+   * Ends the leases of lost workers: jobs within `maxRetries` are requeued, the others FAILED. Returns the endpoints with
+   * requeued jobs, and the jobs that ended.
    */
   async rescue(
     workerIds: readonly WorkerId[],
@@ -178,7 +162,7 @@ export class JobQueue {
     return this.#end(sql.EXPIRE_QUEUED, 'expire', [atMost]);
   }
 
-  /** The last progress update; only the lease's holder may set it, else nothing happens and the answer is false. */
+  /** Stores the job's last progress update; false, and nothing is stored, unless the worker holds the lease. */
   async saveProgress(jobId: JobId, workerId: WorkerId, progress: string): Promise<boolean> {
     const result = await this.#pool.query({
       name: 'job-progress',
@@ -188,8 +172,8 @@ export class JobQueue {
     return result.rowCount === 1;
   }
 
-  /** Notes that this process too holds a request for the job, so that its end is told there. */
-  async noteWaiter(jobId: JobId, endpointId: EndpointId, processId: string): Promise<void> {
+  /** Adds a process that holds a request for the job, so that it is notified of the job's end. */
+  async addWaiter(jobId: JobId, endpointId: EndpointId, processId: string): Promise<void> {
     await this.#pool.query({
       name: 'job-waiter',
       text: `update jobs set waiter = concat_ws(' ', waiter, $3::text)
@@ -229,23 +213,23 @@ export class JobQueue {
 
   async #takeBatch(calls: readonly TakeCall[], lane: string): Promise<TakenJob[][]> {
     const slots = calls.flatMap((call) => Array.from({ length: call.slots }, () => call));
-    const result = await this.#pool.query<{ id: JobId; worker_id: WorkerId; input: string; extras: string | null }>({
+    const result = await this.#pool.query<TakenJob & { workerId: WorkerId }>({
       name: 'job-take',
       text: sql.TAKE,
       values: [textArray(slots.map((call) => call.endpointId)), textArray(slots.map((call) => call.workerId)), lane],
     });
     const taken = new Map<WorkerId, TakenJob[]>();
-    for (const { id, worker_id, input, extras } of result.rows) {
-      const jobs = taken.get(worker_id);
-      if (jobs) jobs.push({ id, input, extras });
-      else taken.set(worker_id, [{ id, input, extras }]);
+    for (const { workerId, ...job } of result.rows) {
+      const jobs = taken.get(workerId);
+      if (jobs) jobs.push(job);
+      else taken.set(workerId, [job]);
     }
     return calls.map((call) => taken.get(call.workerId)?.splice(0, call.slots) ?? []);
   }
 
   async #finishBatch(calls: readonly JobResult[], lane: string): Promise<FinishOutcome[]> {
     const results = withoutRepetitions(calls);
-    const statement = {
+    const result = await this.#pool.query<EndedJob>({
       name: 'job-finish',
       text: sql.FINISH,
       values: [
@@ -257,9 +241,8 @@ export class JobQueue {
         textArray(results.map((entry) => entry.output)),
         textArray(results.map((entry) => entry.error)),
       ],
-    };
-    const result = await despiteDeadlocks(() => this.#pool.query<EndedRow>(statement));
-    const ended = new Map(result.rows.map((row) => [row.id, toEnded(row)]));
+    });
+    const ended = new Map(result.rows.map((job) => [job.id, job]));
     const known = await this.#knownAmong(calls.map((call) => call.jobId).filter((id) => !ended.has(id)));
     return calls.map((call) => {
       const job = ended.get(call.jobId);
@@ -279,25 +262,24 @@ export class JobQueue {
   }
 
   async #lookUpBatch(ids: readonly JobId[]): Promise<(JobView | undefined)[]> {
-    const result = await this.#pool.query<ViewRow>({ name: 'job-status', text: sql.STATUS, values: [textArray(ids)] });
-    const jobs = new Map(result.rows.map((row) => [row.id, toView(row)]));
+    const result = await this.#pool.query<JobView>({ name: 'job-status', text: sql.STATUS, values: [textArray(ids)] });
+    const jobs = new Map(result.rows.map((job) => [job.id, job]));
     return ids.map((id) => jobs.get(id));
   }
 
   async #end(text: string, kind: string, values: readonly unknown[]): Promise<EndedJob[]> {
     const all = [...this.#retention, this.#lane(kind, 0), ...values];
-    const result = await despiteDeadlocks(() => this.#pool.query<EndedRow>(text, all));
-    return result.rows.map(toEnded);
+    return (await this.#pool.query<EndedJob>(text, all)).rows;
   }
 
   async #release(workers: readonly WorkerId[], jobs: readonly JobId[] | null, isRetry: boolean): Promise<EndpointId[]> {
     const values = [jobs, workers, isRetry, this.#lane('release', 0)];
-    const result = await despiteDeadlocks(() => this.#pool.query<{ endpoint_id: EndpointId }>(sql.RELEASE, values));
-    return [...new Set(result.rows.map((row) => row.endpoint_id))];
+    const result = await this.#pool.query<{ endpointId: EndpointId }>(sql.RELEASE, values);
+    return [...new Set(result.rows.map((row) => row.endpointId))];
   }
 }
 
-/** A worker that reports a job twice at the same moment means its first report. */
+/** Keeps the first of several results that a worker reports for one job at the same time. */
 function withoutRepetitions(results: readonly JobResult[]): readonly JobResult[] {
   const seen = new Set<string>();
   return results.filter(({ jobId, workerId }) => seen.size < seen.add(`${jobId}/${workerId}`).size);
@@ -309,23 +291,5 @@ interface TakeCall {
   slots: number;
 }
 
-function toView(row: ViewRow): JobView {
-  return {
-    id: row.id,
-    endpointId: row.endpoint_id,
-    status: row.status,
-    delayTimeMs: row.delay_ms,
-    executionTimeMs: row.execution_ms,
-    workerId: row.worker_id,
-    output: row.output,
-    error: row.error,
-    retries: Math.max(0, row.attempt - 1),
-  };
-}
-
-function toEnded(row: EndedRow): EndedJob {
-  return { ...toView(row), waiter: row.waiter, hasWebhook: row.has_webhook, traceparent: row.traceparent };
-}
-
-/** What a client is told when its job cannot be queued because the endpoint went away meanwhile. */
+/** The error for a job whose endpoint was deleted while it was being queued. */
 export const endpointGone = () => new Failure('notFound', 'Endpoint not found');

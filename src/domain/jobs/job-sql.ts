@@ -1,20 +1,21 @@
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
+import { addToCounters } from './counter-sql.ts';
 
 /**
- * The statements of the queue, as text. Three rules hold for all of them:
- * - a job is in `jobs` while it is queued or leased and in `finished_jobs` afterwards; one statement moves it, so no
- *   reader ever sees it twice or not at all;
- * - the counters of the endpoint change in the same statement, in a row that only this lane of this process writes, so
- *   they are exact after any crash and nobody waits for a lock on them;
- * - only a lease's holder (`worker_id` while IN_PROGRESS) may change a leased job: this is the fence against late results.
+ * The queue's statements, as text. Three rules hold for all of them:
+ * - A job is in `jobs` while it is queued or leased and in `finished_jobs` afterwards. One statement moves it, so no
+ *   reader ever sees it twice or not at all.
+ * - The endpoint's counters change in the same statement, in a row that only this lane of this process writes. So they
+ *   are exact after any crash, and nobody waits for a lock on them.
+ * - Only the holder of a lease (`worker_id` while IN_PROGRESS) may change a leased job: the fence against late results.
  */
 
-/** The columns of a JobView. `now()` stands for the end while a job still runs. */
+/** Milliseconds between two times. */
 const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
 
 /**
- * Adds a job a row. With a worker it is committed as IN_PROGRESS: handed over without ever standing in the queue.
- * A job of an endpoint that is gone is not inserted and not returned.
+ * Inserts one job per row. A job with a worker is committed as IN_PROGRESS: leased without ever being in the queue.
+ * A job of a deleted endpoint is neither inserted nor returned.
  */
 export const SUBMIT = `
   with new as (
@@ -30,20 +31,22 @@ export const SUBMIT = `
            worker_id, waiter)
     where exists (select 1 from endpoints e where e.id = c.endpoint_id)
     returning id, endpoint_id, status, low_priority
-  ), counted as (
-    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress)
-    select endpoint_id, $13, count(*) filter (where status = 'IN_QUEUE' and not low_priority),
-           count(*) filter (where status = 'IN_QUEUE' and low_priority), count(*) filter (where status = 'IN_PROGRESS')
-    from new group by endpoint_id
-    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress
+  ), counted as (${addToCounters({
+    from: 'new',
+    lane: '$13',
+    deltas: {
+      queued: "count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
+      queued_low: "count(*) filter (where status = 'IN_QUEUE' and low_priority)",
+      in_progress: "count(*) filter (where status = 'IN_PROGRESS')",
+    },
+  })}
   )
   select id from new`;
 
 /**
- * Leases the oldest queued jobs, normal ones before low-priority ones, to the slots that ask.
- * Served by jobs_queue: the lateral scan walks the index in order and stops after as many rows as there are slots;
- * SKIP LOCKED steps over what another process takes at this moment.
+ * Leases the oldest queued jobs, normal ones before low-priority ones, to the requested slots.
+ * Served by jobs_queue: the lateral scan walks the index in order and stops at the number of slots; SKIP LOCKED passes
+ * over jobs that another process is taking.
  */
 export const TAKE = `
   with picked as (
@@ -61,19 +64,22 @@ export const TAKE = `
     update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
     from picked p where j.id = p.id
     returning j.id, j.endpoint_id, j.worker_id, j.input, j.extras, j.low_priority, p.n
-  ), counted as (
-    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress)
-    select endpoint_id, $3, -count(*) filter (where not low_priority), -count(*) filter (where low_priority), count(*)
-    from taken group by endpoint_id
-    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress
+  ), counted as (${addToCounters({
+    from: 'taken',
+    lane: '$3',
+    deltas: {
+      queued: '-count(*) filter (where not low_priority)',
+      queued_low: '-count(*) filter (where low_priority)',
+      in_progress: 'count(*)',
+    },
+  })}
   )
-  select id, worker_id, input, extras from taken order by n`;
+  select id, worker_id as "workerId", input, extras from taken order by n`;
 
 /**
- * The tail of every statement that ends jobs. `ended` is a CTE that deletes rows from `jobs` and returns them with the
- * columns `end_status`, `end_output` and `end_error`. $1: retention of /run results in ms, $2: of /runsync results,
- * $3: the counter lane.
+ * The common part of all statements that end jobs. `ended`: a CTE that deletes rows from `jobs` and returns them with
+ * `end_status`, `end_output` and `end_error`. $1: retention of /run results in ms; $2: of /runsync results; $3: the
+ * counter lane.
  */
 function endJobs(ended: string): string {
   return `
@@ -89,32 +95,38 @@ function endJobs(ended: string): string {
   ), hooked as (
     insert into webhook_deliveries (job_id, endpoint_id, url)
     select id, endpoint_id, webhook from ended where webhook is not null
-  ), counted as (
-    insert into endpoint_counters as k
-      (endpoint_id, lane, queued, queued_low, in_progress, completed, failed, cancelled, timed_out)
-    select endpoint_id, $3, -count(*) filter (where status = 'IN_QUEUE' and not low_priority),
-           -count(*) filter (where status = 'IN_QUEUE' and low_priority), -count(*) filter (where status = 'IN_PROGRESS'),
-           count(*) filter (where end_status = 'COMPLETED'), count(*) filter (where end_status = 'FAILED'),
-           count(*) filter (where end_status = 'CANCELLED'), count(*) filter (where end_status = 'TIMED_OUT')
-    from ended group by endpoint_id
-    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress,
-      completed = k.completed + excluded.completed, failed = k.failed + excluded.failed,
-      cancelled = k.cancelled + excluded.cancelled, timed_out = k.timed_out + excluded.timed_out
+  ), counted as (${addToCounters({
+    from: 'ended',
+    lane: '$3',
+    deltas: {
+      queued: "-count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
+      queued_low: "-count(*) filter (where status = 'IN_QUEUE' and low_priority)",
+      in_progress: "-count(*) filter (where status = 'IN_PROGRESS')",
+      completed: "count(*) filter (where end_status = 'COMPLETED')",
+      failed: "count(*) filter (where end_status = 'FAILED')",
+      cancelled: "count(*) filter (where end_status = 'CANCELLED')",
+      timed_out: "count(*) filter (where end_status = 'TIMED_OUT')",
+    },
+  })}
   )`;
 }
 
+const RETRIES = 'greatest(attempt - 1, 0) as retries';
+
+/** The columns of an EndedJob. */
 const endedView = (output: string) => `
-  select id, endpoint_id, end_status as status, ${MS('created_at', 'coalesce(started_at, now())')} as delay_ms,
-         ${MS('started_at', 'now()')} as execution_ms, worker_id, ${output} as output, end_error as error, attempt,
-         waiter, webhook is not null as has_webhook, ${TRACEPARENT_OF_EXTRAS} as traceparent
+  select id, endpoint_id as "endpointId", end_status as status,
+         ${MS('created_at', 'coalesce(started_at, now())')} as "delayTimeMs",
+         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${output} as output,
+         end_error as error, ${RETRIES}, waiter, webhook is not null as "hasWebhook",
+         ${TRACEPARENT_OF_EXTRAS} as traceparent
   from ended`;
 const ENDED_VIEW = endedView('end_output');
 
 /**
- * The result of a lease's holder. `is not distinct from` is `=` here, but no index serves it: by the worker's index, which
- * a plan made on empty tables may choose as well, each look-up would step over all that the worker did lately.
- * Rows that come back are those whose result counted, without the output that the caller has.
+ * The results of lease holders; returns the jobs whose result counted, without the output, which the caller has.
+ * `is not distinct from` means `=` here but uses no index: a plan made on empty tables might pick the worker's index, and
+ * each look-up would then scan everything the worker did lately.
  */
 export const FINISH = `${endJobs(`
     delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
@@ -123,8 +135,8 @@ export const FINISH = `${endJobs(`
     returning j.*, r.status as end_status, r.output as end_output, r.error as end_error`)}
   ${endedView('null::text')}`;
 
-/** A leased job that ends against its worker's will leaves an order for the worker to stop it. */
-const STOP_ORDERS = `, told as (
+/** Orders the worker to stop a leased job that somebody else ended. */
+const STOP_ORDERS = `, ordered as (
     insert into job_stops (worker_id, job_id) select worker_id, id from ended where status = 'IN_PROGRESS'
     on conflict (worker_id, job_id) do update set created_at = now(), told_at = null
   )`;
@@ -135,13 +147,13 @@ export const CANCEL = `${endJobs(`
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
-/** $4 endpoint: everything it has, because it is being deleted. */
+/** $4 endpoint: all its jobs, because it is being deleted. */
 export const CANCEL_ALL = `${endJobs(`
     delete from jobs where endpoint_id = $4
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
-/** $4 endpoint, $5 the highest seq to purge, $6 how many at most: a slice of the queue, in the order of its index. */
+/** $4 endpoint, $5 highest seq to purge, $6 limit: a slice of the queue, in index order. */
 export const PURGE = `${endJobs(`
     delete from jobs where id in (
       select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and seq <= $5
@@ -149,7 +161,10 @@ export const PURGE = `${endJobs(`
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
   ${ENDED_VIEW}`;
 
-/** $4 how many at most: queued jobs that outlived their policy.ttl. The default ttl expires in queue order, an own one by its index. One look for each queue that has jobs, from one to the next in jobs_queue. */
+/**
+ * Queued jobs past their policy.ttl; $4 limit. Jobs with the default ttl expire in queue order, so only the head of each
+ * queue is read: the recursive part hops from queue to queue along jobs_queue. A ttl of its own has an index.
+ */
 export const EXPIRE_QUEUED = `${endJobs(`
     delete from jobs where id in (
       with recursive queues as (
@@ -170,7 +185,7 @@ export const EXPIRE_QUEUED = `${endJobs(`
       'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
   ${ENDED_VIEW}`;
 
-/** Leased jobs over their execution timeout: their own, else the endpoint's as it is now (0: none). */
+/** Leased jobs past their execution timeout: their own, else the endpoint's current one (0: none). */
 export const EXPIRE_RUNNING = `${endJobs(`
     delete from jobs where id in (
       select j.id from jobs j join endpoints e on e.id = j.endpoint_id
@@ -180,7 +195,7 @@ export const EXPIRE_RUNNING = `${endJobs(`
     returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
-/** Leased jobs whose worker is lost ($4) and that were redelivered already as often as allowed ($5). */
+/** Leased jobs of lost workers ($4) that have no retries left ($5: allowed retries). */
 export const FAIL_LOST = `${endJobs(`
     delete from jobs where status = 'IN_PROGRESS' and worker_id = any($4::text[]) and attempt > $5
     returning *, 'FAILED' as end_status, null::text as end_output,
@@ -188,8 +203,8 @@ export const FAIL_LOST = `${endJobs(`
   ${ENDED_VIEW}`;
 
 /**
- * Back into the queue, at the old place: $1 job ids or null for all of $2 workers; $3 true when this counts as a retry
- * (the worker had it and was lost), false when the hand-over itself did not reach the worker. $4 the counter lane.
+ * Requeues leased jobs at their old position: $1 job ids, or null for all; $2 workers; $3 true if this counts as a retry
+ * (the worker had the job and was lost), false if the job never reached the worker; $4 the counter lane.
  */
 export const RELEASE = `
   with back as (
@@ -197,23 +212,25 @@ export const RELEASE = `
       attempt = attempt - case when $3 then 0 else 1 end
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
     returning id, endpoint_id, low_priority
-  ), forgotten as (delete from job_chunks where job_id in (select id from back)
-  ), noted as (
+  ), cleared as (delete from job_chunks where job_id in (select id from back)
+  ), lost as (
     insert into lost_attempts (job_id, attempt, worker_id, started_at)
     select j.id, j.attempt, j.worker_id, j.started_at from jobs j where $3 and j.id in (select id from back)
     on conflict (job_id, attempt) do nothing
-  ), counted as (
-    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, in_progress, retried)
-    select endpoint_id, $4, count(*) filter (where not low_priority), count(*) filter (where low_priority), -count(*),
-           case when $3 then count(*) else 0 end
-    from back group by endpoint_id
-    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-      queued_low = k.queued_low + excluded.queued_low, in_progress = k.in_progress + excluded.in_progress,
-      retried = k.retried + excluded.retried
+  ), counted as (${addToCounters({
+    from: 'back',
+    lane: '$4',
+    deltas: {
+      queued: 'count(*) filter (where not low_priority)',
+      queued_low: 'count(*) filter (where low_priority)',
+      in_progress: '-count(*)',
+      retried: 'case when $3 then count(*) else 0 end',
+    },
+  })}
   )
-  select id, endpoint_id from back`;
+  select id, endpoint_id as "endpointId" from back`;
 
-/** A finished job starts again, as if it had never been tried: same id and input, no output. $1 job, $2 endpoint, $3 the counter lane. */
+/** Requeues a finished job with the same id and input, as if never tried. $1 job, $2 endpoint, $3 the counter lane. */
 export const RETRY = `
   with again as (
     delete from finished_jobs where id = $1 and endpoint_id = $2 and status in ('FAILED', 'TIMED_OUT') and keep_until > now()
@@ -225,24 +242,28 @@ export const RETRY = `
            now() + ttl_ms * interval '1 millisecond', true
     from again
     returning id, endpoint_id, low_priority
-  ), forgotten as (delete from job_chunks where job_id in (select id from back)
+  ), cleared as (delete from job_chunks where job_id in (select id from back)
   ), settled as (delete from job_stops where job_id in (select id from back)
   ), unlost as (delete from lost_attempts where job_id in (select id from back)
-  ), counted as (
-    insert into endpoint_counters as k (endpoint_id, lane, queued, queued_low, retried)
-    select endpoint_id, $3, count(*) filter (where not low_priority), count(*) filter (where low_priority), count(*)
-    from back group by endpoint_id
-    on conflict (endpoint_id, lane) do update set queued = k.queued + excluded.queued,
-      queued_low = k.queued_low + excluded.queued_low, retried = k.retried + excluded.retried
+  ), counted as (${addToCounters({
+    from: 'back',
+    lane: '$3',
+    deltas: {
+      queued: 'count(*) filter (where not low_priority)',
+      queued_low: 'count(*) filter (where low_priority)',
+      retried: 'count(*)',
+    },
+  })}
   )
   select id from back`;
 
-/** $1 job ids. One snapshot over both tables: a job that ends meanwhile is found in exactly one of them. */
+/** The columns of a JobView; $1 job ids. One snapshot of both tables: a job that ends meanwhile is in exactly one. */
 export const STATUS = `
-  select id, endpoint_id, status, ${MS('created_at', 'started_at')} as delay_ms,
-         ${MS('started_at', 'now()')} as execution_ms, worker_id, progress as output, null as error, attempt
+  select id, endpoint_id as "endpointId", status, ${MS('created_at', 'started_at')} as "delayTimeMs",
+         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", progress as output, null as error,
+         ${RETRIES}
   from jobs where id = any($1::text[])
   union all
   select id, endpoint_id, status, ${MS('created_at', 'coalesce(started_at, finished_at)')},
-         ${MS('started_at', 'finished_at')}, worker_id, output, error, attempt
+         ${MS('started_at', 'finished_at')}, worker_id, output, error, ${RETRIES}
   from finished_jobs where id = any($1::text[]) and keep_until > now()`;

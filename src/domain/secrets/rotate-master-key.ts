@@ -46,9 +46,9 @@ async function resealBatch(
   { keyId, after }: { keyId: string; after: string },
   rotation: Rotation,
 ): Promise<string | undefined> {
-  const unreadable: string[] = [];
-  const [values, resealed] = await transaction(pool, async (db) => {
+  const { values, resealed, unreadable } = await transaction(pool, async (db) => {
     const values = await lockValuesUnderOtherKeys(db, column, { keyId, after, limit: BATCH });
+    const unreadable: string[] = [];
     const resealed = values.flatMap(({ id, sealed }) => {
       try {
         return [{ id, sealed: secretBox.seal(secretBox.open(sealed, id), id, keyId) }];
@@ -58,7 +58,7 @@ async function resealBatch(
       }
     });
     if (resealed.length > 0) await updateSealedValues(db, column, resealed);
-    return [values, resealed];
+    return { values, resealed, unreadable };
   });
   rotation.resealed += resealed.length;
   rotation.unreadable.push(...unreadable);

@@ -1,0 +1,33 @@
+/** The counters of an endpoint: the first three of the jobs it has now, the others of all jobs so far. */
+export const JOB_COUNTERS = [
+  'queued',
+  'queued_low',
+  'in_progress',
+  'completed',
+  'failed',
+  'cancelled',
+  'timed_out',
+  'retried',
+] as const;
+type JobCounter = (typeof JOB_COUNTERS)[number];
+
+/**
+ * Returns the statement that adds to the counters of endpoints in one lane. `from`: a CTE whose rows have an
+ * `endpoint_id`. `lane`: SQL for the lane, which only one writer uses at a time, so that nobody waits for its row lock.
+ * `deltas`: for each counter that changes, an SQL aggregate over the rows of an endpoint.
+ */
+export function addToCounters({
+  from,
+  lane,
+  deltas,
+}: {
+  from: string;
+  lane: string;
+  deltas: Partial<Record<JobCounter, string>>;
+}): string {
+  const names = Object.keys(deltas);
+  return `
+    insert into endpoint_counters as k (endpoint_id, lane, ${names.join(', ')})
+    select endpoint_id, ${lane}, ${Object.values(deltas).join(', ')} from ${from} group by endpoint_id
+    on conflict (endpoint_id, lane) do update set ${names.map((name) => `${name} = k.${name} + excluded.${name}`).join(', ')}`;
+}
