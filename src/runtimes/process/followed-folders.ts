@@ -4,7 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { OutputLog } from './output-log.ts';
 import type { WorkloadFolders } from './workload-folders.ts';
 
-/** What this process follows of the folders: their output while it grows, and their end. */
+/** The workload folders this process follows: their output as it grows, and their end. */
 export class FollowedFolders {
   readonly #folders: WorkloadFolders;
   readonly #maxLogBytes: number;
@@ -19,7 +19,7 @@ export class FollowedFolders {
     this.#logger = options.logger;
   }
 
-  /** From now on, if not before. */
+  /** Starts following, unless it does already. */
   follow(id: string): OutputLog {
     const followed = this.#followed.get(id);
     if (followed) return followed.log;
@@ -29,12 +29,12 @@ export class FollowedFolders {
     return log;
   }
 
-  /** Something happened to it: its output may have grown, and whoever reads it may have to end. */
-  note(id: string): void {
-    this.#followed.get(id)?.log.note();
+  /** Call when something happened to the workload: picks up new output, and lets readers find out that it ended. */
+  refresh(id: string): void {
+    this.#followed.get(id)?.log.refresh();
   }
 
-  leave(id: string): void {
+  unfollow(id: string): void {
     const followed = this.#followed.get(id);
     this.#followed.delete(id);
     followed?.watcher?.close();
@@ -42,10 +42,10 @@ export class FollowedFolders {
   }
 
   close(): void {
-    for (const id of [...this.#followed.keys()]) this.leave(id);
+    for (const id of [...this.#followed.keys()]) this.unfollow(id);
   }
 
-  /** Hears of output and, for workloads of former times, of the end. Without it (a limit of the system), readers look each second. */
+  /** Notices output, and the end of workloads that an earlier process started. Where the system cannot watch, readers poll. */
   #watch(folder: string, id: string, log: OutputLog): FSWatcher | undefined {
     try {
       const watcher = watch(folder, { persistent: false }, (_, file) => {
@@ -55,7 +55,7 @@ export class FollowedFolders {
       watcher.on('error', () => watcher.close());
       return watcher;
     } catch (error) {
-      this.#logger.warn({ workloadId: id, err: error }, 'the folder of a workload cannot be watched');
+      this.#logger.warn({ workloadId: id, err: error }, 'workload folder cannot be watched');
       return undefined;
     }
   }

@@ -6,7 +6,7 @@ const line = (local: string, state: string, inode: number) =>
   `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000     0        0 ${inode} 1 0000 100 0 0 10 0\n`;
 
 test.skipIf(new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1)(
-  'listening sockets of a port are read with the address to connect to',
+  'listening sockets of a port are parsed with the address to connect to',
   () => {
     const text =
       HEADER +

@@ -1,24 +1,26 @@
 /**
- * Which ports a process group listens on. Workloads share the network of this machine with everything else on it, so a
- * port alone proves nothing: the proxy may only go to a socket that a process of the workload holds.
+ * Which ports a process group listens on. Workloads share this machine's network with everything else on it, so an open
+ * port alone proves nothing: the proxy may only connect to a socket that a process of the workload holds.
  */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { endianness, networkInterfaces } from 'node:os';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { type GroupId, membersOf, readText } from './process-group.ts';
 
-/** A listening socket: the address as the kernel shows it, as something to connect to, and who it is. */
+/** A listening socket: the address to connect to, and its inode. */
 interface Listener {
   host: string;
   inode: string;
 }
 
 const LISTENING = '0A';
+const MAX_REMEMBERED = 1_000;
 
-/** Finds listening sockets of groups, and remembers where each was: to look again at one link costs microseconds. */
+/** Finds the listening sockets of process groups. Remembers where each was: checking one link again takes microseconds. */
 export class GroupListeners {
-  readonly #known = new Map<string, { link: string; host: string; inode: string }>();
+  readonly #known = new BoundedMap<string, { link: string; host: string; inode: string }>(MAX_REMEMBERED);
 
-  /** Null when no process of the group listens on the port. Linux only: elsewhere nothing can be proven. */
+  /** Returns null when no process of the group listens on the port. Linux only: elsewhere it cannot be proven. */
   find(group: GroupId, port: number): { host: string; port: number } | null {
     const key = `${group.pid} ${group.startedAt} ${port}`;
     const known = this.#known.get(key);
@@ -26,7 +28,6 @@ export class GroupListeners {
     this.#known.delete(key);
     const found = search(group, port);
     if (!found) return null;
-    if (this.#known.size > 1000) this.#known.clear();
     this.#known.set(key, found);
     return { host: found.host, port };
   }
@@ -40,13 +41,13 @@ function search(group: GroupId, port: number): { link: string; host: string; ino
   if (listeners.length === 0) return undefined;
   const links = new Map(membersOf(group).flatMap((pid) => socketsOf(pid)));
   const own = listeners.filter(({ inode }) => links.has(inode));
-  // A foreign socket at the very address that we would connect to gets the connection, or half of them.
+  // A foreign socket on the very same address may receive the connection.
   const isFree = ({ host }: Listener) => !listeners.some((other) => other.host === host && !links.has(other.inode));
   const chosen = own.find(isFree);
   return chosen && { link: links.get(chosen.inode)!, ...chosen };
 }
 
-/** The listening sockets of a port in the text of /proc/net/tcp or tcp6; a wildcard is told as loopback. */
+/** Parses the listening sockets of a port from the text of /proc/net/tcp or tcp6. A wildcard address becomes loopback. */
 export function parseListeners(text: string, port: number): Listener[] {
   return text
     .split('\n')
@@ -68,13 +69,13 @@ function hostOf(hex: string): string {
   return Array.from({ length: 8 }, (_, i) => bytes.readUInt16BE(i * 2).toString(16)).join(':');
 }
 
-/** A socket on `::` takes IPv4, too, unless it was told not to, which nobody can see: 127.0.0.1 only where there is no ::1. */
+/** A socket on `::` also accepts IPv4 unless IPV6_V6ONLY is set, which /proc does not show: use 127.0.0.1 only without ::1. */
 function wildcard6(): string {
   const hasLoopback = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
   return hasLoopback ? '::1' : '127.0.0.1';
 }
 
-/** The sockets that a process holds: inode → the link that shows it. */
+/** The sockets that a process holds, as inode and the link in /proc that proves it. */
 function socketsOf(pid: number): [inode: string, link: string][] {
   const folder = `/proc/${pid}/fd`;
   let names: string[];

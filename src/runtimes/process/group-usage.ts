@@ -4,16 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkloadStats } from '../runtime.ts';
 import { type GroupId, membersOf, PAGE_BYTES } from './process-group.ts';
 
+/** Between two samples. */
 const PAUSE_MS = 250;
-/** What sysconf(_SC_CLK_TCK) answers on every Linux. */
+/** sysconf(_SC_CLK_TCK) on every Linux. */
 const TICKS_PER_SECOND = 100;
 
-/** Two looks at what the processes of a group used, of the whole machine; null when it has none, or nobody can tell. */
+/** Samples a group's counters twice. Returns its share of the machine, or null when it has no processes or cannot be read. */
 export async function readGroupUsage(group: GroupId): Promise<Pick<WorkloadStats, 'cpuUtil' | 'memoryUtil'> | null> {
-  const first = look(group);
+  const first = sample(group);
   if (first === null) return null;
   await sleep(PAUSE_MS);
-  const second = look(group);
+  const second = sample(group);
   if (second === null) return null;
   const cpuSeconds = Math.max(0, second.ticks - first.ticks) / TICKS_PER_SECOND;
   const seconds = (second.at - first.at) / 1000;
@@ -23,7 +24,7 @@ export async function readGroupUsage(group: GroupId): Promise<Pick<WorkloadStats
   };
 }
 
-function look(group: GroupId): { at: number; ticks: number; pages: number } | null {
+function sample(group: GroupId): { at: number; ticks: number; pages: number } | null {
   const members = membersOf(group);
   if (members.length === 0) return null;
   const sum = { at: performance.now(), ticks: 0, pages: 0 };

@@ -2,15 +2,15 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { Failure, messageOf } from '../../core/errors.ts';
 
-/** What stands for a container image where there are no containers: a command, and the folder that its files are in. */
+/** An image of the process runtime: a command, and the folder that holds its files. */
 export interface ProcessImage {
   command: readonly string[];
   directory: string;
 }
 
 /**
- * Looks an image up in the files, the first that names it wins. They are read anew each time, so that an edit counts at
- * once. Throws `unprocessable` with a sentence that says which names exist and where to add one.
+ * Finds an image: the first file that names it wins. The files are read each time, so that an edit counts at once.
+ * Throws `unprocessable` with the known names and where to add one.
  */
 export function findImage(files: readonly string[], image: string): ProcessImage {
   const known: string[] = [];
@@ -19,14 +19,14 @@ export function findImage(files: readonly string[], image: string): ProcessImage
     if (Object.hasOwn(images, image)) return checked(file, image, images[image]);
     known.push(...Object.keys(images));
   }
-  const names = known.length === 0 ? 'none are known yet' : `known are ${known.join(', ')}`;
+  const names = known.length === 0 ? 'there are none yet' : `it has ${known.join(', ')}`;
   throw new Failure(
     'unprocessable',
-    `The process runtime knows no image '${image}': ${names}. Add it to ${files.join(' or ')}, or run a container engine.`,
+    `The process runtime has no image '${image}': ${names}. Add it to ${files.join(' or ')}, or run a container engine.`,
   );
 }
 
-/** The path of an executable, looked up as a shell does; undefined when there is none. */
+/** Returns the path of an executable, looked up as a shell does, or undefined. */
 export function findExecutable(command: string, directory: string, path: string): string | undefined {
   const candidates = command.includes('/')
     ? [resolve(directory, command)]
@@ -58,7 +58,7 @@ function checked(file: string, name: string, value: unknown): ProcessImage {
   if (!isCommand || typeof directory !== 'string') {
     throw new Failure(
       'unprocessable',
-      `${file}: '${name}' needs "command", an array of strings, and "directory", a folder`,
+      `${file}: '${name}' needs "command" (an array of strings) and "directory" (a folder)`,
     );
   }
   return { command, directory: resolve(dirname(file), directory) };

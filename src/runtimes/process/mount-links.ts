@@ -1,7 +1,7 @@
 /**
- * Mounts without a container: a workload sees the directories of this machine as they are. So a mount is a link: always
- * in the workload's own folder (`/workspace` is `workspace` there), and at the very path where that is a name directly
- * below `/`, nothing is there, and Podyard may make one. RUNPOD_VOLUME_PATH names the directory in any case.
+ * Mounts without containers. A mount is a symbolic link, always inside the workload's own folder (`/workspace` becomes
+ * `workspace` there). It is also linked at its real path if that is directly below `/`, free, and Podyard may write
+ * there. RUNPOD_VOLUME_PATH names the directory in any case.
  */
 import { lstatSync, mkdirSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,28 +10,28 @@ import type { Mount, OnProgress, WorkloadSpec } from '../runtime.ts';
 
 const TOP_LEVEL = /^\/[^/]+$/;
 
-/** Where the workload finds its storage, whatever the machine allows. */
+/** Returns the variable that tells the workload where its storage is. */
 export function mountEnv({ mounts }: Pick<WorkloadSpec, 'mounts'>): Record<string, string> {
   return mounts[0] === undefined ? {} : { RUNPOD_VOLUME_PATH: mounts[0].source };
 }
 
 /**
- * Makes the links. Throws `conflict` where something else is in the way, for a program that wrote there would write to
- * the wrong place; where a link merely cannot be made, `tell` hears of it.
+ * Creates the links. Throws `conflict` when something else is in the way: the program would write to the wrong place.
+ * A link that merely cannot be created is reported to `onProgress`.
  */
-export function linkMounts(mounts: readonly Mount[], work: string, tell: OnProgress): void {
+export function linkMounts(mounts: readonly Mount[], work: string, onProgress: OnProgress): void {
   for (const { source, target } of mounts) {
     if (!lstatSync(source, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new Failure('unavailable', `The directory ${source} to mount at ${target} is not there`);
+      throw new Failure('unavailable', `Directory ${source} does not exist and cannot be mounted at ${target}`);
     }
     linkInside(work, source, target);
     if (!linkAtPath(source, target)) {
-      tell(`${target} cannot be made on this machine: the storage is at ${source}, which RUNPOD_VOLUME_PATH names`);
+      onProgress(`${target} cannot be created on this machine: use ${source} instead (RUNPOD_VOLUME_PATH)`);
     }
   }
 }
 
-/** Takes the links at their paths away again, but for those that others still need. */
+/** Removes the links at real paths, except those that `held` still needs. */
 export function unlinkMounts(mounts: readonly Mount[], held: readonly Mount[]): void {
   for (const { source, target } of mounts) {
     const isHeld = held.some((other) => other.source === source && other.target === target);
@@ -39,23 +39,23 @@ export function unlinkMounts(mounts: readonly Mount[], held: readonly Mount[]): 
     try {
       unlinkSync(target);
     } catch {
-      // somebody was faster
+      // already removed
     }
   }
 }
 
-/** The image's files are links in the same folder: what is made below one of them would be made in the image itself. */
+/** The image's files are links in the same folder: creating something below one would create it in the image itself. */
 function linkInside(work: string, source: string, target: string): void {
   const first = join(work, target.split('/')[1]!);
   if (lstatSync(first, { throwIfNoEntry: false })) {
-    throw new Failure('conflict', `The image has files of its own at ${target}: storage cannot be mounted there`);
+    throw new Failure('conflict', `Storage cannot be mounted at ${target}: the image has files there`);
   }
   const path = join(work, target);
   mkdirSync(dirname(path), { recursive: true });
   symlinkSync(source, path);
 }
 
-/** False where it may not be made, or lies deeper than directly below `/`. */
+/** False when the link may not be created, or its path is not directly below `/`. */
 function linkAtPath(source: string, target: string): boolean {
   if (!TOP_LEVEL.test(target) || linkOf(target) === source) return TOP_LEVEL.test(target);
   try {
@@ -63,8 +63,8 @@ function linkAtPath(source: string, target: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
-    const what = linkOf(target) === undefined ? 'files of its own' : 'the storage of another workload';
-    const text = `This machine has ${what} at ${target}: without containers only one can be there`;
+    const what = linkOf(target) === undefined ? 'other files' : 'another workload’s storage';
+    const text = `Storage cannot be mounted at ${target}: without containers the path is shared, and ${what} is there`;
     throw new Failure('conflict', text, { cause: error });
   }
 }

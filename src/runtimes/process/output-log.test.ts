@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Appends text as if it had been written at that time. */
+/** Appends text with the given modification time. */
 function write(text: string, ms: number): void {
   appendFileSync(path, text);
   utimesSync(path, ms / 1000, ms / 1000);
@@ -30,12 +30,12 @@ async function read(
   return lines.map(({ ts, line }) => [ts.getTime(), line]);
 }
 
-test('lines keep the time when they were first seen, also for a reader after a restart', async () => {
+test('lines keep the time when they were first seen, also after a restart', async () => {
   const log = new OutputLog(path, 1e6);
   write('a\nb\nhalf', 1000);
-  log.note();
+  log.refresh();
   write(' and half\nc\n', 2000);
-  log.note();
+  log.refresh();
   const all = [
     [1000, 'a'],
     [1000, 'b'],
@@ -43,16 +43,16 @@ test('lines keep the time when they were first seen, also for a reader after a r
     [2000, 'c'],
   ];
   expect(await read(log)).toEqual(all);
-  const heir = new OutputLog(path, 1e6);
+  const restarted = new OutputLog(path, 1e6);
   write('d\n', 3000);
-  expect(await read(heir)).toEqual([...all, [3000, 'd']]);
-  expect(await read(heir, { since: new Date(1000), seen: 2 })).toEqual([...all.slice(2), [3000, 'd']]);
-  expect(await read(heir, { since: new Date(1000) })).toEqual([...all.slice(3), [3000, 'd']]);
-  expect(await read(heir, { since: new Date(2000), seen: 0 })).toEqual([...all.slice(3), [3000, 'd']]);
+  expect(await read(restarted)).toEqual([...all, [3000, 'd']]);
+  expect(await read(restarted, { since: new Date(1000), seen: 2 })).toEqual([...all.slice(2), [3000, 'd']]);
+  expect(await read(restarted, { since: new Date(1000) })).toEqual([...all.slice(3), [3000, 'd']]);
+  expect(await read(restarted, { since: new Date(2000), seen: 0 })).toEqual([...all.slice(3), [3000, 'd']]);
   expect(await read(log)).toEqual([...all, [3000, 'd']]);
 });
 
-test('a last line without its end is kept back until the end', async () => {
+test('a last line without a line end is held back until the workload ends', async () => {
   const log = new OutputLog(path, 1e6);
   write('a\nopen', 1000);
   expect(await read(log, {}, false)).toEqual([[1000, 'a']]);
@@ -62,7 +62,7 @@ test('a last line without its end is kept back until the end', async () => {
   ]);
 });
 
-test('a log that grows too large is emptied, says so, and is read on by whoever followed it', async () => {
+test('a log that grows too large is emptied with a notice, and followers read on', async () => {
   const log = new OutputLog(path, 1000);
   const stop = new AbortController();
   const lines: string[] = [];
@@ -74,12 +74,12 @@ test('a log that grows too large is emptied, says so, and is read on by whoever 
   })();
   for (let i = 0; i < 30; i++) {
     appendFileSync(path, `${String(i).padStart(99, '0')}\n`);
-    log.note();
+    log.refresh();
   }
   appendFileSync(path, 'after\n');
-  log.note();
+  log.refresh();
   await following;
   expect(statSync(path).size).toBeLessThan(1300);
-  expect(lines).toContain('[podyard] older lines were dropped here: a log holds 1000 bytes');
+  expect(lines).toContain('[podyard] older lines dropped: the log is limited to 1000 bytes');
   expect(lines.at(-1)).toBe('after');
 });

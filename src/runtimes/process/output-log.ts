@@ -1,8 +1,8 @@
 /**
- * The output of a workload whose processes write straight into a file, so that not a line is lost while Podyard is away.
- * The file holds bytes, not times: an index beside it says up to which offset bytes were seen when. What was said about
- * a byte stays for ever, which is what makes a resume by time exact. Everything here is synchronous and short, so that two
- * readers never see half a change.
+ * The output of a workload, whose processes write straight into a file so that nothing is lost while Podyard is down.
+ * The file holds bytes without times: an index beside it records up to which offset bytes were first seen when. Records
+ * never change, which makes a resume by time exact. Everything here is synchronous and short, so that two readers never
+ * see half a change.
  */
 import {
   appendFileSync,
@@ -14,67 +14,70 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import type { LogLine, LogsOptions } from '../runtime.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** A line longer than this is handed out in pieces: a worker that prints no line end must not fill the memory. */
+/** Longer lines are returned in pieces: a program that never ends a line must not fill the memory. */
 const MAX_LINE_BYTES = 256 * 1024;
-/** How long bytes may wait for their time while a workload prints without pause. */
-const NOTE_PAUSE_MS = 10;
+/** How long new bytes may wait for their time while a workload prints without pause. */
+const REFRESH_PAUSE_MS = 10;
 
-/** Bytes before `end`, and not before the end of the mark before, were first seen at `ms`. Both ascend. */
+/** Bytes before `end`, and not before the previous mark's end, were first seen at `ms`. Both ascend. */
 interface Mark {
   end: number;
   ms: number;
 }
 
 export class OutputLog {
+  readonly #clock: Clock;
   readonly #path: string;
   readonly #indexPath: string;
   readonly #maxBytes: number;
   #marks: Mark[] = [];
   #indexBytes = 0;
-  /** Counts the cuts, so that a reader knows that its position is void. */
+  /** Incremented when the file is emptied, which makes readers' positions invalid. */
   #generation = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #waiters = new Set<() => void>();
 
-  /** `path` may not exist yet. Beyond `maxBytes` the file is emptied, with a line that says so. */
-  constructor(path: string, maxBytes: number) {
+  /** `path` may not exist yet. Beyond `maxBytes` the file is emptied, leaving a line that says so. */
+  constructor(path: string, maxBytes: number, clock: Clock = systemClock) {
+    this.#clock = clock;
     this.#path = path;
     this.#indexPath = `${path}.index`;
     this.#maxBytes = maxBytes;
-    this.note();
+    this.refresh();
   }
 
-  /** Tells that the file may have grown. Calls in quick succession cost one look. */
+  /** Call when the file may have grown. Calls in quick succession are merged. */
   changed(): void {
     if (this.#timer) return;
-    this.note();
+    this.refresh();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.note();
-    }, NOTE_PAUSE_MS);
+      this.refresh();
+    }, REFRESH_PAUSE_MS);
     this.#timer.unref();
   }
 
-  /** Gives the bytes that are new a time and wakes the readers. */
-  note(): void {
+  /** Records the time of new bytes and wakes the readers. */
+  refresh(): void {
     const file = statSync(this.#path, { throwIfNoEntry: false });
     if (!file) return;
     this.#readIndex();
-    if (file.size > this.#notedBytes) {
+    if (file.size > this.#markedBytes) {
       const mark = { end: file.size, ms: Math.max(Math.floor(file.mtimeMs), this.#marks.at(-1)?.ms ?? 0) };
       this.#addMark(mark);
       const record = `${mark.end} ${mark.ms}\n`;
       appendFileSync(this.#indexPath, record);
       this.#indexBytes += record.length;
     }
-    if (file.size > this.#maxBytes) this.#cut();
+    if (file.size > this.#maxBytes) this.#truncate();
     this.wake();
   }
 
-  get #notedBytes(): number {
+  get #markedBytes(): number {
     return this.#marks.at(-1)?.end ?? 0;
   }
 
@@ -84,7 +87,7 @@ export class OutputLog {
     else this.#marks.push(mark);
   }
 
-  /** Lets readers look again: at new bytes, or at whether the workload has ended. */
+  /** Lets readers check for new bytes, or for the end of the workload. */
   wake(): void {
     for (const wake of [...this.#waiters]) wake();
   }
@@ -94,15 +97,15 @@ export class OutputLog {
     this.wake();
   }
 
-  /** See `Runtime.logs`. `isOver` says that nothing more will be written. */
+  /** See `Runtime.logs`. `isOver` is true once nothing more will be written. */
   async *read(options: LogsOptions, isOver: () => boolean): AsyncGenerator<LogLine> {
     const cursor = new Cursor(options.since?.getTime(), options.seen);
     while (!options.signal.aborted) {
-      const isLast = isOver(); // asked before the last look, or the last lines would be missed
-      this.note();
+      const isLast = isOver(); // before the last read, or the last lines would be missed
+      this.refresh();
       cursor.enter(this.#generation, this.#marks, this.#path);
       for (;;) {
-        const lines = cursor.read(this.#path, this.#marks, this.#notedBytes, isLast);
+        const lines = cursor.read(this.#path, this.#marks, this.#markedBytes, isLast);
         if (!lines) break;
         for (const line of lines) {
           yield line;
@@ -115,7 +118,7 @@ export class OutputLog {
     }
   }
 
-  /** Another process of ours may have written to the index, or have cut both files. */
+  /** Another Podyard process may have written to the index, or truncated both files. */
   #readIndex(): void {
     const size = statSync(this.#indexPath, { throwIfNoEntry: false })?.size ?? 0;
     if (size === this.#indexBytes) return;
@@ -129,10 +132,10 @@ export class OutputLog {
     this.#indexBytes = size;
   }
 
-  #cut(): void {
-    const ms = Math.max(Date.now(), this.#marks.at(-1)!.ms + 1); // later than all before: a resume reads from here
+  #truncate(): void {
+    const ms = Math.max(this.#clock.now(), this.#marks.at(-1)!.ms + 1); // later than every line before: a resume continues here
     truncateSync(this.#path, 0);
-    appendFileSync(this.#path, `[podyard] older lines were dropped here: a log holds ${this.#maxBytes} bytes\n`);
+    appendFileSync(this.#path, `[podyard] older lines dropped: the log is limited to ${this.#maxBytes} bytes\n`);
     const end = statSync(this.#path).size;
     const record = `${end} ${ms}\n`;
     writeFileSync(this.#indexPath, record);
@@ -141,7 +144,7 @@ export class OutputLog {
     this.#generation += 1;
   }
 
-  /** The timer is for file systems that send no events. */
+  /** The timer covers file systems without events. */
   #nextChange(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -157,7 +160,7 @@ export class OutputLog {
   }
 }
 
-/** One reader's place in the file. */
+/** A reader's position in the file. */
 class Cursor {
   generation = -1;
   readonly #sinceMs: number | undefined;
@@ -174,7 +177,7 @@ class Cursor {
     this.#seen = seen ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Finds the start, at first and after a cut: the first line whose time is not before `since`. */
+  /** Finds the start, at first and after a truncation: the first line not before `since`. */
   enter(generation: number, marks: readonly Mark[], path: string): void {
     if (generation === this.generation) return;
     this.generation = generation;
@@ -185,11 +188,11 @@ class Cursor {
     this.#mark = index === -1 ? marks.length : index;
     this.#position = marks[this.#mark - 1]?.end ?? 0;
     this.#lineStart = this.#position;
-    // A line that began before the mark has the time of its beginning, and was handed out under that time.
+    // A line that began before the mark has the time of its beginning, and was returned under that time.
     this.#isMidLine = this.#position > 0 && readAt(path, this.#position - 1, 1).toString() !== '\n';
   }
 
-  /** The lines of the next chunk, or undefined at the end. `isLast` hands out a last line without its end as well. */
+  /** Returns the lines of the next chunk, or undefined at the end. `isLast` also returns a last line without a line end. */
   read(path: string, marks: readonly Mark[], end: number, isLast: boolean): LogLine[] | undefined {
     const chunk = readAt(path, this.#position, Math.min(CHUNK_BYTES, end - this.#position));
     if (chunk.length === 0) {
@@ -219,7 +222,7 @@ class Cursor {
     this.#pendingBytes += part.length;
   }
 
-  /** Ends the line that is pending: none or one line, depending on where the reader wanted to begin. */
+  /** Ends the pending line. Returns it unless it lies before the reader's start. */
   #take(marks: readonly Mark[]): LogLine[] {
     const line = Buffer.concat(this.#pending).toString('utf8').replace(/\r$/, '');
     this.#pending = [];

@@ -1,6 +1,6 @@
 /**
- * Process groups that outlive the process that made them. A pid alone says nothing after a restart: the kernel gives it to
- * somebody else. So a group is known by pid, start time and boot, and no signal leaves this file without that check.
+ * Process groups that outlive the process that created them. The kernel reuses pids, so a group is identified by pid,
+ * start time and boot, and no signal is sent without checking them.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,25 +8,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface GroupId {
   pid: number;
-  /** Clock ticks from boot to the leader's start (Linux), or what `ps` says (elsewhere). */
+  /** Clock ticks from boot to the leader's start (Linux), or the start time `ps` prints (elsewhere). */
   startedAt: string;
 }
 
 export type GroupState = 'running' | 'stopped' | 'gone';
 
-/** The variable that marks every process of a workload, so that members can be told without their leader. */
+/** Set for every process of a workload, so that members can be identified without their leader. */
 export const MARKER = 'PODYARD_WORKLOAD';
 
-/** What getpagesize answers on every Linux that Node.js runs on with 4 KiB pages. */
+/** getpagesize() on Linux with 4 KiB pages. */
 export const PAGE_BYTES = 4096;
 const isLinux = process.platform === 'linux';
 
-/** Changes with every boot, which starts pids and start times anew. Empty where the system does not tell. */
+/** Changes with every boot. Empty where the system has none. */
 export function bootId(): string {
   return readText('/proc/sys/kernel/random/boot_id').trim();
 }
 
-/** Undefined when there is no such process. */
+/** Returns undefined when there is no such process. */
 export function identify(pid: number): GroupId | undefined {
   const stat = readStat(pid);
   return stat && { pid, startedAt: stat.startedAt };
@@ -38,7 +38,7 @@ export function groupState(group: GroupId): GroupState {
   return 'Tt'.includes(stat.state) ? 'stopped' : 'running';
 }
 
-/** Sends `signal` to the whole group; false when the leader is gone, and then nothing is sent. */
+/** Sends `signal` to the whole group. Returns false, sending nothing, when the leader is gone. */
 export function signalGroup(group: GroupId, signal: NodeJS.Signals): boolean {
   if (groupState(group) === 'gone') return false;
   try {
@@ -49,24 +49,24 @@ export function signalGroup(group: GroupId, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** What its members hold in memory; what they share counts for each of them. 0 where the system does not tell. */
+/** The members' resident memory in bytes; shared pages count for each. 0 where the system does not report it. */
 export function groupMemoryBytes(group: GroupId): number {
   if (!isLinux) return 0;
   let pages = 0;
   for (const pid of processIds()) {
     if (readStat(pid)?.groupId !== group.pid) continue;
-    pages += Number(readText(`/proc/${pid}/statm`).split(' ')[1] ?? 0); // proc(5): the second field is what is resident
+    pages += Number(readText(`/proc/${pid}/statm`).split(' ')[1] ?? 0); // proc(5): field 2 is resident pages
   }
   return pages * PAGE_BYTES;
 }
 
-/** The processes of a group at this moment. Empty where the system does not tell. */
+/** The processes of a group right now. Empty where the system has no /proc. */
 export function membersOf(group: GroupId): number[] {
   if (!isLinux || groupState(group) === 'gone') return [];
   return processIds().filter((pid) => readStat(pid)?.groupId === group.pid);
 }
 
-/** Kills what is left of a group whose leader is gone: members that carry `marker` in their environment, and no others. */
+/** Kills the members left of a group whose leader is gone: those with `marker` in their environment, and no others. */
 export function killOrphans(group: GroupId, marker: string): void {
   if (!isLinux) return;
   for (const pid of processIds()) {
@@ -75,12 +75,12 @@ export function killOrphans(group: GroupId, marker: string): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // it went by itself
+      // already gone
     }
   }
 }
 
-/** Resolves true once the group is in one of `states`, false after `timeoutMs`. A group of former times has no event to wait for. */
+/** Resolves with true once the group is in one of `states`, with false after `timeoutMs`. Polls: it may not be our child. */
 export async function waitForState(group: GroupId, states: readonly GroupState[], timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 20)) {
@@ -107,7 +107,7 @@ function readStat(pid: number): Stat | undefined {
   if (!isLinux) return readStatFromPs(pid);
   const text = readText(`/proc/${pid}/stat`);
   if (text === '') return undefined;
-  // The name in parentheses may hold anything, so fields are counted from its end (proc(5): state is field 3, pgrp 5, starttime 22).
+  // The name in parentheses may contain anything, so count fields from its end (proc(5): state 3, pgrp 5, starttime 22).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0]!, groupId: Number(fields[2]), startedAt: fields[19]! };
 }
@@ -122,7 +122,7 @@ function readStatFromPs(pid: number): Stat | undefined {
   }
 }
 
-/** Empty when it cannot be read: what `/proc` tells of may be gone by then. */
+/** Returns '' when the file cannot be read: a process in `/proc` may end at any time. */
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');

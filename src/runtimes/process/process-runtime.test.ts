@@ -89,7 +89,7 @@ describe('the process runtime', () => {
     expect(await observed('w1')).toMatchObject({ state: 'exited', exitCode: 9, reason: null });
   });
 
-  test('a process that merely has the pid of a former workload is never touched', async () => {
+  test('a process that reuses the pid of a former workload is never touched', async () => {
     const stranger = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true });
     await once(stranger, 'spawn');
     await runtime.start(spec('w1', ''));
@@ -100,7 +100,7 @@ describe('the process runtime', () => {
     expect(await observed('w1')).toMatchObject({
       state: 'exited',
       exitCode: null,
-      reason: expect.stringMatching(/killed from outside/),
+      reason: expect.stringMatching(/Killed from outside/),
     });
     await expect(runtime.freeze('w1')).rejects.toThrow('has ended');
     await runtime.stop('w1', 0);
@@ -111,7 +111,7 @@ describe('the process runtime', () => {
     await ended;
   });
 
-  test('a workload whose shell was killed is stopped all the same', async () => {
+  test('a workload whose shell was killed can still be stopped', async () => {
     await runtime.start(spec('w1', 'console.log(process.pid); setInterval(() => {}, 1000)'));
     let pid = 0;
     for await (const { line } of runtime.logs('w1', { follow: true, signal: AbortSignal.timeout(10_000) })) {
@@ -126,7 +126,7 @@ describe('the process runtime', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
-  test('what a workload leaves behind in the background ends with it', async () => {
+  test('background processes of a workload end with it', async () => {
     const code =
       "const child = require('child_process').spawn('sleep', ['1000'], { stdio: 'ignore' }); console.log(child.pid); process.exit();";
     await runtime.start(spec('w1', code));
@@ -134,7 +134,7 @@ describe('the process runtime', () => {
     await expect.poll(() => isAlive(pid!)).toBe(false);
   });
 
-  test('only PATH, HOME, LANG and TMPDIR of the host and its own environment reach a workload', async () => {
+  test('a workload gets its own environment, and of the host only PATH, HOME, LANG and TMPDIR', async () => {
     await runtime.start(spec('w1', 'console.log(Object.keys(process.env).sort().join())', { env: { MINE: '1' } }));
     const [names] = await linesOf('w1');
     const allowed = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'MINE', 'PODYARD_WORKLOAD', 'PWD', 'OLDPWD', 'SHLVL', '_'];
@@ -142,7 +142,7 @@ describe('the process runtime', () => {
     expect(readFileSync(join(stateDir, 'i', 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
   });
 
-  test('each workload writes into a folder of its own, where the files of the image are as well', async () => {
+  test('each workload writes into its own folder, which also has the files of the image', async () => {
     const code = "require('fs').writeFileSync('mine', ''); console.log(require('fs').readdirSync('.').sort().join())";
     await runtime.start(spec('w1', code));
     const [names] = await linesOf('w1');
@@ -152,7 +152,7 @@ describe('the process runtime', () => {
     expect(await runtime.list()).toEqual([]);
   });
 
-  test('a mount is in the folder of the workload, and links at its path go with the last workload that needs them', async () => {
+  test('a mount is in the workload’s folder; its link at the real path is removed with the last workload that needs it', async () => {
     const source = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
     const target = `/podyard-test-${process.pid}`;
     const code = `require('fs').writeFileSync('.${target}/made', 'here'); console.log(process.env.RUNPOD_VOLUME_PATH); setInterval(() => {}, 1000)`;
@@ -165,8 +165,8 @@ describe('the process runtime', () => {
       break;
     }
     expect(readFileSync(join(source, 'made'), 'utf8')).toBe('here');
-    const mayLink = existsSync(target); // not every user may make something directly below /
-    expect(lines.some((line) => line.includes(`${target} cannot be made on this machine`))).toBe(!mayLink);
+    const mayLink = existsSync(target); // not every user may write directly below /
+    expect(lines.some((line) => line.includes(`${target} cannot be created on this machine`))).toBe(!mayLink);
     await runtime.stop('w1', 0);
     if (mayLink) expect(readlinkSync(target)).toBe(source);
     await runtime.stop('w2', 0);
@@ -175,17 +175,17 @@ describe('the process runtime', () => {
     rmSync(source, { recursive: true });
   });
 
-  test('a mount is refused where the machine or the image has something of its own', async () => {
+  test('a mount is refused where the machine or the image has files', async () => {
     const source = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
     for (const target of ['/tmp', '/echo.js', '/echo.js/deep']) {
       const refused = runtime.start(spec('w1', '', { mounts: [{ source, target }] }));
-      await expect(refused).rejects.toThrow(/files of its own at/);
+      await expect(refused).rejects.toThrow(/^Storage cannot be mounted at/);
       expect(await runtime.list()).toEqual([]);
     }
     rmSync(source, { recursive: true });
   });
 
-  test('a socket of the machine at the same port as one of the workload is not taken for it', async () => {
+  test('another process’s socket on the same port is not taken for the workload’s', async () => {
     const code =
       "require('net').createServer().listen(0, '127.0.0.7', function () { console.log(this.address().port) })";
     await runtime.start(spec('w1', code));
@@ -203,20 +203,20 @@ describe('the process runtime', () => {
     mine.close();
   });
 
-  test('the sentence about an unknown image names those that exist and the file to edit', async () => {
+  test('an unknown image is refused with the known ones and the file to edit', async () => {
     const refused = runtime.prepare('nginx:latest');
-    await expect(refused).rejects.toThrow("knows no image 'nginx:latest': known are podyard/echo-js:dev, ");
+    await expect(refused).rejects.toThrow("has no image 'nginx:latest': it has podyard/echo-js:dev, ");
     await expect(refused).rejects.toThrow(imagesFile);
   });
 
-  test('ids that are no names of folders are refused', async () => {
+  test('an id that is no folder name is refused', async () => {
     mkdirSync(join(stateDir, 'precious'));
     for (const id of ['../precious', '', '.', 'a/b', '-rf'])
-      await expect(runtime.stop(id, 0)).rejects.toThrow('cannot be the id');
+      await expect(runtime.stop(id, 0)).rejects.toThrow('is not a valid workload id');
   });
 });
 
-/** A process that has ended and waits for its parent to notice counts as ended. */
+/** False for a zombie, too. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\S+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

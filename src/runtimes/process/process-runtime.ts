@@ -1,7 +1,7 @@
 /**
- * Workloads as child processes, for development where no container engine answers. Nothing is isolated and no limit is
- * enforced, and it says so. Each workload has a folder `<stateDir>/<installation>/<id>`; that folder, not this process, is
- * the record: its exit code and output are written by a shell of its own, so they survive a restart of Podyard.
+ * Workloads as child processes, for development without a container engine. Nothing is isolated and no limit is enforced.
+ * Each workload has a folder `<stateDir>/<installation>/<id>`, and the folder is the record: a shell of the workload's own
+ * writes its exit code and output there, so they survive a restart of Podyard.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -43,7 +43,7 @@ export interface ProcessRuntimeOptions {
   gpus: ReadonlyMap<string, number>;
   describePool?: DescribePool;
   logger: Logger;
-  /** Where PATH, HOME, LANG and TMPDIR of workloads come from; nothing else of it reaches them. */
+  /** PATH, HOME, LANG and TMPDIR for workloads; they inherit nothing else of the host. */
   hostEnv: Readonly<Record<string, string>>;
   maxLogBytes?: number;
 }
@@ -110,17 +110,17 @@ class ProcessRuntime implements Runtime {
         this.#remove(id);
       }
       const command = this.#commandOf(spec);
-      const tell = options.onProgress ?? (() => {});
-      requireGpus(spec.gpu, this.#gpus()); // no pause from here until the folder is there, so that nobody else takes them
+      const report = options.onProgress ?? (() => {});
+      requireGpus(spec.gpu, this.#gpus()); // nothing async until the folder exists, or another start could take them
       try {
-        this.#folders.make(spec, command.directory, tell);
+        this.#folders.make(spec, command.directory, report);
         options.onCreated?.();
         await this.#spawn(spec, command.words);
       } catch (error) {
         this.#remove(id);
         throw error;
       }
-      tell('Process started');
+      report('Process started');
       this.#emit(id);
       return whereaboutsOf(spec);
     });
@@ -203,10 +203,8 @@ class ProcessRuntime implements Runtime {
     const words = [...(entrypoint ?? image.command), ...(cmd ?? [])];
     const executable = words[0] && findExecutable(words[0], image.directory, spec.env.PATH ?? this.#path);
     if (!executable) {
-      throw new Failure(
-        'unprocessable',
-        `The command '${words[0] ?? ''}' of image '${spec.image}' is not on this machine`,
-      );
+      const name = words[0] ?? '';
+      throw new Failure('unprocessable', `Command '${name}' of image '${spec.image}' not found on this machine`);
     }
     return { words: [executable, ...words.slice(1)], directory: image.directory };
   }
@@ -218,7 +216,7 @@ class ProcessRuntime implements Runtime {
     this.#followed.follow(spec.id);
   }
 
-  /** TERM first and CONT after it: a frozen workload wakes up with the wish to end before it. */
+  /** SIGTERM before SIGCONT: a frozen workload wakes with SIGTERM pending. */
   async #end(group: GroupId, id: string, graceMs: number): Promise<void> {
     signalGroup(group, 'SIGTERM');
     signalGroup(group, 'SIGCONT');
@@ -253,7 +251,7 @@ class ProcessRuntime implements Runtime {
       state,
       ...(isThere ? whereaboutsOf(workload) : { address: null, publishedPorts: [] }),
       exitCode,
-      reason: isOver && exitCode === null ? 'It was killed from outside, or the machine restarted' : null,
+      reason: isOver && exitCode === null ? 'Killed from outside, or the machine restarted' : null,
       startedAt: this.#folders.startedAt(id),
       finishedAt: isOver ? this.#folders.finishedAt(id) : null,
     };
@@ -264,17 +262,17 @@ class ProcessRuntime implements Runtime {
   }
 
   #remove(id: string): void {
-    this.#followed.leave(id);
+    this.#followed.unfollow(id);
     this.#folders.remove(id);
   }
 
   #emit(id: string): void {
-    this.#followed.note(id);
+    this.#followed.refresh(id);
     for (const onEvent of this.#onEvents) onEvent(id);
   }
 }
 
-/** All ports are this machine's own. */
+/** All ports are published on this machine's loopback address, under their own number. */
 function whereaboutsOf({ ports }: Pick<WorkloadSpec, 'ports'>): Whereabouts {
   const publishedPorts = ports.map((item): PublishedPort => {
     const port = parsePort(item);

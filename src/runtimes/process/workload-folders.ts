@@ -1,14 +1,15 @@
 /**
- * The folders of an installation's workloads, one each, which are the record of them:
+ * The folders of an installation's workloads, one each. They are the only record:
  *   workload.json  what it is (never its environment, which holds secrets)
  *   process        pid and start time of its shell, the leader of its group
  *   output.log     what it printed, with output.log.index
- *   exit           its exit code, once it ended
+ *   exit           its exit code, once it has ended
  *   work/          its working directory, with links to the image's files
- * Nothing of it is remembered: each question reads the files anew, for other processes write them.
+ * Nothing is cached: each question reads the files again, because other processes write them.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Mount, ObservedState, OnProgress, WorkloadSpec } from '../runtime.ts';
 import { linkMounts, unlinkMounts } from './mount-links.ts';
@@ -26,13 +27,16 @@ export interface Workload {
 }
 
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+/** Between a folder and its process lie milliseconds. A folder that has none after this is left from an interrupted start. */
 const START_TIMEOUT_MS = 5000;
 
 export class WorkloadFolders {
   readonly #root: string;
+  readonly #clock: Clock;
 
-  constructor(root: string) {
+  constructor(root: string, clock: Clock = systemClock) {
     this.#root = root;
+    this.#clock = clock;
     mkdirSync(root, { recursive: true, mode: 0o700 });
   }
 
@@ -40,21 +44,21 @@ export class WorkloadFolders {
     return readdirSync(this.#root).filter((name) => FOLDER_NAME.test(name));
   }
 
-  /** Throws `badRequest` for an id that is no name of a folder. */
+  /** Throws `badRequest` for an id that is no folder name. */
   pathOf(id: string): string {
-    if (!FOLDER_NAME.test(id)) throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+    if (!FOLDER_NAME.test(id)) throw new Failure('badRequest', `'${id}' is not a valid workload id`);
     return join(this.#root, id);
   }
 
-  /** Relative paths in a command work as in a container, while what the workload writes stays in a folder of its own. */
-  make(spec: WorkloadSpec, imageDirectory: string, tell: OnProgress): void {
+  /** Creates the folder. Relative paths in a command work as in a container; what the workload writes stays in its own folder. */
+  make(spec: WorkloadSpec, imageDirectory: string, onProgress: OnProgress): void {
     const { id, kind, image, gpu, ports, mounts } = spec;
     const work = join(this.pathOf(id), 'work');
     mkdirSync(work, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(imageDirectory)) symlinkSync(join(imageDirectory, name), join(work, name));
     const workload: Workload = { id, kind, image, gpu, ports, mounts, bootId: bootId() };
     writeFileSync(join(this.pathOf(id), 'workload.json'), JSON.stringify(workload));
-    linkMounts(mounts, work, tell);
+    linkMounts(mounts, work, onProgress);
   }
 
   remove(id: string): void {
@@ -66,7 +70,7 @@ export class WorkloadFolders {
 
   find(id: string): Workload | undefined {
     const text = this.#read(id, 'workload.json');
-    return text === '' ? undefined : ({ ports: [], mounts: [], ...JSON.parse(text) } as Workload); // older ones have neither
+    return text === '' ? undefined : ({ ports: [], mounts: [], ...JSON.parse(text) } as Workload); // older records have neither
   }
 
   stateOf(workload: Workload): ObservedState {
@@ -76,13 +80,13 @@ export class WorkloadFolders {
     return ({ running: 'running', stopped: 'frozen', gone: 'exited' } as const)[groupState(group)];
   }
 
-  /** Whether nothing of it runs, also because it is not there. */
+  /** True when it has ended, or does not exist. */
   isOver(id: string): boolean {
     const workload = this.find(id);
     return !workload || this.stateOf(workload) === 'exited';
   }
 
-  /** Undefined before its processes are there, and after a restart of the machine, which ended them. */
+  /** Undefined before its processes exist, and after a restart of the machine, which ended them. */
   groupOf(workload: Workload): GroupId | undefined {
     const [pid, startedAt] = this.#read(workload.id, 'process').trim().split(/ (.*)/);
     if (!pid || !startedAt || workload.bootId !== bootId()) return undefined;
@@ -98,15 +102,14 @@ export class WorkloadFolders {
     return this.#timeOf(id, 'workload.json');
   }
 
-  /** Of one that is over. */
+  /** When a workload ended. */
   finishedAt(id: string): Date | null {
     return this.#timeOf(id, 'exit') ?? this.#timeOf(id, 'output.log');
   }
 
-  /** Between its folder and its process lie milliseconds; a folder that stays without one is from a start that was cut off. */
   #isFresh(id: string): boolean {
     const madeAt = this.startedAt(id);
-    return madeAt !== null && Date.now() - madeAt.getTime() < START_TIMEOUT_MS;
+    return madeAt !== null && this.#clock.now() - madeAt.getTime() < START_TIMEOUT_MS;
   }
 
   #timeOf(id: string, file: string): Date | null {
