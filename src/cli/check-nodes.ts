@@ -1,13 +1,13 @@
 import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { gpuOfProduct } from '../runtimes/kubernetes/cluster-capacity.ts';
-import { keepNode, type NodeRecord } from '../runtimes/kubernetes/node-record.ts';
+import { type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/node-record.ts';
 import type { Node } from '../runtimes/kubernetes/objects.ts';
 import type { Finding } from './finding.ts';
 
 /** Where workers could be placed: nodes by data centre and GPU pool as the runtime takes them, and what it does not understand. */
 export function checkNodes(nodes: readonly Node[], settings: KubernetesSettings, areGpusSimulated: boolean): Finding[] {
-  const known = nodes.map((node) => keepNode(node, settings));
+  const known = nodes.map((node) => toNodeRecord(node, settings));
   const usable = known.filter((node) => node.isUsable && node.unreadySince === null);
   if (usable.length === 0) return [noNodes(known)];
   const findings: Finding[] = byDataCenter(usable).map((found) => ({ what: 'nodes', verdict: 'ok', found }));

@@ -17,111 +17,167 @@ import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import { chooseRuntime } from './choose-runtime.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
 
-const DEFAULT_SIMULATED_GPUS: Config['simulateGpus'] = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
+const DEFAULT_SIMULATED_GPUS: NonNullable<Config['simulateGpus']> = [{ pool: 'ADA_24', dataCenterId: null, total: 4 }];
 
-/**
- * The configured runtime; with `auto` Docker when an engine answers, else pods where this runs in a cluster, else
- * processes. Libraries are loaded only when used.
- */
+export interface CreatedRuntime {
+  runtime: Runtime;
+  storage: WorkloadStorage;
+  /** What operators should know about it, one sentence each, without a period. */
+  notices: string[];
+}
+
+interface Setup {
+  config: Config;
+  installation: Installation;
+  pool: Pool;
+  bus: Bus;
+  logger: Logger;
+  simulatedGpus: readonly SimulatedGpus[];
+  /** Simulated GPUs by pool, as the inner runtime sees them; kept up to date by the shortage runtime in front of it. */
+  inventory: Map<string, number>;
+}
+
+/** Each loads its own libraries, so that nothing is loaded for a runtime that is not used. */
+const CREATE: Record<Runtime['name'], (setup: Setup) => Promise<CreatedRuntime>> = {
+  docker: createDocker,
+  kubernetes: createKubernetes,
+  process: createProcesses,
+  simulated: createSimulated,
+};
+
+/** Creates the configured runtime, or the first available one for `auto` (choose-runtime.ts). */
 export async function createRuntime(
   config: Config,
   installation: Installation,
   parts: { pool: Pool; bus: Bus; logger: Logger },
-): Promise<{ runtime: Runtime; storage: WorkloadStorage | null; notices: string[] }> {
-  const { logger } = parts;
-  const simulatedGpus = (config.simulateGpus ?? DEFAULT_SIMULATED_GPUS!).map((entry) => ({
+): Promise<CreatedRuntime> {
+  const simulatedGpus = simulatedGpusOf(config);
+  const setup: Setup = { config, installation, ...parts, simulatedGpus, inventory: new Map() };
+  const hasEngine = config.runtime === 'auto' && (await engineAnswers(setup));
+  return CREATE[chooseRuntime(config.runtime, { hasEngine, isInCluster: config.kubernetes.inCluster !== null })](setup);
+}
+
+function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
+  return (simulateGpus ?? DEFAULT_SIMULATED_GPUS).map((entry) => ({
     ...entry,
     dataCenterId: entry.dataCenterId ?? LOCAL_DATA_CENTER,
   }));
-  const gpus = new Map<string, number>(); // what a runtime is to believe; the runtime in front of it knows better
-  const pretend = (inner: Runtime) => withShortage(inner, gpus, simulatedGpus, parts);
-  const pools = simulatedGpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
-  const simulated = `GPUs are simulated (${pools}): workers run on the CPU`;
-  const isPretended = async (hasOwn: () => Promise<boolean>) =>
-    config.simulateGpus === null ? !(await hasOwn()) : config.simulateGpus.length > 0;
-  const createPods = async () => {
-    const { createKubernetesRuntime, hasGpuNodes } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
-    const settings = config.kubernetes;
-    const isKnown = installation.runtime === 'kubernetes';
-    const lastKnown = isKnown ? (await findSimulation(parts.pool)) === undefined : null;
-    const isSimulated = await isPretended(() => hasGpuNodes(settings, logger, lastKnown));
-    const shared = { settings, installation: installation.id, logger };
-    const runtime = createKubernetesRuntime({ ...shared, gpus: isSimulated ? gpus : null });
-    const { storage } = runtime;
-    if (isSimulated) return { runtime: await pretend(runtime), storage, notices: [simulated] };
-    await ensureSimulation(parts.pool, null);
-    return { runtime, storage, notices: [] };
-  };
-  if (config.runtime === 'kubernetes') return createPods();
-  if (config.runtime === 'simulated') {
-    const { createSimulatedRuntime } = await import('../runtimes/simulated/simulated-runtime.ts');
-    return {
-      runtime: await pretend(createSimulatedRuntime({ gpus, installation: installation.id })),
-      storage: createDirectories(config, installation, logger),
-      notices: ['No worker really runs: the runtime is simulated'],
-    };
+}
+
+async function engineAnswers(setup: Setup): Promise<boolean> {
+  const docker = await openDocker(setup, setup.inventory);
+  try {
+    await docker.workerApiAddress();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await docker.close();
   }
-  if (config.runtime !== 'process') {
-    const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
-    const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
-    const isSimulated = await isPretended(async () => (await listNvidiaGpus()).length > 0);
-    const docker = createDockerRuntime({
-      installation: installation.id,
-      gpus: isSimulated ? gpus : null,
-      publishIp: config.publishIp,
-      stateDir: join(config.dataDir, 'docker'),
-      logger,
-    });
-    const cause = await docker.workerApiAddress().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    const storage = createDirectories(config, installation, logger);
-    if (cause === undefined && isSimulated) return { runtime: await pretend(docker), storage, notices: [simulated] };
-    if (cause === undefined) {
-      await ensureSimulation(parts.pool, null);
-      return { runtime: docker, storage, notices: [] };
-    }
-    if (config.runtime === 'docker') throw cause;
-    if (config.kubernetes.inCluster !== null) return createPods();
-  }
+}
+
+async function createDocker(setup: Setup): Promise<CreatedRuntime> {
+  const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
+  const isSimulated = await areGpusSimulated(setup, async () => (await listNvidiaGpus()).length > 0);
+  const docker = await openDocker(setup, isSimulated ? setup.inventory : null);
+  await docker.workerApiAddress(); // fails here, not at the first start, when no engine answers
+  return { ...(await withGpus(setup, docker, isSimulated)), storage: createDirectories(setup) };
+}
+
+async function openDocker({ config, installation, logger }: Setup, gpus: Map<string, number> | null): Promise<Runtime> {
+  const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
+  return createDockerRuntime({
+    installation: installation.id,
+    gpus,
+    publishIp: config.publishIp,
+    stateDir: join(config.dataDir, 'docker'),
+    logger,
+  });
+}
+
+async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
+  const { config, installation, pool, logger, inventory } = setup;
+  const { createKubernetesRuntime } = await import('../runtimes/kubernetes/kubernetes-runtime.ts');
+  const { hasGpuNodes } = await import('../runtimes/kubernetes/has-gpu-nodes.ts');
+  const settings = config.kubernetes;
+  const wasKubernetes = installation.runtime === 'kubernetes';
+  const lastKnown = wasKubernetes ? (await findSimulation(pool)) === undefined : null;
+  const isSimulated = await areGpusSimulated(setup, () => hasGpuNodes(settings, logger, lastKnown));
+  const gpus = isSimulated ? inventory : null;
+  const runtime = createKubernetesRuntime({ settings, installation: installation.id, logger, gpus });
+  return { ...(await withGpus(setup, runtime, isSimulated)), storage: runtime.storage };
+}
+
+async function createProcesses(setup: Setup): Promise<CreatedRuntime> {
+  const { config, installation, logger, simulatedGpus, inventory } = setup;
   const { createProcessRuntime } = await import('../runtimes/process/process-runtime.ts');
   const runtime = createProcessRuntime({
     stateDir: join(config.dataDir, 'process'),
     hostEnv: config.hostEnv,
     imagesFiles: [...config.imagesFiles, join(config.dataDir, 'images.json'), OWN_IMAGES_FILE],
     installation: installation.id,
-    gpus,
+    gpus: inventory,
     logger,
   });
-  const isolation = 'No container engine is used: workers run as processes of this machine, without isolation';
-  const storage = createDirectories(config, installation, logger);
-  return { runtime: await pretend(runtime), storage, notices: pools === '' ? [isolation] : [isolation, simulated] };
+  const notices = ['No container engine is used: workers run as processes on this machine, without isolation'];
+  if (simulatedGpus.length > 0) notices.push(simulationNotice(simulatedGpus));
+  return { runtime: await simulateGpus(setup, runtime), storage: createDirectories(setup), notices };
 }
 
-function createDirectories(config: Config, installation: Installation, logger: Logger): WorkloadStorage {
-  const root = join(config.dataDir, 'storage', installation.id);
-  return new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger }) });
+async function createSimulated(setup: Setup): Promise<CreatedRuntime> {
+  const { createSimulatedRuntime } = await import('../runtimes/simulated/simulated-runtime.ts');
+  const runtime = createSimulatedRuntime({ gpus: setup.inventory, installation: setup.installation.id });
+  return {
+    runtime: await simulateGpus(setup, runtime),
+    storage: createDirectories(setup),
+    notices: ['The runtime is simulated: no worker runs'],
+  };
 }
 
-/** A runtime whose GPUs are simulated can be made to pretend that they run short; every process hears of it. */
-async function withShortage(
+/** GPUs are simulated when the configuration names some; when it says nothing, where the machines have none. */
+async function areGpusSimulated({ config }: Setup, hasGpus: () => Promise<boolean>): Promise<boolean> {
+  return config.simulateGpus === null ? !(await hasGpus()) : config.simulateGpus.length > 0;
+}
+
+async function withGpus(
+  setup: Setup,
+  runtime: Runtime,
+  isSimulated: boolean,
+): Promise<Pick<CreatedRuntime, 'runtime' | 'notices'>> {
+  if (isSimulated) {
+    return { runtime: await simulateGpus(setup, runtime), notices: [simulationNotice(setup.simulatedGpus)] };
+  }
+  await ensureSimulation(setup.pool, null);
+  return { runtime, notices: [] };
+}
+
+function simulationNotice(gpus: readonly SimulatedGpus[]): string {
+  const pools = gpus.map(({ pool, dataCenterId, total }) => `${pool}@${dataCenterId}:${total}`).join(', ');
+  return `GPUs are simulated (${pools}): workers run on the CPU`;
+}
+
+/** Puts the shortage runtime in front of one with simulated GPUs. It follows changes of the simulation by hints. */
+async function simulateGpus(
+  { pool, bus, logger, simulatedGpus, inventory }: Setup,
   inner: Runtime,
-  inventory: Map<string, number>,
-  gpus: readonly SimulatedGpus[],
-  { pool, bus, logger }: { pool: Pool; bus: Bus; logger: Logger },
-): Promise<Runtime> {
-  await ensureSimulation(pool, gpus);
+): Promise<ShortageRuntime> {
+  await ensureSimulation(pool, simulatedGpus);
   const runtime = new ShortageRuntime({ inner, inventory, simulation: await getSimulation(pool) });
-  const look = async () => {
+  const refresh = async () => {
     const simulation = await findSimulation(pool);
     if (simulation) runtime.pretend(simulation);
   };
   bus.subscribe('simulation', () => {
-    look().catch((error) => logger.warn({ err: error }, 'what is simulated could not be read'));
+    refresh().catch((error) => logger.warn({ err: error }, 'the simulation could not be read'));
   });
   return runtime;
+}
+
+function createDirectories({ config, installation, logger }: Setup): WorkloadStorage {
+  const root = join(config.dataDir, 'storage', installation.id);
+  return new StorageDirectories({ root, quotas: new StorageQuotas({ root, logger }) });
 }

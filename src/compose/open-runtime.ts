@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 
-/** A runtime with what an installation has there, for looking at it and ending it: nothing is started. Close it. */
+/** Opens the runtime of an installation to list and stop what runs there. Starts nothing. The caller closes it. */
 export async function openRuntime(
   config: Config,
   name: Runtime['name'],
@@ -30,6 +30,6 @@ export async function openRuntime(
       return createKubernetesRuntime({ ...shared, settings: config.kubernetes });
     }
     default:
-      throw new Error(`what the ${name} runtime has cannot be ended by this command`);
+      throw new Error(`this command does not support the ${name} runtime`);
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { clusterCapacity, gpuOfProduct, productsOfPool } from './cluster-capacity.ts';
-import { keepNode, type NodeRecord } from './node-record.ts';
+import { type NodeRecord, toNodeRecord } from './node-record.ts';
 import { amountOf, type Node, type Taint } from './objects.ts';
 
 function node(
@@ -33,7 +33,7 @@ function node(
       conditions: [{ type: 'Ready', status: isReady ? 'True' : 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }],
     },
   };
-  return keepNode(object, readKubernetesSettings(env));
+  return toNodeRecord(object, readKubernetesSettings(env));
 }
 
 test('each node with GPUs is an entry; without a label it is in the local data centre', () => {

@@ -4,11 +4,11 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
-import { keepNode, type NodeRecord } from './node-record.ts';
+import { type NodeRecord, toNodeRecord } from './node-record.ts';
 import { type ApiObject, amountOf, type Pod } from './objects.ts';
 import { lacksImage } from './observed-pod.ts';
 import { NODE_PATIENCE_SECONDS, nameOf } from './pod-manifest.ts';
-import { keepPod, LABELS, type PodRecord } from './pod-record.ts';
+import { LABELS, type PodRecord, toPodRecord } from './pod-record.ts';
 import { type Kept, Reflector, type Timing } from './reflector.ts';
 
 /** A pod of somebody else, for the GPUs that it holds. */
@@ -58,13 +58,13 @@ export class ClusterView {
       name: 'pods',
       path: this.path('pods'),
       query: { labelSelector: `${label}=${installation},${LABELS.id}` },
-      keep: keepPod,
+      keep: toPodRecord,
     });
     this.nodes = new Reflector({
       ...more,
       name: 'nodes',
       path: '/api/v1/nodes',
-      keep: (node) => keepNode(node, settings),
+      keep: (node) => toNodeRecord(node, settings),
     });
     this.#foreign = new Reflector({
       ...more,
@@ -74,7 +74,7 @@ export class ClusterView {
         labelSelector: `${label}!=${installation}`,
         fieldSelector: 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed',
       },
-      keep: (pod) => keepForeign(pod, settings.gpuResource),
+      keep: (pod) => toForeignPod(pod, settings.gpuResource),
     });
     this.pods.subscribe((_, pod) => this.#tell(pod.key));
     this.nodes.subscribe((kind, node) => this.#noteNode(node.key, kind === 'put' && node.unreadySince === null));
@@ -235,7 +235,7 @@ export class ClusterView {
   }
 }
 
-function keepForeign(object: ApiObject, resource: string): ForeignPod {
+function toForeignPod(object: ApiObject, resource: string): ForeignPod {
   const { metadata, spec } = object as Pod;
   const gpus = spec.containers.reduce((sum, { resources }) => sum + amountOf(resources?.limits?.[resource]), 0);
   const { name, namespace, uid, resourceVersion } = metadata;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { FakeApiServer, sendList } from './fake-api-server.ts';
-import { hasGpuNodes } from './kubernetes-runtime.ts';
+import { hasGpuNodes } from './has-gpu-nodes.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -3,10 +3,6 @@
  * cluster keeps all state: labels say which pods are ours, so that a restarted Podyard finds them again. What there is
  * comes from a watch (reflector.ts, docs/decisions/0025); requests are made for changes only.
  */
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
@@ -29,9 +25,8 @@ import { ClaimStorage } from './claim-storage.ts';
 import { accessOf, type ClusterAccess } from './cluster-access.ts';
 import { clusterCapacity } from './cluster-capacity.ts';
 import { ClusterView } from './cluster-view.ts';
-import { keepNode } from './node-record.ts';
-import type { ApiObject } from './objects.ts';
 import { observe, stateOf } from './observed-pod.ts';
+import { ownAddress } from './own-address.ts';
 import { Parking } from './parking.ts';
 import { PodEvents } from './pod-events.ts';
 import { PodLogs } from './pod-logs.ts';
@@ -73,52 +68,12 @@ const ENDED_MS = 600_000;
 const MAX_ENDED = 1_000;
 /** Pods that are made at a time, each with its Secret; how long they then take is the cluster's business. */
 const BEGINS_AT_ONCE = 16;
-const SERVER_TRIES = 12;
-const SERVER_PAUSE_MS = 5_000;
-const SHORT_TIMEOUT_MS = 3_000;
 
 /** Nothing is read or asked before the first call, and nothing is written but for starts, stops and the like. */
 export function createKubernetesRuntime(
   options: KubernetesRuntimeOptions,
 ): Runtime & { readonly storage: WorkloadStorage } {
   return new KubernetesRuntime(options);
-}
-
-/**
- * Whether nodes of the cluster have GPUs that workloads can ask for, at this moment. A server that is away is waited for a
- * minute, unless it is known how it was at the last start: workers that run wait for us.
- */
-export async function hasGpuNodes(
-  settings: KubernetesSettings,
-  logger: Logger,
-  lastKnown: boolean | null,
-): Promise<boolean> {
-  const api = new ApiServer(() => accessOf(settings));
-  const read = () =>
-    api.json<{ items: ApiObject[] }>({
-      method: 'GET',
-      path: '/api/v1/nodes',
-      query: { labelSelector: settings.gpuLabel },
-      ...(lastKnown !== null && { timeoutMs: SHORT_TIMEOUT_MS }),
-    });
-  try {
-    await api.access();
-    for (let left = SERVER_TRIES; ; left--) {
-      try {
-        return (await read()).items.some((node) => keepNode(node, settings).gpus > 0);
-      } catch (error) {
-        if (left === 1 || !(error instanceof Failure)) throw error;
-        if (lastKnown !== null) {
-          logger.warn({ err: error }, `whether nodes have GPUs is taken from the last start: ${error.message}`);
-          return lastKnown;
-        }
-        logger.warn({ err: error }, `the cluster is waited for: ${error.message}`);
-        await sleep(SERVER_PAUSE_MS);
-      }
-    }
-  } finally {
-    await api.close();
-  }
 }
 
 class KubernetesRuntime implements Runtime {
@@ -347,18 +302,5 @@ class KubernetesRuntime implements Runtime {
 
   #tell(id: string): void {
     for (const listener of [...this.#listeners]) listener(id);
-  }
-}
-
-/** The address of this machine from which the server is reached. */
-async function ownAddress(server: URL): Promise<string> {
-  const host = server.hostname.replace(/^\[|\]$/g, '');
-  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
-  try {
-    socket.connect(Number(server.port || 443), host); // sends nothing
-    await once(socket, 'connect');
-    return socket.address().address;
-  } finally {
-    socket.close();
   }
 }

@@ -18,7 +18,7 @@ export interface NodeRecord extends Kept {
   internalIp: string | null;
 }
 
-export function keepNode(object: ApiObject, settings: KubernetesSettings): NodeRecord {
+export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): NodeRecord {
   const { metadata, spec = {}, status = {} } = object as Node;
   const { labels = {} } = metadata;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');

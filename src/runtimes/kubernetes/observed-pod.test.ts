@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Pod } from './objects.ts';
 import { observe } from './observed-pod.ts';
-import { ANNOTATIONS, keepPod, LABELS } from './pod-record.ts';
+import { ANNOTATIONS, LABELS, toPodRecord } from './pod-record.ts';
 
 const STARTED = '2026-01-01T00:00:00Z';
 const FINISHED = '2026-01-01T00:01:00Z';
@@ -21,7 +21,7 @@ function podWith(status: Pod['status'], annotations: Record<string, string> = {}
 }
 
 const seen = (status: Pod['status'], lostSince: Date | null = null, annotations?: Record<string, string>) =>
-  observe(keepPod(podWith(status, annotations)), lostSince, () => []);
+  observe(toPodRecord(podWith(status, annotations)), lostSince, () => []);
 const ended = (exitCode: number, reason: string, message?: string): Pod['status'] => ({
   phase: 'Failed',
   containerStatuses: [

@@ -31,7 +31,7 @@ export class PodEvents {
   constructor(options: { api: ApiServer; path: string; logger: Logger }) {
     const { api, path, logger } = options;
     const query = { fieldSelector: 'involvedObject.kind=Pod' };
-    this.#open = () => new Reflector({ name: 'events', api, path, query, logger, keep: keepEvent, isFeed: true });
+    this.#open = () => new Reflector({ name: 'events', api, path, query, logger, keep: toEventRecord, isFeed: true });
   }
 
   /** A start is about to be made. */
@@ -70,7 +70,7 @@ export class PodEvents {
   }
 }
 
-function keepEvent(object: ApiObject): EventRecord {
+function toEventRecord(object: ApiObject): EventRecord {
   const { metadata, involvedObject, reason = '', message = '' } = object as ClusterEvent;
   const { name, uid, resourceVersion } = metadata;
   return { key: name, uid, resourceVersion, podUid: involvedObject.uid ?? '', reason, message: message.trim() };

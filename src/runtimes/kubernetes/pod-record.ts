@@ -55,7 +55,7 @@ export interface PodRecord extends Kept {
 
 const NO_CONTAINER: ContainerStatus = {};
 
-export function keepPod(object: ApiObject): PodRecord {
+export function toPodRecord(object: ApiObject): PodRecord {
   const { metadata, spec, status = {} } = object as Pod;
   const { labels = {}, annotations = {} } = metadata;
   const { state = {}, resources = {} } = status.containerStatuses?.[0] ?? NO_CONTAINER;

@@ -36,7 +36,7 @@ export class PodServices {
       api: cluster.api,
       path: cluster.path('services'),
       query: { labelSelector: `${LABELS.installation}=${installation},${LABELS.id}` },
-      keep: keepService,
+      keep: toServiceRecord,
       logger,
     });
   }
@@ -147,7 +147,7 @@ function nodePortOf(wish: number | undefined): object {
   return isPossible ? { nodePort: wish } : {};
 }
 
-function keepService(object: ApiObject): ServiceRecord {
+function toServiceRecord(object: ApiObject): ServiceRecord {
   const { metadata, spec, status } = object as Service;
   const { name, uid, resourceVersion } = metadata;
   const [ingress] = status?.loadBalancer?.ingress ?? [];

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { NoCapacity, type WorkloadSpec } from '../runtime.ts';
 import type { ContainerStatus, Pod } from './objects.ts';
-import { keepPod } from './pod-record.ts';
+import { toPodRecord } from './pod-record.ts';
 import { StartJudge } from './start-judge.ts';
 
 const SPEC = {
@@ -12,7 +12,7 @@ const SPEC = {
 
 function podWith(status: Pod['status'], more: Partial<Pod['metadata']> = {}) {
   const metadata = { name: 'podyard-w1', uid: 'u', resourceVersion: '1', ...more };
-  return keepPod({ metadata, spec: { containers: [{}], nodeName: 'node1' }, ...(status && { status }) } as Pod);
+  return toPodRecord({ metadata, spec: { containers: [{}], nodeName: 'node1' }, ...(status && { status }) } as Pod);
 }
 
 const story = () => ({ last: { reason: '', message: '', at: performance.now() }, end: () => {} });
