@@ -22,5 +22,15 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/security.md',
     ],
   },
-  { title: 'Reference', files: ['architecture.md', 'dependencies.md', 'graphql.md', 'states.md', 'glossary.md'] },
+  {
+    title: 'The interface',
+    files: [
+      'interface/README.md',
+      'interface/rest.md',
+      'interface/graphql.md',
+      'interface/queue.md',
+      'interface/worker-api.md',
+    ],
+  },
+  { title: 'Reference', files: ['architecture.md', 'dependencies.md', 'states.md', 'glossary.md'] },
 ];
