@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { Failure } from '../core/errors.ts';
 import type { Actor } from '../domain/access/actor.ts';
+import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
 import { badTexts } from '../http/bad-texts.ts';
 import { readBearer } from '../http/bearer.ts';
@@ -21,8 +22,6 @@ import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
 import { codeOf, documentError, fieldError, logTo } from './graphql-errors.ts';
 import { createSchema } from './schema.ts';
 
-/** As for REST. */
-const BODY_LIMIT_BYTES = 100 * 1024;
 const COMMON_HEADERS = {
   'cache-control': 'no-store',
   // Any page may call: the key in the request is what permits.
@@ -70,7 +69,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   });
   const schema = createSchema();
   const documents = new Documents(schema, deps.isIntrospectable);
-  takeOnlyJson(app);
+  acceptOnlyJson(app, { isEmptyAllowed: false, detail: 'The request body is not valid JSON.', check: checkTexts });
   app.decorateRequest('caller', null);
   app.setErrorHandler((error, request, reply) => sendRefusal(deps, toFailure(error), request, reply));
   app.setNotFoundHandler(() => {
@@ -147,18 +146,10 @@ async function checkRate(deps: GraphqlDeps, actor: Actor, reply: FastifyReply, c
   refuseExceeded(verdict);
 }
 
-/** A `__proto__` member is refused as malformed. */
-function takeOnlyJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
-    parse(request, body, (error, value) => {
-      if (error) return done(new Failure('badRequest', 'The request body is not valid JSON.', { cause: error }));
-      // Only an escape can bring what the database does not store.
-      const [problem] = body.includes('\\u') ? badTexts(value, '') : [];
-      done(problem === undefined ? null : new Failure('badRequest', problem), value);
-    });
-  });
+/** Throws `badRequest` for text that PostgreSQL cannot store: in valid JSON, only an escape can produce it. */
+function checkTexts(value: unknown, text: string): void {
+  const [problem] = text.includes('\\u') ? badTexts(value, '') : [];
+  if (problem !== undefined) throw new Failure('badRequest', problem);
 }
 
 function readBody(body: unknown): Body {

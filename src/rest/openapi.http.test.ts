@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
-import { EXAMPLES } from './examples.ts';
-import { SHARED_SCHEMAS } from './shared/shared-schemas.ts';
+import { NAMED_SCHEMAS as SCHEMAS } from './named-schemas.ts';
+import { EXAMPLES } from './openapi.ts';
 import { createValidatorCompiler } from './shared/validation.ts';
 
 interface Media {
@@ -17,7 +17,7 @@ interface Description {
   components: { schemas: Record<string, { examples?: unknown[] }> };
 }
 
-const NAMED_SCHEMAS = SHARED_SCHEMAS as readonly object[] as readonly { $id: string }[];
+const NAMED_SCHEMAS = SCHEMAS as readonly object[] as readonly { $id: string }[];
 
 let rest: RestFixture;
 let description: Description;
@@ -32,7 +32,7 @@ const operations = () => Object.values(description.paths).flatMap((path) => Obje
 test.each(NAMED_SCHEMAS.map((schema) => [schema.$id, schema] as const))(
   'the example of %s fits its schema',
   (name, schema) => {
-    const compile = createValidatorCompiler(SHARED_SCHEMAS);
+    const compile = createValidatorCompiler(SCHEMAS);
     const validate = compile({ schema, method: 'POST', url: '/', httpPart: 'body' });
     expect(EXAMPLES[name]).toBeDefined();
     expect(validate(EXAMPLES[name])).toEqual({ value: EXAMPLES[name] });

@@ -2,9 +2,41 @@ import type { SwaggerOptions } from '@fastify/swagger';
 import type { RouteOptions } from 'fastify';
 import { FAILURES, type FailureKind } from '../core/errors.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
-import { EXAMPLES, problemExample } from './examples.ts';
+import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
+import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
+import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
+import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
+import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
+import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
+import { POD_EXAMPLES } from './pods/pod-examples.ts';
+import { REGISTRY_EXAMPLES } from './registries/registry-examples.ts';
+import { RELEASE_EXAMPLES } from './releases/release-examples.ts';
+import { SECRET_EXAMPLES } from './secrets/secret-examples.ts';
 import { ErrorResponse } from './shared/error-response.ts';
+import type { Examples } from './shared/example-values.ts';
+import { problemExample } from './shared/problem-examples.ts';
 import { ref } from './shared/schema.ts';
+import { SIMULATION_EXAMPLES } from './simulation/simulation-examples.ts';
+import { TEMPLATE_EXAMPLES } from './templates/template-examples.ts';
+import { WORKER_EXAMPLES } from './workers/worker-examples.ts';
+
+/** One example per named schema, by the schema's `$id`. A test validates each against its schema. */
+export const EXAMPLES: Examples = {
+  ErrorResponse: problemExample('unprocessable'),
+  ...ACCOUNT_EXAMPLES,
+  ...BILLING_EXAMPLES,
+  ...CATALOG_EXAMPLES,
+  ...ENDPOINT_EXAMPLES,
+  ...INSTALLATION_EXAMPLES,
+  ...VOLUME_EXAMPLES,
+  ...POD_EXAMPLES,
+  ...REGISTRY_EXAMPLES,
+  ...RELEASE_EXAMPLES,
+  ...SECRET_EXAMPLES,
+  ...SIMULATION_EXAMPLES,
+  ...TEMPLATE_EXAMPLES,
+  ...WORKER_EXAMPLES,
+};
 
 const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
 const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];
@@ -101,7 +133,7 @@ function problemsOf({ method, config, schema }: RouteOptions): Record<string, ob
   });
   const declared = kinds.map((kind) => {
     const { status, title } = FAILURES[kind];
-    return [status, problem(title, { example: problemExample(kind, status, title) })] as const;
+    return [status, problem(title, { example: problemExample(kind) })] as const;
   });
   return { ...Object.fromEntries(declared), default: problem('Any other error.') };
 }

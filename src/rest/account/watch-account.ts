@@ -1,4 +1,5 @@
 import type { Permission } from '../../domain/access/actor.ts';
+import { readAccountActivity } from '../../domain/endpoints/account-activity.ts';
 import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
 
@@ -22,7 +23,12 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
       // It tells of every endpoint: a key for some of them is not enough.
       config: { permission: (): Permission => ({ area: 'serverless', access: 'read' }) },
     },
-    async (request, reply) =>
-      sendEventStream(reply, streamFeed(deps.live.watchAccount(request.actor.userId), deps.closing, reply.raw)),
+    async (request, reply) => {
+      const { userId } = request.actor;
+      const feed = deps.live.watch('account', userId, () => async () => {
+        return JSON.stringify(await readAccountActivity(deps.pool, userId));
+      });
+      return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
+    },
   );
 };

@@ -87,6 +87,15 @@ export const CLUSTER_REPORT: ReportShape = {
   amounts: ['totalAmount', 'gpuAmount', 'diskAmount', 'networkingAmount'],
 };
 
+export const REPORTS: readonly ReportShape[] = [
+  TOTAL_REPORT,
+  POD_REPORT,
+  SERVERLESS_REPORT,
+  ENDPOINT_REPORT,
+  NETWORK_VOLUME_REPORT,
+  CLUSTER_REPORT,
+];
+
 /** The query that every report takes, with the report's own filter. */
 export function billingQuery({ resource }: ReportShape) {
   return Type.Unsafe<BillingQuery>(

@@ -2,7 +2,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import { listDecisions } from '../../domain/decisions/list-decisions.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { DecisionList, DecisionQuery } from '../workers/worker-schemas.ts';
+import { DecisionList, DecisionQuery } from './decision-schemas.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
 
 const DEFAULT_LIMIT = 20;

@@ -1,7 +1,9 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
+import { endpointSnapshotReader } from './endpoint-snapshot.ts';
 
 const SNAPSHOTS = eventStreamSchema(
   'Server-sent events `snapshot`: the present `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`, each time they change; `times` tells how long the jobs took that ended in this process since the last snapshot, in ms. The stream ends when the endpoint is deleted.',
@@ -24,7 +26,9 @@ export const watchEndpointRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
     },
     async (request, reply) => {
-      const feed = await deps.live.watchEndpoint(request.actor.userId, request.params.id as EndpointId);
+      const { userId } = request.actor;
+      const { id } = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
+      const feed = deps.live.watch('endpoint', id, () => endpointSnapshotReader(deps, userId, id));
       return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
     },
   );

@@ -1,9 +1,9 @@
 import type { PodId } from '../../core/ids.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { LogHeaders, LogQuery } from '../shared/log-schemas.ts';
 import { readLogStart, streamLog } from '../shared/log-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { LogHeaders, LogQuery } from '../workers/worker-schemas.ts';
 import { PodParams } from './pod-schemas.ts';
 
 export const getPodLogsRoute: RestRoute = (app, deps) => {

@@ -26,7 +26,7 @@ export const watchPodsRoute: RestRoute = (app, deps) => {
     },
     async (request, reply) => {
       const { userId } = request.actor;
-      const feed = deps.live.watchPods(userId, async () => {
+      const feed = deps.live.watch('pods', userId, () => async () => {
         const pods = await readPodResponses(deps, await listPodRows(deps.pool, userId));
         return JSON.stringify({ pods });
       });

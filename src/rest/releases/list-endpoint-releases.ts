@@ -4,7 +4,7 @@ import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ReleaseListResponse } from './release-schemas.ts';
-import { toRolloutResponse } from './release-wire.ts';
+import { toReleaseListResponse } from './release-wire.ts';
 
 export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
   app.get(
@@ -20,15 +20,8 @@ export const listEndpointReleasesRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
     },
     async (request) => {
-      const list = await listReleases(deps.pool, request.actor.userId, request.params.id as EndpointId);
-      const releases = list.releases.map(({ createdBy, createdAt, ...release }) => ({
-        ...release,
-        source: 'MANUAL' as const,
-        buildId: null,
-        createdByUserId: createdBy,
-        createdAt: createdAt.toISOString(),
-      }));
-      return { ...list, rollout: toRolloutResponse(list.rollout), releases };
+      const id = request.params.id as EndpointId;
+      return toReleaseListResponse(await listReleases(deps.pool, request.actor.userId, id));
     },
   );
 };

@@ -3,10 +3,10 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import type { Feed } from './live-feed.ts';
 
-/** A comment line each so often keeps a quiet connection. */
+/** Interval of the comment lines that keep a quiet connection open. */
 export const COMMENT_EVERY_MS = 15_000;
 
-/** The response of an operation that answers server-sent events. */
+/** The response schema of an operation that streams server-sent events. */
 export function eventStreamSchema(description: string, example: string) {
   return {
     description,
@@ -14,28 +14,29 @@ export function eventStreamSchema(description: string, example: string) {
   };
 }
 
+/** Streams `events` as the response body. */
 export function sendEventStream(reply: FastifyReply, events: AsyncIterable<string>): FastifyReply {
   reply.headers({ 'cache-control': 'no-cache', 'x-accel-buffering': 'no', 'content-type': 'text/event-stream' });
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 
-/** What `events` yields, for as long as the client stays and the app is open: then its signal aborts. */
+/** Yields `events` until the client disconnects or the app closes; its signal aborts then. */
 export async function* whileConnected(
   socket: Writable,
   closing: AbortSignal,
   events: (signal: AbortSignal) => AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  const gone = new AbortController();
-  const onClose = () => gone.abort();
+  const disconnected = new AbortController();
+  const onClose = () => disconnected.abort();
   socket.once('close', onClose);
   try {
-    yield* events(AbortSignal.any([gone.signal, closing]));
+    yield* events(AbortSignal.any([disconnected.signal, closing]));
   } finally {
     socket.off('close', onClose);
   }
 }
 
-/** A feed as server-sent events `snapshot`. */
+/** Streams a feed as server-sent events named `snapshot`. */
 export function streamFeed(feed: Feed, closing: AbortSignal, socket: Writable): AsyncGenerator<string> {
   return whileConnected(socket, closing, async function* (signal) {
     yield ': stream begins\n\n';

@@ -1,11 +1,12 @@
 import { expect, test, vi } from 'vitest';
+import { monotonicClock } from '../../core/clock.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Feed } from './live-feed.ts';
 
 const QUIET_MS = 60_000;
 
 function feedOf(read: () => Promise<string | undefined>): Feed {
-  return new Feed({ read, logger: silentLogger });
+  return new Feed({ read, logger: silentLogger, clock: monotonicClock });
 }
 
 test('who watches gets the present state at once, then each change and nothing twice', async () => {

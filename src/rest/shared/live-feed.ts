@@ -1,60 +1,59 @@
+import type { Clock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 
-/** At least this long between two readings, however many hints come. */
+/** Minimum pause between two reads, however many hints arrive. */
 const MIN_PAUSE_MS = 200;
-/** What no hint tells of (jobs that pass within one process) is seen this late. */
+/** Maximum pause: some changes publish no hint, such as jobs that pass within one process. */
 const MAX_PAUSE_MS = 1_000;
 
-/** Answers the text of the present, or undefined when what it is about is gone. */
+/** Resolves with the current state as text, or undefined once the subject is gone. */
 export type ReadSnapshot = () => Promise<string | undefined>;
 
 /**
- * The present state of one thing, for all who watch it: read once for all of them, after hints at once and otherwise each
- * second, and told only when it changed. Nothing is read while nobody watches.
+ * The current state of one subject, for everyone who watches it. It is read once for all watchers, after hints and at
+ * least every second, and sent only when it changed. Nothing is read while nobody watches.
  */
 export class Feed {
-  readonly #read: ReadSnapshot;
-  readonly #logger: Logger;
+  readonly #deps: { read: ReadSnapshot; logger: Logger; clock: Clock };
   readonly #watchers = new Set<() => void>();
   #text: string | undefined;
   #hasEnded = false;
   #timer: NodeJS.Timeout | undefined;
-  #readAt = 0;
+  #readAtMs = Number.NEGATIVE_INFINITY;
   #isReading = false;
 
-  constructor(options: { read: ReadSnapshot; logger: Logger }) {
-    this.#read = options.read;
-    this.#logger = options.logger;
+  /** `clock` must be monotonic. */
+  constructor(deps: { read: ReadSnapshot; logger: Logger; clock: Clock }) {
+    this.#deps = deps;
   }
 
   get isWatched(): boolean {
     return this.#watchers.size > 0;
   }
 
-  /** Something may have changed. */
+  /** Something may have changed: reads again soon. */
   hint(): void {
     if (!this.isWatched || this.#isReading) return;
+    const pauseMs = Math.max(0, this.#readAtMs + MIN_PAUSE_MS - this.#deps.clock.now());
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#refresh(), Math.max(0, this.#readAt + MIN_PAUSE_MS - Date.now()));
+    this.#timer = setTimeout(() => void this.#refresh(), pauseMs);
   }
 
   /**
-   * The newest text each time it changed, beginning with the present one; undefined after `quietMs` without a change. Who
-   * takes slowly misses what lay between. Ends with `signal`, and when what it is about is gone.
+   * Yields the current text, then each newer one; undefined after `quietMs` without a change. A slow consumer skips
+   * intermediate texts. Ends when `signal` aborts or the subject is gone.
    */
   async *watch(signal: AbortSignal, quietMs: number): AsyncGenerator<string | undefined> {
-    let told: string | undefined;
+    let sent: string | undefined;
     let wake = (): void => {};
     const onChange = () => wake();
-    this.#watchers.add(onChange);
-    signal.addEventListener('abort', onChange);
-    if (this.#watchers.size === 1) void this.#refresh();
+    this.#addWatcher(onChange, signal);
     try {
       while (!signal.aborted && !this.#hasEnded) {
-        if (this.#text !== undefined && this.#text !== told) {
-          told = this.#text;
-          yield told;
+        if (this.#text !== undefined && this.#text !== sent) {
+          sent = this.#text;
+          yield sent;
           continue;
         }
         let timer: NodeJS.Timeout | undefined;
@@ -66,30 +65,39 @@ export class Feed {
         if (isQuiet) yield undefined;
       }
     } finally {
-      signal.removeEventListener('abort', onChange);
-      this.#watchers.delete(onChange);
-      if (!this.isWatched) {
-        clearTimeout(this.#timer);
-        this.#text = undefined;
-      }
+      this.#removeWatcher(onChange, signal);
     }
+  }
+
+  #addWatcher(onChange: () => void, signal: AbortSignal): void {
+    this.#watchers.add(onChange);
+    signal.addEventListener('abort', onChange);
+    if (this.#watchers.size === 1) void this.#refresh();
+  }
+
+  #removeWatcher(onChange: () => void, signal: AbortSignal): void {
+    signal.removeEventListener('abort', onChange);
+    this.#watchers.delete(onChange);
+    if (this.isWatched) return;
+    clearTimeout(this.#timer);
+    this.#text = undefined;
   }
 
   async #refresh(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      const text = await this.#read();
+      const text = await this.#deps.read();
       this.#hasEnded = text === undefined;
       if (text !== this.#text) {
         this.#text = text;
-        for (const tell of this.#watchers) tell();
+        for (const notify of this.#watchers) notify();
       }
     } catch (error) {
-      this.#logger.warn({ err: error }, `a live view could not be read: ${messageOf(error)}`);
+      this.#deps.logger.warn({ err: error }, `cannot read a live view: ${messageOf(error)}`);
     }
     this.#isReading = false;
-    this.#readAt = Date.now();
+    this.#readAtMs = this.#deps.clock.now();
     clearTimeout(this.#timer);
     if (this.isWatched && !this.#hasEnded) this.#timer = setTimeout(() => void this.#refresh(), MAX_PAUSE_MS);
   }

@@ -2,9 +2,10 @@ import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
 import { checkWorkerOfEndpoint } from '../../domain/workers/worker-store.ts';
 import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { LogHeaders, LogQuery } from '../shared/log-schemas.ts';
 import { readLogStart, streamLog } from '../shared/log-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
-import { LogHeaders, LogQuery, WorkerParams } from './worker-schemas.ts';
+import { WorkerParams } from './worker-schemas.ts';
 
 const LOG_EVENTS = eventStreamSchema(
   'Server-sent events, one a line; `data` holds `source`, `line` and `ts`.',

@@ -3,6 +3,7 @@ import { getWorker } from '../../domain/workers/get-worker.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { WorkerDetailResponse, WorkerParams } from './worker-schemas.ts';
+import { toWorkerDetailResponse } from './worker-wire.ts';
 
 export const getWorkerRoute: RestRoute = (app, deps) => {
   app.get(
@@ -22,19 +23,7 @@ export const getWorkerRoute: RestRoute = (app, deps) => {
       const { id, workerId } = request.params;
       const now = deps.clock.now();
       const worker = await getWorker(deps.pool, request.actor.userId, id as EndpointId, workerId as WorkerId, now);
-      return {
-        ...worker,
-        createdAt: worker.createdAt.toISOString(),
-        startedAt: worker.startedAt?.toISOString() ?? null,
-        frozenAt: worker.frozenAt?.toISOString() ?? null,
-        endedAt: worker.endedAt?.toISOString() ?? null,
-        timeline: worker.timeline.map(({ stage, from, to }) => ({
-          stage,
-          from: from.toISOString(),
-          to: to?.toISOString() ?? null,
-          ms: to && to.getTime() - from.getTime(),
-        })),
-      };
+      return toWorkerDetailResponse(worker);
     },
   );
 };

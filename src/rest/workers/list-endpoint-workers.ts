@@ -4,6 +4,7 @@ import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { WorkerListResponse } from './worker-schemas.ts';
+import { toWorkerListResponse } from './worker-wire.ts';
 
 export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
   app.get(
@@ -20,12 +21,7 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
     },
     async (request) => {
       const id = request.params.id as EndpointId;
-      const list = await listWorkers(deps.pool, request.actor.userId, id, deps.clock.now());
-      const workers = list.workers.map((worker) => ({
-        ...worker,
-        startedAt: worker.startedAt?.toISOString() ?? null,
-      }));
-      return { ...list, workers };
+      return toWorkerListResponse(await listWorkers(deps.pool, request.actor.userId, id, deps.clock.now()));
     },
   );
 };

@@ -55,29 +55,6 @@ export const WorkerDetailResponse = Type.Object(
   { $id: 'WorkerDetail', description: 'Podyard only: one worker, live, frozen or ended, and how its start went.' },
 );
 
-const DecisionResponse = Type.Object({
-  at: dateTime(),
-  wanted: Type.Integer({ description: 'How many workers there should be.' }),
-  reason: Type.String({ description: 'Why so many.' }),
-  inputs: Type.Record(Type.String(), Type.Unknown(), { description: 'What the decision was made of, in numbers.' }),
-  actions: Type.Array(
-    Type.Object({
-      kind: stringEnum(['start', 'thaw', 'freeze', 'stop', 'drain']),
-      workerId: Type.String(),
-      reason: Type.String(),
-    }),
-  ),
-});
-
-export const DecisionList = Type.Object(
-  { decisions: Type.Array(DecisionResponse, { description: 'Newest first.' }) },
-  { $id: 'DecisionList', description: 'Podyard only: the last scaling decisions that changed something.' },
-);
-
-export const DecisionQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many.' })),
-});
-
 export const WorkerListResponse = Type.Object(
   {
     workers: Type.Array(ref(WorkerResponse)),
@@ -97,18 +74,4 @@ export const WorkerListResponse = Type.Object(
 export const WorkerParams = Type.Object({
   id: Type.String({ description: 'Endpoint identifier.' }),
   workerId: Type.String({ description: 'Worker identifier.' }),
-});
-
-export const LogQuery = Type.Object({
-  source: Type.Optional(stringEnum(['container', 'system'], { description: 'Absent: both.' })),
-  tail: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 5000, default: 100, description: 'Begin with the last so many lines.' }),
-  ),
-  since: Type.Optional(Type.String({ format: 'date-time', description: 'Begin at this time; `tail` is ignored.' })),
-});
-
-export const LogHeaders = Type.Object({
-  'last-event-id': Type.Optional(
-    Type.String({ description: 'Go on after this event, or after this time; wins over the query.' }),
-  ),
 });

@@ -6,7 +6,7 @@ import {
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
   SshKeyList,
-} from '../account/account-schemas.ts';
+} from './account/account-schemas.ts';
 import {
   BillingResponse,
   ClusterBillingResponse,
@@ -14,7 +14,7 @@ import {
   NetworkVolumeBillingResponse,
   PodBillingResponse,
   ServerlessBillingResponse,
-} from '../billing/billing-schemas.ts';
+} from './billing/billing-schemas.ts';
 import {
   CpuFlavorList,
   CpuFlavorResponse,
@@ -22,21 +22,22 @@ import {
   DataCenterResponse,
   GpuTypeList,
   GpuTypeResponse,
-} from '../catalog/catalog-schemas.ts';
+} from './catalog/catalog-schemas.ts';
+import { DecisionList } from './endpoints/decision-schemas.ts';
 import {
   CreateEndpointRequest,
   EndpointList,
   EndpointResponse,
   UpdateEndpointRequest,
-} from '../endpoints/endpoint-schemas.ts';
-import { InstallationResponse } from '../installation/installation-schemas.ts';
+} from './endpoints/endpoint-schemas.ts';
+import { InstallationResponse } from './installation/installation-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
-} from '../network-volumes/volume-schemas.ts';
-import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from '../pods/pod-schemas.ts';
+} from './network-volumes/volume-schemas.ts';
+import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -44,26 +45,26 @@ import {
   DelegationResponse,
   RegistryList,
   RegistryResponse,
-} from '../registries/registry-schemas.ts';
+} from './registries/registry-schemas.ts';
 import {
   ChangeRolloutRequest,
   ReleaseListResponse,
   ReleaseResponse,
   RolloutResponse,
-} from '../releases/release-schemas.ts';
-import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from '../secrets/secret-schemas.ts';
-import { SimulateRequest, SimulationResponse } from '../simulation/simulation-schemas.ts';
+} from './releases/release-schemas.ts';
+import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
+import { ErrorResponse } from './shared/error-response.ts';
+import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import {
   CreateTemplateRequest,
   TemplateList,
   TemplateResponse,
   UpdateTemplateRequest,
-} from '../templates/template-schemas.ts';
-import { DecisionList, WorkerDetailResponse, WorkerListResponse, WorkerResponse } from '../workers/worker-schemas.ts';
-import { ErrorResponse } from './error-response.ts';
+} from './templates/template-schemas.ts';
+import { WorkerDetailResponse, WorkerListResponse, WorkerResponse } from './workers/worker-schemas.ts';
 
-/** Every schema with a name of its own in the description. */
-export const SHARED_SCHEMAS = [
+/** Every schema that the OpenAPI description lists under its own name. */
+export const NAMED_SCHEMAS = [
   ErrorResponse,
   PodResponse,
   PodList,

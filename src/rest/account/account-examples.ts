@@ -1,0 +1,21 @@
+import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
+
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKv0f9o0Wq1l7y1cXn5S7h2m3b4t8z6d9e0pQwErTyUi alice@laptop';
+
+const apiKey = {
+  id: 'a1q9w3e7r5t2yu',
+  name: 'deploy',
+  scopes: ['serverless:write', `invoke/${ENDPOINT_ID}`],
+  createdAt: CREATED_AT,
+  expiresAt: '2027-11-20T00:00:00.000Z',
+};
+
+export const ACCOUNT_EXAMPLES: Examples = {
+  Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT },
+  ApiKey: apiKey,
+  ApiKeyList: { apiKeys: [apiKey] },
+  CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, expiresAt: apiKey.expiresAt },
+  CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
+  SshKeyList: { sshKeys: [SSH_KEY] },
+  ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
+};

@@ -1,0 +1,39 @@
+import { Failure } from '../../core/errors.ts';
+import type { EndpointId, UserId } from '../../core/ids.ts';
+import { countRequests } from '../../domain/endpoints/request-demand.ts';
+import { countJobs } from '../../domain/jobs/count-jobs.ts';
+import { listReleases } from '../../domain/releases/list-releases.ts';
+import { listWorkers } from '../../domain/workers/list-workers.ts';
+import { toRolloutResponse } from '../releases/release-wire.ts';
+import type { ReadSnapshot } from '../shared/live-feed.ts';
+import type { RestDeps } from '../shared/rest-app.ts';
+import { RecentTimings } from './recent-timings.ts';
+
+/** Reads the JSON of an endpoint's live view: jobs, requests, workers and roll-out. Undefined once it is deleted. */
+export function endpointSnapshotReader(deps: RestDeps, userId: UserId, id: EndpointId): ReadSnapshot {
+  const timings = new RecentTimings(() => deps.metrics.jobsOf(id));
+  return async () => {
+    try {
+      const [jobs, requests, list, { rollout }] = await Promise.all([
+        countJobs(deps.pool, id),
+        countRequests(deps.pool, userId, id),
+        listWorkers(deps.pool, userId, id, deps.clock.now()),
+        listReleases(deps.pool, userId, id),
+      ]);
+      // Without uptimes: clients count the seconds themselves, and an idle endpoint sends nothing.
+      const workers = list.workers.map(({ uptimeSeconds: _, ...worker }) => worker);
+      return JSON.stringify({
+        jobs,
+        requests: requests.get(id) ?? { held: 0, inFlight: 0 },
+        workers,
+        summary: list.summary,
+        endpointVersion: list.endpointVersion,
+        rollout: toRolloutResponse(rollout),
+        times: timings.read(),
+      });
+    } catch (error) {
+      if (error instanceof Failure && error.kind === 'notFound') return undefined;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,161 @@
+import { createApiKeyRoute } from './account/create-api-key.ts';
+import { deleteApiKeyRoute } from './account/delete-api-key.ts';
+import { getAccountRoute } from './account/get-account.ts';
+import { listApiKeysRoute } from './account/list-api-keys.ts';
+import { listSshKeysRoute } from './account/list-ssh-keys.ts';
+import { replaceSshKeysRoute } from './account/replace-ssh-keys.ts';
+import { watchAccountRoute } from './account/watch-account.ts';
+import { getBillingRoute } from './billing/get-billing.ts';
+import { getClusterBillingRoute } from './billing/get-cluster-billing.ts';
+import { getEndpointBillingRoute } from './billing/get-endpoint-billing.ts';
+import { getNetworkVolumeBillingRoute } from './billing/get-network-volume-billing.ts';
+import { getPodBillingRoute } from './billing/get-pod-billing.ts';
+import { getServerlessBillingRoute } from './billing/get-serverless-billing.ts';
+import { getCpuFlavorRoute } from './catalog/get-cpu-flavor.ts';
+import { getDataCenterRoute } from './catalog/get-data-center.ts';
+import { getGpuTypeRoute } from './catalog/get-gpu-type.ts';
+import { listCpuFlavorsRoute } from './catalog/list-cpu-flavors.ts';
+import { listDataCentersRoute } from './catalog/list-data-centers.ts';
+import { listGpuTypesRoute } from './catalog/list-gpu-types.ts';
+import { createEndpointRoute } from './endpoints/create-endpoint.ts';
+import { deleteEndpointRoute } from './endpoints/delete-endpoint.ts';
+import { getEndpointRoute } from './endpoints/get-endpoint.ts';
+import { listDecisionsRoute } from './endpoints/list-decisions.ts';
+import { listEndpointsRoute } from './endpoints/list-endpoints.ts';
+import { updateEndpointRoute } from './endpoints/update-endpoint.ts';
+import { watchEndpointRoute } from './endpoints/watch-endpoint.ts';
+import { getHealthRoute } from './installation/get-health.ts';
+import { getInstallationRoute } from './installation/get-installation.ts';
+import { getMetricsRoute } from './installation/get-metrics.ts';
+import { getOpenApiRoute } from './installation/get-openapi.ts';
+import { getReadinessRoute } from './installation/get-readiness.ts';
+import { createNetworkVolumeRoute } from './network-volumes/create-network-volume.ts';
+import { deleteNetworkVolumeRoute } from './network-volumes/delete-network-volume.ts';
+import { getNetworkVolumeRoute } from './network-volumes/get-network-volume.ts';
+import { listNetworkVolumesRoute } from './network-volumes/list-network-volumes.ts';
+import { updateNetworkVolumeRoute } from './network-volumes/update-network-volume.ts';
+import { getApiReferenceRoute } from './pages/get-api-reference.ts';
+import { getApiReferenceAssetRoute } from './pages/get-api-reference-asset.ts';
+import { getConsoleRoute } from './pages/get-console.ts';
+import { getConsoleAssetRoute } from './pages/get-console-asset.ts';
+import { getDocsAssetRoute } from './pages/get-docs-asset.ts';
+import { getDocsPageRoute } from './pages/get-docs-page.ts';
+import { createPodRoute } from './pods/create-pod.ts';
+import { deletePodRoute } from './pods/delete-pod.ts';
+import { getPodRoute } from './pods/get-pod.ts';
+import { getPodLogsRoute } from './pods/get-pod-logs.ts';
+import { listPodsRoute } from './pods/list-pods.ts';
+import { podActionRoute } from './pods/pod-action.ts';
+import { updatePodRoute } from './pods/update-pod.ts';
+import { watchPodsRoute } from './pods/watch-pods.ts';
+import { createRegistryRoute } from './registries/create-registry.ts';
+import { createRegistryDelegationRoute } from './registries/create-registry-delegation.ts';
+import { deleteRegistryRoute } from './registries/delete-registry.ts';
+import { deleteRegistryDelegationRoute } from './registries/delete-registry-delegation.ts';
+import { getRegistryRoute } from './registries/get-registry.ts';
+import { listRegistriesRoute } from './registries/list-registries.ts';
+import { listRegistryDelegationsRoute } from './registries/list-registry-delegations.ts';
+import { changeRolloutRoute } from './releases/change-rollout.ts';
+import { listEndpointReleasesRoute } from './releases/list-endpoint-releases.ts';
+import { rollbackReleaseRoute } from './releases/rollback-release.ts';
+import { createSecretRoute } from './secrets/create-secret.ts';
+import { deleteSecretRoute } from './secrets/delete-secret.ts';
+import { getSecretRoute } from './secrets/get-secret.ts';
+import { listSecretsRoute } from './secrets/list-secrets.ts';
+import { updateSecretRoute } from './secrets/update-secret.ts';
+import type { RestRoute } from './shared/rest-app.ts';
+import { getSimulationRoute } from './simulation/get-simulation.ts';
+import { simulateRoute } from './simulation/simulate.ts';
+import { createTemplateRoute } from './templates/create-template.ts';
+import { deleteTemplateRoute } from './templates/delete-template.ts';
+import { getTemplateRoute } from './templates/get-template.ts';
+import { listTemplatesRoute } from './templates/list-templates.ts';
+import { updateTemplateRoute } from './templates/update-template.ts';
+import { getWorkerRoute } from './workers/get-worker.ts';
+import { getWorkerLogsRoute } from './workers/get-worker-logs.ts';
+import { listEndpointWorkersRoute } from './workers/list-endpoint-workers.ts';
+/** Every operation of the API and every page, in the order of the OpenAPI description. */
+export const ROUTES: readonly RestRoute[] = [
+  listPodsRoute,
+  watchPodsRoute,
+  createPodRoute,
+  getPodRoute,
+  updatePodRoute,
+  deletePodRoute,
+  podActionRoute,
+  getPodLogsRoute,
+  listEndpointsRoute,
+  createEndpointRoute,
+  getEndpointRoute,
+  updateEndpointRoute,
+  deleteEndpointRoute,
+  listEndpointWorkersRoute,
+  getWorkerRoute,
+  listDecisionsRoute,
+  listEndpointReleasesRoute,
+  rollbackReleaseRoute,
+  changeRolloutRoute,
+  getWorkerLogsRoute,
+  watchEndpointRoute,
+  listTemplatesRoute,
+  createTemplateRoute,
+  getTemplateRoute,
+  updateTemplateRoute,
+  deleteTemplateRoute,
+  listNetworkVolumesRoute,
+  createNetworkVolumeRoute,
+  getNetworkVolumeRoute,
+  updateNetworkVolumeRoute,
+  deleteNetworkVolumeRoute,
+  listRegistriesRoute,
+  createRegistryRoute,
+  getRegistryRoute,
+  deleteRegistryRoute,
+  listRegistryDelegationsRoute,
+  createRegistryDelegationRoute,
+  deleteRegistryDelegationRoute,
+  listGpuTypesRoute,
+  getGpuTypeRoute,
+  listCpuFlavorsRoute,
+  getCpuFlavorRoute,
+  listDataCentersRoute,
+  getDataCenterRoute,
+  getBillingRoute,
+  getPodBillingRoute,
+  getServerlessBillingRoute,
+  getEndpointBillingRoute,
+  getNetworkVolumeBillingRoute,
+  getClusterBillingRoute,
+  getAccountRoute,
+  getInstallationRoute,
+  getSimulationRoute,
+  simulateRoute,
+  watchAccountRoute,
+  listApiKeysRoute,
+  createApiKeyRoute,
+  deleteApiKeyRoute,
+  listSecretsRoute,
+  createSecretRoute,
+  getSecretRoute,
+  updateSecretRoute,
+  deleteSecretRoute,
+  listSshKeysRoute,
+  replaceSshKeysRoute,
+  getOpenApiRoute,
+  getConsoleRoute,
+  getConsoleAssetRoute,
+  getDocsPageRoute,
+  getDocsAssetRoute,
+  getApiReferenceRoute,
+  getApiReferenceAssetRoute,
+];
+
+/** Probes and metrics: every process serves them, whatever its roles. */
+export const OPERATOR_ROUTES: readonly RestRoute[] = [getHealthRoute, getReadinessRoute, getMetricsRoute];
+const OPERATOR_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** True for a path that every process serves. */
+export function isOperatorPath(url: string): boolean {
+  const queryAt = url.indexOf('?');
+  return OPERATOR_PATHS.has(queryAt < 0 ? url : url.slice(0, queryAt));
+}

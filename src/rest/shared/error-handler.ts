@@ -1,0 +1,31 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Failure } from '../../core/errors.ts';
+import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
+import { toFailure } from '../../http/to-failure.ts';
+import { countRequestOfAnyKey, routeOf, setCommonHeaders } from './request-hooks.ts';
+import type { RestDeps } from './rest-app.ts';
+
+/** Sends a failure as a problem record. The one place where REST does. */
+export function sendProblem(deps: RestDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers, problem } = renderProblem(failure);
+  if (status >= 500) logFailure(deps.logger, failure, { requestId: request.id, route: routeOf(request) });
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i]!, headers[i + 1]);
+  reply
+    .code(status)
+    .header('content-type', PROBLEM_JSON)
+    .send(Buffer.from(JSON.stringify(problem))); // a string would get a charset added
+}
+
+/** Answers an error that Fastify raised before any hook ran, such as a malformed URL. */
+export function sendFrameworkProblem(
+  deps: RestDeps,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  setCommonHeaders(request, reply);
+  void countRequestOfAnyKey(deps, request, reply)
+    .then(() => error)
+    .catch((refusal: unknown) => refusal)
+    .then((reason) => sendProblem(deps, toFailure(reason), request, reply));
+}
