@@ -61,7 +61,7 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(arbitraryRequest, { minLength: BATCH, maxLength: BATCH }), async (requests) => {
         if (Date.now() > deadline) throw new Error(`only ${batches} of ${BATCHES} batches in ${TIME_LIMIT_MS} ms`);
-        const records = await makeRecords(rest.alice, `own ${batches}`);
+        const records = await makeRecords(rest.alice, `own-${batches}`);
         await Promise.all(
           requests.map(async (request) => {
             const status = await sendAndCheck(fillIn(request, { ...records, foreign }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findImageFault, parseImageReference } from './image-reference.ts';
+import { findImageFault, IMAGE_PATTERN, parseImageReference } from './image-reference.ts';
 
 const DIGEST = `sha256:${'0af'.repeat(21)}b`;
 
@@ -16,6 +16,7 @@ describe('a valid reference is taken apart', () => {
     ['[2001:db8::1]/app', '[2001:db8::1]', 'app', null, null],
     ['Registry.Example.com/team/app', 'Registry.Example.com', 'team/app', null, null],
     ['a__b/c-d--e.f_g', 'docker.io', 'a__b/c-d--e.f_g', null, null],
+    ['a_b.c/app', 'docker.io', 'a_b.c/app', null, null],
     [`ghcr.io/me/app@${DIGEST}`, 'ghcr.io', 'me/app', null, DIGEST],
     [`ghcr.io/me/app:1@${DIGEST}`, 'ghcr.io', 'me/app', '1', DIGEST],
     [DIGEST, 'docker.io', 'sha256', DIGEST.slice('sha256:'.length), null],
@@ -50,6 +51,7 @@ describe('an invalid reference is refused with its fault', () => {
     ['app\0', "'app\0' is not a valid path component"],
     ['http://ghcr.io/app', "the port of the registry 'http:' is malformed"],
     ['a'.repeat(256), 'the name is longer than 255 characters'],
+    ['a'.repeat(513), 'it is longer than 512 characters'],
   ])('%j', (text, fault) => {
     expect(parseImageReference(text)).toEqual({ fault });
   });
@@ -60,6 +62,36 @@ test('the sentence quotes at most the first hundred characters', () => {
     "'ghcr.io//me/app:1' is not a valid image reference: empty path component",
   );
   expect(findImageFault('/'.repeat(10_000))!.length).toBeLessThan(200);
+});
+
+test('the published pattern takes just what the parser takes', () => {
+  const pattern = new RegExp(IMAGE_PATTERN);
+  const pieces = [
+    'a',
+    'B',
+    '0',
+    '.',
+    '-',
+    '_',
+    '__',
+    ':',
+    '/',
+    '@',
+    '[',
+    ']',
+    'localhost',
+    ':5000/',
+    'sha256:',
+    '..',
+    ' ',
+  ];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 12 }), (parts) => {
+      const text = parts.join('');
+      expect(pattern.test(text)).toBe(findImageFault(text) === null);
+    }),
+    { numRuns: 20_000 },
+  );
 });
 
 test('no valid reference holds anything that changes the meaning of a URL', () => {
@@ -82,6 +114,7 @@ test('a hostile reference costs linear time', () => {
     '['.repeat(1_000_000),
   ]) {
     findImageFault(text);
+    new RegExp(IMAGE_PATTERN).test(text);
   }
   expect(performance.now() - startedAt).toBeLessThan(500);
 });

@@ -14,29 +14,42 @@ export interface ImageReference {
 
 /** Of domain and path together, as registries limit it. */
 const MAX_NAME_LENGTH = 255;
-const PATH_COMPONENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
-const DOMAIN_COMPONENT = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/;
-const IPV6_HOST = /^\[[0-9a-fA-F:]+\]$/;
-const PORT = /^[0-9]{1,5}$/;
-const TAG = /^\w[\w.-]{0,127}$/;
+export const MAX_REFERENCE_LENGTH = 512;
+
+const PATH_COMPONENT = '[a-z0-9]+(?:(?:[.]|_|__|-+)[a-z0-9]+)*';
+const HOST_COMPONENT = '[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*';
+const DOMAIN = `(?:${HOST_COMPONENT}(?:[.]${HOST_COMPONENT})*|\\[[0-9a-fA-F:]+\\])(?::[0-9]{1,5})?`;
+const TAG = '[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}';
 /** By the OCI image specification, whose lengths depend on the algorithm and are left to the registry. */
-const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$/;
+const DIGEST = '[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+';
+
+/** What `parseImageReference` takes, but for lengths, for descriptions of the interface. */
+export const IMAGE_PATTERN = `^(?:${DOMAIN}/)?${PATH_COMPONENT}(?:/${PATH_COMPONENT})*(?::${TAG})?(?:@${DIGEST})?$`;
+
+const [isDomain, isPathComponent, isTag, isDigest] = [DOMAIN, PATH_COMPONENT, TAG, DIGEST].map((pattern) => {
+  const regExp = new RegExp(`^(?:${pattern})$`);
+  return (text: string) => regExp.test(text);
+}) as [Test, Test, Test, Test];
+type Test = (text: string) => boolean;
+
 const QUOTED_LENGTH = 100;
 
 /** Parses a reference, or returns what is wrong with it as the end of a sentence ("…: empty path component"). */
 export function parseImageReference(text: string): ImageReference | { fault: string } {
   if (text === '') return { fault: 'it is empty' };
+  if (text.length > MAX_REFERENCE_LENGTH) return { fault: `it is longer than ${MAX_REFERENCE_LENGTH} characters` };
   const [named, digest, ...more] = text.split('@') as [string, ...string[]];
   if (more.length > 0) return { fault: "more than one '@'" };
-  if (digest !== undefined && !DIGEST.test(digest)) return { fault: 'the digest is malformed' };
+  if (digest !== undefined && !isDigest(digest)) return { fault: 'the digest is malformed' };
   const { name, tag } = splitTag(named);
-  if (tag !== null && !TAG.test(tag)) return { fault: 'the tag is malformed' };
+  if (tag !== null && !isTag(tag)) return { fault: 'the tag is malformed' };
   if (name.length > MAX_NAME_LENGTH) return { fault: `the name is longer than ${MAX_NAME_LENGTH} characters` };
-  const parts = name.split('/');
-  const domain = parts.length > 1 && isDomain(parts[0]!) ? parts.shift()! : null;
-  const fault = (domain === null ? null : findDomainFault(domain)) ?? findPathFault(parts);
+  const [first, ...rest] = name.split('/') as [string, ...string[]];
+  const hasDomain = rest.length > 0 && namesRegistry(first);
+  const path = hasDomain ? rest : [first, ...rest];
+  const fault = hasDomain && !isDomain(first) ? domainFault(first) : findPathFault(path);
   if (fault !== null) return { fault };
-  return { registry: domain ?? 'docker.io', repository: parts.join('/'), tag, digest: digest ?? null };
+  return { registry: hasDomain ? first : 'docker.io', repository: path.join('/'), tag, digest: digest ?? null };
 }
 
 /** The sentence of a refusal, or null for a valid reference. */
@@ -53,25 +66,24 @@ function splitTag(named: string): { name: string; tag: string | null } {
   return colon === -1 ? { name: named, tag: null } : { name: named.slice(0, colon), tag: named.slice(colon + 1) };
 }
 
-/** The engine's rule for whether the first component names a registry. */
-function isDomain(first: string): boolean {
-  return /[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase();
+/** The engine's rule, except that a component that only a path can have (`a_b.c`) belongs to the path. */
+function namesRegistry(first: string): boolean {
+  const looksLikeHost = /[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase();
+  return looksLikeHost && (isDomain(first) || !isPathComponent(first));
 }
 
-function findDomainFault(domain: string): string | null {
-  const portColon = domain.startsWith('[') ? domain.indexOf(':', domain.indexOf(']')) : domain.indexOf(':');
-  const host = portColon === -1 ? domain : domain.slice(0, portColon);
-  const port = portColon === -1 ? null : domain.slice(portColon + 1);
-  if (port !== null && !PORT.test(port)) return `the port of the registry '${domain}' is malformed`;
-  if (IPV6_HOST.test(host) || host.split('.').every((part) => DOMAIN_COMPONENT.test(part))) return null;
-  return `the registry '${domain}' is not a host name`;
+function domainFault(domain: string): string {
+  const host = domain.replace(/:[^:\]]*$/, '');
+  return host !== domain && isDomain(host)
+    ? `the port of the registry '${domain}' is malformed`
+    : `the registry '${domain}' is not a host name`;
 }
 
 function findPathFault(components: readonly string[]): string | null {
   for (const component of components) {
     if (component === '') return 'empty path component';
     if (component !== component.toLowerCase()) return `'${component}' has upper-case letters`;
-    if (!PATH_COMPONENT.test(component)) return `'${component}' is not a valid path component`;
+    if (!isPathComponent(component)) return `'${component}' is not a valid path component`;
   }
   return null;
 }

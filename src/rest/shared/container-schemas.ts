@@ -1,11 +1,18 @@
 import { Type } from 'typebox';
+import { MAX_ENV_BYTES, MAX_ENV_NAMES, MAX_ENV_VALUE_BYTES } from '../../domain/endpoints/check-container.ts';
 import { PORT_PATTERN } from '../../domain/endpoints/check-ports.ts';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
+import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-reference.ts';
 import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
 
 /** The container block that templates, pods and endpoints share (rest.md section 2). In answers all of it is present. */
 export const CONTAINER = {
-  image: Type.String({ minLength: 1, description: 'Container image reference.' }),
+  image: Type.String({
+    minLength: 1,
+    maxLength: MAX_REFERENCE_LENGTH,
+    pattern: IMAGE_PATTERN,
+    description: 'Container image reference: `[registry/]path[:tag][@digest]`.',
+  }),
   args: Type.String({
     description: 'Arguments of the container: shell-like, or JSON text with `entrypoint` and `cmd`.',
   }),
@@ -14,8 +21,9 @@ export const CONTAINER = {
   env: Type.Unsafe<Record<string, string>>({
     type: 'object',
     propertyNames: { pattern: '^[^=]+$' },
-    additionalProperties: { type: 'string' },
-    description: 'Environment variables. Replaced as a whole.',
+    additionalProperties: { type: 'string', maxLength: MAX_ENV_VALUE_BYTES },
+    maxProperties: MAX_ENV_NAMES,
+    description: `Environment variables, ${MAX_ENV_BYTES / 1024} KiB in all. Replaced as a whole.`,
   }),
   registry: nullableString({ description: 'Saved registry credential for a private image.' }),
 };

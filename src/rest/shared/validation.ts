@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { Failure } from '../../core/errors.ts';
+import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
 
 /**
@@ -16,6 +17,7 @@ const SHARED: Options = {
   removeAdditional: false,
   useDefaults: false,
   allErrors: true,
+  verbose: true,
   allowUnionTypes: true,
   formats: {
     'date-time': (text: string) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
@@ -64,6 +66,11 @@ function location(root: string, path: string): string {
   return `${root}${path}` || '$';
 }
 
+/** The pattern of image references is long; what is wrong with one is short. */
+function imageFault({ params, data }: ErrorObject): string | null {
+  return params.pattern === IMAGE_PATTERN ? findImageFault(data as string) : null;
+}
+
 function failureText(error: ErrorObject): string {
   if (error.propertyName !== undefined) return `name '${error.propertyName}' ${error.message}`;
   switch (error.keyword) {
@@ -75,6 +82,8 @@ function failureText(error: ErrorObject): string {
       return `must be ${[error.params.type].flat().join(' or ')}`;
     case 'format':
       return `must be a ${error.params.format}`;
+    case 'pattern':
+      return imageFault(error) ?? error.message!;
     default:
       return error.message ?? error.keyword;
   }
