@@ -61,26 +61,14 @@ export class EndpointDirectory {
   }
 
   async #load(id: string, previous: EndpointEntry | undefined): Promise<EndpointEntry | undefined> {
-    const result = await this.#pool.query<{
-      user_id: UserId;
-      type: EndpointType;
-      workers_max: number;
-      timeout_ms: number;
-    }>({
+    const result = await this.#pool.query<Omit<EndpointEntry, 'queuedEstimate'>>({
       name: 'endpoint-entry',
-      text: 'select user_id, type, workers_max, timeout_ms from endpoints where id = $1',
+      text: `select id, user_id as "userId", type, workers_max as "workersMax", timeout_ms as "timeoutMs"
+             from endpoints where id = $1`,
       values: [id],
     });
     const row = result.rows[0];
-    if (!row) return undefined;
-    return {
-      id: id as EndpointId,
-      userId: row.user_id,
-      type: row.type,
-      workersMax: row.workers_max,
-      timeoutMs: row.timeout_ms,
-      queuedEstimate: previous?.queuedEstimate ?? (await this.#queued(id)),
-    };
+    return row && { ...row, queuedEstimate: previous?.queuedEstimate ?? (await this.#queued(id)) };
   }
 
   async #queued(id: string): Promise<number> {

@@ -60,29 +60,13 @@ export class WorkerDirectory {
   }
 
   async #load(id: string): Promise<WorkerEntry | undefined> {
-    const result = await this.#pool.query<{
-      endpoint_id: EndpointId;
-      version: number;
-      token_hash: Buffer | null;
-      is_wanted: boolean;
-      is_resting: boolean;
-      is_ready: boolean;
-    }>({
+    const result = await this.#pool.query<WorkerEntry>({
       name: 'worker-entry',
-      text: `select endpoint_id, version, token_hash, wanted = 'RUN' as is_wanted, wanted = 'FREEZE' as is_resting, ready_at is not null as is_ready
+      text: `select id, endpoint_id as "endpointId", version, token_hash as "tokenHash", wanted = 'RUN' as "isWanted",
+               wanted = 'FREEZE' as "isResting", ready_at is not null as "isReady"
              from workers where id = $1 and phase <> 'EXITED'`,
       values: [id],
     });
-    const row = result.rows[0];
-    if (!row) return undefined;
-    return {
-      id: id as WorkerId,
-      endpointId: row.endpoint_id,
-      version: row.version,
-      tokenHash: row.token_hash,
-      isWanted: row.is_wanted,
-      isResting: row.is_resting,
-      isReady: row.is_ready,
-    };
+    return result.rows[0];
   }
 }

@@ -9,6 +9,7 @@ export type Pool = pg.Pool;
 /** Runs statements: the pool itself, or the connection of a transaction. */
 export type Db = Pick<pg.Pool, 'query'>;
 
+const UNIQUE_VIOLATION = '23505';
 const CONFLICTS: ReadonlySet<string | undefined> = new Set(['40001', '40P01']); // serialization failure, deadlock
 const MAX_TRIES = 5;
 const MAX_PAUSE_MS = 20;
@@ -54,6 +55,11 @@ export function sqlState(error: unknown): string | undefined {
 export function isValueFault(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+}
+
+/** True when a value that must be unique is taken. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION;
 }
 
 /**

@@ -29,8 +29,8 @@ interface Message {
 
 interface Delivery {
   id: number;
-  job_id: JobId;
-  endpoint_id: EndpointId;
+  jobId: JobId;
+  endpointId: EndpointId;
   url: string;
   attempt: number;
 }
@@ -91,7 +91,7 @@ export class WebhookDeliverer {
     const room = AT_ONCE - this.#underWay.size;
     if (room === 0) return undefined; // the next one that ends wakes the loop
     const due = await this.#pool.query<Delivery>(
-      `select id, job_id, endpoint_id, url, attempt from webhook_deliveries
+      `select id, job_id as "jobId", endpoint_id as "endpointId", url, attempt from webhook_deliveries
        where next_at <= now() and id <> all($1::bigint[]) order by next_at limit $2`,
       [[...this.#underWay.keys()], room],
     );
@@ -107,7 +107,7 @@ export class WebhookDeliverer {
   #start(delivery: Delivery): void {
     const task = this.#deliver(delivery)
       .catch((error) => {
-        const { job_id: jobId, endpoint_id: endpointId } = delivery;
+        const { jobId, endpointId } = delivery;
         this.#logger.warn({ endpointId, jobId }, `a webhook is tried again: ${messageOf(error)}`);
       })
       .finally(() => {
@@ -141,10 +141,10 @@ export class WebhookDeliverer {
 
   /** The job as /status shows it, with its input and webhook. Throws when there is no result (any more, or a retry is under way). */
   async #read(delivery: Delivery): Promise<Message> {
-    const job = await this.#queue.find(delivery.job_id);
+    const job = await this.#queue.find(delivery.jobId);
     const source = await this.#pool.query<{ input: string; extras: string | null }>(
       'select input, extras from finished_jobs where id = $1 and keep_until > now()',
-      [delivery.job_id],
+      [delivery.jobId],
     );
     const [row] = source.rows;
     if (!job || !row) throw new Error('the job has no result');
@@ -156,7 +156,7 @@ export class WebhookDeliverer {
     const attempt = delivery.attempt + 1;
     const isLast = attempt >= MAX_ATTEMPTS;
     this.#logger.warn(
-      { endpointId: delivery.endpoint_id, jobId: delivery.job_id, attempt },
+      { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt },
       `a webhook was not delivered: ${reason}${isLast ? '; given up' : ''}`,
     );
     if (isLast) await this.#pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
@@ -169,8 +169,8 @@ export class WebhookDeliverer {
   }
 }
 
-function attributesOf({ job_id, endpoint_id, attempt }: Omit<Delivery, 'id' | 'url'>): SpanAttributes {
-  return { 'podyard.endpoint.id': endpoint_id, 'podyard.job.id': job_id, 'podyard.webhook.attempt': attempt + 1 };
+function attributesOf({ jobId, endpointId, attempt }: Omit<Delivery, 'id' | 'url'>): SpanAttributes {
+  return { 'podyard.endpoint.id': endpointId, 'podyard.job.id': jobId, 'podyard.webhook.attempt': attempt + 1 };
 }
 
 async function post(

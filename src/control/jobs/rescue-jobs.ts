@@ -129,9 +129,10 @@ export class JobRescuer {
     if (this.#clock.now() - this.#startedAt < this.#leaseMs) return;
     const beganAt = performance.now();
     if (beganAt < this.#silentAt) return;
-    const silent = await this.#pool.query<{ id: WorkerId; endpoint_id: EndpointId; seconds: number }>({
+    const silent = await this.#pool.query<{ id: WorkerId; endpointId: EndpointId; seconds: number }>({
       name: 'workers-silent',
-      text: `select w.id, w.endpoint_id, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
+      text: `select w.id, w.endpoint_id as "endpointId",
+               round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
              from workers w left join worker_activity a on a.worker_id = w.id
              where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP' and w.endpoint_type = 'QUEUE_BASED'
                and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'`,
@@ -140,9 +141,9 @@ export class JobRescuer {
     const tookMs = performance.now() - beganAt;
     this.#silentAt = beganAt + Math.min(tookMs / SILENT_SHARE, SILENT_TICK_MS);
     if (silent.rows.length === 0) return;
-    for (const { id, endpoint_id, seconds } of silent.rows) {
+    for (const { id, endpointId, seconds } of silent.rows) {
       this.#logger.warn(
-        { endpointId: endpoint_id, workerId: id },
+        { endpointId, workerId: id },
         `the worker was silent for ${seconds} s; its jobs are rescued and it is replaced`,
       );
       await stopWorker(this.#pool, id, `it was silent for ${seconds} s`);
@@ -153,21 +154,21 @@ export class JobRescuer {
       this.#tell,
       silent.rows.map((row) => row.id),
     );
-    for (const row of silent.rows) this.#bus.publish('demand', row.endpoint_id);
+    for (const { endpointId } of silent.rows) this.#bus.publish('demand', endpointId);
   }
 
   /** Leases of workers that ended: a hand-over crossed the end, or a kill came between the end and its rescue. */
   async #rescueOrphans(): Promise<void> {
-    const orphans = await this.#pool.query<{ worker_id: WorkerId }>({
+    const orphans = await this.#pool.query<{ workerId: WorkerId }>({
       name: 'jobs-orphaned',
-      text: `select distinct j.worker_id from jobs j left join workers w on w.id = j.worker_id and w.phase <> 'EXITED'
+      text: `select distinct j.worker_id as "workerId" from jobs j left join workers w on w.id = j.worker_id and w.phase <> 'EXITED'
              where j.status = 'IN_PROGRESS' and w.id is null and j.started_at < now() - interval '2 seconds'`,
     });
     if (orphans.rows.length > 0)
       await rescueLeases(
         this.#queue,
         this.#tell,
-        orphans.rows.map((row) => row.worker_id),
+        orphans.rows.map(({ workerId }) => workerId),
       );
   }
 
@@ -177,7 +178,7 @@ export class JobRescuer {
    * order of a worker that has done or asked for other work since is settled.
    */
   async #recycleDeaf(): Promise<void> {
-    const deaf = await this.#pool.query<{ worker_id: WorkerId; endpoint_id: EndpointId }>({
+    const deaf = await this.#pool.query<{ workerId: WorkerId; endpointId: EndpointId }>({
       name: 'workers-deaf',
       text: `
         with old as (
@@ -190,15 +191,15 @@ export class JobRescuer {
         update workers w set wanted = 'STOP', wanted_reason = 'it went on with a job that it was told to stop'
         from old where w.id = old.worker_id and w.phase = 'RUNNING' and w.wanted = 'RUN' and not old.has_moved_on
           and not exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-        returning w.id as worker_id, w.endpoint_id`,
+        returning w.id as "workerId", w.endpoint_id as "endpointId"`,
     });
-    for (const { worker_id, endpoint_id } of deaf.rows) {
+    for (const { workerId, endpointId } of deaf.rows) {
       this.#logger.warn(
-        { endpointId: endpoint_id, workerId: worker_id },
+        { endpointId, workerId },
         'the worker went on with a job that it was told to stop; it is replaced',
       );
-      this.#bus.publish('worker', worker_id);
-      this.#bus.publish('demand', endpoint_id);
+      this.#bus.publish('worker', workerId);
+      this.#bus.publish('demand', endpointId);
     }
   }
 }

@@ -7,10 +7,10 @@ import type { Bus } from '../../db/bus.ts';
 import {
   type ControlledPod,
   listControlledPods,
-  notePodEnd,
-  notePodGone,
-  notePodPhase,
-  notePodRunning,
+  markPodEnded,
+  markPodGone,
+  markPodPhase,
+  markPodRunning,
 } from '../../domain/pods/pod-lifecycle.ts';
 import { NoCapacity, type Observed } from '../../runtimes/runtime.ts';
 import { nextStartAt } from '../../scaling/crash-loop.ts';
@@ -187,7 +187,7 @@ export class PodRunner {
     const { pool, logger, runtime, logs, bus } = this.#deps;
     if (pod.phaseRevision !== pod.revision) await this.#endContainer(pod, 'stops: a new container takes its place');
     else await runtime.stop(pod.id, 0); // what a start that was cut off may have left
-    if (!(await notePodPhase(pool, pod, 'PROVISIONING'))) return;
+    if (!(await markPodPhase(pool, pod, 'PROVISIONING'))) return;
     bus.publish('pod', pod.id);
     const giveUp = new AbortController();
     this.#starts.set(pod.id, { revision: pod.revision, giveUp });
@@ -232,7 +232,7 @@ export class PodRunner {
   async #adopt(pod: ControlledPod, { address, publishedPorts }: Observed): Promise<void> {
     const { pool, logs, bus } = this.#deps;
     logs.follow(pod.id);
-    await notePodRunning(pool, pod, { address, publishedPorts });
+    await markPodRunning(pool, pod, { address, publishedPorts });
     bus.publish('pod', pod.id);
   }
 
@@ -261,7 +261,7 @@ export class PodRunner {
     const { pool, mounts, logger, bus } = this.#deps;
     await this.#endContainer(pod, 'stops: the pod is terminated');
     if (pod.mounts.persistent) await mounts.removePodStorage(pod.id);
-    await notePodGone(pool, pod.id);
+    await markPodGone(pool, pod.id);
     logger.info({ userId: pod.userId, podId: pod.id }, 'pod terminated');
     bus.publish('pod', pod.id);
   }
@@ -272,7 +272,7 @@ export class PodRunner {
     more: { reason?: string; endedAt?: Date | null; failures?: number; notBefore?: Date } = {},
   ): Promise<void> {
     const none = { reason: null, endedAt: null, failures: 0, notBefore: null };
-    await notePodEnd(this.#deps.pool, pod, { ...none, phase, ...more });
+    await markPodEnded(this.#deps.pool, pod, { ...none, phase, ...more });
     this.#deps.bus.publish('pod', pod.id);
   }
 }

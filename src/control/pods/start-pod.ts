@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
-import { type ControlledPod, notePodPhase, notePodRunning } from '../../domain/pods/pod-lifecycle.ts';
+import { type ControlledPod, markPodPhase, markPodRunning } from '../../domain/pods/pod-lifecycle.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { Runtime, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
@@ -40,9 +40,9 @@ export async function startPod(deps: PodStart, pod: ControlledPod, superseded: A
   pull.silence();
   if (isSuperseded) return false;
   await waitForGpus(deps, pod);
-  if (!(await notePodPhase(pool, pod, 'STARTING'))) return false;
+  if (!(await markPodPhase(pool, pod, 'STARTING'))) return false;
   const found = await startContainer(deps, pod, await pull.done, superseded);
-  await notePodRunning(pool, pod, found);
+  await markPodRunning(pool, pod, found);
   logs.follow(pod.id);
   return true;
 }

@@ -99,25 +99,25 @@ async function submitOnce(
     .digest();
   const { plane, endpoint } = call;
   const first = await transaction(plane.pool, async (db) => {
-    const claimed = await db.query<{ job_id: JobId; is_same: boolean; is_new: boolean }>(
+    const claimed = await db.query<{ jobId: JobId; isSame: boolean; isNew: boolean }>(
       `insert into idempotency_keys as k (endpoint_id, key, body_hash, job_id) values ($1, $2, $3, $4)
        on conflict (endpoint_id, key) do update set
          body_hash = case when k.created_at < now() - interval '24 hours' then excluded.body_hash else k.body_hash end,
          job_id = case when k.created_at < now() - interval '24 hours' then excluded.job_id else k.job_id end,
          created_at = case when k.created_at < now() - interval '24 hours' then now() else k.created_at end
-       returning job_id, body_hash = $3 as is_same, job_id = $4 as is_new`,
+       returning job_id as "jobId", body_hash = $3 as "isSame", job_id = $4 as "isNew"`,
       [endpoint.id, key, hash, job.id],
     );
     const row = claimed.rows[0]!;
-    if (row.is_new && !(await plane.dispatch.queue.submitIn(db, job))) throw endpointGone();
+    if (row.isNew && !(await plane.dispatch.queue.submitIn(db, job))) throw endpointGone();
     return row;
   });
-  if (!first.is_same) {
+  if (!first.isSame) {
     throw new Failure('unprocessable', 'this Idempotency-Key was used before with another request body');
   }
-  if (first.is_new) {
+  if (first.isNew) {
     plane.dispatch.notifyQueued(endpoint.id);
     plane.dispatch.notifySubmitted(endpoint.id);
   }
-  return { id: first.job_id, isNew: first.is_new };
+  return { id: first.jobId, isNew: first.isNew };
 }

@@ -34,12 +34,12 @@ export async function jobStop(call: WorkerCall): Promise<void> {
 }
 
 async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
-  const result = await plane.pool.query<{ job_id: string }>({
+  const result = await plane.pool.query<{ jobId: string }>({
     name: 'job-stop-orders',
-    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null returning job_id',
+    text: 'update job_stops set told_at = now() where worker_id = $1 and told_at is null returning job_id as "jobId"',
     values: [worker.id],
   });
-  return result.rows.map((row) => row.job_id);
+  return result.rows.map((row) => row.jobId);
 }
 
 /** The poll was over before they could be told: the next one gets them. */

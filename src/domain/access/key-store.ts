@@ -2,7 +2,7 @@ import type { KeyId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { formatScope, parseScope, type Scope } from './scopes.ts';
 
-/** A key as its owner sees it. The secret is not part of it: it is shown once, when the key is made. */
+/** A key as its owner sees it. The secret is not part of it: it is shown once, when the key is created. */
 export interface ApiKey {
   id: KeyId;
   userId: UserId;
@@ -13,26 +13,13 @@ export interface ApiKey {
   expiresAt: Date | null;
 }
 
-interface ApiKeyRow {
-  id: KeyId;
-  user_id: UserId;
-  name: string;
-  scopes: string[];
-  created_at: Date;
-  expires_at: Date | null;
-}
+type ApiKeyRow = Omit<ApiKey, 'scopes'> & { scopes: string[] };
 
-const COLUMNS = 'id, user_id, name, scopes, created_at, expires_at';
+/** The columns of an ApiKeyRow. */
+const COLUMNS = 'id, user_id as "userId", name, scopes, created_at as "createdAt", expires_at as "expiresAt"';
 
 function toApiKey(row: ApiKeyRow): ApiKey {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    scopes: row.scopes.map(parseScope),
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-  };
+  return { ...row, scopes: row.scopes.map(parseScope) };
 }
 
 export async function insertKey(
@@ -54,7 +41,7 @@ export async function insertKey(
   return toApiKey(result.rows[0]!);
 }
 
-/** Keys of a user that are not revoked, oldest first; expired ones are among them. */
+/** Returns the user's keys, oldest first: expired ones too, but not revoked ones. */
 export async function listKeys(db: Db, userId: UserId): Promise<ApiKey[]> {
   const result = await db.query<ApiKeyRow>(
     `select ${COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at, id`,
@@ -63,7 +50,7 @@ export async function listKeys(db: Db, userId: UserId): Promise<ApiKey[]> {
   return result.rows.map(toApiKey);
 }
 
-/** A user's key that is not revoked, locked against revocation until the transaction ends. */
+/** Finds a user's key that is not revoked, and locks it against revocation until the commit. */
 export async function findKeyForShare(db: Db, userId: UserId, id: KeyId): Promise<ApiKey | undefined> {
   const result = await db.query<ApiKeyRow>(
     `select ${COLUMNS} from api_keys where user_id = $1 and id = $2 and revoked_at is null for share`,
@@ -80,7 +67,7 @@ export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<A
   return result.rows[0] && toApiKey(result.rows[0]);
 }
 
-/** False when there is no such key of this user, or it is revoked already. */
+/** False if the user has no such key, or it is already revoked. */
 export async function updateKeyRevoked(db: Db, userId: UserId, id: KeyId): Promise<boolean> {
   const result = await db.query(
     'update api_keys set revoked_at = now() where user_id = $1 and id = $2 and revoked_at is null',

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { newId, type UserId } from '../../core/ids.ts';
-import { type Db, sqlState } from '../../db/pool.ts';
+import { type Db, isUniqueViolation } from '../../db/pool.ts';
 
 export interface User {
   id: UserId;
@@ -10,11 +10,10 @@ export interface User {
 }
 
 const COLUMNS = 'id, name, email, created_at as "createdAt"';
-const UNIQUE_VIOLATION = '23505';
 
-/** Throws `conflict` when the name is taken. */
+/** Throws `conflict` if the name is taken. */
 export async function createUser(db: Db, input: { name: string; email: string | null }): Promise<User> {
-  if (input.name.trim() === '') throw new Failure('badRequest', 'a user needs a name');
+  if (input.name.trim() === '') throw new Failure('badRequest', 'name: must not be blank');
   const result = await db
     .query<User>(`insert into users (id, name, email) values ($1, $2, $3) returning ${COLUMNS}`, [
       newId<UserId>(),
@@ -22,13 +21,13 @@ export async function createUser(db: Db, input: { name: string; email: string | 
       input.email,
     ])
     .catch((cause) => {
-      if (sqlState(cause) !== UNIQUE_VIOLATION) throw cause;
+      if (!isUniqueViolation(cause)) throw cause;
       throw new Failure('conflict', `there is already a user named '${input.name}'`, { cause });
     });
   return result.rows[0]!;
 }
 
-/** Oldest first. */
+/** Returns all users, oldest first. */
 export async function listUsers(db: Db): Promise<User[]> {
   return (await db.query<User>(`select ${COLUMNS} from users order by created_at, id`)).rows;
 }
@@ -41,7 +40,7 @@ export async function findUserByName(db: Db, name: string): Promise<User | undef
   return (await db.query<User>(`select ${COLUMNS} from users where name = $1`, [name])).rows[0];
 }
 
-/** Throws a sentence for operators, who name users on the command line. */
+/** Throws an error that the command line prints as it is. */
 export async function getUserByName(db: Db, name: string): Promise<User> {
   const user = await findUserByName(db, name);
   if (!user) throw new Error(`there is no user named '${name}'; \`podyard users list\` shows all`);

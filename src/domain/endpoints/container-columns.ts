@@ -1,28 +1,10 @@
 import type { ContainerConfig } from './endpoint.ts';
 
-/** The container block as the tables of endpoints, pods and templates have it. */
-export interface ContainerRow {
-  image: string;
-  args: string;
-  disk_gb: number;
-  ports: string[];
-  env: Record<string, string>;
-  registry_id: string | null;
-}
+/** The container block as read from `endpoints`, `pods` or `templates`: the columns of a ContainerConfig. */
+export const CONTAINER_COLUMNS = 'image, args, disk_gb as "diskGb", ports, env, registry_id as "registryId"';
 
-export function toContainer(row: ContainerRow): ContainerConfig {
-  return {
-    image: row.image,
-    args: row.args,
-    diskGb: row.disk_gb,
-    ports: row.ports,
-    env: row.env,
-    registryId: row.registry_id,
-  };
-}
-
-/** As a statement takes it: `env` is JSON, and ports are an array of PostgreSQL's. */
-export function containerColumns(container: ContainerConfig): Record<keyof ContainerRow, unknown> {
+/** Returns the container block as written to those tables: column to value. */
+export function containerColumns(container: ContainerConfig): Record<string, unknown> {
   return {
     image: container.image,
     args: container.args,

@@ -1,55 +1,10 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { type ContainerRow, containerColumns, toContainer } from './container-columns.ts';
-import type { CpuConfig, Endpoint, EndpointClientSettings, EndpointType, FlashBoot, ScalerType } from './endpoint.ts';
+import { CONTAINER_COLUMNS, containerColumns } from './container-columns.ts';
+import type { Endpoint } from './endpoint.ts';
 
-export interface EndpointRow extends ContainerRow {
-  id: EndpointId;
-  user_id: UserId;
-  name: string;
-  type: EndpointType;
-  gpu_pools: string[] | null;
-  gpu_count: number | null;
-  cpu: CpuConfig | null;
-  workers_min: number;
-  workers_max: number;
-  scaler_type: ScalerType;
-  scaler_value: number;
-  idle_timeout_s: number;
-  data_center_ids: string[];
-  network_volume_ids: string[];
-  timeout_ms: number;
-  flashboot: FlashBoot;
-  template_id: string | null;
-  client_settings: EndpointClientSettings;
-  version: number;
-  created_at: Date;
-}
-
-export function toEndpoint(row: EndpointRow): Endpoint {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    type: row.type,
-    ...toContainer(row),
-    gpu: row.gpu_pools === null ? null : { pools: row.gpu_pools, count: row.gpu_count! },
-    cpu: row.cpu,
-    workers: { min: row.workers_min, max: row.workers_max },
-    scaling: { type: row.scaler_type, value: row.scaler_value, idleTimeoutSeconds: row.idle_timeout_s },
-    dataCenterIds: row.data_center_ids,
-    networkVolumeIds: row.network_volume_ids,
-    timeoutMs: row.timeout_ms,
-    flashboot: row.flashboot,
-    templateId: row.template_id,
-    clientSettings: row.client_settings,
-    version: row.version,
-    createdAt: row.created_at,
-  };
-}
-
-/** Everything that a create or an update writes; what is fixed for good (owner, type, time) only a create does. */
+/** The columns that a create or an update writes. Owner and type never change, so only a create writes them. */
 function toColumns(endpoint: Endpoint): Record<string, unknown> {
   return {
     name: endpoint.name,
@@ -71,51 +26,54 @@ function toColumns(endpoint: Endpoint): Record<string, unknown> {
   };
 }
 
-/** Spelled out: a prepared `select *` fails once a newer process has added a column. */
-const COLUMNS = `id, user_id, name, type, image, args, disk_gb, ports, env, registry_id, gpu_pools, gpu_count, cpu,
-  workers_min, workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms,
-  flashboot, template_id, client_settings, version, created_at`;
+/** The columns of an Endpoint. */
+const COLUMNS = `id, user_id as "userId", name, type, ${CONTAINER_COLUMNS},
+  case when gpu_pools is not null then json_build_object('pools', gpu_pools, 'count', gpu_count) end as gpu, cpu,
+  json_build_object('min', workers_min, 'max', workers_max) as workers,
+  json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s) as scaling,
+  data_center_ids as "dataCenterIds", network_volume_ids as "networkVolumeIds", timeout_ms as "timeoutMs", flashboot,
+  template_id as "templateId", client_settings as "clientSettings", version, created_at as "createdAt"`;
 
-/** What is read and rendered at a time: about five milliseconds of work. */
+/** Rows per page: about five milliseconds of reading and rendering. */
 const PAGE_SIZE = 250;
 
 /**
- * Oldest first, in pages, so that thousands do not keep others waiting. What is there from the first page to the last is
- * there once; what comes or goes meanwhile may or may not be. Pages are served by `endpoints_by_user`.
+ * Yields the user's endpoints, oldest first, in pages, so that a list of thousands does not block other requests. One that
+ * exists throughout appears exactly once; one created or deleted meanwhile may be missing. Served by `endpoints_by_user`.
  */
 export async function* listEndpointPages(db: Db, userId: UserId): AsyncGenerator<Endpoint[]> {
-  let last: { id: string; sortKey: string } | undefined; // the text of the time: a Date would cut its microseconds off
+  let last: { id: string; sortKey: string } | undefined; // the time as text: a Date would lose its microseconds
   for (;;) {
-    const { rows } = await db.query<EndpointRow & { sortKey: string }>({
+    const { rows } = await db.query<Endpoint & { sortKey: string }>({
       name: last ? 'endpoint-list-on' : 'endpoint-list',
       text: `select ${COLUMNS}, created_at::text as "sortKey" from endpoints
              where user_id = $1 ${last ? 'and (created_at, id) > ($2::text::timestamptz, $3)' : ''}
              order by created_at, id limit ${PAGE_SIZE}`,
       values: last ? [userId, last.sortKey, last.id] : [userId],
     });
-    yield rows.map(toEndpoint);
+    last = rows.at(-1);
+    yield rows.map(({ sortKey, ...endpoint }) => endpoint);
     if (rows.length < PAGE_SIZE) return;
-    last = rows.at(-1)!;
   }
 }
 
-/** Throws `notFound` when it is missing or somebody else's. `for update` keeps others from changing it until commit. */
+/** Throws `notFound` if the user has no such endpoint. `for update` locks it against changes until the commit. */
 export async function getEndpointRow(
   db: Db,
   userId: UserId,
   id: EndpointId,
   lock: '' | 'for update' = '',
 ): Promise<Endpoint> {
-  const result = await db.query<EndpointRow>({
+  const result = await db.query<Endpoint>({
     name: lock === '' ? 'endpoint-get' : 'endpoint-lock',
     text: `select ${COLUMNS} from endpoints where id = $1 and user_id = $2 ${lock}`,
     values: [id, userId],
   });
   if (!result.rows[0]) throw notFound('Endpoint');
-  return toEndpoint(result.rows[0]);
+  return result.rows[0];
 }
 
-/** `createdAt` is the database's; the answer carries it. */
+/** Returns the endpoint with `createdAt`, which the database sets. */
 export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'createdAt'>): Promise<Endpoint> {
   const values = {
     id: endpoint.id,
@@ -125,11 +83,12 @@ export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'create
     ...toColumns(endpoint as Endpoint),
   };
   const names = Object.keys(values);
-  const result = await db.query<EndpointRow>(
-    `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')}) returning *`,
+  const result = await db.query<Endpoint>(
+    `insert into endpoints (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
+     returning ${COLUMNS}`,
     Object.values(values),
   );
-  return toEndpoint(result.rows[0]!);
+  return result.rows[0]!;
 }
 
 export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
@@ -142,7 +101,7 @@ export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<voi
   });
 }
 
-/** Its releases go with it; its workers stay until their containers are gone. */
+/** Deletes its releases too; worker rows stay until their containers are gone. */
 export async function deleteEndpointRow(db: Db, userId: UserId, id: EndpointId): Promise<void> {
   await db.query('delete from endpoints where id = $1 and user_id = $2', [id, userId]);
 }

@@ -4,7 +4,12 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { addTemplate, type NewTemplate } from '../templates/create-template.ts';
 import type { Template } from '../templates/template.ts';
-import { deleteTemplateRow, findUsableTemplate, getTemplateRow, noteTemplateUse } from '../templates/template-store.ts';
+import {
+  deleteTemplateRow,
+  findUsableTemplate,
+  getTemplateRow,
+  updateTemplateUse,
+} from '../templates/template-store.ts';
 import { changeTemplate } from '../templates/update-template.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
@@ -41,7 +46,7 @@ export async function saveOwnTemplate(
 export async function leaveTemplate(db: Db, actor: Actor, endpointId: EndpointId, templateId: string): Promise<void> {
   const own = await findOwnTemplate(db, actor, endpointId, templateId);
   if (own) await deleteTemplateRow(db, actor.userId, own.id);
-  else await noteTemplateUse(db, templateId);
+  else await updateTemplateUse(db, templateId);
 }
 
 async function findOwnTemplate(

@@ -3,7 +3,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { noteTemplateUse } from '../templates/template-store.ts';
+import { updateTemplateUse } from '../templates/template-store.ts';
 import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
@@ -55,7 +55,7 @@ async function copyTemplate(
   if ('ownTemplate' in source) {
     const copy = await saveOwnTemplate(db, actor, before, before.templateId, source.ownTemplate);
     if (before.templateId !== null && before.templateId !== copy.templateId)
-      await noteTemplateUse(db, before.templateId);
+      await updateTemplateUse(db, before.templateId);
     return copy;
   }
   const container = await templateContainer(db, actor, source.templateId);

@@ -3,7 +3,7 @@ import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { noteTemplateUse } from '../templates/template-store.ts';
+import { updateTemplateUse } from '../templates/template-store.ts';
 import type { PodContext } from './create-pod.ts';
 import { placePod } from './place-pod.ts';
 import type { Pod, PodAction } from './pod.ts';
@@ -38,7 +38,7 @@ export function restartPod(context: Context, actor: Actor, id: PodId): Promise<P
 /** Ends it for good: its own storage goes, a network volume is only detached. From here on it is missing. Throws `notFound`. */
 export async function terminatePod(context: Context, actor: Actor, id: PodId): Promise<void> {
   await change(context, actor, id, 'terminate', async (db, pod) => {
-    if (pod.templateId !== null) await noteTemplateUse(db, pod.templateId);
+    if (pod.templateId !== null) await updateTemplateUse(db, pod.templateId);
     return wantPodEnded(db, pod, 'TERMINATE');
   });
 }

@@ -1,7 +1,9 @@
 import type { PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import type { Cloud, PodCondition, PodMounts, PodPort } from './pod.ts';
+import { POD_HARDWARE_COLUMNS } from './pod-store.ts';
 
 /** A pod as control sees it: what is wanted, what was observed, and what a start needs. */
 export interface ControlledPod extends ContainerConfig, PodCondition {
@@ -20,52 +22,25 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   publishedPorts: PodPort[];
 }
 
-interface ControlledPodRow extends Omit<ControlledPod, 'gpu' | 'mounts'> {
-  gpuTypeId: string | null;
-  gpuCount: number | null;
-  persistentSizeGb: number | null;
-  persistentPath: string | null;
-  networkVolumeId: string | null;
-  networkVolumePath: string | null;
-}
-
-/** All that are not gone, terminated ones included, oldest first. Names no user: control serves all. */
+/** Returns the pods of all users that are not gone, terminated ones included, oldest first. */
 export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
-  const result = await db.query<ControlledPodRow>({
+  const result = await db.query<ControlledPod>({
     name: 'pods-all',
-    text: `select id, user_id as "userId", image, args, disk_gb as "diskGb", ports, env, registry_id as "registryId",
-             gpu_type_id as "gpuTypeId", gpu_count as "gpuCount", gpu_pool as "gpuPool", cpu, cloud,
-             data_center_id as "dataCenterId", persistent_size_gb as "persistentSizeGb",
-             persistent_path as "persistentPath", network_volume_id as "networkVolumeId",
-             network_volume_path as "networkVolumePath", wanted, revision, phase, phase_revision as "phaseRevision",
-             failures, not_before as "notBefore", started_at as "startedAt", address, published_ports as "publishedPorts"
+    text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
+             wanted, revision, phase, phase_revision as "phaseRevision", failures, not_before as "notBefore",
+             started_at as "startedAt", address, published_ports as "publishedPorts"
            from pods where gone_at is null order by created_at, id`,
     values: [],
   });
-  return result.rows.map(toControlledPod);
+  return result.rows;
 }
 
-function toControlledPod(row: ControlledPodRow): ControlledPod {
-  const { gpuTypeId, gpuCount, persistentSizeGb, persistentPath, networkVolumeId, networkVolumePath, ...pod } = row;
-  return {
-    ...pod,
-    gpu: gpuTypeId === null ? null : { id: gpuTypeId, count: gpuCount! },
-    mounts: {
-      persistent: persistentPath === null ? null : { sizeGb: persistentSizeGb!, path: persistentPath },
-      network: networkVolumePath === null ? null : { volumeId: networkVolumeId!, path: networkVolumePath },
-    },
-  };
-}
-
-/** The end of the run that is open, if one is; a part of the statements below. `$1` is the pod. */
+/** Ends the pod's open run, if any; a CTE of the statements below. `$1`: the pod. */
 const CLOSE_RUN = (endedAt: string) =>
   `run as (update pod_runs set ended_at = greatest(started_at, ${endedAt}) where pod_id = $1 and ended_at is null)`;
 
-/**
- * The container of this revision is on its way, and none of an older one is left. False when something else is wanted
- * by now.
- */
-export async function notePodPhase(
+/** Marks the container of this revision as on its way, with no older one left. False if something else is wanted by now. */
+export async function markPodPhase(
   db: Db,
   { id, revision }: ControlledPod,
   phase: 'PROVISIONING' | 'STARTING',
@@ -80,8 +55,8 @@ export async function notePodPhase(
   return result.rowCount === 1;
 }
 
-/** Its container runs. From here on it costs, until a later note of this file says that it has ended. */
-export async function notePodRunning(
+/** Marks its container as running: charged from here until a function of this file marks its end. */
+export async function markPodRunning(
   db: Db,
   { id, revision }: ControlledPod,
   found: { address: string | null; publishedPorts: readonly PodPort[] },
@@ -100,8 +75,8 @@ export async function notePodRunning(
   );
 }
 
-/** Its container has ended or could not be started; `endedAt` null: just now. */
-export async function notePodEnd(
+/** Marks its container as ended, or as not started; `endedAt` null: now. */
+export async function markPodEnded(
   db: Db,
   { id, revision }: ControlledPod,
   end: {
@@ -121,8 +96,8 @@ export async function notePodEnd(
   );
 }
 
-/** A terminated pod is gone with all that it had. */
-export async function notePodGone(db: Db, id: PodId): Promise<void> {
+/** Marks a terminated pod as gone: its container and storage were removed. */
+export async function markPodGone(db: Db, id: PodId): Promise<void> {
   await db.query(
     `with ${CLOSE_RUN('clock_timestamp()')}
      update pods set phase = 'EXITED', address = null, published_ports = '[]', gone_at = now()
@@ -131,7 +106,7 @@ export async function notePodGone(db: Db, id: PodId): Promise<void> {
   );
 }
 
-/** Forgets what is gone and metered. */
+/** Deletes pods that are gone, and runs that ended, once they are metered. */
 export async function deleteOldPods(db: Db, goneBefore: Date): Promise<void> {
   await db.query(
     `with metered as (select least(metered_until, $1) as until from usage_meter),

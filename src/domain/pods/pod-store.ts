@@ -2,102 +2,48 @@ import { notFound } from '../../core/errors.ts';
 import type { PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
-import { type ContainerRow, containerColumns, toContainer } from '../endpoints/container-columns.ts';
-import type { CpuConfig } from '../endpoints/endpoint.ts';
-import {
-  type Cloud,
-  isHolding,
-  type Pod,
-  type PodPhase,
-  type PodPort,
-  type PodWanted,
-  podActions,
-  podStatus,
-} from './pod.ts';
+import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
+import { isHolding, type Pod, type PodCondition, podActions, podStatus } from './pod.ts';
 
-export interface PodRow extends ContainerRow {
-  id: PodId;
-  user_id: UserId;
-  name: string;
-  gpu_type_id: string | null;
-  gpu_count: number | null;
-  cpu: CpuConfig | null;
-  cloud: Cloud;
-  data_center_ids: string[];
-  persistent_size_gb: number | null;
-  persistent_path: string | null;
-  network_volume_id: string | null;
-  network_volume_path: string | null;
-  template_id: string | null;
-  is_locked: boolean;
-  has_global_network: boolean;
-  created_at: Date;
-  wanted: PodWanted;
-  revision: number;
-  data_center_id: string;
-  phase: PodPhase;
-  phase_reason: string | null;
-  phase_revision: number;
-  address: string | null;
-  published_ports: PodPort[];
-  started_at: Date | null;
-  changed_at: Date;
-}
+/** What a Pod derives from its row instead of reading it. */
+type Derived = 'status' | 'statusReason' | 'actions' | 'costPerHour';
+type PodRow = Omit<Pod, Derived> & PodCondition & { phaseReason: string | null };
 
-/** Spelled out: a prepared `select *` fails once a newer process has added a column. */
-const COLUMNS = `id, user_id, name, image, args, disk_gb, ports, env, registry_id, gpu_type_id, gpu_count, cpu, cloud,
-  data_center_ids, persistent_size_gb, persistent_path, network_volume_id, network_volume_path, template_id, is_locked,
-  has_global_network, created_at, wanted, revision, data_center_id, phase, phase_reason, phase_revision, address,
-  published_ports, started_at, changed_at`;
+/** The GPUs and mounts of a pod, from its columns. */
+export const POD_HARDWARE_COLUMNS = `
+  case when gpu_type_id is not null then json_build_object('id', gpu_type_id, 'count', gpu_count) end as gpu, cpu, cloud,
+  json_build_object(
+    'persistent', case when persistent_path is not null then
+      json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end,
+    'network', case when network_volume_path is not null then
+      json_build_object('volumeId', network_volume_id, 'path', network_volume_path) end
+  ) as mounts, data_center_id as "dataCenterId"`;
 
-function toPod(row: PodRow): Pod {
-  const { wanted, revision, phase, phase_revision: phaseRevision } = row;
+/** The columns of a PodRow. */
+const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
+  data_center_ids as "dataCenterIds", template_id as "templateId", is_locked as "isLocked",
+  has_global_network as "hasGlobalNetwork", created_at as "createdAt", wanted, revision, phase,
+  phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
+  started_at as "startedAt", changed_at as "changedAt"`;
+
+function toPod({ wanted, revision, phase, phaseRevision, phaseReason, ...row }: PodRow): Pod {
   const status = podStatus({ wanted, revision, phase, phaseRevision });
-  const gpu = row.gpu_type_id === null ? null : { id: row.gpu_type_id, count: row.gpu_count! };
+  const isRunning = status === 'RUNNING';
   return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    ...toContainer(row),
-    gpu,
-    cpu: row.cpu,
-    mounts: {
-      persistent: row.persistent_path === null ? null : { sizeGb: row.persistent_size_gb!, path: row.persistent_path },
-      network:
-        row.network_volume_path === null ? null : { volumeId: row.network_volume_id!, path: row.network_volume_path },
-    },
-    cloud: row.cloud,
-    dataCenterIds: row.data_center_ids,
-    dataCenterId: row.data_center_id,
-    templateId: row.template_id,
-    isLocked: row.is_locked,
-    hasGlobalNetwork: row.has_global_network,
+    ...row,
     status,
-    statusReason: phaseRevision === revision && wanted === 'RUN' ? row.phase_reason : null,
-    actions: podActions(status, row.is_locked),
-    costPerHour: isHolding(status) ? podUsdPerHour({ gpu, cpu: row.cpu, cloud: row.cloud }) : 0,
-    address: status === 'RUNNING' ? row.address : null,
-    publishedPorts: status === 'RUNNING' ? row.published_ports : [],
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    changedAt: row.changed_at,
+    statusReason: phaseRevision === revision && wanted === 'RUN' ? phaseReason : null,
+    actions: podActions(status, row.isLocked),
+    costPerHour: isHolding(status) ? podUsdPerHour(row) : 0,
+    address: isRunning ? row.address : null,
+    publishedPorts: isRunning ? row.publishedPorts : [],
   };
 }
 
-/** Everything that a create or an update writes. */
+/** What a create or an update writes. */
 type PodSettings = Omit<
   Pod,
-  | 'id'
-  | 'userId'
-  | 'status'
-  | 'statusReason'
-  | 'actions'
-  | 'costPerHour'
-  | 'address'
-  | 'publishedPorts'
-  | 'createdAt'
-  | 'startedAt'
-  | 'changedAt'
+  Derived | 'id' | 'userId' | 'address' | 'publishedPorts' | 'createdAt' | 'startedAt' | 'changedAt'
 >;
 
 function toColumns(pod: PodSettings): Record<string, unknown> {
@@ -120,7 +66,7 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
   };
 }
 
-/** The user's own, oldest first; a terminated pod is gone. */
+/** Returns the user's pods, oldest first, without terminated ones. */
 export async function listPodRows(db: Db, userId: UserId): Promise<Pod[]> {
   const result = await db.query<PodRow>({
     name: 'pod-list',
@@ -130,7 +76,7 @@ export async function listPodRows(db: Db, userId: UserId): Promise<Pod[]> {
   return result.rows.map(toPod);
 }
 
-/** Throws `notFound` when it is missing, terminated, or somebody else's. `for update` keeps others from changing it until commit. */
+/** Throws `notFound` if the user has no such pod, or terminated it. `for update` locks it against changes until the commit. */
 export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'for update' = ''): Promise<Pod> {
   const result = await db.query<PodRow>({
     name: lock === '' ? 'pod-get' : 'pod-lock',
@@ -141,7 +87,7 @@ export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'f
   return toPod(result.rows[0]);
 }
 
-/** `pool` is the GPU pool it was placed on. `createdAt` is the database's; the answer carries it. */
+/** `pool`: the GPU pool it was placed on. Returns the pod with `createdAt`, which the database sets. */
 export async function insertPodRow(
   db: Db,
   pod: PodSettings & { id: PodId; userId: UserId; pool: string | null },
@@ -156,7 +102,7 @@ export async function insertPodRow(
   return toPod(result.rows[0]!);
 }
 
-/** With `isNewContainer` what runs is replaced by a container of these settings. */
+/** With `isNewContainer`, a new container with these settings replaces the running one. */
 export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): Promise<Pod> {
   const values = toColumns(pod);
   const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
@@ -168,7 +114,7 @@ export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): P
   return toPod(result.rows[0]!);
 }
 
-/** Wants it to run in a container of its own from now on; with `pool`, on that GPU pool. */
+/** Requests that the pod runs, in a new container; with `pool`, on that GPU pool. */
 export async function wantPodRunning(db: Db, pod: Pod, pool?: string | null): Promise<Pod> {
   const result = await db.query<PodRow>(
     `update pods set wanted = 'RUN', revision = revision + 1, changed_at = now()
@@ -179,7 +125,7 @@ export async function wantPodRunning(db: Db, pod: Pod, pool?: string | null): Pr
   return toPod(result.rows[0]!);
 }
 
-/** Wants its container gone; with TERMINATE, all of it. */
+/** Requests that the container ends; with TERMINATE, that the pod is removed. */
 export async function wantPodEnded(db: Db, pod: Pod, wanted: 'STOP' | 'TERMINATE'): Promise<Pod> {
   const result = await db.query<PodRow>(
     `update pods set wanted = $3, changed_at = now() where id = $1 and user_id = $2 returning ${COLUMNS}`,

@@ -3,22 +3,22 @@ import { RATE_WINDOWS, type RateQuotas, type RateWindow } from '../../core/rate-
 import { bigintArray, textArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Where a user stands after a count. Times are the database's, in milliseconds. */
+/** A user's usage after a count. Times are the database's, in milliseconds. */
 export interface RateCount {
   userId: UserId;
-  /** How many of the requests that were asked for may pass: as many as every window has left. */
+  /** How many of the requested requests may pass: the least that any window has left. */
   granted: number;
   nowMs: number;
-  /** The window's number since 1970, what is used of it with this count, and the user's quota. */
+  /** The window's number since 1970, its usage including this count, and the user's quota. */
   windows: Record<RateWindow, { number: number; used: number; quota: number }>;
 }
 
 const WINDOWS = Object.keys(RATE_WINDOWS) as RateWindow[];
 
 /**
- * What is used of the window that counts. Statements of two processes can cross at a boundary: the one that began before
- * it, but comes second, counts in the window that the other has begun, never back in the old one, whose return to the
- * row would forget the new one's count. Any other difference is a new window, or a clock that was set.
+ * True while the stored window counts. Statements of two processes can cross at a boundary: the one that started before it
+ * but comes second counts in the new window, because a return to the old one would lose the new one's count. Any other
+ * difference is a new window, or a clock that was set.
  */
 const isCurrent = (window: RateWindow) => `w.${window} - excluded.${window} between 0 and 1`;
 const usedBefore = (window: RateWindow) => `case when ${isCurrent(window)} then w.${window}_used else 0 end`;
@@ -28,8 +28,8 @@ const GRANTED = `greatest(0, least(excluded.granted, ${WINDOWS.map(
 const NOW = 'coalesce($6::timestamptz, now())';
 
 /**
- * The rows are locked in the order of their ids, so that two processes with the same users cannot deadlock. The insert
- * proposes what a fresh row may grant; over an existing one that is the number asked for.
+ * Rows are locked in id order, so that two processes with the same users cannot deadlock. The insert proposes what a new
+ * row may grant; for an existing row that is the number requested.
  */
 const COUNT = `
   insert into rate_windows as w (user_id, granted, ${WINDOWS.map((w) => `${w}, ${w}_used, ${w}_quota`).join(', ')})
@@ -49,14 +49,14 @@ const COUNT = `
     ${window}_quota = excluded.${window}_quota`,
   ).join(',')}
   returning user_id as "userId", granted, (extract(epoch from ${NOW}) * 1000)::float8 as "nowMs",
-    ${WINDOWS.map((window) => `${window}, ${window}_used, ${window}_quota`).join(', ')}`;
-
-type Row = Pick<RateCount, 'userId' | 'granted' | 'nowMs'> & Record<string, number>;
+    json_build_object(${WINDOWS.map(
+      (w) => `'${w}', json_build_object('number', ${w}, 'used', ${w}_used, 'quota', ${w}_quota)`,
+    ).join(', ')}) as windows`;
 
 /**
- * Counts requests of users, all in one statement, and only those that may pass: what is refused uses up nothing. Exact
- * whoever counts at the same time. A user who is exempt is not in the answer. `now` null: the database's time, which is
- * the same for all processes.
+ * Counts requests of users in one statement. Only requests that may pass are counted: a refused one uses no quota. Exact
+ * under concurrency. Exempt users are missing from the result. `now` null: the database's time, which all processes
+ * share.
  */
 export async function countRequests(
   db: Db,
@@ -64,7 +64,7 @@ export async function countRequests(
   defaults: RateQuotas,
   now: Date | null,
 ): Promise<Map<UserId, RateCount>> {
-  const result = await db.query<Row>({
+  const result = await db.query<RateCount>({
     name: 'rate-count',
     text: COUNT,
     values: [
@@ -74,25 +74,10 @@ export async function countRequests(
       now,
     ],
   });
-  return new Map(result.rows.map((row) => [row.userId, toRateCount(row)]));
+  return new Map(result.rows.map((count) => [count.userId, count]));
 }
 
-function toRateCount(row: Row): RateCount {
-  const standing = (window: RateWindow) => ({
-    number: row[window]!,
-    used: row[`${window}_used`]!,
-    quota: row[`${window}_quota`]!,
-  });
-  const { userId, granted, nowMs } = row;
-  return {
-    userId,
-    granted,
-    nowMs,
-    windows: { minute: standing('minute'), hour: standing('hour'), day: standing('day') },
-  };
-}
-
-/** Forgets users who made no request for a day and more. */
+/** Deletes the counts of users without requests since the day before yesterday. */
 export async function deleteOldRateWindows(db: Db, now: Date): Promise<void> {
   await db.query('delete from rate_windows where day < floor(extract(epoch from $1::timestamptz) / 86400) - 1', [now]);
 }

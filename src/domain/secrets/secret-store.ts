@@ -1,13 +1,12 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { SecretId, UserId } from '../../core/ids.ts';
-import { type Db, sqlState } from '../../db/pool.ts';
+import { type Db, isUniqueViolation } from '../../db/pool.ts';
 import type { Secret } from './secret.ts';
 
-const UNIQUE_VIOLATION = '23505';
-/** Never the value: it is read by the start of a container alone. */
+/** The columns of a Secret. The sealed value is read separately, when a container starts. */
 const COLUMNS = `id, user_id as "userId", name, description, created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** Oldest first. */
+/** Returns the user's secrets, oldest first. */
 export async function listSecretRows(db: Db, userId: UserId): Promise<Secret[]> {
   const result = await db.query<Secret>(`select ${COLUMNS} from secrets where user_id = $1 order by created_at, id`, [
     userId,
@@ -15,7 +14,7 @@ export async function listSecretRows(db: Db, userId: UserId): Promise<Secret[]> 
   return result.rows;
 }
 
-/** Throws `notFound` when it is missing or somebody else's. */
+/** Throws `notFound` if the user has no such secret. */
 export async function getSecretRow(
   db: Db,
   userId: UserId,
@@ -30,7 +29,7 @@ export async function getSecretRow(
   return result.rows[0];
 }
 
-/** `value` is sealed. The times are the database's. Throws `conflict` when the user has a secret of that name. */
+/** `value` is sealed. Returns the secret with its times, which the database sets. Throws `conflict` if the user's name is taken. */
 export async function insertSecretRow(
   db: Db,
   secret: Pick<Secret, 'id' | 'userId' | 'name' | 'description'> & { value: Buffer },
@@ -42,13 +41,13 @@ export async function insertSecretRow(
       [id, userId, name, description, value],
     )
     .catch((cause: unknown) => {
-      if (sqlState(cause) !== UNIQUE_VIOLATION) throw cause;
+      if (!isUniqueViolation(cause)) throw cause;
       throw new Failure('conflict', `name: there is already a secret named '${name}'`, { cause });
     });
   return result.rows[0]!;
 }
 
-/** `value` is sealed; null keeps the one that is there. */
+/** `value` is sealed; null keeps the stored one. */
 export async function updateSecretRow(
   db: Db,
   secret: Pick<Secret, 'id' | 'userId' | 'description'> & { value: Buffer | null },
@@ -66,7 +65,7 @@ export async function deleteSecretRow(db: Db, userId: UserId, id: SecretId): Pro
   await db.query('delete from secrets where id = $1 and user_id = $2', [id, userId]);
 }
 
-/** Served by the unique index. */
+/** Returns the sealed values of the named secrets that exist. Served by the unique index. */
 export async function listSealedValues(
   db: Db,
   userId: UserId,

@@ -98,12 +98,12 @@ export async function simulateIncident({ pool, bus }: Context, incident: Inciden
   bus.publish('simulation', '');
 }
 
-/** The incidents that wait; whoever takes them lets them happen. Those nobody took for a minute are out of date. */
+/** Removes and returns the pending incidents, for the caller to carry out. Those older than a minute are dropped. */
 export async function takeIncidents(db: Db): Promise<Incident[]> {
-  const result = await db.query<{ incident: Incident; is_fresh: boolean }>(
-    `delete from simulated_incidents returning incident, created_at > now() - interval '1 minute' as is_fresh`,
+  const result = await db.query<{ incident: Incident; isFresh: boolean }>(
+    `delete from simulated_incidents returning incident, created_at > now() - interval '1 minute' as "isFresh"`,
   );
-  return result.rows.filter((row) => row.is_fresh).map((row) => row.incident);
+  return result.rows.filter(({ isFresh }) => isFresh).map(({ incident }) => incident);
 }
 
 async function changeSimulation(

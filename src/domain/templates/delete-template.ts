@@ -3,13 +3,13 @@ import type { TemplateId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { deleteTemplateRow, getTemplateRow, readTemplateUse } from './template-store.ts';
+import { deleteTemplateRow, getTemplateRow, getTemplateUse } from './template-store.ts';
 
 /** Throws `notFound`, and `badRequest` while something made from it exists or went less than two minutes ago. */
 export async function deleteTemplate(context: Context, actor: Actor, id: TemplateId): Promise<void> {
   await transaction(context.pool, async (db) => {
     await getTemplateRow(db, actor.userId, id, 'for update');
-    const { usedBy, restsUntil } = await readTemplateUse(db, id);
+    const { usedBy, restsUntil } = await getTemplateUse(db, id);
     if (usedBy !== null) throw new Failure('badRequest', `The template is in use by ${usedBy}.`, { isClash: true });
     if (restsUntil !== null) {
       const detail = `The template was in use until a moment ago; it can be deleted from ${restsUntil.toISOString()} on.`;

@@ -1,43 +1,18 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { EndpointId, TemplateId, UserId } from '../../core/ids.ts';
-import { type Db, sqlState } from '../../db/pool.ts';
-import { type ContainerRow, containerColumns, toContainer } from '../endpoints/container-columns.ts';
-import type { Template, TemplateCategory, TemplateClientSettings } from './template.ts';
+import type { TemplateId, UserId } from '../../core/ids.ts';
+import { type Db, isUniqueViolation } from '../../db/pool.ts';
+import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
+import type { Template } from './template.ts';
 
-interface TemplateRow extends ContainerRow {
-  id: TemplateId;
-  user_id: UserId;
-  name: string;
-  persistent_size_gb: number | null;
-  persistent_path: string | null;
-  is_serverless: boolean;
-  is_public: boolean;
-  category: TemplateCategory;
-  client_settings: TemplateClientSettings;
-  endpoint_id: EndpointId | null;
-  created_at: Date;
-}
-
-const UNIQUE_VIOLATION = '23505';
 /** contract.md, "Limits": how long after its last use a template cannot be deleted. */
 const REST_MINUTES = 2;
 
-function toTemplate(row: TemplateRow): Template {
-  const mount = { sizeGb: row.persistent_size_gb!, path: row.persistent_path! };
-  return {
-    id: row.id,
-    userId: row.user_id,
-    name: row.name,
-    ...toContainer(row),
-    persistentMount: row.persistent_path === null ? null : mount,
-    isServerless: row.is_serverless,
-    isPublic: row.is_public,
-    category: row.category,
-    clientSettings: row.client_settings,
-    endpointId: row.endpoint_id,
-    createdAt: row.created_at,
-  };
-}
+/** The columns of a Template. */
+const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS},
+  case when persistent_path is not null then
+    json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end as "persistentMount",
+  is_serverless as "isServerless", is_public as "isPublic", category, client_settings as "clientSettings",
+  endpoint_id as "endpointId", created_at as "createdAt"`;
 
 function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknown> {
   return {
@@ -52,39 +27,40 @@ function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknow
   };
 }
 
-/** The user's own, oldest first. */
+/** Returns the user's templates, oldest first. */
 export async function listTemplateRows(db: Db, userId: UserId): Promise<Template[]> {
-  const result = await db.query<TemplateRow>('select * from templates where user_id = $1 order by created_at, id', [
-    userId,
-  ]);
-  return result.rows.map(toTemplate);
+  const result = await db.query<Template>(
+    `select ${COLUMNS} from templates where user_id = $1 order by created_at, id`,
+    [userId],
+  );
+  return result.rows;
 }
 
-/** Throws `notFound` when it is missing or somebody else's, public or not. */
+/** Throws `notFound` if the user has no such template, even if somebody else's is public. */
 export async function getTemplateRow(
   db: Db,
   userId: UserId,
   id: TemplateId,
   lock: '' | 'for update' = '',
 ): Promise<Template> {
-  const result = await db.query<TemplateRow>(`select * from templates where id = $1 and user_id = $2 ${lock}`, [
+  const result = await db.query<Template>(`select ${COLUMNS} from templates where id = $1 and user_id = $2 ${lock}`, [
     id,
     userId,
   ]);
   if (!result.rows[0]) throw notFound('Template');
-  return toTemplate(result.rows[0]);
+  return result.rows[0];
 }
 
-/** A template that something may be made from: one's own or a public one. It cannot be deleted before the transaction ends. */
+/** Finds a template the user may make something from: their own or a public one. Locks it against deletion until the commit. */
 export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template | undefined> {
-  const result = await db.query<TemplateRow>(
-    'select * from templates where id = $1 and (user_id = $2 or is_public) for key share',
+  const result = await db.query<Template>(
+    `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or is_public) for key share`,
     [id, userId],
   );
-  return result.rows[0] && toTemplate(result.rows[0]);
+  return result.rows[0];
 }
 
-/** By its name, which is unique among the user's own. Served by `templates_by_name`. */
+/** Names are unique per user. Served by `templates_by_name`. */
 export async function findTemplateIdByName(db: Db, userId: UserId, name: string): Promise<TemplateId | undefined> {
   const result = await db.query<{ id: TemplateId }>(
     'select id from templates where user_id = $1 and md5(name) = md5($2) and name = $2',
@@ -93,7 +69,7 @@ export async function findTemplateIdByName(db: Db, userId: UserId, name: string)
   return result.rows[0]?.id;
 }
 
-/** `createdAt` is the database's. Throws `badRequest` when the user has a template of that name. */
+/** Returns the template with `createdAt`, which the database sets. Throws `badRequest` if the user's name is taken. */
 export async function insertTemplateRow(db: Db, template: Omit<Template, 'createdAt'>): Promise<Template> {
   const values = {
     id: template.id,
@@ -104,15 +80,15 @@ export async function insertTemplateRow(db: Db, template: Omit<Template, 'create
   const names = Object.keys(values);
   const places = names.map((_, i) => `$${i + 1}`).join(', ');
   const result = await db
-    .query<TemplateRow>(
-      `insert into templates (${names.join(', ')}) values (${places}) returning *`,
+    .query<Template>(
+      `insert into templates (${names.join(', ')}) values (${places}) returning ${COLUMNS}`,
       Object.values(values),
     )
     .catch((error) => refuseTakenName(error, template.name));
-  return toTemplate(result.rows[0]!);
+  return result.rows[0]!;
 }
 
-/** Throws `badRequest` when another template of the user has that name. */
+/** Throws `badRequest` if another template of the user has that name. */
 export async function updateTemplateRow(db: Db, template: Template): Promise<void> {
   const values = toColumns(template);
   const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
@@ -129,16 +105,16 @@ export async function deleteTemplateRow(db: Db, userId: UserId, id: TemplateId):
   await db.query('delete from templates where id = $1 and user_id = $2', [id, userId]);
 }
 
-/** Something made from it goes in this transaction. Names no user: a public template is used by strangers too. */
-export async function noteTemplateUse(db: Db, id: string): Promise<void> {
+/** Starts the template's rest after its last use. Takes no user: others use a public template too. */
+export async function updateTemplateUse(db: Db, id: string): Promise<void> {
   await db.query('update templates set last_used_at = now() where id = $1', [id]);
 }
 
 /**
- * What kind of thing made from it exists (`an endpoint`), whoever made it, and until when it must rest after the last one
- * went; each null when there is none.
+ * Returns what keeps a template from being deleted: what kind of thing any user made from it (`an endpoint`), and until
+ * when it must rest after the last such thing was deleted. Each is null if it does not apply.
  */
-export async function readTemplateUse(
+export async function getTemplateUse(
   db: Db,
   id: TemplateId,
 ): Promise<{ usedBy: string | null; restsUntil: Date | null }> {
@@ -155,6 +131,6 @@ export async function readTemplateUse(
 }
 
 function refuseTakenName(error: unknown, name: string): never {
-  if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+  if (!isUniqueViolation(error)) throw error;
   throw new Failure('badRequest', `name: there is already a template named '${name}'`, { isClash: true, cause: error });
 }
