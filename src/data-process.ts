@@ -1,7 +1,7 @@
 /**
- * One of several processes that serve the same ports (data-processes.ts starts it). Its configuration comes from the
- * first process, by their channel: nothing of it stands in a command line. When the channel ends, the first process is
- * gone: this one lets go of the ports at once, answers what it holds, and ends.
+ * The entry point of a data process: one of several that serve the same ports, started by compose/data-processes.ts. Its
+ * configuration arrives over the IPC channel, so nothing of it is visible in a command line. When the channel closes, the
+ * first process is gone: this one releases the ports at once, answers held requests and exits.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -13,20 +13,20 @@ import type { RunningServer } from './server.ts';
 
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url)));
 
-/** What was counted is lost with a process that is killed: so much of it. */
-const COUNTED_EVERY_MS = 1_000;
-const PAGE_MS = 5_000;
+/** A process that is killed loses the counts since its last report. */
+const REPORT_INTERVAL_MS = 1_000;
+const PAGE_TIMEOUT_MS = 5_000;
 
-const pages = new Map<number, (text: string | null) => void>();
-let question = 0;
+const pageRequests = new Map<number, (text: string | null) => void>();
+let lastRequestId = 0;
 let server: RunningServer | undefined;
 let isStopping = false;
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'start') void start(message);
   else if (message.kind === 'stop') void stop();
-  else if (message.kind === 'collect') void tellCounted(message.id);
-  else pages.get(message.id)?.(message.text);
+  else if (message.kind === 'collect') void reportCounts(message.id);
+  else pageRequests.get(message.id)?.(message.text);
 });
 process.on('disconnect', () => void stop(true));
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -45,16 +45,16 @@ async function start({ name, config }: Extract<ToChild, { kind: 'start' }>): Pro
     const logger: Logger = await createLogger(config, name);
     server = await startServer(config, logger, () => {}, { readPage });
     if (isStopping) return await end();
-    setInterval(() => void tellCounted(null), COUNTED_EVERY_MS).unref();
-    await tell({ kind: 'ready', processId: server.processId });
+    setInterval(() => void reportCounts(null), REPORT_INTERVAL_MS).unref();
+    await send({ kind: 'ready', processId: server.processId });
   } catch (error) {
-    await tell({ kind: 'failed', reason: messageOf(error) });
+    await send({ kind: 'failed', reason: messageOf(error) });
     process.exitCode = 1;
     if (process.connected) process.disconnect();
   }
 }
 
-/** What comes while it starts is done when it has started. `isOrphan`: somebody else may want the ports. */
+/** A stop during the start takes effect after it. `isOrphan`: the first process is gone, and its successor needs the ports. */
 async function stop(isOrphan = false): Promise<void> {
   if (isStopping) return;
   isStopping = true;
@@ -65,34 +65,34 @@ async function end(isOrphan = false): Promise<void> {
   await server!.stop({ isHasty: isOrphan }).catch(() => {
     process.exitCode = 1;
   });
-  await tellCounted(null);
+  await reportCounts(null);
   if (process.connected) process.disconnect();
   process.exit();
 }
 
-async function tellCounted(id: number | null): Promise<void> {
+async function reportCounts(id: number | null): Promise<void> {
   if (!server || !process.connected) return;
   const figures = await server.readFigures();
-  await tell({ kind: 'counted', id, delta: takeDelta(server.metrics), figures });
+  await send({ kind: 'counted', id, delta: takeDelta(server.metrics), figures });
 }
 
-/** `/metrics`, which the first process knows for all. */
+/** Asks the first process for `/metrics` of all. */
 function readPage(): Promise<string> {
-  const id = ++question;
+  const id = ++lastRequestId;
   return new Promise<string>((resolve, reject) => {
-    const refuse = () => reject(new Failure('unavailable', 'The first process does not answer.'));
-    const timer = setTimeout(refuse, PAGE_MS);
-    pages.set(id, (text) => {
+    const fail = () => reject(new Failure('unavailable', 'The first process does not answer; try again.'));
+    const timer = setTimeout(fail, PAGE_TIMEOUT_MS);
+    pageRequests.set(id, (text) => {
       clearTimeout(timer);
-      if (text === null) refuse();
+      if (text === null) fail();
       else resolve(text);
     });
-    void tell({ kind: 'scrape', id });
-  }).finally(() => pages.delete(id));
+    void send({ kind: 'scrape', id });
+  }).finally(() => pageRequests.delete(id));
 }
 
-/** Resolves when it has left, or cannot any more. */
-function tell(message: ToFirst): Promise<void> {
+/** Resolves when the message was sent, or the channel is closed. */
+function send(message: ToFirst): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.send!(message, undefined, undefined, () => resolve());
     else resolve();

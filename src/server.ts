@@ -1,12 +1,14 @@
+import { extname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createFront, serveNewCertificates } from './compose/create-front.ts';
 import { createRuntime } from './compose/create-runtime.ts';
-import type { DataProcesses } from './compose/data-processes.ts';
 import { describeInstallation } from './compose/describe-installation.ts';
-import { hostInUrl, listen, reservePort, rethrowPortInUse } from './compose/listen.ts';
-import { createRateLimiter, openPools, startDatabase } from './compose/open-database.ts';
+import { hostInUrl } from './compose/listen.ts';
+import { openPools, startDatabase } from './compose/open-database.ts';
+import { pickRoles } from './compose/roles.ts';
+import { serveByProcesses } from './compose/serve-by-processes.ts';
+import { servePorts } from './compose/serve-ports.ts';
+import type { ServerParts, Serving } from './compose/serving.ts';
 import { startControl } from './compose/start-control.ts';
-import { findWorkerApi, listenForWorkers, reserveWorkerApi } from './compose/worker-listener.ts';
 import type { Config, Role } from './config.ts';
 import { makePartitions } from './control/housekeeping/clean-up.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
@@ -14,27 +16,20 @@ import { systemClock } from './core/clock.ts';
 import { newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
-import type { SecretBox } from './core/secret-box.ts';
 import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
-import { readCertificate } from './dataplane/proxy/certificate.ts';
 import { Bus } from './db/bus.ts';
 import { migrate } from './db/migrate.ts';
-import type { Pool } from './db/pool.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
-import { createCapacitySource } from './domain/catalog/capacity-source.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
-import { ensureInstallation, type Installation } from './domain/installation.ts';
-import type { InstallationFacts } from './domain/installation-facts.ts';
+import { ensureInstallation } from './domain/installation.ts';
 import { refuseMoved } from './domain/move-mark.ts';
-import { createPodFigures } from './domain/pods/pod-figures.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
 import { Readiness } from './http/readiness.ts';
-import { MetricsPage } from './rest/installation/metrics-page.ts';
 import { type ProcessFigures, readProcessFigures } from './rest/installation/process-figures.ts';
-import type { Runtime } from './runtimes/runtime.ts';
+import type { WorkloadStorage } from './runtimes/storage.ts';
 
 export interface RunningServer {
   /** Where clients reach it. */
@@ -42,69 +37,121 @@ export interface RunningServer {
   port: number;
   databaseUrl: string;
   runtime: string;
-  /** The first key, when it was made by this start: to be shown once. */
+  /** The first API key, if this start created it. Show it once. */
   newKey: string | null;
-  /** Sentences an operator should read once. */
+  /** Sentences for the operator to read once. */
   notices: string[];
-  /** How other processes call this one. */
+  /** How other processes name this one. */
   processId: string;
-  /** What this process counted, and how it is. */
+  /** What this process counts. */
   metrics: Metrics;
   readFigures(): Promise<ProcessFigures>;
   /**
-   * Is not ready any more, answers what is held, stops accepting, lets what runs finish; workers go on unless the
-   * configuration says otherwise. `isHasty`: without the time for others to notice.
+   * Reports itself as not ready, answers held requests, stops accepting, and lets running requests finish. Workers keep
+   * running unless the configuration says otherwise. `isHasty`: without `stopDelayMs` for load balancers to notice.
    */
   stop(options?: { isHasty: boolean }): Promise<void>;
 }
 
-/** For a process that serves its ports together with others. */
+/** What a data process gets from the process that started it. */
 export interface Companion {
-  /** `/metrics` of all of them. */
+  /** `/metrics` of all processes. */
   readPage: () => Promise<string>;
 }
 
 const MAX_CONNECTIONS = 16;
-/** Of each of several processes. */
+/** Connections of each process where several share the database. */
 const MAX_SHARED_CONNECTIONS = 8;
-/** Several processes name all endpoints; it is the first one that has to choose. */
+/** Data processes count every endpoint by name; the limit applies to the first process's sum. */
 const ALL_ENDPOINTS = 100_000;
+/** What a data process runs: beside this file, compiled like it. */
+const DATA_PROCESS_FILE = join(import.meta.dirname, `data-process${extname(import.meta.filename)}`);
 
-/** Builds everything from the configuration and starts it: the only place that constructs. Undoes all of it on failure. */
+/**
+ * Builds the server from its configuration and starts it; undoes everything on failure. `companion`: given to a data
+ * process, which shares its ports with others.
+ */
 export async function startServer(
   config: Config,
   logger: Logger,
   onProgress: (step: string) => void,
   companion: Companion | null = null,
 ): Promise<RunningServer> {
+  const isFirstOfSeveral = config.dataProcesses > 1;
+  const roles = isFirstOfSeveral ? pickRoles(config.roles, 'control') : config.roles;
   const cleanUp = new CleanUpStack();
   try {
-    return await start(config, logger, onProgress, companion, cleanUp);
+    return await start({ config, roles, isFirstOfSeveral, logger, onProgress, companion, cleanUp });
   } catch (error) {
     await cleanUp.run();
     throw error;
   }
 }
 
-async function start(
-  config: Config,
-  logger: Logger,
-  onProgress: (step: string) => void,
-  companion: Companion | null,
-  cleanUp: CleanUpStack,
-): Promise<RunningServer> {
-  const isFirstOfSeveral = config.dataProcesses > 1;
-  const roles = isFirstOfSeveral ? only(config, 'control') : config.roles;
+/** What the steps of a start share. */
+interface Start {
+  config: Config;
+  /** Those of this process itself: the first of several serves nothing. */
+  roles: ReadonlySet<Role>;
+  isFirstOfSeveral: boolean;
+  logger: Logger;
+  onProgress: (step: string) => void;
+  companion: Companion | null;
+  cleanUp: CleanUpStack;
+}
+
+async function start(options: Start): Promise<RunningServer> {
+  const { config, isFirstOfSeveral, companion, logger, cleanUp } = options;
+  const observability = await startObservability(options);
+  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
+  const loadingRest = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: loads while the database starts
+  const database = await prepareDatabase(options);
+  const identity = await joinInstallation(options, database);
+  const { runtime, storage, notices } = await createRuntime(config, identity.installation, {
+    pool: database.pool,
+    bus: identity.bus,
+    logger,
+  });
+  const facts = describeInstallation(identity.installation.id, runtime, notices);
+  cleanUp.add(() => runtime.close());
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
+  const data = createDataPlane(config, base);
+  const parts: ServerParts = { ...base, data, readiness: new Readiness({ pool: base.pool }) };
+  const serving = isFirstOfSeveral
+    ? await serveByProcesses(config, parts, DATA_PROCESS_FILE)
+    : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
+  await takeControl(options, parts, serving, storage);
+  const port = await serving.begin();
+  return { ...describeServer(config, parts, port), newKey: identity.newKey, stop: stopOf(options, parts, serving) };
+}
+
+async function startObservability(options: Start): Promise<{ metrics: Metrics; tracing: Tracing | null }> {
+  const { config, logger, companion, cleanUp } = options;
   const metrics = new Metrics({ maxEndpoints: companion ? ALL_ENDPOINTS : config.metrics.maxEndpoints });
   cleanUp.add(metrics.watchEventLoop());
-  const tracing = await startTracing(config, logger, cleanUp);
-  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
-  const loading = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: it loads while the database starts
+  if (config.tracing === null) return { metrics, tracing: null };
+  const { startOtlpTracing } = await import('./core/otlp-tracing.ts'); // OpenTelemetry is loaded only when it is used
+  const tracing = startOtlpTracing(config.tracing, logger);
+  cleanUp.add(() => tracing.stop());
+  return { metrics, tracing };
+}
+
+/** Starts the embedded database where none is configured, and brings the schema up to date. */
+async function prepareDatabase(options: Start): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool'>> {
+  const { config, logger, onProgress, companion, cleanUp } = options;
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
-  const { pool, queuePool } = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
-  await migrate(pool);
-  await refuseMoved(pool);
-  await makePartitions(pool, config.limits, systemClock.now()); // before the first result
+  const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
+  await migrate(pools.pool);
+  await refuseMoved(pools.pool);
+  await makePartitions(pools.pool, config.limits, systemClock.now()); // before the first result
+  return { databaseUrl, ...pools };
+}
+
+/** Makes this process known to the others; creates the installation and its first user where there are none. */
+async function joinInstallation(
+  { config, roles, logger, cleanUp }: Start,
+  { pool, databaseUrl }: Pick<ServerParts, 'databaseUrl' | 'pool'>,
+): Promise<Pick<ServerParts, 'secretBox' | 'bus' | 'installation' | 'keyRing'> & { newKey: string | null }> {
   const secretBox = await openSecretBox(pool, config.masterKey);
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles: [...roles], logger });
   cleanUp.add(() => bus.stop());
@@ -114,180 +161,59 @@ async function start(
     bus.start(),
   ]);
   const keyRing = new KeyRing({ pool, bus, clock: systemClock });
-  const { runtime, storage, notices } = await createRuntime(config, installation, { pool, bus, logger });
-  const facts = describeInstallation(installation.id, runtime, notices);
-  cleanUp.add(() => runtime.close());
-  const data = new DataPlane({
-    pool,
-    queuePool,
-    bus,
-    keyRing,
+  return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
+}
+
+function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'readiness'>): DataPlane {
+  const { runtime } = parts;
+  return new DataPlane({
+    ...parts,
     clock: systemClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
-    // Without isolation a worker's port is one of this machine, and another program's after the worker's death.
+    // Without isolation a worker's port is one of this machine, which another program may take after the worker's death.
     reachWorker: runtime.capabilities.isolation ? null : (id, port) => runtime.reach(id, port),
-    metrics,
-    tracing,
-    logger,
   });
-  const shared = { pool, queuePool, bus, clock: systemClock, logger, metrics, tracing, secretBox, data };
-  const parts: Parts = { ...shared, keyRing, runtime, facts, installation, databaseUrl, companion, cleanUp };
-  const readiness = new Readiness({ pool });
-  const serving = isFirstOfSeveral
-    ? await prepareProcesses(config, parts)
-    : await prepareListeners({ ...config, roles }, await loading!, { ...parts, readiness });
-  const control = startControl(
-    { ...config, roles },
-    { ...shared, runtime, storage, workerApiUrl: serving.workerApiUrl, databaseUrl },
-  );
+}
+
+/** Resolves when this process leads, or waits to lead, where its roles say so. */
+async function takeControl(
+  { config, roles, cleanUp }: Start,
+  parts: ServerParts,
+  serving: Serving,
+  storage: WorkloadStorage | null,
+): Promise<void> {
+  const { workerApiUrl } = serving;
+  const control = startControl({ ...config, roles }, { ...parts, clock: systemClock, storage, workerApiUrl });
   cleanUp.add(async () => {
     await control.stop();
     await serving.end();
   });
   await control.started;
-  const port = await serving.begin();
+}
+
+function describeServer(config: Config, parts: ServerParts, port: number): Omit<RunningServer, 'newKey' | 'stop'> {
+  const { databaseUrl, runtime, facts, bus, metrics, pool, queuePool } = parts;
+  const protocol = config.tls === null ? 'http' : 'https';
   return {
-    url: config.publicUrl ?? `${config.tls === null ? 'http' : 'https'}://${hostInUrl(config.host)}:${port}`,
+    url: config.publicUrl ?? `${protocol}://${hostInUrl(config.host)}:${port}`,
     port,
     databaseUrl,
     runtime: runtime.name,
-    newKey: firstUser.newSecret,
     notices: facts.notices,
     processId: bus.processId,
     metrics,
     readFigures: () => readProcessFigures({ main: pool, queue: queuePool }),
-    stop: async ({ isHasty } = { isHasty: false }) => {
-      readiness.end();
-      // The processes that serve wait themselves.
-      if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
-      if (companion) serving.stopAccepting();
-      await cleanUp.run();
-    },
   };
 }
 
-/** What there is before it is decided who listens. */
-interface Parts {
-  pool: Pool;
-  queuePool: Pool;
-  bus: Bus;
-  logger: Logger;
-  metrics: Metrics;
-  tracing: Tracing | null;
-  secretBox: SecretBox;
-  data: DataPlane;
-  keyRing: KeyRing;
-  runtime: Runtime;
-  facts: InstallationFacts;
-  installation: Installation;
-  databaseUrl: string;
-  companion: Companion | null;
-  cleanUp: CleanUpStack;
-}
-
-/** Whoever serves the ports: this process, or others that it starts. */
-interface Serving {
-  workerApiUrl: string;
-  /** Resolves with the port once connections are accepted. */
-  begin(): Promise<number>;
-  /** Accepts nothing new: others do. */
-  stopAccepting(): void;
-  /** Answers what is held. */
-  end(): Promise<void>;
-}
-
-/** This process serves what its roles say, on ports of its own or on those that it shares. */
-async function prepareListeners(
-  config: Config,
-  restApp: typeof import('./rest/app.ts'),
-  parts: Parts & { readiness: Readiness },
-): Promise<Serving> {
-  const { pool, queuePool, data, runtime, metrics, logger, companion, cleanUp } = parts;
-  const isShared = companion !== null;
-  const servesData = config.roles.has('data');
-  const workerApiUrl = servesData
-    ? await listenForWorkers(config, { ...parts, server: data.workerServer }, isShared)
-    : config.roles.has('control')
-      ? await findWorkerApi(config, parts)
-      : ''; // who only serves the API starts no worker
-  if (servesData) data.start();
-  const page = new MetricsPage({
-    metrics,
-    pool,
-    pools: { main: pool, queue: queuePool },
-    token: config.metrics.token,
-  });
-  const front = createFront(config, restApp, {
-    ...parts,
-    clock: systemClock,
-    tls: config.tls === null ? null : await readCertificate(config.tls),
-    rateLimiter: createRateLimiter(config, parts.databaseUrl, cleanUp),
-    capacity: createCapacitySource({ pool, clock: systemClock, readRuntime: () => runtime.capacity() }),
-    podFigures: createPodFigures({ clock: systemClock, readUsage: (podId) => runtime.stats(podId) }),
-    metricsPage: companion ? { isToken: (header) => page.isToken(header), read: companion.readPage } : page,
-  });
-  serveNewCertificates(config, logger, front, cleanUp);
-  return {
-    workerApiUrl,
-    begin: () =>
-      listen(front.server, config.port, config.host, isShared).catch((error) => rethrowPortInUse(error, config)),
-    stopAccepting: () => {
-      front.server.close();
-      data.workerServer.close();
-    },
-    end: () => data.stop(),
+function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): RunningServer['stop'] {
+  const { config, isFirstOfSeveral, companion, cleanUp } = options;
+  return async ({ isHasty } = { isHasty: false }) => {
+    readiness.end();
+    // Data processes wait themselves.
+    if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
+    if (companion) serving.stopAccepting();
+    await cleanUp.run();
   };
-}
-
-/** Others serve `api` and `data`, as many as the configuration says. */
-async function prepareProcesses(config: Config, parts: Parts): Promise<Serving> {
-  const { pool, queuePool, bus, metrics, logger } = parts;
-  const port = await reservePort(config.port, config.host).catch((error) => rethrowPortInUse(error, config));
-  const workerApiUrl = await reserveWorkerApi(config, parts);
-  const { DataProcesses } = await import('./compose/data-processes.ts');
-  const children: DataProcesses = new DataProcesses({
-    count: config.dataProcesses,
-    config: {
-      ...config,
-      databaseUrl: parts.databaseUrl,
-      roles: only(config, 'api', 'data'),
-      dataProcesses: 1,
-      port,
-      adminKey: null, // it is there by now
-    },
-    metrics,
-    logger,
-    readPage: () => page.read(),
-    onDeath: (processId) => void bus.bury(processId).catch(() => {}), // it is forgotten in time
-  });
-  const page = new MetricsPage({
-    metrics,
-    pool,
-    pools: { main: pool, queue: queuePool },
-    token: null,
-    others: children,
-  });
-  return {
-    workerApiUrl,
-    begin: async () => {
-      await children.start();
-      return port;
-    },
-    stopAccepting: () => {},
-    end: () => children.stop(),
-  };
-}
-
-function only(config: Config, ...roles: Role[]): ReadonlySet<Role> {
-  return new Set(roles.filter((role) => config.roles.has(role)));
-}
-
-/** Where no exporter is configured, nothing of OpenTelemetry is loaded. */
-async function startTracing(config: Config, logger: Logger, cleanUp: CleanUpStack): Promise<Tracing | null> {
-  if (config.tracing === null) return null;
-  const { startOtlpTracing } = await import('./core/otlp-tracing.ts');
-  const tracing = startOtlpTracing(config.tracing, logger);
-  cleanUp.add(() => tracing.stop());
-  return tracing;
 }

@@ -48,6 +48,8 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/dataplane/p.ts': "import '../control/o.ts';",
     'src/control/o.ts': "import '../cli/c.ts';",
     'src/cli/c.ts': "import '../main.ts';",
+    'src/compose/b.ts': "import '../server.ts';",
+    'src/server.ts': '',
     'src/db/one.ts': "import './two.ts';",
     'src/db/two.ts': "import './one.ts';",
     'src/elsewhere/f.ts': '',

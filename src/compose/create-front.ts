@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
@@ -38,98 +38,116 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { hostInUrl } from './listen.ts';
 import { missingRole } from './roles.ts';
 
-/** Browsers, and most resolvers, take every name under it for this machine. */
+/** Browsers and most resolvers take every name under it for this machine. */
 const DEFAULT_PROXY_HOST = 'localhost';
 
+interface FrontParts {
+  pool: Pool;
+  bus: Bus;
+  keyRing: KeyRing;
+  rateLimiter: RateLimiter;
+  clock: Clock;
+  logger: Logger;
+  secretBox: SecretBox;
+  capacity: CapacitySource;
+  podFigures: PodFigures;
+  facts: InstallationFacts;
+  metrics: Metrics;
+  metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
+  readiness: Readiness;
+  data: DataPlane;
+  runtime: Runtime;
+  tls: SecureContextOptions | null;
+  cleanUp: CleanUpStack;
+}
+
+type RestModule = Pick<typeof restApp, 'buildRestApp' | 'isOperatorPath'>;
+/** Finds the proxy's handler for a Host and a target; null when the request is for another plane. */
+type Dispatch = (host: string, target: string) => ExchangeHandler | null;
+type Answer = (req: IncomingMessage, res: ServerResponse) => void;
+
 /**
- * The public listener: the proxy's paths and names, the queue plane, GraphQL and REST on one port. What belongs to a role
- * that this process has not is refused with a sentence; what an operator asks of every process is always there.
+ * The public listener: the proxy's names and paths, the queue plane, GraphQL and REST on one port. A request for a role
+ * that this process does not have is a 421; health, readiness and metrics are always served.
  */
-export function createFront(
-  config: Config,
-  { buildRestApp, isOperatorPath }: Pick<typeof restApp, 'buildRestApp' | 'isOperatorPath'>,
-  parts: {
-    pool: Pool;
-    bus: Bus;
-    keyRing: KeyRing;
-    rateLimiter: RateLimiter;
-    clock: Clock;
-    logger: Logger;
-    secretBox: SecretBox;
-    capacity: CapacitySource;
-    podFigures: PodFigures;
-    facts: InstallationFacts;
-    metrics: Metrics;
-    metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
-    readiness: Readiness;
-    data: DataPlane;
-    runtime: Runtime;
-    tls: SecureContextOptions | null;
-    cleanUp: CleanUpStack;
-  },
-): Front {
-  const { data, runtime: _runtime, tls, cleanUp, ...deps } = parts;
-  const http = createServer({
-    keepAliveTimeout: 75_000,
-    requestTimeout: 0,
-    shouldUpgradeCallback: (req) => dispatch(req.headers.host ?? '', req.url!) !== null, // the others change no protocol
+export function createFront(config: Config, rest: RestModule, parts: FrontParts): Front {
+  const { tls, cleanUp } = parts;
+  const publicUrlFor = (request: IncomingMessage) => config.publicUrl ?? localUrl(config, front.server, request);
+  const apps = buildApps(config, rest, parts, publicUrlFor);
+  cleanUp.add(async () => {
+    await apps.close();
+    await front.close();
   });
-  const publicUrlFor = (request: IncomingMessage): string =>
-    config.publicUrl ?? localUrl(config, front.server, request);
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const dispatch = createDispatch(config, parts);
+  const http = createHttp(dispatch, apps, trustedProxies);
+  const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
+  http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
+  return front;
+}
+
+interface Apps {
+  answer: Answer;
+  /** Compiles the schemas. Requests that come earlier wait for it. */
+  prepare: () => void;
+  close: () => Promise<void>;
+}
+
+/** REST, GraphQL and the queue plane, by path. */
+function buildApps(
+  config: Config,
+  { buildRestApp, isOperatorPath }: RestModule,
+  { data, runtime: _runtime, tls: _tls, cleanUp: _cleanUp, ...deps }: FrontParts,
+  publicUrlFor: (request: IncomingMessage) => string,
+): Apps {
   const { roles } = config;
   const rest = buildRestApp({ ...deps, publicUrlFor, lbHost: config.lbHost }, roles.has('api'));
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
-  cleanUp.add(async () => {
-    await rest.close(); // ends the open log streams
-    await graphql.close();
-    await front.close();
-  });
-  // Its schemas are compiled once the listener stands: a request that comes earlier waits for them.
   let restReady: PromiseLike<unknown> | undefined;
-  const prepareRest = () => (restReady ??= rest.ready());
-  http.once('listening', () => setImmediate(prepareRest));
-  http.on('clientError', refuseUnreadable);
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    const role = isQueuePath(req.url!) ? 'data' : 'api';
-    if (!roles.has(role) && !isOperatorPath(req.url!)) refuseRole(res, role, roles);
-    else if (role === 'data') data.handle(req, res);
-    else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
-    else void prepareRest().then(() => rest.routing(req, res));
+  const prepare = () => (restReady ??= rest.ready());
+  return {
+    answer: (req, res) => {
+      const role = isQueuePath(req.url!) ? 'data' : 'api';
+      if (!roles.has(role) && !isOperatorPath(req.url!)) refuseRole(res, role, roles);
+      else if (role === 'data') data.handle(req, res);
+      else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
+      else void prepare().then(() => rest.routing(req, res));
+    },
+    prepare,
+    close: async () => {
+      await rest.close(); // ends the open log streams
+      await graphql.close();
+    },
   };
-  const trustedProxies = new TrustedProxies(config.trustedProxies);
-  const dispatch = createDispatch(config, parts);
-  const proxied = (req: IncomingMessage, res: ServerResponse): boolean => {
+}
+
+/** The HTTP server of the other planes, behind the front, which hands connections to it. */
+function createHttp(dispatch: Dispatch, { answer, prepare }: Apps, trustedProxies: TrustedProxies): HttpServer {
+  const http = createServer({
+    keepAliveTimeout: 75_000,
+    requestTimeout: 0,
+    shouldUpgradeCallback: (req) => dispatch(req.headers.host ?? '', req.url!) !== null, // only the proxy takes upgrades
+  });
+  const isProxied: (...request: Parameters<Answer>) => boolean = (req, res) => {
     const handler = dispatch(req.headers.host ?? '', req.url!);
     if (handler) answerOnSharedConnection(req, res, trustedProxies, handler);
     return handler !== null;
   };
+  http.once('listening', () => setImmediate(prepare));
+  http.on('clientError', refuseUnreadable);
   http.on('request', (req, res) => {
-    if (!proxied(req, res)) answer(req, res);
+    if (!isProxied(req, res)) answer(req, res);
   });
   http.on('checkContinue', (req, res) => {
-    if (proxied(req, res)) return; // whether to go on is for the other side to say
+    if (isProxied(req, res)) return; // the upstream decides whether to continue
     res.writeContinue();
     answer(req, res);
   });
-  http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
-  const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
-  return front;
+  return http;
 }
 
-/** Pods and load-balancing endpoints: by name, or by path. */
-function createDispatch(
-  config: Config,
-  parts: {
-    pool: Pool;
-    bus: Bus;
-    clock: Clock;
-    logger: Logger;
-    metrics: Metrics;
-    data: DataPlane;
-    runtime: Runtime;
-    cleanUp: CleanUpStack;
-  },
-): (host: string, target: string) => ExchangeHandler | null {
+/** Routes pods and load-balancing endpoints, by name or by path. */
+function createDispatch(config: Config, parts: FrontParts): Dispatch {
   const { pool, bus, clock, logger, metrics, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
@@ -142,19 +160,19 @@ function createDispatch(
     reach: (podId, port) => runtime.reach(podId, port),
   });
   cleanUp.add(async () => pods.stop());
-  const targetOf = cachedHostParser({
+  const parseTarget = cachedHostParser({
     proxyHost: normalizeHost(config.proxyHost ?? DEFAULT_PROXY_HOST),
     lbHost: normalizeHost(config.lbHost ?? DEFAULT_PROXY_HOST),
     apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
   });
-  const elsewhere = (exchange: ClientExchange) => refuse(exchange, missingRole('data', config.roles));
+  const misdirected = (exchange: ClientExchange) => refuse(exchange, missingRole('data', config.roles));
   const routes: ProxyRoutes = !config.roles.has('data')
-    ? { pod: elsewhere, endpoint: elsewhere }
+    ? { pod: misdirected, endpoint: misdirected }
     : {
         pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
         endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
       };
-  return (host, target) => findHandler(targetOf(host), target, isQueuePath, routes);
+  return (host, target) => findHandler(parseTarget(host), target, isQueuePath, routes);
 }
 
 function refuseRole(res: ServerResponse, role: Role, roles: ReadonlySet<Role>): void {
@@ -162,21 +180,21 @@ function refuseRole(res: ServerResponse, role: Role, roles: ReadonlySet<Role>): 
   sendProblem(res, missingRole(role, roles));
 }
 
-/** A certificate that is renewed is used without a restart. */
+/** Uses a renewed certificate without a restart. */
 export function serveNewCertificates(config: Config, logger: Logger, front: Front, cleanUp: CleanUpStack): void {
   if (config.tls === null) return;
   const stop = watchCertificate(
     config.tls,
     (certificate) => {
       front.useCertificate(certificate);
-      logger.info({ file: config.tls!.certFile }, 'a new certificate is used');
+      logger.info({ file: config.tls!.certFile }, 'new certificate in use');
     },
-    (error) => logger.warn({ err: error }, 'the new certificate cannot be used; the old one stays'),
+    (error) => logger.warn({ err: error }, 'new certificate not usable; keeping the old one'),
   );
   cleanUp.add(async () => stop());
 }
 
-/** What node's parser refuses never becomes a request: too large headers, broken framing. It gets a problem record too. */
+/** Sends a problem record for what node's parser rejects, which never becomes a request. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -189,7 +207,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(rawProblem(failure));
 }
 
-/** On a wildcard address only the client knows under which name it reached us. */
+/** Where this client reaches the server. On a wildcard address only its Host header knows. */
 function localUrl(config: Config, server: NetServer, request: IncomingMessage): string {
   const isWildcard = config.host === '0.0.0.0' || config.host === '::';
   const host = isWildcard ? request.headers.host : undefined;

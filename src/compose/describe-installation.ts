@@ -4,13 +4,13 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 
 const PARKED =
-  'Frozen workers are parked here: they get no work and as little CPU as can be had, but go on running and keep what they hold';
-const NOT_FROZEN = 'Workers cannot be frozen here: FlashBoot has no effect';
+  'Frozen workers are parked here: they get no work and as little CPU as possible, but keep running and keep their memory';
+const NO_FREEZE = 'Workers cannot be frozen here: FlashBoot has no effect';
 
-/** What `notices` of the runtime leave to say is added to them. */
+/** Adds to the runtime's `notices` how it freezes workers, unless it freezes them fully. */
 export function describeInstallation(id: string, runtime: Runtime, notices: readonly string[]): InstallationFacts {
   const { freeze, isolation } = runtime.capabilities;
-  const onFreeze = freeze === 'parked' ? [PARKED] : freeze === null ? [NOT_FROZEN] : [];
+  const onFreeze = freeze === 'parked' ? [PARKED] : freeze === null ? [NO_FREEZE] : [];
   return {
     id,
     version: readVersion(),

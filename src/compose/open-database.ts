@@ -11,7 +11,7 @@ import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
 
-/** The database alone, for commands that work on it directly; a server that uses it at the same time hears of changes. */
+/** Opens the database alone, for commands that work on it directly. Servers that use it at the same time get hints. */
 export async function openDatabase<T>(
   config: Config,
   logger: Logger,
@@ -33,7 +33,7 @@ export async function openDatabase<T>(
   }
 }
 
-/** The embedded database as it is, for commands that move all of it. */
+/** Opens the embedded database as it is, without migrating it, for commands that move all of it. */
 export async function openEmbedded<T>(
   config: Config,
   logger: Logger,
@@ -47,6 +47,7 @@ export async function openEmbedded<T>(
   }
 }
 
+/** Starts the embedded PostgreSQL, or reconnects to it; returns its URL. */
 export async function startDatabase(
   config: Config,
   logger: Logger,
@@ -59,7 +60,7 @@ export async function startDatabase(
   return server.databaseUrl;
 }
 
-/** One for everything, and one for the statements of the queue. */
+/** Opens a pool for the queue's statements and one for everything else. */
 export function openPools(
   databaseUrl: string,
   maxConnections: number,
@@ -69,7 +70,7 @@ export function openPools(
     databaseUrl,
     applicationName: 'podyard',
     maxConnections,
-    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are kept, and tables that are empty now will not stay so
+    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are cached, and must suit the tables once they have grown
   });
   cleanUp.add(() => pool.end());
   const queuePool = createPool({
@@ -82,7 +83,7 @@ export function openPools(
   return { pool, queuePool };
 }
 
-/** One connection of its own: counts go through it one batch after the other, and wait neither for others nor for the disk. */
+/** With a connection of its own: batches of counts follow one another, and wait neither for other queries nor for the disk. */
 export function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUpStack): RateLimiter {
   if (config.rateLimit === null) return unlimited;
   const pool = createPool({

@@ -2,24 +2,25 @@ import type { Config } from '../config.ts';
 import type { MetricsDelta } from '../core/metrics-delta.ts';
 import type { ProcessFigures } from '../rest/installation/process-figures.ts';
 
-/** What the first process tells one that it started, by the channel between them. */
+/** What the first process sends to a process that it started, over their IPC channel. */
 export type ToChild =
   | { kind: 'start'; name: string; config: Config }
-  /** Answer what is held, and end. */
+  /** Answer held requests and exit. */
   | { kind: 'stop' }
-  /** Tell what you counted. */
+  /** Send a `counted` message now. */
   | { kind: 'collect'; id: number }
-  /** The answer to `scrape`; null: there is none. */
+  /** The answer to `scrape`; null when the page could not be read. */
   | { kind: 'page'; id: number; text: string | null };
 
+/** What a started process sends to the first. */
 export type ToFirst =
   /** It accepts connections. */
   | { kind: 'ready'; processId: string }
   | { kind: 'failed'; reason: string }
-  /** `id`: of the question, or null for what is told unasked. */
+  /** `id`: that of `collect`, or null when sent by itself. */
   | { kind: 'counted'; id: number | null; delta: MetricsDelta; figures: ProcessFigures }
-  /** Somebody wants `/metrics` of all. */
+  /** A client asks for `/metrics`, which covers all processes. */
   | { kind: 'scrape'; id: number };
 
-/** The name of the process that starts the others. */
+/** The name of the first process in logs and metrics. */
 export const FIRST_PROCESS = 'first';

@@ -7,9 +7,9 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { close, hostInUrl, listen, reservePort } from './listen.ts';
 
 /**
- * The worker API listens where workloads can reach it and nowhere else. Its port stays the same over restarts, because
- * running workers know no other; if something else took it meanwhile, a new one is used and old workers are replaced.
- * Answers the URL that workers are given.
+ * Makes the worker API listen where workloads can reach it, and nowhere else; resolves with the URL that workers get. Its
+ * port stays the same across restarts, because running workers know no other. If another program took it, a new port is
+ * used and running workers are replaced.
  */
 export async function listenForWorkers(
   config: Config,
@@ -19,13 +19,13 @@ export async function listenForWorkers(
   const { installation, server, cleanUp } = parts;
   const { bind, host } = await parts.runtime.workerApiAddress();
   const port = isShared
-    ? await listen(server, installation.workerApiPort, bind, true) // which the first process has reserved
+    ? await listen(server, installation.workerApiPort, bind, true) // reserved by the first process
     : await takePort(config, parts, (wanted) => listen(server, wanted, bind));
   cleanUp.add(() => close(server));
   return `http://${hostInUrl(host)}:${port}`;
 }
 
-/** The first process of several finds a port for all of them to listen on. */
+/** Reserves a port for all data processes to listen on; resolves with the URL that workers get. */
 export async function reserveWorkerApi(
   config: Config,
   parts: { pool: Pool; installation: Installation; runtime: Runtime },
@@ -35,7 +35,7 @@ export async function reserveWorkerApi(
   return `http://${hostInUrl(host)}:${port}`;
 }
 
-/** Where the processes with the role `data` listen, for one without: they said so, or the operator did. */
+/** The worker API's URL for a process without the role `data`: as configured, or as a data process saved it. */
 export async function findWorkerApi(
   config: Config,
   { installation, runtime }: { installation: Installation; runtime: Runtime },

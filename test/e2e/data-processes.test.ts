@@ -91,7 +91,7 @@ describe('three processes on one port', () => {
     for (const client of clients) expect((await scrape(client)).get(counted)).toBe(3);
     const answer = await clients[0]!.call('POST', `/v2/${id}/runsync`, { input: { echo: 'after' } });
     expect(answer.body.output).toBe('after');
-    expect(server.stderr).toContain('the process data-2 ended with SIGKILL; it is started again');
+    expect(server.stderr).toContain('the process data-2 ended with SIGKILL; restarting it');
     const alive = "select from processes where 'data' = any(roles)";
     await until('three are known', async () => (await server.query(alive)).length === 3);
     await api.delete(id);
@@ -133,7 +133,7 @@ test('a port on which several processes of another server listen is refused with
   onTestFinished(() => other.dispose());
   other.url = server.url;
   await expect(other.start()).rejects.toThrow(
-    `port ${port} of 127.0.0.1 is in use by another program: choose another one`,
+    `port ${port} on 127.0.0.1 is in use by another program: choose another with`,
   );
 });
 
@@ -211,7 +211,7 @@ describe('a process that has not all roles', () => {
     async (roles, missing, path, sentence) => {
       const client = await start(roles);
       const answer = await client.call('GET', path);
-      const detail = `This process has not the role ${missing}. ${sentence}`;
+      const detail = `This process does not have the role ${missing}. ${sentence}`;
       expect(answer).toMatchObject({ status: 421, body: { title: 'Misdirected Request', status: 421, detail } });
       expect((await client.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
       expect((await client.call('GET', '/readyz')).body).toEqual({ status: 'ready' });

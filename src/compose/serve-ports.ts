@@ -1,0 +1,65 @@
+import type { Config } from '../config.ts';
+import { systemClock } from '../core/clock.ts';
+import { readCertificate } from '../dataplane/proxy/certificate.ts';
+import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
+import { createPodFigures } from '../domain/pods/pod-figures.ts';
+import type * as restApp from '../rest/app.ts';
+import { MetricsPage } from '../rest/installation/metrics-page.ts';
+import { createFront, serveNewCertificates } from './create-front.ts';
+import { listen, rethrowPortInUse } from './listen.ts';
+import { createRateLimiter } from './open-database.ts';
+import type { ServerParts, Serving } from './serving.ts';
+import { findWorkerApi, listenForWorkers } from './worker-listener.ts';
+
+/**
+ * Prepares this process to serve what its roles say. `readSharedPage`: `/metrics` of all processes that share the ports;
+ * null when the ports are this process's own.
+ */
+export async function servePorts(
+  config: Config,
+  rest: typeof restApp,
+  parts: ServerParts,
+  readSharedPage: (() => Promise<string>) | null,
+): Promise<Serving> {
+  const { data, runtime, cleanUp } = parts;
+  const isShared = readSharedPage !== null;
+  const workerApiUrl = await openWorkerApi(config, parts, isShared);
+  if (config.roles.has('data')) data.start();
+  const front = createFront(config, rest, {
+    ...parts,
+    clock: systemClock,
+    tls: config.tls === null ? null : await readCertificate(config.tls),
+    rateLimiter: createRateLimiter(config, parts.databaseUrl, cleanUp),
+    capacity: createCapacitySource({ pool: parts.pool, clock: systemClock, readRuntime: () => runtime.capacity() }),
+    podFigures: createPodFigures({ clock: systemClock, readUsage: (podId) => runtime.stats(podId) }),
+    metricsPage: createMetricsPage(config, parts, readSharedPage),
+  });
+  serveNewCertificates(config, parts.logger, front, cleanUp);
+  return {
+    workerApiUrl,
+    begin: () =>
+      listen(front.server, config.port, config.host, isShared).catch((error) => rethrowPortInUse(error, config)),
+    stopAccepting: () => {
+      front.server.close();
+      data.workerServer.close();
+    },
+    end: () => data.stop(),
+  };
+}
+
+/** The URL of the worker API; empty for a process that serves only the API and starts no workers. */
+async function openWorkerApi(config: Config, parts: ServerParts, isShared: boolean): Promise<string> {
+  if (config.roles.has('data'))
+    return listenForWorkers(config, { ...parts, server: parts.data.workerServer }, isShared);
+  return config.roles.has('control') ? findWorkerApi(config, parts) : '';
+}
+
+function createMetricsPage(
+  config: Config,
+  { metrics, pool, queuePool }: ServerParts,
+  readSharedPage: (() => Promise<string>) | null,
+): Pick<MetricsPage, 'isToken' | 'read'> {
+  const pools = { main: pool, queue: queuePool };
+  const page = new MetricsPage({ metrics, pool, pools, token: config.metrics.token });
+  return readSharedPage === null ? page : { isToken: (header) => page.isToken(header), read: readSharedPage };
+}

@@ -1,0 +1,43 @@
+import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { SecretBox } from '../core/secret-box.ts';
+import type { Tracing } from '../core/tracing.ts';
+import type { DataPlane } from '../dataplane/data-plane.ts';
+import type { Bus } from '../db/bus.ts';
+import type { Pool } from '../db/pool.ts';
+import type { KeyRing } from '../domain/access/key-ring.ts';
+import type { Installation } from '../domain/installation.ts';
+import type { InstallationFacts } from '../domain/installation-facts.ts';
+import type { Readiness } from '../http/readiness.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+
+/** What a process is built from, whether it serves its ports itself or starts others that do. */
+export interface ServerParts {
+  pool: Pool;
+  queuePool: Pool;
+  databaseUrl: string;
+  bus: Bus;
+  logger: Logger;
+  metrics: Metrics;
+  tracing: Tracing | null;
+  secretBox: SecretBox;
+  keyRing: KeyRing;
+  installation: Installation;
+  facts: InstallationFacts;
+  runtime: Runtime;
+  data: DataPlane;
+  readiness: Readiness;
+  cleanUp: CleanUpStack;
+}
+
+/** What serves the ports of this server: its own listeners, or data processes. */
+export interface Serving {
+  workerApiUrl: string;
+  /** Resolves with the public port once connections are accepted. */
+  begin(): Promise<number>;
+  /** Accepts no new connections: the processes that share the ports do. */
+  stopAccepting(): void;
+  /** Answers held requests and stops. */
+  end(): Promise<void>;
+}
