@@ -78,7 +78,7 @@ export interface JobLimits {
   resultRetentionMs: number;
   syncResultRetentionMs: number;
   logRetentionMs: number;
-  /** A worker that is silent for so long loses its jobs (data-plane.md, "Durability"). */
+  /** A worker that is silent for so long loses its jobs (docs/interface/worker-api.md, "Leases"). */
   leaseMs: number;
   /** How long a take is held open when there is no job. */
   takeHoldMs: number;

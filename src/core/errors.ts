@@ -21,7 +21,7 @@ export type FailureKind =
   | 'unavailable'
   | 'gatewayTimeout';
 
-/** Status and title of every kind of failure (contract.md, "Errors"; rest.md section 1). The compiler keeps it complete. */
+/** Status and title of every kind of failure (docs/interface/rest.md, "Errors"). The compiler keeps it complete. */
 export const FAILURES: Record<FailureKind, { status: number; title: string }> = {
   badRequest: { status: 400, title: 'Bad Request' },
   unauthorized: { status: 401, title: 'Unauthorized' },

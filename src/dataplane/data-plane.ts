@@ -26,7 +26,10 @@ import { UndeliveredJobs } from './worker-api/undelivered-jobs.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
-/** Second path segments under /v2 that belong to the REST interface and are never endpoint ids (data-plane.md part A). */
+/**
+ * Second path segments under /v2 that belong to the REST interface and are never endpoint ids (docs/interface/queue.md,
+ * "Paths and keys").
+ */
 const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'openapi.json', '']);
 
 const COMMON_HEADERS = [

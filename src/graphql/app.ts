@@ -56,9 +56,10 @@ declare module 'fastify' {
 }
 
 /**
- * The GraphQL app (graphql.md). Wait for `ready()`; then `app.routing(request, response)` answers a request of an outer server, and
- * `app.inject()` one of a test. Refusals come in the order of REST: key, rate limit, body; then the document, and then each field
- * for itself. The URL may hold a key, so nothing here logs or repeats it.
+ * The GraphQL app (docs/interface/graphql.md, "Requests"). Wait for `ready()`; then `app.routing(request, response)`
+ * answers a request of an outer server, and `app.inject()` one of a test. Refusals come in the order of REST: key,
+ * rate limit, body; then the document, and then each field for itself. The URL may hold a key, so nothing here logs or
+ * repeats it.
  */
 export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   const app = Fastify({

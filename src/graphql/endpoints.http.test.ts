@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 
-/** graphql.md, "Endpoints, as clients send them". */
+/** docs/interface/graphql.md, "Endpoints". */
 let rest: RestFixture;
 let templateId: string;
 let volumes: string[];

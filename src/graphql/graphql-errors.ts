@@ -3,7 +3,7 @@ import { Failure, type FailureKind, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { toFailure } from '../http/to-failure.ts';
 
-/** `extensions.code` of every kind of failure (graphql.md, "Transport"; TOO_MANY_REQUESTS is Podyard's own). */
+/** `extensions.code` of every kind of failure (docs/interface/graphql.md, "Errors"; TOO_MANY_REQUESTS is Podyard's own). */
 const CODES: Record<FailureKind, string> = {
   badRequest: 'BAD_USER_INPUT',
   unauthorized: 'UNAUTHENTICATED',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 
-/** graphql.md, "Pods, catalogue, volumes, registries": what is small. */
+/** docs/interface/graphql.md, "Catalogue, volumes, registries and account". */
 let rest: RestFixture;
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 

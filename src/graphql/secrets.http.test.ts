@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 
-/** graphql.md, "Secrets". */
+/** docs/interface/graphql.md, "Secrets". */
 let rest: RestFixture;
 beforeAll(async () => {
   rest = await startRestApp();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 
-/** graphql.md, "Templates", and contract.md, "GraphQL operations". */
+/** docs/interface/graphql.md, "Templates". */
 let rest: RestFixture;
 beforeAll(async () => {
   rest = await startRestApp();

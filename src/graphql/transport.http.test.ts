@@ -4,7 +4,7 @@ import type { Logger } from '../core/logger.ts';
 import { updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import { SharedRateLimiter } from '../http/rate-limiter.ts';
 
-/** graphql.md, "Transport". */
+/** docs/interface/graphql.md, "Requests", "Errors" and "Limits". */
 let rest: RestFixture;
 const logged: string[] = [];
 const note = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }));

@@ -7,8 +7,8 @@ export interface Command {
 }
 
 /**
- * Reads `args` of a container block (rest.md section 2): `""`, a shell-like string (words of the command), or JSON text
- * `{"entrypoint":[…],"cmd":[…]}`. Throws `badRequest` when a quote is left open.
+ * Reads `args` of a container block (docs/interface/rest.md, "Container settings"): `""`, a shell-like string (words
+ * of the command), or JSON text `{"entrypoint":[…],"cmd":[…]}`. Throws `badRequest` when a quote is left open.
  */
 export function parseArgs(args: string): Command {
   const json = parseJsonForm(args);

@@ -37,7 +37,7 @@ export interface WorkloadSpec {
   image: string;
   /** The record of the image's private registry with its credentials, for runtimes that pull when a workload starts. */
   registry: { id: string; auth: RegistryAuth } | null;
-  /** `""` for the image's own command; see rest.md section 2 for the two forms. */
+  /** `""` for the image's own command; see docs/interface/rest.md, "Container settings" for the two forms. */
   args: string;
   env: Readonly<Record<string, string>>;
   diskGb: number;

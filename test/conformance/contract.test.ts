@@ -10,8 +10,8 @@ import { QueuePlaneFixture, until } from '../queue-plane.ts';
 import { type Person, type RestFixture, startRestApp } from '../rest-app.ts';
 
 /**
- * The contract from top to bottom: what of it concerns REST, one test a rule, in the contract's order and under its
- * headings. What each operation does beyond that is tested beside its route.
+ * The rules of docs/interface/rest.md that concern every operation, and those of serverless endpoints and their update, one
+ * test each. The other operations are tested beside their routes.
  */
 let rest: RestFixture;
 let limited: Person;
@@ -73,6 +73,7 @@ const makeCpuEndpoint = () =>
     { id: 'cpu3c', vcpuCount: 4, memory: 8 },
   ]);
 
+/** docs/interface/rest.md, "Requests and responses" and "Partial updates" */
 describe('What the service does', () => {
   test('REST is under /v2, with JSON bodies', async () => {
     const response = await update({ name: 'x' });
@@ -127,6 +128,7 @@ const FIELDS: [field: string, value: unknown, wrong: unknown[]][] = [
   ['registry', null, [7, [], {}]],
 ];
 
+/** docs/interface/rest.md, "Container settings" */
 describe('Container configuration', () => {
   test.each(['image', 'args', 'disk', 'ports', 'env', 'registry'] as const)('%s is in the record', async (field) => {
     expect((await read())[field]).toEqual({ ...CREATED, registry }[field]);
@@ -154,6 +156,7 @@ describe('Container configuration', () => {
   });
 });
 
+/** docs/interface/rest.md, "Serverless endpoints" */
 describe('Endpoint', () => {
   test.each([
     'id',
@@ -213,6 +216,7 @@ describe('Endpoint', () => {
   });
 });
 
+/** docs/interface/rest.md, "Serverless endpoints" */
 describe('Endpoint GPU configuration', () => {
   test('pools: required', async () => {
     expect(await errorsOf({ gpu: { count: 1 } })).toEqual(["/gpu: must have required property 'pools'"]);
@@ -234,6 +238,7 @@ describe('Endpoint GPU configuration', () => {
   });
 });
 
+/** docs/interface/rest.md, "Serverless endpoints" */
 describe('CPU configuration', () => {
   test.each([
     ['id', 'cpu3c'],
@@ -250,6 +255,7 @@ describe('CPU configuration', () => {
   });
 });
 
+/** docs/interface/rest.md, "Serverless endpoints" */
 describe('Enumerations', () => {
   test.each(['QUEUE_DELAY', 'REQUEST_COUNT'])('ScalerType %s', async (type) => {
     expect((await update({ scaling: { type } })).json().scaling.type).toBe(type);
@@ -262,6 +268,7 @@ describe('Enumerations', () => {
   });
 });
 
+/** docs/interface/rest.md, "Errors" */
 describe('Error record', () => {
   test.each([
     ['title', 'Unprocessable Entity'],
@@ -286,6 +293,7 @@ describe('Error record', () => {
   });
 });
 
+/** docs/interface/rest.md, "Releases" and "Templates" */
 describe('States and transitions', () => {
   test.each([
     ['image', { image: 'other' }],
@@ -313,6 +321,7 @@ describe('States and transitions', () => {
   });
 });
 
+/** docs/interface/rest.md, "Partial updates" and "Serverless endpoints" */
 describe('Update a serverless endpoint: the request', () => {
   test('PATCH /v2/serverless/{id}', async () => {
     expect((await update({})).statusCode).toBe(200);
@@ -407,6 +416,7 @@ describe('Update a serverless endpoint: the request', () => {
   });
 });
 
+/** docs/interface/rest.md, "Errors" and "Authentication" */
 describe('Update a serverless endpoint: the responses', () => {
   test('200: the complete updated record', async () => {
     const response = await update({ name: 'after' });
@@ -445,6 +455,7 @@ describe('Update a serverless endpoint: the responses', () => {
   });
 });
 
+/** docs/interface/rest.md, "Effects of an update" */
 describe('Update a serverless endpoint: effect timing', () => {
   let plane: QueuePlaneFixture;
   let bus: Bus;
@@ -553,6 +564,7 @@ describe('Update a serverless endpoint: effect timing', () => {
   });
 });
 
+/** docs/interface/rest.md, "Catalog" */
 describe('Referenced catalog operations', () => {
   test('GET /v2/catalog/gpus: entries include a pool', async () => {
     const { gpus } = (await call('GET', 'catalog/gpus')).json();
@@ -565,6 +577,7 @@ describe('Referenced catalog operations', () => {
   });
 });
 
+/** docs/interface/rest.md, "Authentication" */
 describe('Authentication', () => {
   const withHeader = (authorization?: string) =>
     rest.call('GET', '/v2/serverless', { headers: authorization === undefined ? {} : { authorization } });
@@ -604,6 +617,7 @@ describe('Authentication', () => {
   });
 });
 
+/** docs/interface/rest.md, "Errors" */
 describe('Errors', () => {
   const ERRORS: [number, string, RegExp, () => ReturnType<typeof call>][] = [
     [400, 'Bad Request', /^The request could not be processed/, () => update('{')],
@@ -668,6 +682,7 @@ describe('Errors', () => {
   });
 });
 
+/** docs/interface/rest.md, "Rate limits" and "Container settings" */
 describe('Limits', () => {
   test.each([
     ['workers.min', { workers: { min: 0 } }, { workers: { min: -1 } }],
@@ -725,6 +740,7 @@ describe('Limits', () => {
   });
 });
 
+/** docs/interface/rest.md, "Description" */
 describe('Versioning', () => {
   test('rule 1: the description carries version 2.0.0 and every path of the interface /v2', async () => {
     const document = (await rest.call('GET', '/v2/openapi.json')).json();

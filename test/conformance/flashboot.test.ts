@@ -10,6 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane?.close());
 
+/** docs/interface/worker-api.md, "Draining and freezing" */
 test('a worker that is to be frozen gets 204 at once and no job; thawed, its next take brings one', async () => {
   const id = await plane.endpoint(0, {
     workers: { min: 0, max: 1 },

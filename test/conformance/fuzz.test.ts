@@ -49,6 +49,7 @@ afterAll(async () => {
   await rest.close();
 });
 
+/** docs/interface/rest.md, "Errors" */
 test(
   `no request, however wrong, gets an answer outside the description (seed ${SEED})`,
   async () => {

@@ -34,7 +34,8 @@ async function send(query: string, variables?: object, bearer = false) {
   return data;
 }
 
-describe('the contract’s examples', () => {
+/** docs/interface/graphql.md, "Templates" and "Secrets" */
+describe('documents as the interface shows them', () => {
   test('create, modify and delete a template', async () => {
     const created = await send(
       'mutation { saveTemplate(input: { containerDiskInGb: 5, dockerArgs: "python3 -m http.server 8080", env: [ { key: "key1", value: "value1" }, { key: "key2", value: "value2" } ], imageName: "ubuntu:latest", name: "Generated Template", ports: "8888/http,22/tcp", readme: "## Hello, World!", volumeInGb: 15, volumeMountPath: "/workspace" }) { containerDiskInGb dockerArgs env { key value } id imageName name ports readme volumeInGb volumeMountPath } }',
@@ -80,6 +81,7 @@ describe('the contract’s examples', () => {
   });
 });
 
+/** docs/interface/graphql.md, "Pods", "Endpoints" and "Catalogue, volumes, registries and account" */
 describe('a Python SDK, values written into the document', () => {
   test('deploys from a template, reads, stops, resumes and terminates a pod', async () => {
     const { podFindAndDeployOnDemand: pod } = await send(`
@@ -186,6 +188,7 @@ describe('a Python SDK, values written into the document', () => {
   });
 });
 
+/** docs/interface/graphql.md, "Pods" */
 describe('command line tools, one typed input', () => {
   test('look for the cheapest GPU, make a pod with it, and remove it', async () => {
     const { gpuTypes } = await send(
@@ -242,6 +245,7 @@ describe('command line tools, one typed input', () => {
   });
 });
 
+/** docs/interface/graphql.md, "Endpoints" */
 describe('a JavaScript deployer, endpoints with their template inside', () => {
   test('saves, reads back, saves again with the id, and deletes', async () => {
     const selection = `id name templateId gpuIds gpuCount networkVolumeId networkVolumeIds { networkVolumeId } locations idleTimeout
@@ -289,6 +293,7 @@ describe('a JavaScript deployer, endpoints with their template inside', () => {
   });
 });
 
+/** docs/interface/graphql.md, "Requests", "Templates" and "Catalogue, volumes, registries and account" */
 describe('an infrastructure tool, variables inside object literals', () => {
   test('keeps a template, a secret, a volume and credentials as they are declared', async () => {
     const SAVE = `mutation SaveTemplate(

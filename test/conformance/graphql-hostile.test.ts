@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../rest-app.ts';
 
-/** Hostile documents are refused with a 400 before they cost anything, and the next request is answered as ever. */
+/**
+ * docs/interface/graphql.md, "Limits": hostile documents are refused with a 400 before they cost anything, and the next
+ * request is answered as ever.
+ */
 let rest: RestFixture;
 beforeAll(async () => {
   rest = await startRestApp();

@@ -5,8 +5,9 @@ import type { GpuStock } from '../../src/domain/catalog/capacity-source.ts';
 import { type GraphqlAnswer, type Person, type RestFixture, startRestApp } from '../rest-app.ts';
 
 /**
- * Two users with records of the same names: none sees or changes what is the other's, through any query or mutation, and
- * cannot tell it from what is missing. The table must name every operation of the schema.
+ * docs/interface/graphql.md, "Other accounts": two users with records of the same names: none sees or changes what is
+ * the other's, through any query or mutation, and cannot tell it from what is missing. The table must name every
+ * operation of the schema.
  */
 let rest: RestFixture;
 let alice: Records;
@@ -145,6 +146,7 @@ test('each sees the own records and nothing of the other’s, for all that their
   }
 });
 
+/** docs/interface/graphql.md, "Requests", "Errors" and "Other accounts" */
 describe.each(Object.keys(BY_RECORD))('%s', (name) => {
   test('a stranger’s record is missing, to the letter, and stays as it is', async () => {
     const before = await ask(EVERYTHING, alice);

@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
 
-/** The rules of load-balancing endpoints, over HTTP; a worker is a row, with a server of this test behind it. */
+/**
+ * What clients of load-balancing endpoints can rely on (docs/interface/queue.md), over HTTP; a worker is a row, with a
+ * server of this test behind it.
+ */
 let plane: QueuePlaneFixture;
 const servers: Server[] = [];
 beforeAll(async () => {
@@ -83,6 +86,7 @@ const isQuiet = (endpointId: EndpointId) =>
     (row) => row?.held === 0 && row.in_flight === 0,
   );
 
+/** docs/interface/queue.md, "Load-balancing requests" and "Refusals" */
 describe('the edge', () => {
   test('a request reaches the worker as it came, but for its key; the answer says which worker it was', async () => {
     const id = await lbEndpoint(1);
@@ -178,6 +182,7 @@ describe('the edge', () => {
   });
 });
 
+/** docs/interface/queue.md, "Held requests" */
 describe('no worker', () => {
   test('a request to an endpoint at zero asks for a worker, waits, and is served when there is one', async () => {
     const id = await lbEndpoint(0, {}, { workers: { min: 0, max: 1 } });
@@ -190,6 +195,7 @@ describe('no worker', () => {
   });
 });
 
+/** docs/interface/queue.md, "Held requests" */
 describe('no worker in time', () => {
   let patient: QueuePlaneFixture;
   beforeAll(async () => {
@@ -243,6 +249,7 @@ describe('no worker in time', () => {
   });
 });
 
+/** docs/interface/queue.md, "Held requests" */
 describe('what is held', () => {
   test('a server that stops answers it with 503 at once, and others may try again', async () => {
     const ending = await QueuePlaneFixture.start();
@@ -298,6 +305,7 @@ describe('what is held', () => {
   });
 });
 
+/** docs/interface/queue.md, "Balancing" and "Held requests" */
 describe('balancing', () => {
   test('a full endpoint: as many requests wait as may, the next gets 429 with Retry-After', async () => {
     const id = await lbEndpoint(1, { PODYARD_LB_CONCURRENCY: '1' });
@@ -428,6 +436,7 @@ describe('balancing', () => {
   });
 });
 
+/** docs/interface/queue.md, "Affinity" */
 describe('affinity', () => {
   test('X-Runpod-Worker-Id of a request prefers that worker', async () => {
     const id = await lbEndpoint(2);

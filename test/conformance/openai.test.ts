@@ -1,4 +1,4 @@
-/** data-plane.md 1.9: OpenAI-style calls are turned into jobs. */
+/** docs/interface/queue.md, "OpenAI routes": OpenAI-style calls are turned into jobs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';

@@ -1,4 +1,4 @@
-/** data-plane.md part A and 1.1–1.8: what clients of queue endpoints are promised. */
+/** What clients of queue-based endpoints can rely on: docs/interface/queue.md. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
@@ -24,6 +24,7 @@ afterAll(() => plane.close());
 /** The endpoint's counters, once they are what they should be. */
 const health = async (id: EndpointId) => (await plane.call('GET', `${id}/health`)).body;
 
+/** docs/interface/queue.md, "Submitting", "Job states" and "Order and queue limit" */
 describe('run and status', () => {
   test('run answers the id and IN_QUEUE; status shows the job until it ended, then its result', async () => {
     const answer = await plane.call('POST', `${served}/run`, { body: { input: { n: 1 } } });
@@ -86,6 +87,7 @@ describe('run and status', () => {
   });
 });
 
+/** docs/interface/queue.md, "Waiting" */
 describe('runsync and status-sync', () => {
   const runsync = (input: unknown, query = '', signal?: AbortSignal) =>
     plane.call('POST', `${served}/runsync${query}`, { body: { input }, ...(signal ? { signal } : {}) });
@@ -164,6 +166,7 @@ describe('runsync and status-sync', () => {
   });
 });
 
+/** docs/interface/queue.md, "Streams" */
 describe('stream', () => {
   test('is [] while the job is queued, holds until there is a chunk, gives each chunk once and in order, and ends', async () => {
     const id = await plane.run(served);
@@ -235,6 +238,7 @@ describe('stream', () => {
   });
 });
 
+/** docs/interface/queue.md, "Cancel, retry and purge" */
 describe('cancel', () => {
   test.each([
     ['no body', undefined, {}],
@@ -272,6 +276,7 @@ describe('cancel', () => {
   });
 });
 
+/** docs/interface/queue.md, "Cancel, retry and purge" */
 describe('retry', () => {
   test('a FAILED job starts again with the same id and input, its output cleared', async () => {
     const id = await plane.run(served, { try: 'again' });
@@ -293,6 +298,7 @@ describe('retry', () => {
   });
 });
 
+/** docs/interface/queue.md, "Cancel, retry and purge" */
 test('purge-queue cancels what is queued and says how many; running jobs go on', async () => {
   const running = await plane.run(served);
   await worker.take();
@@ -304,6 +310,7 @@ test('purge-queue cancels what is queued and says how many; running jobs go on',
   await worker.done(running, '{}');
 });
 
+/** docs/interface/queue.md, "Reports" */
 describe('reports', () => {
   test('health counts jobs and workers; idle workers are ready ones, and those that work are counted apart', async () => {
     const id = await plane.endpoint(1);
@@ -358,6 +365,7 @@ describe('reports', () => {
   });
 });
 
+/** docs/interface/queue.md, "Idempotent submission" */
 describe('Idempotency-Key', () => {
   const submit = (key: string, input: unknown, path = 'run') =>
     plane.call('POST', `${idle}/${path}?wait=0`, { body: { input }, headers: { 'idempotency-key': key } });
@@ -408,6 +416,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
+/** docs/interface/queue.md, "Paths and keys" */
 describe('access', () => {
   const body = { input: 1 };
 
@@ -500,6 +509,7 @@ describe('access', () => {
   });
 });
 
+/** docs/interface/queue.md, "Refusals" and "Operations" */
 describe('refusals carry the problem members and, for older clients, error', () => {
   const problem = (status: number, title: string, detail: unknown) => ({ status, title, detail, error: detail });
 
@@ -598,6 +608,7 @@ describe('refusals carry the problem members and, for older clients, error', () 
   });
 });
 
+/** docs/interface/queue.md, "Order and queue limit" */
 test('a full queue answers 429 with Retry-After, and takes jobs again as soon as it has room', async () => {
   const id = await plane.endpoint();
   await plane.run(id);
@@ -626,6 +637,7 @@ test('a full queue answers 429 with Retry-After, and takes jobs again as soon as
   expect((await submit()).status).toBe(200);
 });
 
+/** docs/interface/queue.md, "Cancel, retry and purge" */
 test('jobs of an endpoint that is deleted are gone for clients, and new ones are refused', async () => {
   const id = await plane.endpoint();
   const job = await plane.run(id);

@@ -1,4 +1,4 @@
-/** data-plane.md part A, "Durability", "Timeouts", "Cancel" and "Retention": what ends by itself, and what is never lost. */
+/** What ends by itself, and what is never lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
@@ -42,6 +42,7 @@ async function alive<T>(worker: FakeWorker, work: Promise<T>): Promise<T> {
   return done;
 }
 
+/** docs/interface/worker-api.md, "Leases", and docs/interface/queue.md, "Redelivery" */
 describe('a silent worker', () => {
   test('loses its job, which is delivered once more, then FAILED: job timed out after 1 retries', async () => {
     const id = await plane.endpoint(1);
@@ -79,6 +80,7 @@ describe('a silent worker', () => {
   }, 20_000);
 });
 
+/** docs/interface/worker-api.md, "Leases" */
 test('a lease of a worker that is not there, because a kill came in between, is rescued', async () => {
   const id = await plane.endpoint();
   const jobId = await plane.run(id);
@@ -89,6 +91,7 @@ test('a lease of a worker that is not there, because a kill came in between, is 
   await whenStatus(id, jobId, 'IN_QUEUE');
 });
 
+/** docs/interface/worker-api.md, "Leases" */
 test('a server that ends leaves the lease of a working worker as it is', async () => {
   const own = await QueuePlaneFixture.start({ takeHoldMs: 300, leaseMs: 3_000 });
   try {
@@ -105,6 +108,7 @@ test('a server that ends leaves the lease of a working worker as it is', async (
   }
 });
 
+/** docs/interface/queue.md, "Timeouts" */
 describe('executionTimeout', () => {
   test('over the policy’s the job is FAILED: executionTimeout exceeded; its worker is told, a late result is dropped', async () => {
     const id = await plane.endpoint(1);
@@ -133,6 +137,7 @@ describe('executionTimeout', () => {
   });
 });
 
+/** docs/interface/queue.md, "Timeouts" */
 describe('policy.ttl', () => {
   test('a queued job that outlives it becomes TIMED_OUT; a running one goes on', async () => {
     const id = await plane.endpoint(1);
@@ -147,6 +152,7 @@ describe('policy.ttl', () => {
   });
 });
 
+/** docs/interface/queue.md, "Retention" */
 describe('retention', () => {
   test('a result is there for its time, afterwards it is not found', async () => {
     const own = await QueuePlaneFixture.start({ resultRetentionMs: 60_000, syncResultRetentionMs: 300 });
@@ -168,6 +174,7 @@ describe('retention', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Readiness" */
 test('a worker that is not ready within RUNPOD_INIT_TIMEOUT is a failed start: it is stopped, says why, and is followed by another', async () => {
   const id = await plane.endpoint(1, { env: { RUNPOD_INIT_TIMEOUT: '1' } });
   const [ended] = await until(

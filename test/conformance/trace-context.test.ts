@@ -1,4 +1,4 @@
-/** data-plane.md 1.7, "traceparent header", and W3C Trace Context: what a client sends goes with its job. */
+/** docs/interface/queue.md, "Trace context", after W3C Trace Context: what a client sends goes with its job. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';

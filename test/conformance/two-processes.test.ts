@@ -37,6 +37,7 @@ async function waiting(worker: FakeWorker) {
   return take.then((answer) => ({ ...answer, at: performance.now() }));
 }
 
+/** docs/interface/queue.md, "Several processes", "Waiting", "Streams" and "Cancel, retry and purge" */
 describe('jobs', () => {
   test('a job that is submitted at one is handed to a worker that waits at the other, far sooner than anybody looks around', async () => {
     const times: number[] = [];
@@ -151,6 +152,7 @@ describe('jobs', () => {
   });
 });
 
+/** docs/interface/queue.md, "Several processes" and "Held requests" */
 describe('requests', () => {
   const lbEndpoint = (env: Record<string, string> = {}) =>
     plane.endpoint(1, {
@@ -223,6 +225,7 @@ describe('requests', () => {
   });
 });
 
+/** docs/interface/rest.md, "Rate limits" */
 describe('limits', () => {
   test('of requests are exact, at however many processes they come at once', async () => {
     const user = await plane.stranger();

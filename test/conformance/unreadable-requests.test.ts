@@ -1,4 +1,4 @@
-/** contract.md, "Errors": every error is a problem record, those of the HTTP parser included. */
+/** docs/interface/rest.md, "Errors": every error is a problem record, those of the HTTP parser included. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';

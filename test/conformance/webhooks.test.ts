@@ -1,4 +1,4 @@
-/** data-plane.md part A, "Webhooks", and 1.7. */
+/** docs/interface/queue.md, "Webhooks". */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** data-plane.md part A and section 2: what worker images made for the public interface are promised, and what liars get. */
+/**
+ * What worker images made for the public interface can rely on, and what a lying worker gets:
+ * docs/interface/worker-api.md.
+ */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
@@ -33,6 +36,7 @@ async function leased(by = worker, at = endpoint): Promise<string> {
 }
 const job = (id: string) => plane.status(endpoint, id);
 
+/** docs/interface/worker-api.md, "Taking jobs" */
 describe('take', () => {
   test('is held, and answered with 204 without a body when there is no job', async () => {
     const { answer, ms } = await timed(worker.take());
@@ -82,6 +86,7 @@ describe('take', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Results" */
 describe('a result', () => {
   test.each([
     ['{"output":null}', { status: 'COMPLETED', output: null }],
@@ -179,6 +184,7 @@ describe('a result', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Chunks" */
 describe('chunks', () => {
   test('one over the limit or not JSON is refused; of a job that the worker does not hold it is dropped', async () => {
     const id = await leased();
@@ -190,6 +196,7 @@ describe('chunks', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Addresses and tokens", "Results" and "Leases" */
 describe('a worker that lies', () => {
   let other: FakeWorker;
   let foreignEndpoint: EndpointId;
@@ -302,6 +309,7 @@ describe('a worker that lies', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Stopping jobs" */
 describe('job-stop', () => {
   test('is held, and answered with 204 when nothing is to be stopped', async () => {
     const { answer, ms } = await timed(worker.stopOrders());
@@ -355,6 +363,7 @@ describe('job-stop', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Draining and freezing" */
 describe('drain', () => {
   test('held takes and polls are answered with 204 at once; the job at work may finish; asking again is slowed down', async () => {
     const id = await plane.endpoint(1);
@@ -407,6 +416,7 @@ describe('drain', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Readiness" and "Pings" */
 describe('readiness and health', () => {
   test('the first ping or take makes a worker ready; before it initializes', async () => {
     const id = await plane.endpoint(1);
@@ -430,6 +440,7 @@ describe('readiness and health', () => {
   });
 });
 
+/** docs/interface/worker-api.md, "Undelivered jobs" */
 describe('a job that never reached its worker comes back', () => {
   const lose = async (own: FakeWorker, id: EndpointId) => {
     const jobId = await plane.run(id);

@@ -14,7 +14,7 @@ import { resolveWebhookHost } from './webhook-address.ts';
 
 const TICK_MS = 30_000;
 const MAX_ATTEMPTS = 3;
-/** The wait after the first and the second failure (data-plane.md 1.7). */
+/** The wait after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
 const BACK_OFF_SECONDS = [5, 15];
 const TIMEOUT_MS = 10_000;
 const AT_ONCE = 50;

@@ -2,7 +2,7 @@ import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { EndedJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 
-/** data-plane.md part A, "Durability": a lost job is delivered again once. */
+/** docs/interface/queue.md, "Redelivery": a lost job is delivered again once. */
 const MAX_RETRIES = 1;
 
 /** Ends the leases of lost workers, and tells those who wait: for the jobs that are queued again, and for those that failed. */

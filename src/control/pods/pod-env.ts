@@ -1,8 +1,9 @@
 import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 
 /**
- * The environment of a pod (data-plane.md section 5): the user's variables with their secrets, then those that tell it
- * what and where it is, which cannot be overridden. The account's SSH keys are a default of the user's own `PUBLIC_KEY`.
+ * The environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with their secrets, then
+ * those that tell it what and where it is, which cannot be overridden. The account's SSH keys are a default of the
+ * user's own `PUBLIC_KEY`.
  */
 export function podEnv(
   pod: ControlledPod,

@@ -5,8 +5,8 @@ const PING_INTERVAL_MS = 10_000;
 
 /**
  * The environment of a worker: the user's variables, then those of the worker protocol, which cannot be overridden
- * (data-plane.md part A, "Worker environment"). URLs are fully expanded but for `$ID`, which workers replace with the
- * job's id, and each carries a query already, to which workers append.
+ * (docs/interface/worker-api.md, "Worker environment"). URLs are fully expanded but for `$ID`, which workers replace
+ * with the job's id, and each carries a query already, to which workers append.
  */
 export function workerEnv(
   worker: ControlledWorker,

@@ -12,9 +12,9 @@ export interface WorkerPorts {
 }
 
 /**
- * `PORT` and `PORT_HEALTH` of the container's env: 80 where nothing is said, and both the same where only one is (data-plane.md
- * section 3). Workers that run as processes share one machine: each gets a free port there, unless the user chose one.
- * Throws `badRequest` for what is no port.
+ * `PORT` and `PORT_HEALTH` of the container's env: 80 where nothing is said, and both the same where only one is
+ * (docs/interface/worker-api.md, "Worker environment"). Workers that run as processes share one machine: each gets a
+ * free port there, unless the user chose one. Throws `badRequest` for what is no port.
  */
 export async function workerPorts(env: Readonly<Record<string, string>>, runtime: Runtime): Promise<WorkerPorts> {
   const http = readPort(env, 'PORT') ?? (runtime.name === 'process' ? await findFreePort() : DEFAULT_PORT);

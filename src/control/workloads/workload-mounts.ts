@@ -14,7 +14,7 @@ export interface MountedStorage {
   env: Record<string, string>;
 }
 
-/** Where workers find their network volume (data-plane.md part A, "Worker environment"). */
+/** Where workers find their network volume (docs/interface/worker-api.md, "Worker environment"). */
 const WORKER_MOUNT_PATH = '/runpod-volume';
 const NOTHING: MountedStorage = { mounts: [], env: {} };
 

@@ -1,6 +1,9 @@
 import type { Affinity } from './request-balancer.ts';
 
-/** `X-Runpod-Worker-Id` of a request: `<id>`, `strict <id>` or `strict-resume <id>` (data-plane.md section 3). */
+/**
+ * `X-Runpod-Worker-Id` of a request: `<id>`, `strict <id>` or `strict-resume <id>` (docs/interface/queue.md,
+ * "Affinity").
+ */
 export function readAffinity(header: string | undefined): Affinity | undefined {
   const match = header && /^(?:(strict|strict-resume) +)?(\S+)$/i.exec(header.trim());
   if (!match) return undefined;

@@ -33,7 +33,7 @@ import { type ReachWorker, type Traffic, TrafficDirectory } from './traffic-dire
 
 /** The key is for us: a worker must not see what opens the API. */
 const WITHHELD: ReadonlySet<string> = new Set(['authorization']);
-/** A client that insists on one worker gives it so long (data-plane.md section 3). */
+/** A client that insists on one worker gives it so long (docs/interface/queue.md, "Affinity"). */
 const STRICT_WAIT_MS = 300_000;
 const RETRY_AFTER_SECONDS = 5;
 

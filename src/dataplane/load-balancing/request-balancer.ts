@@ -39,7 +39,7 @@ export interface Backend extends BalancedWorker {
   avoidUntil: number;
 }
 
-/** What the client asks for with `X-Runpod-Worker-Id` (data-plane.md section 3). */
+/** What the client asks for with `X-Runpod-Worker-Id` (docs/interface/queue.md, "Affinity"). */
 export interface Affinity {
   workerId: string;
   /** `soft`: this one rather than others. `strict`: only this one. `strict-resume`: and if it is frozen, wait for it. */
@@ -308,7 +308,7 @@ function compare(a: Backend, b: Backend, now: number): number {
   return avoided || a.inFlight - b.inFlight || b.version - a.version;
 }
 
-/** data-plane.md section 3, "Affinity": the worker that a client insists on is no more. */
+/** docs/interface/queue.md, "Affinity": the worker that a client insists on is no more. */
 function affinityGone(): Failure {
   return new Failure('notFound', 'affinity_worker_gone: the worker that X-Runpod-Worker-Id names is gone');
 }

@@ -32,7 +32,7 @@ export interface PodProxyOptions {
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * Carries requests to the HTTP ports of pods, which are public (contract.md, "Pod HTTP port proxy"). A name, a pod and a
+ * Carries requests to the HTTP ports of pods, which are public (docs/interface/queue.md, "Pod proxy"). A name, a pod and a
  * port that do not belong together all get one answer, so that nothing can be told from it.
  */
 export class PodProxy {

@@ -14,8 +14,9 @@ const LOOK_AGAIN_MS = 30_000;
 
 /**
  * `/openai/…`: any OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
- * (data-plane.md 1.9). A streaming worker's text pieces are relayed as they are; one JSON answer is sent as JSON. There
- * is no time limit: the connection lives as long as the job does, and a client that leaves cancels the job.
+ * (docs/interface/queue.md, "OpenAI routes"). A streaming worker's text pieces are relayed as they are; one JSON
+ * answer is sent as JSON. There is no time limit: the connection lives as long as the job does, and a client that
+ * leaves cancels the job.
  */
 export async function openai(call: QueueCall): Promise<void> {
   const route = call.subPath;

@@ -31,7 +31,7 @@ interface Operation {
 
 const GET_OR_POST = ['GET', 'POST'];
 
-/** Every operation of data-plane.md 1.2. Clients GET and POST the reading ones (Go POSTs). */
+/** Every operation of docs/interface/queue.md, "Operations". Clients GET and POST the reading ones (Go POSTs). */
 const OPERATIONS: Record<string, Operation> = {
   run: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: run },
   runsync: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: runSync },
@@ -114,7 +114,7 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   });
 }
 
-/** Bearer, or the raw key as older clients send it (data-plane.md 1.1). */
+/** Bearer, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
 function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<Actor> {
   if (!req.headers.authorization) throw new Failure('unauthorized', 'no token provided');
   const key = readKey(req.headers.authorization);

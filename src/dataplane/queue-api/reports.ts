@@ -7,7 +7,10 @@ import type { QueueCall } from './queue-call.ts';
 
 const MAX_REQUESTS = 100;
 
-/** Jobs and workers of the endpoint (data-plane.md 1.8). `completed`, `failed` and `retried` count since its creation. */
+/**
+ * Jobs and workers of the endpoint (docs/interface/queue.md, "Reports"). `completed`, `failed` and `retried` count
+ * since its creation.
+ */
 export async function health(call: QueueCall): Promise<void> {
   const [jobs, { counts }] = await Promise.all([countJobs(call.plane.pool, call.endpoint.id), readWorkers(call)]);
   const { idle, initializing, running, throttled, unhealthy } = counts;

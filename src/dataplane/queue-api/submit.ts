@@ -71,7 +71,7 @@ async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id:
   return { id: job.id, isNew: true };
 }
 
-/** data-plane.md part A, "Queue limit". */
+/** docs/interface/queue.md, "Order and queue limit". */
 async function refuseOverfullQueue({ endpoint, plane }: QueueCall): Promise<void> {
   const limit = Math.max(50, endpoint.workersMax * 500);
   if (endpoint.queuedEstimate <= limit || (await plane.endpoints.countQueued(endpoint)) <= limit) return;

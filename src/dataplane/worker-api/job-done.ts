@@ -54,7 +54,10 @@ async function readReport(call: WorkerCall): Promise<Report> {
   }
 }
 
-/** The bodies of data-plane.md 2.5. A result that is no JSON fails the job: it must not hang until its timeout. */
+/**
+ * The bodies of docs/interface/worker-api.md, "Results". A result that is no JSON fails the job: it must not hang until
+ * its timeout.
+ */
 function parseReport(text: string): Report {
   let body: unknown;
   try {

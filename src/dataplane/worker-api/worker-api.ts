@@ -30,7 +30,10 @@ const OPERATIONS: Record<string, Operation> = {
   'job-stream': { method: 'POST', hasJobId: true, handle: jobStream },
 };
 
-/** Workers ask again at once after an error: each refusal is held back for so long (data-plane.md part A). */
+/**
+ * Workers ask again at once after an error: each refusal is held back for so long (docs/interface/worker-api.md,
+ * "Addresses and tokens").
+ */
 const ERROR_DELAY_MS = 1_000;
 
 /** The listener of the worker API. Bind it where workloads reach it and nothing else does. */

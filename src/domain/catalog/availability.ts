@@ -1,7 +1,7 @@
 import type { GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
 
-/** How much more of something can be had (rest.md section 7). */
+/** How much more of something can be had (docs/interface/rest.md, "Catalog"). */
 export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
 export type Availability = (typeof AVAILABILITIES)[number];
 

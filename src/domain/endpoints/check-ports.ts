@@ -1,10 +1,16 @@
 import { Failure } from '../../core/errors.ts';
 
-/** `<port>/<protocol>`: 1 to 65535, spelled out so that a description can carry the rule (rest.md section 2). */
+/**
+ * `<port>/<protocol>`: 1 to 65535, spelled out so that a description can carry the rule (docs/interface/rest.md,
+ * "Container settings").
+ */
 export const PORT_PATTERN =
   '^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])/(http|tcp)$';
 
-/** contract.md, "Limits": what a pod exposes through the proxy, and so what a template may ask for. */
+/**
+ * docs/interface/rest.md, "Container settings": what a pod exposes through the proxy, and so what a template may ask
+ * for.
+ */
 const MAX_HTTP_PORTS = 10;
 
 /** Throws `badRequest` for an item that is there twice. */

@@ -4,7 +4,7 @@ export type EndpointType = 'QUEUE_BASED' | 'LOAD_BALANCING';
 export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT';
 export type FlashBoot = 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
 
-/** The container block that templates, pods and endpoints share (contract.md, "Container configuration"). */
+/** The container block that templates, pods and endpoints share (docs/interface/rest.md, "Container settings"). */
 export interface ContainerConfig {
   image: string;
   args: string;
@@ -14,7 +14,10 @@ export interface ContainerConfig {
   registryId: string | null;
 }
 
-/** What a create fills in where neither the request nor a template says anything (rest.md section 3). The image has none. */
+/**
+ * What a create fills in where neither the request nor a template says anything (docs/interface/rest.md, "Serverless
+ * endpoints"). The image has none.
+ */
 export const CONTAINER_DEFAULTS: Omit<ContainerConfig, 'image'> = {
   args: '',
   diskGb: 20,
@@ -63,7 +66,7 @@ export interface Endpoint extends ContainerConfig {
   createdAt: Date;
 }
 
-/** What a release fixes: a change of any of these makes a new one (rest.md section 3). */
+/** What a release fixes: a change of any of these makes a new one (docs/interface/rest.md, "Effects of an update"). */
 export interface ReleaseSpec extends ContainerConfig {
   gpu: GpuConfig | null;
   cpu: CpuConfig | null;

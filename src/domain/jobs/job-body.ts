@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../../core/errors.ts';
 
-/** What a client may say of a job (data-plane.md 1.3). `input` and `extras` are JSON texts, cut out of the body as they came. */
+/**
+ * What a client may say of a job (docs/interface/queue.md, "Submitting"). `input` and `extras` are JSON texts, cut out
+ * of the body as they came.
+ */
 export interface JobBody {
   input: string;
   /** `"s3Config":…`, to be appended to what the worker gets; never shown to anybody else. */

@@ -39,7 +39,10 @@ export function isTerminal(status: JobStatus): boolean {
   return status !== 'IN_QUEUE' && status !== 'IN_PROGRESS';
 }
 
-/** The job as JSON text, in the shape of data-plane.md 1.5: members that are not known are absent. `more` adds members. */
+/**
+ * The job as JSON text, in the shape of docs/interface/queue.md, "Job states": members that are not known are absent.
+ * `more` adds members.
+ */
 export function renderJob(job: JobView, more = ''): string {
   let text = `{"id":"${job.id}","status":"${job.status}"`;
   if (job.delayTimeMs !== null) text += `,"delayTime":${Math.round(job.delayTimeMs)}`;

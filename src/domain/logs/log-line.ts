@@ -13,7 +13,10 @@ export type LogPosition = { afterSeq: number } | { afterTs: Date };
 
 const EVENT_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))(?:\/(\d{12,16}))?$/i;
 
-/** `<RFC 3339 timestamp>/<12-digit sequence>`: what a client sends back to go on after this line (rest.md section 8). */
+/**
+ * `<RFC 3339 timestamp>/<12-digit sequence>`: what a client sends back to go on after this line
+ * (docs/interface/rest.md, "Log streams").
+ */
 export function formatEventId(line: StoredLogLine): string {
   return `${line.ts.toISOString()}/${String(line.seq).padStart(12, '0')}`;
 }

@@ -18,7 +18,7 @@ export interface PodPlace {
 
 type GpusInUse = Awaited<ReturnType<typeof listGpusInUse>>[number];
 
-/** Clients look for these words (rest.md section 1, "No capacity"). */
+/** Clients look for these words (docs/interface/rest.md, "Errors"). */
 export const NO_CAPACITY = 'There are no longer any instances available';
 
 /**

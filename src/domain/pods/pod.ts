@@ -92,7 +92,7 @@ const ACTIONS: Record<PodStatus, readonly PodAction[]> = {
   TERMINATED: [],
 };
 
-/** rest.md section 4, "Status → actions"; a lock takes `stop` and `restart` away. */
+/** docs/interface/rest.md, "Pods"; a lock takes `stop` and `restart` away. */
 export function podActions(status: PodStatus, isLocked: boolean): PodAction[] {
   return ACTIONS[status].filter((action) => !isLocked || (action !== 'stop' && action !== 'restart'));
 }

@@ -36,7 +36,10 @@ export async function updatePod(context: Context, actor: Actor, id: PodId, chang
   return pod;
 }
 
-/** rest.md section 4, `mounts` of a PATCH: kinds and volumes are fixed; paths may change, and storage may grow. */
+/**
+ * docs/interface/rest.md, "Pod mounts", `mounts` of a PATCH: kinds and volumes are fixed; paths may change, and storage
+ * may grow.
+ */
 function changeMounts(before: PodMounts, { persistent, network }: NonNullable<PodChange['mounts']>): PodMounts {
   if (persistent && !before.persistent) refuse('persistent: the pod was made without one');
   if (persistent && persistent.sizeGb < before.persistent!.sizeGb) {

@@ -6,8 +6,9 @@ import type { ReleaseChange } from './release.ts';
 const HIDDEN = '***';
 
 /**
- * What changed between two versions, in the words of the wire (rest.md section 3); empty when a release would be
- * pointless. Fields outside the spec are not looked at. Values of `env` never appear, only the names that changed.
+ * What changed between two versions, in the words of the wire (docs/interface/rest.md, "Releases"); empty when a
+ * release would be pointless. Fields outside the spec are not looked at. Values of `env` never appear, only the names
+ * that changed.
  */
 export function diffReleases(before: ReleaseSpec, after: ReleaseSpec): ReleaseChange[] {
   const was = fieldsOf(before);

@@ -17,7 +17,7 @@ export interface SecretUse {
   name: string;
 }
 
-/** rest.md section 9. A name of the reserved prefix is none. */
+/** docs/interface/rest.md, "Secrets". A name of the reserved prefix is none. */
 export const SECRET_NAME = /^[a-zA-Z_][a-zA-Z0-9_.\-/]*$/;
 export const RESERVED_PREFIX = 'RUNPOD';
 export const MAX_SECRET_NAME_LENGTH = 191;

@@ -4,7 +4,7 @@ import { type Db, isUniqueViolation } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
 import type { Template } from './template.ts';
 
-/** contract.md, "Limits": how long after its last use a template cannot be deleted. */
+/** docs/interface/rest.md, "Templates": how long after its last use a template cannot be deleted. */
 const REST_MINUTES = 2;
 
 /** The columns of a Template. */

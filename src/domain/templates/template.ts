@@ -25,7 +25,10 @@ export interface TemplateClientSettings {
   volumeMountPath?: string;
 }
 
-/** A snapshot of settings: what is made from it copies it, and does not follow when it changes (rest.md section 5). */
+/**
+ * A snapshot of settings: what is made from it copies it, and does not follow when it changes (docs/interface/rest.md,
+ * "Templates").
+ */
 export interface Template extends ContainerConfig {
   id: TemplateId;
   userId: UserId;

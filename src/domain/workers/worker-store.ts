@@ -35,7 +35,7 @@ const WORKER_COLUMNS = `
   w.id, w.version, w.spec->>'image' as "image", w.gpu_count as "gpuCount", w.gpu_type_id as "gpuTypeId",
   w.data_center_id as "dataCenterId", w.started_at as "startedAt", ${CONDITION_COLUMNS}`;
 
-/** Oldest first; a worker whose container has ended is not live, nor is a frozen one (rest.md section 3). */
+/** Oldest first; a worker whose container has ended is not live, nor is a frozen one (docs/interface/rest.md, "Workers"). */
 export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<LiveWorkerRow[]> {
   const result = await db.query<LiveWorkerRow>(
     `select ${WORKER_COLUMNS}

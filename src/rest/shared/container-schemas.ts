@@ -5,7 +5,10 @@ import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-reference.ts';
 import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
 
-/** The container block that templates, pods and endpoints share (rest.md section 2). In answers all of it is present. */
+/**
+ * The container block that templates, pods and endpoints share (docs/interface/rest.md, "Container settings"). In
+ * answers all of it is present.
+ */
 export const CONTAINER = {
   image: Type.String({
     minLength: 1,

@@ -22,8 +22,8 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
 }
 
 /**
- * A log as server-sent events (rest.md section 8), for as long as the client stays. The reader's pace is the socket's:
- * nothing is read from the database that the client has not taken.
+ * A log as server-sent events (docs/interface/rest.md, "Log streams"), for as long as the client stays. The reader's
+ * pace is the socket's: nothing is read from the database that the client has not taken.
  */
 export function streamLog(
   deps: RouteDeps,

@@ -7,8 +7,9 @@ import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from './rest-app.ts';
 
 /**
- * Adds what every request goes through. A request is checked in the order of rest.md section 1: key, rate limit,
- * permission, body, record, rule. The first three run in `onRequest`, before Fastify reads the body.
+ * Adds what every request goes through. A request is checked in the order of docs/interface/rest.md, "Order of
+ * checks": key, rate limit, permission, body, record, rule. The first three run in `onRequest`, before Fastify reads
+ * the body.
  */
 export function addRequestHooks(app: RestApp, deps: RestDeps): void {
   app.decorateRequest('actor');

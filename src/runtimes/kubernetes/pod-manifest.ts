@@ -21,7 +21,7 @@ export const NODE_PATIENCE_SECONDS = 15;
 /** As the docker runtime drops them: ordinary images do without. */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 export const CONTAINER = 'workload';
-/** Only the cluster knows which node it will be (data-plane.md section 5). */
+/** Only the cluster knows which node it will be (docs/interface/rest.md, "Pod environment"). */
 const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
 
 export function nameOf(id: string): string {

@@ -1,0 +1,82 @@
+/** The rules in docs/interface and the tests that prove them: each names the other, and what is named exists. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+const PAGES = ['rest.md', 'graphql.md', 'queue.md', 'worker-api.md'];
+/** The path of a page, and after it any number of headings in quotes. */
+const CITATION = /docs\/interface\/([\w-]+\.md)((?:(?:,| and)+ "[^"]+")*)/g;
+/** Names of former descriptions that were never in the repository. */
+const OUTSIDE = /(?<![\w/-])(?:contract|data-plane)\.md|(?<![\w/.-])(?:rest|graphql)\.md(?:,? section|, ")/;
+
+const exists = (file: string): boolean => existsSync(`${ROOT}${file}`);
+const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
+/** Comments in one line: a citation may continue on the next one. */
+const unwrap = (text: string): string => text.replace(/\s*\n\s*(?:\*|\/\/|#)?\s*/g, ' ');
+
+interface Section {
+  heading: string;
+  tests: string[];
+}
+
+function readSections(page: string): Section[] {
+  const [, ...texts] = read(`docs/interface/${page}`).split(/^## /m);
+  return texts.map((text) => ({
+    heading: text.slice(0, text.indexOf('\n')),
+    tests: [...(/^Tests: .*/ms.exec(text)?.[0] ?? '').matchAll(/`([^`]+\.test\.ts)`/g)].map(([, file]) => file!),
+  }));
+}
+const sections = new Map(PAGES.map((page) => [page, readSections(page)]));
+const findSection = (page: string, heading: string) =>
+  sections.get(page)?.find((section) => section.heading === heading);
+
+function listFiles(...paths: string[]): string[] {
+  const files = execFileSync('git', ['ls-files', '--', ...paths], { cwd: ROOT, encoding: 'utf8' }).split('\n');
+  return files.filter((file) => /\.(tsx?|m?js|py|md|sh|sql|ya?ml)$/.test(file) && exists(file));
+}
+const sources = listFiles('src', 'test', 'console', 'workers', 'bench', 'scripts', 'deploy', '*.md').filter(
+  (file) => file !== 'test/interface-links.test.ts',
+);
+
+/** The sections that a file cites. */
+function listCitations(file: string): { page: string; headings: string[] }[] {
+  return [...unwrap(read(file)).matchAll(CITATION)].map(([, page, list]) => ({
+    page: page!,
+    headings: [...list!.matchAll(/"([^"]+)"/g)].map(([, heading]) => heading!),
+  }));
+}
+
+test('every citation of docs/interface names a page and headings that exist', () => {
+  const broken = sources.flatMap((file) =>
+    listCitations(file).flatMap(({ page, headings }) => [
+      ...(exists(`docs/interface/${page}`) ? [] : [`${file}: ${page}`]),
+      ...headings.filter((heading) => !findSection(page, heading)).map((heading) => `${file}: ${page}, "${heading}"`),
+    ]),
+  );
+  expect(broken).toEqual([]);
+});
+
+test.each(PAGES)('every section of %s names tests that exist', (page) => {
+  const broken = sections.get(page)!.flatMap(({ heading, tests }) => {
+    if (tests.length === 0) return [`"${heading}" names no test`];
+    return tests.filter((file) => !exists(file)).map((file) => `"${heading}": ${file}`);
+  });
+  expect(broken).toEqual([]);
+});
+
+test('every conformance test names the sections that it proves, and each of these names it', () => {
+  const files = sources.filter((file) => /^test\/conformance\/.*\.test\.ts$/.test(file));
+  const broken = files.flatMap((file) => {
+    const proven = listCitations(file).flatMap(({ page, headings }) => headings.map((heading) => ({ page, heading })));
+    if (proven.length === 0) return [`${file} names no section`];
+    return proven
+      .filter(({ page, heading }) => !findSection(page, heading)?.tests.includes(file))
+      .map(({ page, heading }) => `${page}, "${heading}" does not name ${file}`);
+  });
+  expect(broken).toEqual([]);
+});
+
+test('nothing refers to a description of the interface outside the repository', () => {
+  expect(sources.filter((file) => OUTSIDE.test(unwrap(read(file))))).toEqual([]);
+});
