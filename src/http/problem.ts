@@ -5,7 +5,7 @@ import { toFailure } from './to-failure.ts';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
-/** The error record of the contract. */
+/** The error record of docs/interface/rest.md, "Errors". */
 export interface Problem {
   title: string;
   status: number;

@@ -244,6 +244,7 @@ describe('limits', () => {
   });
 });
 
+/** docs/interface/queue.md, "Several processes" */
 test('several processes that start at once on an empty database all come up, with one installation and one first user', async () => {
   const database = await createTestDatabase({ isEmpty: true });
   onTestFinished(() => database.drop());

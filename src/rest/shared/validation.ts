@@ -6,7 +6,8 @@ import { badTexts } from '../../http/bad-texts.ts';
 
 /**
  * Two validators, because bodies and URLs differ: a body's types are as they are, a URL holds only text. Neither removes
- * what it does not know nor fills in defaults; a body's failures are all reported, in the contract's form.
+ * what it does not know nor fills in defaults; a body's failures are all reported, in the form of
+ * docs/interface/rest.md, "Errors".
  */
 const MAX_ERRORS = 100;
 /** Keywords whose failure says only that another one, which is listed too, failed below. */
