@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseArgs, splitWords } from './args.ts';
 
-test('an empty string keeps the command of the image', () => {
+test('an empty string keeps the image’s command', () => {
   expect(parseArgs('')).toEqual({ entrypoint: null, cmd: null });
   expect(parseArgs('  ')).toEqual({ entrypoint: null, cmd: null });
 });
@@ -13,7 +13,7 @@ test.each([
   [`a\\ b "c\\"d" 'e\\f' "g\\h"`, ['a b', 'c"d', 'e\\f', 'g\\h']],
   [`--x='1 2'"3"4`, ['--x=1 234']],
   ['{not json}', ['{not', 'json}']],
-])('%s is split as a shell splits words', (text, words) => {
+])('%s is split like a shell does', (text, words) => {
   expect(parseArgs(text)).toEqual({ entrypoint: null, cmd: words });
 });
 
@@ -26,7 +26,7 @@ test('the JSON form replaces the entrypoint, the command, or both', () => {
   expect(() => parseArgs('{"cmd":"x"}')).toThrow(/arrays of strings/);
 });
 
-test('an open quote is refused with a sentence', () => {
-  expect(() => splitWords(`echo "a`)).toThrow(/a quote is left open/);
-  expect(() => splitWords('echo \\')).toThrow(/a quote is left open/);
+test('an unclosed quote is refused', () => {
+  expect(() => splitWords(`echo "a`)).toThrow(/unclosed quote/);
+  expect(() => splitWords('echo \\')).toThrow(/unclosed quote/);
 });

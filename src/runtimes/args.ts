@@ -1,14 +1,14 @@
 import { Failure } from '../core/errors.ts';
 
-/** What replaces an image's own entrypoint and command; null keeps the image's. */
+/** Replaces an image's own entrypoint and command; null keeps the image's. */
 export interface Command {
   entrypoint: string[] | null;
   cmd: string[] | null;
 }
 
 /**
- * Reads `args` of a container block (docs/interface/rest.md, "Container settings"): `""`, a shell-like string (words
- * of the command), or JSON text `{"entrypoint":[…],"cmd":[…]}`. Throws `badRequest` when a quote is left open.
+ * Parses `args` of a container block (docs/interface/rest.md, "Container settings"): `""`, a shell-like string (words of
+ * the command), or JSON `{"entrypoint":[…],"cmd":[…]}`. Throws `badRequest` for an unclosed quote.
  */
 export function parseArgs(args: string): Command {
   const json = parseJsonForm(args);
@@ -23,7 +23,7 @@ function parseJsonForm(args: string): Command | undefined {
   try {
     value = JSON.parse(args);
   } catch {
-    return undefined; // a brace is a word like any other
+    return undefined; // not JSON: a word that starts with a brace
   }
   const { entrypoint, cmd } = value;
   const isWords = (list: unknown): list is string[] =>
@@ -34,17 +34,17 @@ function parseJsonForm(args: string): Command | undefined {
   return { entrypoint: (entrypoint as string[] | undefined) ?? null, cmd: (cmd as string[] | undefined) ?? null };
 }
 
-/** One step of reading: an escaped character, a quoted piece, blanks, or anything else up to the next of those. */
+/** One token: an escaped character, a quoted piece, blanks, or a run of anything else. */
 const PIECE = /\\(.)|'([^']*)'|"((?:\\.|[^"\\])*)"|(\s+)|([^\s\\'"]+)|['"\\]/gs;
 
-/** Splits as a POSIX shell splits words: quotes and backslashes count, nothing is expanded. */
+/** Splits like a POSIX shell: quotes and backslashes count, nothing is expanded. */
 export function splitWords(text: string): string[] {
   const words: string[] = [];
   let word: string | undefined;
   for (const [, escaped, single, double, blank, plain] of text.matchAll(PIECE)) {
     const piece = escaped ?? single ?? double?.replace(/\\([$`"\\])/g, '$1') ?? plain;
     if (piece !== undefined) word = (word ?? '') + (escaped === '\n' ? '' : piece);
-    else if (blank === undefined) throw new Failure('badRequest', `args: a quote is left open in '${text}'`);
+    else if (blank === undefined) throw new Failure('badRequest', `args: unclosed quote in '${text}'`);
     else if (word !== undefined) {
       words.push(word);
       word = undefined;

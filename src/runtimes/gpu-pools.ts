@@ -1,7 +1,7 @@
 import { findGpuType, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { type GpuCapacity, NoCapacity, type WorkloadSpec, type WorkloadStats } from './runtime.ts';
 
-/** What a pool's GPUs are called and where they stand; the catalogue knows more. */
+/** The GPU type of a pool, and the data center it is in. */
 export interface PoolDescription {
   gpuTypeId: string;
   dataCenterId: string;
@@ -9,18 +9,18 @@ export interface PoolDescription {
 
 export type DescribePool = (pool: string) => PoolDescription;
 
-/** From the catalogue; the first type of a pool stands for a simulated one. */
+/** Describes a simulated pool by the catalog: the pool's first GPU type, in the local data center. */
 export const describePool: DescribePool = (pool) => ({
   gpuTypeId: gpuTypesOfPool(pool)[0]?.id ?? pool,
   dataCenterId: LOCAL_DATA_CENTER,
 });
 
-/** The pool of a GPU that `nvidia-smi` names. A GPU that no pool knows is a pool of its own, under its own name. */
+/** Returns the pool of a GPU type as `nvidia-smi` names it. An unknown type is a pool of its own. */
 export function poolOf(gpuTypeId: string): string {
   return findGpuType(gpuTypeId)?.pool ?? gpuTypeId;
 }
 
-/** What is free of each pool, given what the workloads hold. Never below 0, also when a pool was made smaller. */
+/** Returns what is free in each pool, given what workloads hold. Never below 0, even when a pool has shrunk. */
 export function gpuCapacity(
   pools: ReadonlyMap<string, number>,
   held: Iterable<WorkloadSpec['gpu']>,
@@ -36,16 +36,20 @@ export function gpuCapacity(
   }));
 }
 
-/** Throws `NoCapacity` when the GPUs that are asked for are not free. */
+/** Throws `NoCapacity` when too few GPUs are free. */
 export function requireGpus(gpu: WorkloadSpec['gpu'], capacity: readonly GpuCapacity[]): void {
   if (gpu === null) return;
   const free = capacity.filter(({ pool }) => pool === gpu.pool).reduce((most, entry) => Math.max(most, entry.free), 0);
   if (free < gpu.count) {
-    throw new NoCapacity(`Pool ${gpu.pool} has ${free} GPUs free, but ${gpu.count} are needed together`);
+    throw new NoCapacity(notEnoughGpus(gpu, free));
   }
 }
+/** The reason of a `NoCapacity`. */
+export function notEnoughGpus(wanted: { pool: string; count: number }, free: number): string {
+  return `Pool ${wanted.pool} has ${free} GPUs free, ${wanted.count} needed`;
+}
 
-/** What simulated GPUs do: nothing. */
+/** The usage of simulated GPUs: none. */
 export function idleGpus(gpu: WorkloadSpec['gpu']): WorkloadStats['gpus'] {
   return Array.from({ length: gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
 }

@@ -1,4 +1,4 @@
-/** Lets all who ask for one thing at the same moment share one piece of work. */
+/** Merges concurrent calls with the same key into one piece of work (singleflight). */
 export class InFlight<T = void> {
   readonly #work = new Map<string, Promise<T>>();
 
@@ -10,7 +10,7 @@ export class InFlight<T = void> {
     return work;
   }
 
-  /** Resolves when nothing is under way for `key`, however it ended. */
+  /** Resolves when nothing is in flight for `key`, whether it succeeded or failed. */
   async settled(key: string): Promise<void> {
     await this.#work.get(key)?.catch(() => {});
   }

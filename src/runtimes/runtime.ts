@@ -1,11 +1,11 @@
 /**
- * What Podyard needs of a place that runs containers. A runtime knows workloads, not endpoints or pods: one interface
+ * The interface to a place that runs containers. A runtime knows workloads, not endpoints or pods, so that one interface
  * runs both. Every runtime passes the suite in contract.ts.
  */
 
 import { Failure } from '../core/errors.ts';
 
-/** A GPU pool on one node: how many GPUs there are, and how many hold no workload of ours. */
+/** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
 export interface GpuCapacity {
   pool: string;
   gpuTypeId: string;
@@ -18,7 +18,7 @@ export interface Capacity {
   gpus: GpuCapacity[];
   memoryBytes: number;
   cpus: number;
-  /** Of several machines the one with the most memory: what a workload without limits may have at most. */
+  /** With several machines, the one with the most memory: the most that a workload without limits may get. */
   largest?: { memoryBytes: number; cpus: number };
 }
 
@@ -27,15 +27,15 @@ export interface RegistryAuth {
   password: string;
 }
 
-/** A line about the life of a workload, told while it happens; it becomes a `system` log line. */
+/** Receives lines about the progress of a start; they become `system` log lines. */
 export type OnProgress = (line: string) => void;
 
 export interface WorkloadSpec {
-  /** Unique over all kinds; a container name and a host label may be made of it. */
+  /** Unique across kinds; container names and host labels are made from it. */
   id: string;
   kind: 'worker' | 'pod';
   image: string;
-  /** The record of the image's private registry with its credentials, for runtimes that pull when a workload starts. */
+  /** The private registry's record and credentials, for runtimes that pull when a workload starts. */
   registry: { id: string; auth: RegistryAuth } | null;
   /** `""` for the image's own command; see docs/interface/rest.md, "Container settings" for the two forms. */
   args: string;
@@ -43,25 +43,25 @@ export interface WorkloadSpec {
   diskGb: number;
   /** `<port>/<protocol>` items. */
   ports: readonly string[];
-  /** Private port → where this machine shall publish it; of a port that is not named, the runtime chooses. */
+  /** Private port → the public port to use on this machine. The runtime chooses for ports not listed. */
   publicPorts?: Readonly<Record<number, number>>;
   gpu: { pool: string; count: number } | null;
-  /** Where it has to run; null: anywhere. */
+  /** Where it must run; null: anywhere. */
   dataCenterId: string | null;
   memoryBytes: number | null;
   cpus: number | null;
   mounts: readonly Mount[];
-  /** It comes before others where the runtime has to choose who stays. */
+  /** Preferred where the runtime has to choose which workloads stay. */
   isPriority: boolean;
 }
 
-/** What the runtime's storage answered (storage.ts), and the absolute path at which the workload finds it. */
+/** `source` is what the runtime's storage returned (storage.ts); `target` is an absolute path in the workload. */
 export interface Mount {
   source: string;
   target: string;
 }
 
-/** A port of a workload. `public` and `ip`: where this machine publishes it; null when it does not. */
+/** A port of a workload. `public` and `ip`: where this machine publishes it; null when it is not published. */
 export interface PublishedPort {
   private: number;
   public: number | null;
@@ -69,27 +69,27 @@ export interface PublishedPort {
   ip: string | null;
 }
 
-/** Where a running workload is: its address as this machine reaches it, and its ports. */
+/** The address of a running workload, as this machine reaches it, and its ports. */
 export interface Whereabouts {
   address: string | null;
   publishedPorts: PublishedPort[];
 }
 
-/** What a workload uses at this moment, in percent of what it may use: 0 to 100. */
+/** Current usage, in percent of what the workload may use: 0 to 100. */
 export interface WorkloadStats {
   cpuUtil: number;
   memoryUtil: number;
-  /** One for each GPU it holds; zeros for simulated ones. */
+  /** One per GPU; zeros for simulated ones. */
   gpus: { util: number; memoryUtil: number }[];
 }
 
 export interface StartOptions {
   onProgress?: OnProgress;
-  /** It is made, and about to run. */
+  /** Called once the workload is created and about to run. */
   onCreated?: () => void;
-  /** It is made, but has no place yet: a sentence about what is missing. Told again when that changes. */
+  /** Called when the workload is created but has no place yet, with what is missing; again when that changes. */
   onWaiting?: (missing: string) => void;
-  /** It is not wanted any more: a start that still waits rejects soon, leaving nothing behind. */
+  /** Cancels the start: one that still waits rejects soon, leaving nothing behind. */
   signal?: AbortSignal;
 }
 
@@ -99,12 +99,12 @@ export interface Observed {
   id: string;
   kind: 'worker' | 'pod';
   state: ObservedState;
-  /** Where this machine reaches it, when it runs. A hint for people: connections go where `reach` says. */
+  /** Where this machine reaches it while it runs. For display: connections use `reach`. */
   address: string | null;
   /** Empty unless it runs. */
   publishedPorts: PublishedPort[];
   exitCode: number | null;
-  /** One sentence when it ended badly, e.g. that it ran out of memory. */
+  /** One sentence if it ended badly, e.g. out of memory. */
   reason: string | null;
   startedAt: Date | null;
   finishedAt: Date | null;
@@ -122,18 +122,18 @@ export interface LogsOptions {
   signal: AbortSignal;
 }
 
-/** A workload ended or changed; one that came need not be told of. A hint: `list()` is the truth. */
+/** Called when a workload ended or changed; not necessarily for a new one. A hint: `list()` is the truth. */
 export type OnEvent = (workloadId: string) => void;
 
 /**
- * What a freeze is: `freezer` stops all execution; `parked` leaves the workload running with as little CPU as can be had,
- * and it is up to others to give it no work.
+ * How a runtime freezes: `freezer` stops all execution; `parked` leaves the workload running with as little CPU as
+ * possible, and the caller must send it no work.
  */
 export type FreezeKind = 'freezer' | 'parked';
 
 /**
- * A start found no place although there seemed to be one: the workload waits, and nothing is wrong with it. The text is
- * one sentence about what is missing.
+ * Nothing is wrong with the workload, but no place was found although there seemed to be one. It waits. The text says
+ * what is missing.
  */
 export class NoCapacity extends Failure {
   constructor(detail: string) {
@@ -144,7 +144,7 @@ export class NoCapacity extends Failure {
 
 export interface Runtime {
   readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
-  /** `freeze` is null where nothing can be frozen. */
+  /** `freeze` is null where the runtime cannot freeze. */
   readonly capabilities: {
     gpu: boolean;
     freeze: FreezeKind | null;
@@ -153,47 +153,47 @@ export interface Runtime {
     isolation: boolean;
   };
   /**
-   * Where workloads reach this machine: the address to bind the worker API to, and the host that workloads put in URLs.
-   * Makes what is needed for it (a bridge network, say).
+   * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
+   * that needs, e.g. a bridge network.
    */
   workerApiAddress(): Promise<{ bind: string; host: string }>;
   capacity(): Promise<Capacity>;
   /**
-   * Makes the image present. Rejects with a sentence fit for users when it cannot be had. Where somebody else pulls when
-   * a workload starts, it does nothing, and `start` rejects with that sentence.
+   * Makes the image present. Rejects with a sentence fit for users. Does nothing where the node pulls when a workload
+   * starts: then `start` rejects with that sentence.
    */
   prepare(image: string, options?: { auth?: RegistryAuth; onProgress?: OnProgress }): Promise<void>;
   /**
-   * Creates and starts. Idempotent by id: a workload that runs already is left alone. Rejects on failure, leaving nothing
+   * Creates and starts a workload. Idempotent by id: a running one is left alone. On failure it rejects and leaves nothing
    * behind; with `NoCapacity` when it found no place.
    */
   start(spec: WorkloadSpec, options?: StartOptions): Promise<Whereabouts>;
   /**
-   * Where to open a connection to a port of a running workload; null when it does not run, or where it is known that
-   * nothing of it listens there. Never a place where something else answers: neither this machine's own programs nor
-   * another workload. Cheap enough for each new connection; do not keep the answer.
+   * Returns where to connect to a port of a running workload; null when it does not run, or is known not to listen there.
+   * Never returns a place where something else answers: neither this machine's own programs nor another workload. Cheap
+   * enough to call for each new connection; do not cache the result.
    */
   reach(id: string, port: number): Promise<{ host: string; port: number } | null>;
-  /** Null when it does not run. Takes up to a few seconds: two looks at counters, for some. */
+  /** Returns null when it does not run. May take a few hundred milliseconds: some runtimes sample counters twice. */
   stats(id: string): Promise<WorkloadStats | null>;
-  /** What it holds in memory, in bytes, frozen or not. Rejects with `notFound` when it is not there. */
+  /** Resident memory in bytes, also while frozen. Rejects with `notFound`. */
   memoryBytes(id: string): Promise<number>;
-  /** Stops all execution, keeping memory; or parks it, see `FreezeKind`. Idempotent. */
+  /** Stops all execution and keeps the memory; or parks the workload (see `FreezeKind`). Idempotent. */
   freeze(id: string): Promise<void>;
-  /** Idempotent. */
+  /** Resumes a frozen workload. Idempotent. */
   thaw(id: string): Promise<void>;
-  /** SIGTERM, `graceMs` to end, then SIGKILL; removes what is left. Resolves when it is gone. Idempotent; a frozen one is stopped as well. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`, then removes it. Resolves when it is gone. Idempotent; also for frozen ones. */
   stop(id: string, graceMs: number): Promise<void>;
-  /** All workloads that carry this installation's label, ended ones included until they are stopped. */
+  /** All workloads of this installation, including ended ones until they are stopped. */
   list(): Promise<Observed[]>;
   /**
    * stdout and stderr, oldest first, from `since` (exclusive); with `follow`, until the workload ends or `signal` aborts.
-   * Many lines may carry one `ts`, since a Date counts milliseconds. `seen` makes a resume exact: with `since` the
-   * latest time the caller has, it is the number of lines of exactly that time; without it, all of them count as seen.
+   * Several lines may share one `ts`, which has only milliseconds. For an exact resume, pass the latest time you have as
+   * `since` and the number of lines you have of exactly that time as `seen`; without `seen`, all of them are skipped.
    */
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine>;
-  /** Calls `onEvent` while subscribed; survives an engine that goes away. Returns the function that ends it. */
+  /** Calls `onEvent` until the returned function is called. Survives an engine that goes away. */
   watch(onEvent: OnEvent): () => void;
-  /** Releases connections; workloads go on. */
+  /** Releases connections. Workloads keep running. */
   close(): Promise<void>;
 }

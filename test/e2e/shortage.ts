@@ -68,8 +68,8 @@ export function shortageTests(runtime: TestedRuntime): void {
       [id],
     );
     expect(ends.map(({ phase_reason }) => phase_reason)).toEqual([
-      'it was preempted: its capacity was needed for somebody else (simulated)',
-      'it crashed while it started (simulated)',
+      'preempted (simulated)',
+      'crashed on start (simulated)',
     ]);
   });
 

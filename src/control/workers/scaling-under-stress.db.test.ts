@@ -58,7 +58,7 @@ describe('in one place', () => {
     await vi.waitFor(async () => expect(await control.workers(endpoint)).toEqual([]), soon);
     world.pools = []; // the ledger still believes in one
     const late = await control.endpoint({ workers: { min: 1, max: 1 } });
-    const missing = 'no capacity: Pool ADA_24 has no 1 GPUs free together';
+    const missing = 'no capacity: Pool ADA_24 has 0 GPUs free, 1 needed';
     await vi.waitFor(async () => {
       expect(await control.workers(late)).toMatchObject([{ phase: 'PENDING', reason: missing }]);
     }, soon);

@@ -6,7 +6,7 @@ import { checkMountPath } from '../../domain/volumes/check-mount-path.ts';
 import type { Volume } from '../../domain/volumes/volume.ts';
 import { listVolumesById } from '../../domain/volumes/volume-store.ts';
 import type { Mount } from '../../runtimes/runtime.ts';
-import type { StorageOwner, StorageWish, WorkloadStorage } from '../../runtimes/storage.ts';
+import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtimes/storage.ts';
 
 /** What a start needs to know of storage: the mounts, and the variables that tell the workload of them. */
 export interface MountedStorage {
@@ -74,7 +74,7 @@ export class WorkloadMounts {
     return { mounts: [{ source, target }], env: { RUNPOD_VOLUME_ID: id, RUNPOD_VOLUME_PATH: target } };
   }
 
-  async #ensure(owner: StorageOwner, wish: StorageWish): Promise<string> {
+  async #ensure(owner: StorageOwner, wish: StorageRequest): Promise<string> {
     if (this.#storage === null) throw new Failure('unavailable', 'this runtime cannot mount volumes');
     return this.#storage.ensure(owner, wish);
   }

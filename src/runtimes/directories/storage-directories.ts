@@ -4,29 +4,29 @@ import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
-import type { StorageOwner, StorageWish, WorkloadStorage } from '../storage.ts';
+import type { StorageOwner, StorageRequest, WorkloadStorage } from '../storage.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 
-/** Ids are made by us and data centres by the operator: what does not look like one is a mistake, and never a path. */
+/** Podyard makes the ids and the operator names the data centers: any other name is a bug, and must not become a path. */
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const DU_TIMEOUT_MS = 600_000;
 
 /**
- * The directories of this machine that workloads mount: `<root>/volumes/<data centre>/<volume>` and `<root>/pods/<pod>`.
- * No user has a say in a name. The root lets nobody in but Podyard's own user, while a directory itself is open to
- * every user id, because images run as whichever they like; a workload sees its own mount and nothing beside it.
+ * Directories of this machine that workloads mount: `<root>/volumes/<data center>/<volume>` and `<root>/pods/<pod>`.
+ * Users choose none of the names. Only Podyard's own user can enter the root; the directories themselves are open to
+ * every user id, because images run as whichever they like. A workload sees its own mount and nothing beside it.
  */
 export class StorageDirectories implements WorkloadStorage {
   readonly #root: string;
   readonly #quotas: StorageQuotas;
 
-  /** `root` belongs to one installation: another database beside the same files must not take them for its own. */
+  /** `root` belongs to one installation: another database on the same files must not take them for its own. */
   constructor(options: { root: string; quotas: StorageQuotas }) {
     this.#root = options.root;
     this.#quotas = options.quotas;
   }
 
-  async ensure(owner: StorageOwner, { sizeGb }: StorageWish): Promise<string> {
+  async ensure(owner: StorageOwner, { sizeGb }: StorageRequest): Promise<string> {
     const path = this.#pathOf(owner);
     try {
       if (!(await isThere(path))) await this.#make(path);
@@ -34,22 +34,22 @@ export class StorageDirectories implements WorkloadStorage {
       return path;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      const detail = 'The disk of this machine is full: the storage could not be made';
+      const detail = 'The storage could not be created: the disk of this machine is full';
       throw new Failure('unavailable', detail, { cause: error });
     }
   }
 
-  /** A kill half way leaves what the next call removes. */
+  /** Renames first: what a kill halfway leaves is removed by the next call. */
   async remove(owner: StorageOwner): Promise<void> {
     const path = this.#pathOf(owner);
-    const doomed = join(this.#root, `removed-${owner.kind}-${owner.id}`);
-    await rename(path, doomed).catch((error: NodeJS.ErrnoException) => {
+    const removed = join(this.#root, `removed-${owner.kind}-${owner.id}`);
+    await rename(path, removed).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
-    await rm(doomed, { recursive: true, force: true, maxRetries: 3 });
+    await rm(removed, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** In bytes, on one file system, links not followed; 0 for what is not there. `du` because no rename leads it elsewhere. */
+  /** On one file system, without following links; 0 if it does not exist. Uses `du`, which no concurrent rename leads astray. */
   async usedBytes(owner: StorageOwner): Promise<number> {
     const path = this.#pathOf(owner);
     if (!existsSync(path)) return 0;
@@ -57,7 +57,7 @@ export class StorageDirectories implements WorkloadStorage {
       const { stdout } = await promisify(execFile)('du', ['-s', '-k', '-x', '--', path], { timeout: DU_TIMEOUT_MS });
       return parseKibibytes(stdout);
     } catch (error) {
-      // Files that went while it counted make it complain, and count on all the same.
+      // du exits with 1 when files vanished while it counted; its count still stands.
       const { stdout, code } = error as { stdout?: string; code?: unknown };
       if (code === 1 && stdout) return parseKibibytes(stdout);
       throw error;
@@ -67,14 +67,14 @@ export class StorageDirectories implements WorkloadStorage {
   #pathOf(owner: StorageOwner): string {
     const parts = owner.kind === 'pod' ? ['pods', owner.id] : ['volumes', owner.dataCenterId, owner.id];
     const wrong = parts.find((part) => !PLAIN_NAME.test(part));
-    if (wrong !== undefined) throw new Error(`'${wrong}' cannot be the name of a directory`);
+    if (wrong !== undefined) throw new Error(`'${wrong}' is not a valid directory name`);
     return join(this.#root, ...parts);
   }
 
   async #make(path: string): Promise<void> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     await mkdir(path, { recursive: true });
-    await chmod(path, 0o777); // whatever the umask says
+    await chmod(path, 0o777); // regardless of the umask
   }
 }
 

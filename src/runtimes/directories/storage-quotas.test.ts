@@ -9,7 +9,7 @@ const MOUNTS = [
   '42 40 8:3 / /srv/storage/plain rw - xfs /dev/sdc rw,noquota',
 ].join('\n');
 
-test('the file system that holds a directory is found, if it counts by project', () => {
+test('finds the file system of a directory, if it has project quotas', () => {
   expect(findQuotaFileSystem(MOUNTS, '/srv/storage/a/b')).toEqual({ type: 'ext4', mountPoint: '/srv/storage' });
   expect(findQuotaFileSystem(MOUNTS, '/srv/big disk/a')).toEqual({ type: 'xfs', mountPoint: '/srv/big disk' });
   for (const path of ['/srv/storage/plain/a', '/srv/storages', '/home']) {
@@ -18,7 +18,7 @@ test('the file system that holds a directory is found, if it counts by project',
   expect(findQuotaFileSystem('', '/srv')).toBeNull();
 });
 
-test('a directory gets a project of its own, the same for ever, and its size as the limit', () => {
+test('a directory gets its own stable project, limited to its size', () => {
   const [give, limit] = quotaCommands({ type: 'ext4', mountPoint: '/srv' }, '/srv/a', 10);
   const project = give![3]!;
   expect(Number(project)).toBeGreaterThanOrEqual(2 ** 30);
@@ -33,7 +33,7 @@ test('a directory gets a project of its own, the same for ever, and its size as 
 });
 
 test.runIf(process.getuid?.() === 0)(
-  'a limit is set once, again when it grows, and again after it failed',
+  'a limit is set once, again when it grows, and again after a failure',
   async () => {
     const commands: string[] = [];
     let isBroken = true;

@@ -1,16 +1,15 @@
 /**
- * Holds directories to a size where the file system can: ext4 and XFS, mounted with project quotas, with their tools
- * installed and Podyard running as root. Elsewhere nothing is enforced, and what is used is merely measured and told.
+ * Limits the size of directories where the file system can: ext4 and XFS, mounted with project quotas, with their tools
+ * installed and Podyard running as root. Elsewhere nothing is enforced; usage is only measured and reported.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 
 const COMMAND_TIMEOUT_MS = 10_000;
-/** Below are the numbers that people and the container engine choose. */
+/** Project ids from here on are ours; people and the container engine use lower ones. */
 const FIRST_PROJECT = 2 ** 30;
 
 export interface QuotaFileSystem {
@@ -24,11 +23,11 @@ export class StorageQuotas {
   readonly #root: string;
   readonly #logger: Logger;
   readonly #run: RunCommand;
-  /** What this process has set, in GB by path. */
+  /** Limits set by this process, in GB by path. */
   readonly #sizes = new Map<string, number>();
   #fileSystem: Promise<QuotaFileSystem | null> | undefined;
 
-  /** `root` holds all directories that will be named. */
+  /** `root` is above all directories that will be limited. */
   constructor(options: { root: string; logger: Logger; run?: RunCommand; readMounts?: () => Promise<string> }) {
     this.#root = options.root;
     this.#logger = options.logger;
@@ -37,7 +36,7 @@ export class StorageQuotas {
   }
   readonly #readMounts: () => Promise<string>;
 
-  /** Holds the directory to so many GiB, new or grown. Where that cannot be done it does nothing; a failure is logged. */
+  /** Limits the directory to `sizeGb` GiB. Does nothing where quotas are not supported; logs a failure. */
   async limit(path: string, sizeGb: number): Promise<void> {
     if (this.#sizes.get(path) === sizeGb) return;
     this.#fileSystem ??= this.#detect();
@@ -47,7 +46,7 @@ export class StorageQuotas {
       for (const [command, ...args] of quotaCommands(fileSystem, path, sizeGb)) await this.#run(command!, args);
       this.#sizes.set(path, sizeGb);
     } catch (error) {
-      this.#logger.warn({ path, err: error }, `a directory cannot be held to its size: ${messageOf(error)}`);
+      this.#logger.warn({ path, sizeGb, err: error }, 'directory size could not be limited');
     }
   }
 
@@ -57,7 +56,7 @@ export class StorageQuotas {
   }
 }
 
-/** The file system that holds `path`, by the text of /proc/self/mountinfo (proc(5)), if it counts by project. */
+/** Returns the file system of `path` from the text of /proc/self/mountinfo (proc(5)), if it has project quotas. */
 export function findQuotaFileSystem(mountInfo: string, path: string): QuotaFileSystem | null {
   const mounts = mountInfo.split('\n').flatMap((line) => {
     const [before, after] = line.split(' - ');
@@ -70,7 +69,7 @@ export function findQuotaFileSystem(mountInfo: string, path: string): QuotaFileS
     return holds ? [{ mountPoint, type, options: (options ?? '').split(',') }] : [];
   });
   const holder = mounts.reduce<(typeof mounts)[number] | undefined>(
-    (best, one) => (best && best.mountPoint.length > one.mountPoint.length ? best : one), // of two in one place the later covers
+    (best, one) => (best && best.mountPoint.length > one.mountPoint.length ? best : one), // of two at one place the later covers the earlier
     undefined,
   );
   if (!holder || (holder.type !== 'ext4' && holder.type !== 'xfs')) return null;
@@ -78,7 +77,7 @@ export function findQuotaFileSystem(mountInfo: string, path: string): QuotaFileS
   return isCounting ? { type: holder.type, mountPoint: holder.mountPoint } : null;
 }
 
-/** The commands that give a directory a project of its own, which what is made in it inherits, and that its limit. */
+/** The commands that give a directory its own project, inherited by everything created in it, and limit that project. */
 export function quotaCommands(fileSystem: QuotaFileSystem, path: string, sizeGb: number): string[][] {
   const project = String(projectOf(path));
   const { type, mountPoint } = fileSystem;
@@ -94,7 +93,7 @@ export function quotaCommands(fileSystem: QuotaFileSystem, path: string, sizeGb:
   ];
 }
 
-/** Made of the path, so that it is the same for ever and need not be kept. */
+/** Derived from the path: stable, and nothing to store. */
 function projectOf(path: string): number {
   return FIRST_PROJECT + (createHash('sha256').update(path).digest().readUInt32BE() % FIRST_PROJECT);
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { ContainerAddresses } from './container-addresses.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
 
-/** `isPinned`: its subnet was named when it was made; only then does the engine let us choose addresses. */
+/** `isPinned`: its subnet was specified when it was created; only then does the engine let us choose addresses. */
 export interface Bridge {
   gateway: string;
   subnet: string;
@@ -22,7 +22,7 @@ interface NetworkDetails {
 const PINNED_LABEL = 'podyard.network.pinned';
 const TRIES = 5;
 
-/** The bridge network of our containers. All installations on one engine share it: networks are few, 30 by default. */
+/** The bridge network of our containers. Installations on one engine share it: Docker has only about 30 by default. */
 export class BridgeNetwork {
   readonly name: string;
   readonly #engine: Engine;
@@ -36,7 +36,7 @@ export class BridgeNetwork {
     this.#logger = logger;
   }
 
-  /** Makes it unless it is there. Its gateway is this machine as containers see it. Later calls cost nothing. */
+  /** Creates the network unless it exists. Its gateway is this machine as containers see it. Later calls are free. */
   ensure(): Promise<Bridge> {
     this.#bridge ??= this.#findOrCreate().catch((error) => {
       this.#bridge = undefined;
@@ -45,7 +45,7 @@ export class BridgeNetwork {
     return this.#bridge;
   }
 
-  /** For the next container; null where the engine has to choose. */
+  /** Returns the address for the next container; null where the engine has to choose. */
   async nextAddress(): Promise<string | null> {
     const { subnet, gateway, isPinned } = await this.ensure();
     if (!isPinned) return null;
@@ -53,7 +53,7 @@ export class BridgeNetwork {
     return this.#addresses.next();
   }
 
-  /** The next `ensure` looks again. */
+  /** Makes the next `ensure` inspect the network again. */
   forget(): void {
     this.#bridge = undefined;
     this.#addresses = undefined;
@@ -63,10 +63,10 @@ export class BridgeNetwork {
     for (let left = TRIES; left > 0; left--) {
       const found = await this.#inspect(this.name);
       if (found && (isPinned(found) || !(await this.#removeUnused(found)))) return this.#read(found);
-      // Another process may be faster, or take the subnet: then the next look finds its network, or tries another subnet.
+      // Another process may create the network first, or take the subnet: the next try finds it, or uses another subnet.
       await this.#create(await this.#findFreeSubnet());
     }
-    throw new Failure('unavailable', `The network ${this.name} of the container engine could not be made`);
+    throw new Failure('unavailable', `The network ${this.name} of the container engine could not be created`);
   }
 
   #read(network: NetworkDetails): Bridge {
@@ -77,7 +77,7 @@ export class BridgeNetwork {
     return { gateway: Gateway, subnet: Subnet, isPinned: isPinned(network) };
   }
 
-  /** One from a time before subnets were pinned is replaced, unless containers run in it. */
+  /** A network from before subnets were pinned is replaced, unless containers use it. */
   async #removeUnused({ Id, Containers }: NetworkDetails): Promise<boolean> {
     if (Object.keys(Containers ?? {}).length > 0) return false;
     return this.#remove(Id).then(
@@ -86,18 +86,19 @@ export class BridgeNetwork {
     );
   }
 
-  /** The engine knows which subnets are free, and tells by giving one to a network that is made for this question. */
+  /** The engine knows which subnets are free: create a probe network and take the subnet it was given. */
   async #findFreeSubnet(): Promise<{ Subnet: string; Gateway: string }> {
     const name = `${this.name}-probe-${newId<string>(8)}`;
     await this.#request({ Name: name, Driver: 'bridge' });
     const probe = await this.#inspect(name);
     await this.#remove(name);
     const { Subnet, Gateway } = probe?.IPAM.Config?.[0] ?? {};
-    if (!Subnet || !Gateway) throw new Failure('unavailable', 'The container engine gave a network without addresses');
+    if (!Subnet || !Gateway)
+      throw new Failure('unavailable', 'The container engine created a network without addresses');
     return { Subnet, Gateway };
   }
 
-  /** Workloads reach this machine and the internet, but not each other; they may belong to different users. */
+  /** Workloads reach this machine and the internet but not each other: they may belong to different users. */
   async #create(subnet: { Subnet: string; Gateway: string }): Promise<void> {
     const network = {
       Name: this.name,
@@ -112,7 +113,7 @@ export class BridgeNetwork {
       await this.#request({ ...network, Options: { 'com.docker.network.bridge.enable_icc': 'false' } });
     } catch (error) {
       if (isTaken(error)) return;
-      this.#logger.warn({ err: error }, 'the engine cannot keep workloads apart on its network: they reach each other');
+      this.#logger.warn({ err: error }, 'engine cannot isolate workloads on its network, they can reach each other');
       await this.#request(network).catch((again) => {
         if (!isTaken(again)) throw again;
       });

@@ -1,7 +1,7 @@
 /**
- * The engine gives an address that just became free to the next container. Whoever still holds the old one, a proxy with
- * an open connection or a directory that was read a moment ago, would then speak with somebody else's workload. So the
- * addresses are chosen here: one after the other through the whole subnet, from a place that differs with every start.
+ * Chooses container addresses. The engine would give an address that just became free to the next container, and a proxy
+ * with an open connection or a stale cache would then talk to another user's workload. So addresses are assigned in turn
+ * through the whole subnet, from a different place at each start.
  */
 export class ContainerAddresses {
   readonly #base: number;
@@ -9,7 +9,7 @@ export class ContainerAddresses {
   readonly #gateway: number;
   #next: number;
 
-  /** `subnet` in CIDR notation, IPv4, 65,536 addresses of it at most. `first` from 0 to 1 says where to begin. */
+  /** `subnet` in IPv4 CIDR notation; at most 65,536 of its addresses are used. `first` (0 to 1) is where to begin. */
   constructor(subnet: string, gateway: string, first: number) {
     const [base, bits] = subnet.split('/');
     this.#count = Math.min(2 ** (32 - Number(bits)), 2 ** 16);
@@ -18,7 +18,7 @@ export class ContainerAddresses {
     this.#next = Math.floor(first * this.#count);
   }
 
-  /** Never the first, the last or the gateway's, which are the network's own. Others may be in use by strangers. */
+  /** Never returns the network's own: the first, the last and the gateway. Others may be in use by foreign containers. */
   next(): string {
     for (;;) {
       this.#next = (this.#next + 1) % this.#count;

@@ -22,7 +22,7 @@ const PLACE = {
   canLimitDisk: false,
 };
 
-test('a container gets limits, labels and a bind mount, and no more rights than it needs', () => {
+test('a container gets limits, labels and a bind mount, and no unneeded privileges', () => {
   expect(containerConfig(SPEC, PLACE)).toMatchObject({
     Image: 'a:v1',
     Env: ['A=1', 'B=x=y'],
@@ -48,7 +48,7 @@ test('the image keeps its own command unless args say otherwise', () => {
   });
 });
 
-test('the ports of a pod are published where the configuration says, those of a worker nowhere', () => {
+test('a pod’s ports are published on the configured address, a worker’s are not published', () => {
   const ports = ['8000/http', '22/tcp', '22/http'];
   const pod = containerConfig({ ...SPEC, kind: 'pod', ports }, { ...PLACE, publishIp: '10.0.0.1' });
   expect(pod).toMatchObject({
@@ -69,7 +69,7 @@ test('the ports of a pod are published where the configuration says, those of a 
   ]);
 });
 
-test('an address and a disk limit are asked for where the engine can give them', () => {
+test('an address and a disk limit are requested where the engine supports them', () => {
   expect(JSON.stringify(containerConfig(SPEC, PLACE))).not.toMatch(/StorageOpt|IPAMConfig/);
   expect(containerConfig(SPEC, { ...PLACE, address: '172.20.9.9', canLimitDisk: true })).toMatchObject({
     NetworkingConfig: { EndpointsConfig: { podyard: { IPAMConfig: { IPv4Address: '172.20.9.9' } } } },
@@ -77,7 +77,7 @@ test('an address and a disk limit are asked for where the engine can give them',
   });
 });
 
-test('real GPUs are asked for by their UUIDs, simulated ones not at all', () => {
+test('real GPUs are requested by UUID, simulated ones not at all', () => {
   expect(JSON.stringify(containerConfig(SPEC, PLACE))).not.toContain('DeviceRequests');
   expect(containerConfig(SPEC, { ...PLACE, devices: ['GPU-1', 'GPU-2'] })).toMatchObject({
     Labels: { 'podyard.gpu.devices': 'GPU-1,GPU-2' },
@@ -87,7 +87,7 @@ test('real GPUs are asked for by their UUIDs, simulated ones not at all', () => 
   expect(gpuOf({})).toBeNull();
 });
 
-test('what nvidia-smi lists is sorted into pools', () => {
+test('the GPUs nvidia-smi lists are assigned to pools', () => {
   const text = 'GPU-3b1c, NVIDIA H200\nGPU-77aa, NVIDIA GeForce RTX 4090\r\nGPU-9, Unheard Of\n';
   expect(parseNvidiaSmi(text).map(({ uuid, pool }) => [uuid, pool])).toEqual([
     ['GPU-3b1c', 'HOPPER_141'],
@@ -97,7 +97,7 @@ test('what nvidia-smi lists is sorted into pools', () => {
   expect(parseNvidiaSmi('NVIDIA-SMI has failed because it could not talk to the driver.')).toEqual([]);
 });
 
-test('what nvidia-smi says of the load is given for the GPUs asked for, zeros where it says nothing', () => {
+test('GPU usage is read from nvidia-smi for the given GPUs, zeros where it has no figure', () => {
   const text = 'GPU-1, 37, 4096, 16384\nGPU-2, [N/A], 100, 0\n';
   expect(parseGpuUsage(text, ['GPU-2', 'GPU-1', 'GPU-9'])).toEqual([
     { util: 0, memoryUtil: 0 },

@@ -8,9 +8,9 @@ export const LABELS = {
   kind: 'podyard.kind',
   /** `<pool>:<count>` */
   gpu: 'podyard.gpu',
-  /** Real GPUs by UUID, separated by commas. */
+  /** UUIDs of real GPUs, comma-separated. */
   gpuDevices: 'podyard.gpu.devices',
-  /** `<port>/<protocol>`, separated by commas. */
+  /** `<port>/<protocol>`, comma-separated. */
   ports: 'podyard.ports',
 } as const;
 
@@ -19,23 +19,23 @@ const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
 const PIDS_LIMIT = 4096;
 
 /**
- * Capabilities of Docker's default set that ordinary images do without. NET_RAW would allow a workload to speak with a
- * neighbour's address, MKNOD to make device files, SETPCAP to pass on capabilities. The others stay: package managers,
- * sshd and servers that give up root need them.
+ * Docker's default capabilities that ordinary images do not need. NET_RAW would allow spoofing a neighbor's address,
+ * MKNOD creating device files, SETPCAP passing on capabilities. The others stay: package managers, sshd and servers that
+ * drop root need them.
  */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 
-/** What the create request needs besides the workload's own description. */
+/** What the create request needs besides the workload spec. */
 export interface ContainerPlace {
   installation: string;
   network: string;
   /** Null: the engine chooses. */
   address: string | null;
-  /** UUIDs of real GPUs; none when GPUs are simulated. */
+  /** UUIDs of real GPUs; empty when GPUs are simulated. */
   devices: readonly string[];
-  /** The address of this machine on which the ports of pods are published. */
+  /** The address of this machine on which pods' ports are published. */
   publishIp: string;
-  /** Whether the engine's storage can hold a container to a size. */
+  /** Whether the engine's storage driver can limit a container's disk. */
   canLimitDisk: boolean;
 }
 
@@ -67,7 +67,7 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       ...(spec.memoryBytes && { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }), // equal: no swap on top
       ...(spec.cpus && { NanoCpus: Math.round(spec.cpus * 1e9) }),
       PidsLimit: PIDS_LIMIT,
-      // Data loaders of ML frameworks share memory; the engine's 64 MB make them crash. It counts towards Memory.
+      // ML data loaders share memory, and crash with the engine's default of 64 MB. It counts towards Memory.
       ShmSize: spec.memoryBytes ? Math.max(64 * MEBIBYTE, Math.floor(spec.memoryBytes / 2)) : DEFAULT_SHM_BYTES,
       SecurityOpt: ['no-new-privileges'],
       CapDrop: DROPPED_CAPABILITIES,
@@ -95,13 +95,13 @@ function labelsOf(
   };
 }
 
-/** What a container's labels say about the GPUs it holds. */
+/** Parses the GPUs a container holds from its labels. */
 export function gpuOf(labels: Readonly<Record<string, string>>): WorkloadSpec['gpu'] {
   const match = /^(.+):(\d+)$/.exec(labels[LABELS.gpu] ?? '');
   return match && { pool: match[1]!, count: Number(match[2]) };
 }
 
-/** The ports of a workload by its labels; `publicOf` knows where one of them is published. */
+/** Parses a workload's ports from its labels; `publicOf` returns where one is published. */
 export function portsOf(
   labels: Readonly<Record<string, string>>,
   publicOf: (port: number) => { ip: string; public: number } | undefined,

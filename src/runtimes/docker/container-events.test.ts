@@ -7,7 +7,7 @@ import { watchContainers } from './container-events.ts';
 const event = (Action: string, id: string) =>
   `${JSON.stringify({ Action, Actor: { Attributes: { [LABELS.id]: id } } })}\n`;
 
-test('an end and a freeze are told; a start, which its caller knows of, and checks in a container are not', async () => {
+test('ends and freezes are reported; starts and health checks are not', async () => {
   const texts = [event('create', 'a'), event('start', 'b'), event('exec_start: true', 'c'), event('pause', 'd')];
   const ended = new AbortController();
   const told: string[] = [];

@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { OnEvent } from '../runtime.ts';
 import { LABELS } from './container-config.ts';
 import type { Engine } from './engine.ts';
 
-/** The engine tells of an end a moment before its list shows it, so each event is told again after this time. */
+/** The engine emits an event slightly before its list reflects it, so each event is repeated after this time. */
 const EVENT_LAG_MS = 100;
 /**
- * What the caller of `start` knows already, and checks inside a container: whoever looked at the engine's list because of
- * them would keep it from the start that is under way.
+ * Events the caller of `start` knows about, and health checks inside containers. Listing containers because of them would
+ * compete with the start in progress.
  */
-const NO_NEWS = /^(create|start|attach|exec_)/;
+const IGNORED = /^(create|start|attach|exec_)/;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Tells of the events of the installation's containers that are news until `ended`, connecting again when the engine goes away. */
+/** Reports events of the installation's containers until `ended` aborts. Reconnects when the engine goes away. */
 export async function watchContainers(
   engine: Pick<Engine, 'stream'>,
   installation: string,
@@ -34,7 +33,7 @@ export async function watchContainers(
       }
     } catch (error) {
       if (ended.aborted) return;
-      logger.warn({ err: error }, `the events of the container engine ended: ${messageOf(error)}`);
+      logger.warn({ err: error }, 'container engine event stream ended');
     }
     await sleep(pauseMs, undefined, { signal: ended, ref: false }).catch(() => {});
   }
@@ -46,7 +45,7 @@ interface EngineEvent {
   Actor?: { Attributes?: Record<string, string> };
 }
 
-/** The ids of workloads in a stream of events, which come as JSON texts, one a line. */
+/** Yields the workload ids in a stream of events, one JSON text per line. */
 async function* workloadsOf(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of stream) {
@@ -56,7 +55,7 @@ async function* workloadsOf(stream: AsyncIterable<unknown>): AsyncGenerator<stri
       if (line.trim() === '') continue;
       const { Action = '', Actor } = JSON.parse(line) as EngineEvent;
       const id = Actor?.Attributes?.[LABELS.id];
-      if (id !== undefined && !NO_NEWS.test(Action)) yield id;
+      if (id !== undefined && !IGNORED.test(Action)) yield id;
     }
   }
 }

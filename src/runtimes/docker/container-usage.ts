@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkloadStats } from '../runtime.ts';
 import type { Engine } from './engine.ts';
 
-/** Between two looks at the counters: short enough to wait for, long enough for the clock ticks that they count. */
+/** Between two samples: short enough to wait for, long enough for the clock ticks that the counters have. */
 const PAUSE_MS = 250;
 
 /** The members used of `GET /containers/{id}/stats`. */
@@ -11,21 +11,21 @@ interface ContainerStats {
   memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> };
 }
 
-/** What a container holds in memory, in bytes. */
+/** Returns a container's memory in bytes. */
 export async function readMemory(engine: Engine, container: string): Promise<number> {
-  const { memory_stats: memory } = await look(engine, container);
+  const { memory_stats: memory } = await sample(engine, container);
   return memory?.usage === undefined ? 0 : withoutCache(memory.usage, memory.stats);
 }
 
-/** Two looks at a container's counters. `cpus`: what it may use; 0 for all of them. Undefined when it ended meanwhile. */
+/** Samples a container's counters twice. `cpus`: what it may use; 0 for all. Returns null when it ended in between. */
 export async function readUsage(
   engine: Engine,
   container: string,
   cpus: number,
 ): Promise<Pick<WorkloadStats, 'cpuUtil' | 'memoryUtil'> | null> {
-  const first = await look(engine, container);
+  const first = await sample(engine, container);
   await sleep(PAUSE_MS);
-  const second = await look(engine, container);
+  const second = await sample(engine, container);
   const usedNs = (second.cpu_stats.cpu_usage?.total_usage ?? 0) - (first.cpu_stats.cpu_usage?.total_usage ?? 0);
   const { usage, limit, stats } = second.memory_stats ?? {};
   if (usage === undefined || usedNs < 0) return null;
@@ -33,14 +33,14 @@ export async function readUsage(
   return { cpuUtil: percent(usedNs, allowedNs), memoryUtil: percent(withoutCache(usage, stats), limit ?? 0) };
 }
 
-async function look(engine: Engine, container: string): Promise<ContainerStats & { at: number }> {
-  const query = { stream: false, 'one-shot': true }; // the engine's own two looks are a second apart
+async function sample(engine: Engine, container: string): Promise<ContainerStats & { at: number }> {
+  const query = { stream: false, 'one-shot': true }; // without one-shot the engine samples twice, a second apart
   const path = `/containers/${container}/stats`;
   const at = performance.now();
   return { at, ...(await engine.json<ContainerStats>({ method: 'GET', path, query })) };
 }
 
-/** As `docker stats` counts: the kernel gives up the file cache when the memory is needed (cgroup v1 and v2 name it differently). */
+/** Like `docker stats`: without the file cache, which the kernel reclaims as needed (named differently in cgroup v1 and v2). */
 function withoutCache(usage: number, stats: Record<string, number> | undefined): number {
   return Math.max(0, usage - (stats?.total_inactive_file ?? stats?.inactive_file ?? 0));
 }

@@ -1,31 +1,36 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { InFlight } from '../in-flight.ts';
 import type { Whereabouts } from '../runtime.ts';
 import { portsOf } from './container-config.ts';
 import type { Containers } from './containers.ts';
 import { isRefusal } from './engine.ts';
 
-/** How long an address is believed; a workload that ended or started anew is found out by then. */
+/** How long an address is cached. A workload that ended or restarted is noticed after this. */
 const ADDRESS_TTL_MS = 2000;
+const MAX_CACHED = 10_000;
 
-/** Where workloads are, by the engine. Their addresses are remembered for a moment, since each new connection asks. */
+/** Where workloads are, according to the engine. Addresses are cached briefly, since each new connection asks. */
 export class ContainerWhereabouts {
   readonly #containers: Containers;
   readonly #network: string;
-  /** Where workloads were last seen; null: not running. */
-  readonly #lastSeen = new Map<string, { address: string | null; at: number }>();
-  readonly #looks = new InFlight<string | null>();
+  readonly #clock: Clock;
+  /** The last known address by workload; null: not running. */
+  readonly #cache = new BoundedMap<string, { address: string | null; at: number }>(MAX_CACHED);
+  readonly #lookups = new InFlight<string | null>();
 
-  constructor(containers: Containers, network: string) {
+  constructor(containers: Containers, network: string, clock: Clock = monotonicClock) {
     this.#containers = containers;
     this.#network = network;
+    this.#clock = clock;
   }
 
-  /** Rejects with the engine's 404 when it is not there. */
+  /** Asks the engine. Rejects with its 404 when the container does not exist. */
   async find(id: string): Promise<Whereabouts> {
     const { State, Config, NetworkSettings } = await this.#containers.inspect(this.#containers.nameOf(id));
     const isThere = State.Status === 'running' || State.Status === 'paused';
     const address = (isThere && NetworkSettings.Networks?.[this.#network]?.IPAddress) || null;
-    this.note(id, address);
+    this.set(id, address);
     if (!isThere) return { address, publishedPorts: [] };
     const publishedPorts = portsOf(Config.Labels, (port) => {
       const binding = NetworkSettings.Ports?.[`${port}/tcp`]?.[0];
@@ -34,20 +39,19 @@ export class ContainerWhereabouts {
     return { address, publishedPorts };
   }
 
-  /** Null when it does not run. */
+  /** Returns null when it does not run. */
   async addressOf(id: string): Promise<string | null> {
-    const seen = this.#lastSeen.get(id);
-    const isFresh = seen !== undefined && performance.now() - seen.at < ADDRESS_TTL_MS;
-    return isFresh ? seen.address : this.#looks.run(id, () => this.#lookUp(id));
+    const seen = this.#cache.get(id);
+    const isFresh = seen !== undefined && this.#clock.now() - seen.at < ADDRESS_TTL_MS;
+    return isFresh ? seen.address : this.#lookups.run(id, () => this.#lookUp(id));
   }
 
-  note(id: string, address: string | null): void {
-    if (this.#lastSeen.size > 10_000) this.#lastSeen.clear();
-    this.#lastSeen.set(id, { address, at: performance.now() });
+  set(id: string, address: string | null): void {
+    this.#cache.set(id, { address, at: this.#clock.now() });
   }
 
   forget(id: string): void {
-    this.#lastSeen.delete(id);
+    this.#cache.delete(id);
   }
 
   async #lookUp(id: string): Promise<string | null> {
@@ -55,7 +59,7 @@ export class ContainerWhereabouts {
       return (await this.find(id)).address;
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
-      this.note(id, null);
+      this.set(id, null);
       return null;
     }
   }

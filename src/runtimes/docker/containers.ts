@@ -34,7 +34,7 @@ const STATES: Record<string, ObservedState> = {
 const CREATE_TIMEOUT_MS = 120_000;
 const REMOVE_TIMEOUT_MS = 60_000;
 
-/** The containers of one installation: what is asked of the engine for a workload, by the workload's id. */
+/** The engine's containers of one installation, by workload id. */
 export class Containers {
   readonly #engine: Engine;
   readonly #installation: string;
@@ -44,10 +44,9 @@ export class Containers {
     this.#installation = installation;
   }
 
-  /** The name of a workload's container. Throws `badRequest` for an id that could end up elsewhere in a path. */
+  /** Returns the name of a workload's container. Throws `badRequest` for an id that could change the request path. */
   nameOf(id: string): string {
-    if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(id))
-      throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(id)) throw new Failure('badRequest', `'${id}' is not a valid workload id`);
     return `podyard-${this.#installation}-${id}`;
   }
 
@@ -61,7 +60,7 @@ export class Containers {
     return (await this.list()).filter((container) => stateOf(container) !== 'exited');
   }
 
-  /** By its name or by the engine's id. */
+  /** `container`: its name or the engine's id. */
   inspect(container: string): Promise<ContainerDetails> {
     return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });
   }
@@ -89,7 +88,7 @@ export class Containers {
     return this.#switch(id, 'unpause', /is not paused/i);
   }
 
-  /** SIGTERM, and SIGKILL after so many seconds. Docker wakes a paused container for its signal; Podman wants it woken before. */
+  /** Sends SIGTERM, and SIGKILL after `seconds`. Docker wakes a paused container for the signal; Podman needs it unpaused first. */
   async stop(id: string, seconds: number): Promise<void> {
     const stop = () => this.#post(id, 'stop', { query: { t: seconds }, timeoutMs: seconds * 1000 + REMOVE_TIMEOUT_MS });
     try {
@@ -101,7 +100,7 @@ export class Containers {
     }
   }
 
-  /** Kills what runs. Resolves when the engine knows it no more; also when somebody else removes it at this moment. */
+  /** Kills and removes it. Resolves when the engine no longer knows it, also when another caller is removing it. */
   async remove(id: string): Promise<void> {
     const path = `/containers/${this.nameOf(id)}`;
     try {
@@ -119,7 +118,7 @@ export class Containers {
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       if (error.status === 404) throw notFound('Workload');
-      const { State } = await this.inspect(this.nameOf(id)); // the engine says 'not paused' of an ended one, too
+      const { State } = await this.inspect(this.nameOf(id)); // the engine also says 'not paused' of an ended one
       if (!['running', 'paused'].includes(State.Status)) throw new Failure('conflict', `Workload ${id} has ended`);
       if (isDone.test(error.message)) return;
       throw new Failure('unavailable', `The container engine could not ${action} workload ${id}: ${error.message}`);

@@ -12,7 +12,7 @@ const answers = await new Docker().ping().then(
 
 if (!answers && process.env.CI === 'true') {
   test('a container engine answers', () =>
-    expect.fail('with CI=true the Docker tests need an engine, and none answers'));
+    expect.fail('with CI=true the Docker tests need an engine, but none answers'));
 }
 
 describe.skipIf(!answers)('with a container engine', () => {

@@ -13,7 +13,7 @@ const NETWORK = {
   Labels: { 'podyard.network.pinned': 'true' },
 };
 
-/** What a real engine does only when something is wrong with it: each request is noted, and a refusal comes as told. */
+/** Fakes what a real engine does only when something is wrong: records each request, and refuses as configured. */
 let engine: Awaited<ReturnType<typeof startFakeEngine>>;
 let runtime: Runtime;
 let requests: { what: string; body: string }[];
@@ -64,7 +64,7 @@ const REMOVE = 'DELETE /containers/podyard-i-w1';
 const calls = () => requests.map(({ what }) => what).filter((what) => what.includes('/containers/'));
 const created = () => requests.filter(({ what }) => what === CREATE).map(({ body }) => body);
 
-test('a start asks the engine to create and to start, and nothing else', async () => {
+test('a start makes two requests: create and start', async () => {
   const { address } = await runtime.start(SPEC);
   expect(address).toMatch(/^10\.7\.0\.\d+$/);
   expect(calls()).toEqual([CREATE, START]);
@@ -76,14 +76,14 @@ test.each([
   'Address already in use',
   'driver failed programming external connectivity: Bind for 127.0.0.1:49153 failed: port is already allocated',
   'requested ip address 10.7.0.9 is already allocated to container ID 1',
-])('%s: another address is tried, and what failed is removed first', async (message) => {
+])('%s: the container is removed and another address is tried', async (message) => {
   refusals = [{ what: START, status: 500, message }];
   await runtime.start(SPEC);
   expect(calls()).toEqual([CREATE, START, REMOVE, CREATE, START]);
   expect(new Set(created()).size).toBe(2);
 });
 
-test('a port that the caller chose and somebody else has is told at once', async () => {
+test('a requested port that is in use fails the start at once', async () => {
   const message = 'Bind for 127.0.0.1:49153 failed: port is already allocated';
   refusals = [{ what: START, status: 500, message }];
   const spec = { ...SPEC, kind: 'pod' as const, ports: ['22/tcp'], publicPorts: { 22: 49_153 } };
@@ -92,13 +92,13 @@ test('a port that the caller chose and somebody else has is told at once', async
 });
 
 test.each([
-  ['a full disk', 'mkdir /var/lib/docker/overlay2/1: no space left on device', 'The disk of this machine is full'],
+  ['a full disk', 'mkdir /var/lib/docker/overlay2/1: no space left on device', 'the disk of this machine is full'],
   [
-    'a mount whose directory is gone',
+    'a mount whose directory is missing',
     'invalid mount config for type "bind": bind source path does not exist: /gone',
     '/gone',
   ],
-])('%s is one sentence, at the creation as at the start, and leaves nothing behind', async (_, message, sentence) => {
+])('%s fails the create or the start with one sentence and leaves nothing behind', async (_, message, sentence) => {
   refusals = [{ what: CREATE, status: 500, message }];
   await expect(runtime.start(SPEC)).rejects.toThrow(sentence);
   expect(calls()).toEqual([CREATE]);
@@ -109,7 +109,7 @@ test.each([
   expect(calls()).toEqual([CREATE, CREATE, START, REMOVE]);
 });
 
-test('a disk is limited where the storage says it can, until it turns out that it cannot', async () => {
+test('a disk is limited where the storage reports support, until the engine refuses', async () => {
   await runtime.start(SPEC);
   expect(created()[0]).not.toContain('StorageOpt');
   await runtime.close();
@@ -124,7 +124,7 @@ test('a disk is limited where the storage says it can, until it turns out that i
   const message = '--storage-opt is supported only for overlay over xfs with pquota mount option';
   const refusal = { what: CREATE, status: 500, message };
   refusals = [refusal, refusal];
-  await Promise.all([runtime.start(SPEC), runtime.start({ ...SPEC, id: 'w2' })]); // both learn it at the same time
+  await Promise.all([runtime.start(SPEC), runtime.start({ ...SPEC, id: 'w2' })]); // both are refused at the same time
   await runtime.start({ ...SPEC, id: 'w3' });
   const isLimited = created().map((body) => body.includes('"StorageOpt":{"size":"7G"}'));
   expect(isLimited).toEqual([true, true, false, false, false]);

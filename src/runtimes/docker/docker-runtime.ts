@@ -1,7 +1,7 @@
 /**
- * Workloads as containers of a Docker Engine (API 1.41 or newer; Podman's socket speaks it too). The engine keeps all
- * state: labels say which containers are ours, so that a restarted Podyard finds them again. A start costs two requests,
- * create and start; what else is needed (network, image, GPUs of this machine) is looked up once and remembered.
+ * Workloads as containers of a Docker Engine (API 1.41 or newer; Podman's socket works too). The engine keeps all state:
+ * labels mark our containers, so that a restarted Podyard finds them again. A start takes two requests, create and start;
+ * what else it needs (network, image, GPUs of this machine) is looked up once and cached.
  */
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -38,7 +38,7 @@ import { readContainerLogs } from './read-container-logs.ts';
 import { type StartParts, startContainer } from './start-container.ts';
 
 export interface DockerRuntimeOptions {
-  /** Default: what DOCKER_HOST says, else the usual socket. */
+  /** Default: DOCKER_HOST, else the usual socket. */
   socketPath?: string;
   installation: string;
   /** Simulated: pool → number of GPUs. Null: the real ones of this machine. */
@@ -46,16 +46,16 @@ export interface DockerRuntimeOptions {
   describePool?: DescribePool;
   /** The bridge network, shared by all installations on the engine. Default `podyard`. */
   network?: string;
-  /** The address of this machine on which ports of pods are published. Default 127.0.0.1. */
+  /** The address of this machine on which pods' ports are published. Default 127.0.0.1. */
   publishIp?: string;
-  /** Where it is kept which images are private. Without it that is known to this process alone. */
+  /** Records which images are private. Without it only this process knows. */
   stateDir?: string;
-  /** How long a registry's word about credentials is believed. Default 5 minutes. */
+  /** How long a registry's answer about credentials is cached. Default 5 minutes. */
   accessTtlMs?: number;
   logger: Logger;
 }
 
-/** Nothing is asked of the engine before the first call. */
+/** Makes no request to the engine before the first call. */
 export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   return new DockerRuntime(options);
 }
@@ -113,10 +113,10 @@ class DockerRuntime implements Runtime {
       try {
         const { isNew, address } = await startContainer(this.#parts, spec, devices, options);
         if (isNew) {
-          this.#observed.noteStart(spec.id);
+          this.#observed.recordStart(spec.id);
           options.onProgress?.('Container started');
         }
-        return await this.#settle(spec, address);
+        return await this.#locate(spec, address);
       } catch (error) {
         this.#gpus.release(spec.id);
         throw error;
@@ -194,10 +194,10 @@ class DockerRuntime implements Runtime {
     await this.#engine.close();
   }
 
-  /** Spares the engine a question where the answer is known. */
-  async #settle(spec: WorkloadSpec, address: string | null): Promise<Whereabouts> {
+  /** Asks the engine only where the answer is not known. */
+  async #locate(spec: WorkloadSpec, address: string | null): Promise<Whereabouts> {
     if (address === null || (spec.kind === 'pod' && spec.ports.length > 0)) return this.#whereabouts.find(spec.id);
-    this.#whereabouts.note(spec.id, address);
+    this.#whereabouts.set(spec.id, address);
     return { address, publishedPorts: spec.ports.map((port) => ({ ...parsePort(port), public: null, ip: null })) };
   }
 }

@@ -15,7 +15,7 @@ const answers = await docker.ping().then(
   () => false,
 );
 
-/** What only a real engine can show. Without one, docker-runtime.slow.test.ts says so. */
+/** What only a real engine can show. docker-runtime.slow.test.ts reports when there is none. */
 describe.skipIf(!answers)('containers of a real engine', () => {
   const installation = newId<string>();
   let runtime: Runtime;
@@ -31,7 +31,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
 
   const program = (code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
     workloadSpec({ image: 'podyard/echo-js:dev', args: JSON.stringify({ entrypoint: ['node', '-e', code] }), ...more });
-  /** Runs to the end and gives what was printed. */
+  /** Runs to the end and returns the output. */
   const run = async (code: string, more: Partial<WorkloadSpec> = {}) => {
     const spec = program(code, more);
     await runtime.start(spec);
@@ -41,18 +41,18 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     return { id: spec.id, lines };
   };
 
-  test('a workload that needs more than its memory ends with a sentence that says so', async () => {
+  test('a workload that exceeds its memory limit ends with that reason', async () => {
     const { id } = await run('const all = []; for (;;) all.push(Buffer.alloc(1e7, 1));', { memoryBytes: 96 * 2 ** 20 });
     await expect
       .poll(async () => (await runtime.list()).find((one) => one.id === id))
       .toMatchObject({
         state: 'exited',
         exitCode: 137,
-        reason: 'It ran out of memory: it needed more than its limit of 96 MiB',
+        reason: 'Out of memory (limit 96 MiB)',
       });
   });
 
-  test('a workload reaches this machine at the address of the worker API, and no other workload', async () => {
+  test('a workload reaches the worker API’s address, but no other workload', async () => {
     const { bind, host } = await runtime.workerApiAddress();
     const server = createServer((_, answer) => void answer.end('here'));
     await new Promise<void>((resolve) => server.listen(0, bind, resolve));
@@ -74,7 +74,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect(lines).toEqual(['here,nothing']);
   });
 
-  test('a workload cannot gain rights', async () => {
+  test('a workload cannot gain privileges', async () => {
     const { lines } = await run(
       "console.log(require('fs').readFileSync('/proc/self/status', 'utf8').match(/(NoNewPrivs|CapBnd):.*/g).join())",
     );
@@ -84,7 +84,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect({ setpcap, netRaw, mknod, chown }).toEqual({ setpcap: 0n, netRaw: 0n, mknod: 0n, chown: 1n });
   });
 
-  test('an address does not pass from one workload to the next, whoever still holds the old one', async () => {
+  test('an address does not pass from one workload to the next', async () => {
     const addresses: (string | null)[] = [];
     for (let i = 0; i < 4; i++) {
       const spec = program('setInterval(() => {}, 1000)');
@@ -94,7 +94,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect(new Set(addresses).size).toBe(4);
   });
 
-  test('an address that a stranger has, or a port, costs another try and nothing else', async () => {
+  test('an address or port already in use costs only another try', async () => {
     const specs = Array.from({ length: 6 }, () => program('setInterval(() => {}, 1000)', { ports: ['80/tcp'] }));
     const first = (await runtime.start(specs[0]!)).address!;
     const [a, b, c, d] = first.split('.').map(Number) as [number, number, number, number];
@@ -112,7 +112,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     await stranger.remove({ force: true });
   });
 
-  test('a container that was made and never started, as after a kill at that moment, is started', async () => {
+  test('a container that was created but never started, as after a kill, is started', async () => {
     const spec = program('setInterval(() => {}, 1000)');
     await docker.createContainer({
       name: `podyard-${installation}-${spec.id}`,

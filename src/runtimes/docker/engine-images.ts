@@ -1,8 +1,10 @@
 /**
- * The images of the engine, which are there for all while the right to some of them is not. What Podyard pulled with
- * credentials counts as private: whoever asks for it, by that name, by its id or its digest, shows to the registry that
- * they may have it. What the operator put on the engine, or tagged there, is for everybody. See docs/decisions/0012-private-images.md.
+ * The engine's images. All are present for everybody, but not everybody may use all of them. An image that Podyard pulled
+ * with credentials is private: who asks for it, by name, id or digest, must show the registry that they may have it. What
+ * the operator pulled or tagged on the engine is open to all. See docs/decisions/0012-private-images.md.
  */
+import { BoundedMap } from '../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { InFlight } from '../in-flight.ts';
 import type { OnProgress, RegistryAuth } from '../runtime.ts';
@@ -10,9 +12,10 @@ import { type Engine, EngineError, isRefusal } from './engine.ts';
 import { PrivateImages } from './private-images.ts';
 import { familiarName, pullFailure, pullImage, registryOf } from './pull-image.ts';
 
-/** So long the registry's word is believed: credentials that it no longer takes start nothing new after that. */
+/** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
 const CHECK_TIMEOUT_MS = 20_000;
+const MAX_CACHED = 10_000;
 
 /** The members used of `GET /images/{name}/json`. */
 interface PresentImage {
@@ -29,45 +32,46 @@ export class EngineImages {
   readonly #engine: Engine;
   readonly #private: PrivateImages;
   readonly #accessTtlMs: number;
+  readonly #clock: Clock;
   readonly #work = new InFlight();
-  /** By image and credentials: when that was found to be right; for images that are open to all it stays right. */
-  readonly #known = new Map<string, { image: string; isOpen: boolean; at: number }>();
+  /** By image and credentials: when access was last confirmed. For images open to all it does not expire. */
+  readonly #known = new BoundedMap<string, { image: string; isOpen: boolean; at: number }>(MAX_CACHED);
 
-  /** `stateDir` keeps over restarts which images are private; without it only this process knows. */
-  constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number }) {
+  /** `stateDir` records which images are private; without it only this process knows. */
+  constructor(engine: Engine, options: { stateDir?: string; accessTtlMs?: number; clock?: Clock }) {
     this.#engine = engine;
     this.#private = new PrivateImages(options.stateDir);
     this.#accessTtlMs = options.accessTtlMs ?? ACCESS_TTL_MS;
+    this.#clock = options.clock ?? monotonicClock;
   }
 
   /** See `Runtime.prepare`. */
   async prepare(image: string, options: PrepareOptions): Promise<void> {
-    // Two users' credentials must not share a pull: one may have the right and the other not.
+    // Users' credentials must not share a pull: one may have access and the other not.
     const key = JSON.stringify([image, options.auth?.username, options.auth?.password]);
     const known = this.#known.get(key);
-    if (known && (known.isOpen || performance.now() - known.at < this.#accessTtlMs)) return;
+    if (known && (known.isOpen || this.#clock.now() - known.at < this.#accessTtlMs)) return;
     await this.#work.run(key, async () => {
-      const at = performance.now();
-      const isOpen = await this.#bring(image, options, known !== undefined);
-      if (this.#known.size > 10_000) this.#known.clear();
+      const at = this.#clock.now();
+      const isOpen = await this.#ensure(image, options, known !== undefined);
       this.#known.set(key, { image, isOpen, at });
     });
   }
 
-  /** It turned out to be gone: the next `prepare` looks again. */
+  /** Call when the image turned out to be missing: the next `prepare` asks the engine again. */
   forget(image: string): void {
     for (const [key, known] of this.#known) if (known.image === image) this.#known.delete(key);
   }
 
-  /** Resolves when the image is there and may be used; true when it is open to all. */
-  async #bring(image: string, options: PrepareOptions, hadAccess: boolean): Promise<boolean> {
+  /** Resolves once the image is present and the caller may use it; with true when it is open to all. */
+  async #ensure(image: string, options: PrepareOptions, hadAccess: boolean): Promise<boolean> {
     const present = await this.#find(image);
     if (!present) return this.#pull(image, options);
     if (!this.#isPrivate(image, present)) return true;
     try {
       await this.#checkAccess(image, options.auth);
     } catch (error) {
-      // Whoever had the right shall not suffer from a registry that is away; whoever never showed it waits for it.
+      // A registry that is away does not stop those who had access; others wait for it.
       const isAway = error instanceof Failure && error.kind === 'unavailable';
       if (!isAway || !hadAccess) throw error;
     }
@@ -75,23 +79,23 @@ export class EngineImages {
   }
 
   async #pull(image: string, options: PrepareOptions): Promise<boolean> {
-    if (options.auth) this.#private.add(familiarName(image)); // before it is there: a kill in between must not open it to all
-    await pullImage(this.#engine, image, options);
+    if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
+    await pullImage(this.#engine, image, { ...options, clock: this.#clock });
     if (!options.auth) return true;
     const pulled = await this.#find(image);
     if (pulled) this.#private.add(pulled.Id);
-    this.#known.clear(); // what was open may be this image now
+    this.#known.clear(); // an image open until now may be this one
     return false;
   }
 
-  /** A tag that nobody pulled with credentials was made by the operator, whatever else the image is called. */
+  /** A tag that nobody pulled with credentials was made by the operator, even if the image has private names too. */
   #isPrivate(image: string, { Id, RepoTags }: PresentImage): boolean {
     const name = familiarName(image);
     if (this.#private.has(name)) return true;
     return this.#private.has(Id) && !(RepoTags ?? []).some((tag) => familiarName(tag) === name);
   }
 
-  /** Asks the registry, through the engine, for the image's manifest. Throws a Failure with a sentence for users. */
+  /** Requests the image's manifest from the registry, through the engine. Throws a Failure with a sentence for users. */
   async #checkAccess(image: string, auth: RegistryAuth | undefined): Promise<void> {
     try {
       await this.#engine.json({
@@ -109,14 +113,14 @@ export class EngineImages {
     try {
       return await this.#engine.json<PresentImage>({ method: 'GET', path: `/images/${inPath(image)}/json` });
     } catch (error) {
-      // 400: not a name of an image at all; the pull says so better
+      // 400: not a valid image name; the pull explains it better
       if (isRefusal(error, 404) || isRefusal(error, 400)) return undefined;
       throw error;
     }
   }
 }
 
-/** A name may be anything that a user wrote; it shall end where it ends. */
+/** Users choose the name: escape it so that it stays one part of the path. */
 function inPath(image: string): string {
   return image.split('/').map(encodeURIComponent).join('/');
 }

@@ -11,11 +11,11 @@ interface EngineInfo {
 export interface Machine {
   memoryBytes: number;
   cpus: number;
-  /** Whether the engine's storage can hold a container to a size. Whoever finds that it cannot after all says so here. */
+  /** Whether the engine's storage can limit a container's disk. Set to false when the engine refuses after all. */
   canLimitDisk: boolean;
 }
 
-/** What the engine says about the machine that it runs on, asked once. */
+/** The machine that the engine runs on. Asks once. */
 export class EngineMachine {
   readonly #engine: Engine;
   #machine: Promise<Machine> | undefined;
@@ -36,7 +36,7 @@ export class EngineMachine {
   }
 }
 
-/** overlay2 needs XFS below it, mounted with project quotas; whether it is, only a try can tell. */
+/** overlay2 needs XFS mounted with project quotas; only a try shows whether it has them. */
 function hasDiskLimits({ Driver, DriverStatus }: EngineInfo): boolean {
   if (Driver === 'btrfs' || Driver === 'zfs') return true;
   return (

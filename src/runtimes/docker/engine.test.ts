@@ -21,7 +21,7 @@ function runtimeAt(socketPath: string) {
   return runtime;
 }
 
-test('an engine that never answers is given up with a sentence', async () => {
+test('a request to an engine that never answers times out', async () => {
   const engine = new Engine(await fake(() => {}));
   closers.push(() => engine.close());
   const request = engine.json({ method: 'GET', path: '/info', timeoutMs: 50 });
@@ -31,7 +31,7 @@ test('an engine that never answers is given up with a sentence', async () => {
   });
 });
 
-test('an engine that begins an answer and never ends it is given up as well', async () => {
+test('a response that never ends times out as well', async () => {
   const engine = new Engine(await fake((_, response) => void response.writeHead(200).write('{')));
   closers.push(() => engine.close());
   await expect(engine.json({ method: 'GET', path: '/info', timeoutMs: 200 })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ test('an engine that begins an answer and never ends it is given up as well', as
   });
 });
 
-test('an engine that is not there is a sentence, too', async () => {
+test('a missing engine is one sentence', async () => {
   const runtime = runtimeAt('/no/such/engine.sock');
   await expect(runtime.list()).rejects.toMatchObject({
     kind: 'unavailable',
@@ -47,7 +47,7 @@ test('an engine that is not there is a sentence, too', async () => {
   });
 });
 
-test('watch survives an engine that goes away and comes back', async () => {
+test('watch survives a restart of the engine', async () => {
   let connections = 0;
   const event = JSON.stringify({ Actor: { Attributes: { 'podyard.id': 'w1' } } });
   const socketPath = await fake((_, response) => {
@@ -68,7 +68,7 @@ test('watch survives an engine that goes away and comes back', async () => {
   expect(new Set(told)).toEqual(new Set(['w1']));
 });
 
-test('a pull tells its progress, sends the credentials, and fails with a sentence when the engine finds out late', async () => {
+test('a pull reports its progress, sends the credentials, and fails with a sentence when the engine finds out late', async () => {
   const seen: { url: string; auth: unknown }[] = [];
   const socketPath = await fake((request, response) => {
     if (request.method === 'GET') return void response.writeHead(404).end('{"message":"no such image"}');

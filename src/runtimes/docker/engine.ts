@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { RegistryAuth } from '../runtime.ts';
 
-/** An answer of the engine that is no success. `message` is in the engine's words. */
+/** A refusal of the engine. `message` is the engine's own. */
 export class EngineError extends Error {
   readonly status: number;
 
@@ -17,7 +17,7 @@ export class EngineError extends Error {
 
 export interface EngineRequest {
   method: 'GET' | 'POST' | 'DELETE';
-  /** Begins with a slash, holds no query. */
+  /** Starts with a slash, without a query. */
   path: string;
   query?: Record<string, unknown>;
   body?: object;
@@ -26,7 +26,7 @@ export interface EngineRequest {
   signal?: AbortSignal;
 }
 
-/** What is used of docker-modem, which carries dockerode's requests and knows DOCKER_HOST, TLS and ssh. */
+/** What is used of docker-modem, which sends dockerode's requests and supports DOCKER_HOST, TLS and ssh. */
 interface Modem {
   socketPath?: unknown;
   agent?: Agent;
@@ -43,8 +43,8 @@ const TIMEOUT_MS = 30_000;
 const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 
 /**
- * Requests to a Docker Engine (or Podman) over its API. Each has a time limit up to its answer; a stream goes on after
- * it. Rejects with an EngineError for what the engine refused, with a Failure `unavailable` when it cannot be reached.
+ * Requests to the API of a Docker Engine or Podman. Each has a timeout up to its response; a stream may continue after it.
+ * Rejects with an EngineError when the engine refuses, and with a Failure `unavailable` when it cannot be reached.
  */
 export class Engine {
   readonly #socketPath: string | undefined;
@@ -54,12 +54,12 @@ export class Engine {
     this.#socketPath = socketPath;
   }
 
-  /** The parsed JSON of the answer. */
+  /** Resolves with the parsed JSON body. */
   async json<T>(request: EngineRequest): Promise<T> {
     return (await this.#send(request, false)) as T;
   }
 
-  /** The body as it comes. The caller reads or destroys it; aborting `signal` destroys it too. */
+  /** Resolves with the body as a stream. The caller reads or destroys it; aborting `signal` destroys it too. */
   async stream(request: EngineRequest): Promise<Readable> {
     return (await this.#send(request, true)) as Readable;
   }
@@ -85,7 +85,7 @@ export class Engine {
     }
   }
 
-  /** dockerode takes 100 ms to load, so it is loaded when the first request wants it. */
+  /** Loads dockerode on the first request: it takes 100 ms. */
   async #load(): Promise<Modem> {
     const { default: Dockerode } = await import('dockerode');
     refuseRedirects();
@@ -97,8 +97,8 @@ export class Engine {
 }
 
 /**
- * A path that the engine finds unclean (an empty component, `..`) is answered with a redirect, which docker-modem would
- * follow to whatever host stands in it, without an error handler. Refused, it is an error of the request.
+ * The engine answers an unclean path (an empty component, `..`) with a redirect, which docker-modem would follow to any
+ * host, without an error handler. Refused, it is an error of the request.
  */
 function refuseRedirects(): void {
   const requireHere = createRequire(import.meta.url);
@@ -131,7 +131,7 @@ function translate(error: ModemError): Error {
   return new Failure('unavailable', `The container engine cannot be reached: ${messageOf(error)}`, { cause: error });
 }
 
-/** Whether the engine refused with this status, and, where one status means several things, with such words. */
+/** True when the engine refused with this status and, where one status has several meanings, with these words. */
 export function isRefusal(error: unknown, status: number, words?: RegExp): error is EngineError {
   return error instanceof EngineError && error.status === status && (words?.test(error.message) ?? true);
 }

@@ -1,7 +1,7 @@
 /**
- * Builds the example images without a registry and without a base image: the interpreter of this machine, the shared
- * libraries that it names, and the worker's files, handed to the engine as one root file system.
- * Linux only. `node scripts/build-example-images.ts` builds all of them.
+ * Builds the example images without a registry or base image: this machine's interpreter, the shared libraries it needs,
+ * and the worker's files, imported into the engine as one root file system. Linux only. `node scripts/build-example-images.ts`
+ * builds all of them.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ export const EXAMPLE_IMAGES: readonly { name: ExampleName; tag: string }[] = [
 export interface BuildResult {
   image: string;
   status: 'built' | 'present' | 'skipped';
-  /** Why it was skipped, else how large it is: one sentence. */
+  /** One sentence: why it was skipped, else its size. */
   note: string;
 }
 
@@ -34,7 +34,7 @@ interface Root {
   entrypoint: string[];
 }
 
-/** The same place from src/ and from dist/. */
+/** The same path from src/ and from dist/. */
 const WORKERS = fileURLToPath(new URL('../../../workers', import.meta.url));
 const LABEL = 'podyard.example.content';
 
@@ -59,7 +59,7 @@ export async function buildImage(options: {
     return { image, status: 'present', note: `${image} is up to date.` };
   }
   await importRoot(docker, options, root, content);
-  // The image that had this name is 100 MB of waste now; the engine refuses while a container still uses it.
+  // The image that had this name is now 100 MB of waste. The engine refuses while a container still uses it.
   if (present)
     await docker
       .getImage(present.Id)
@@ -69,7 +69,7 @@ export async function buildImage(options: {
   return { image, status: 'built', note: `${image} was built from this machine's own files, ${megabytes} MB.` };
 }
 
-/** Builds all example images, one after the other. */
+/** Builds all example images, one after another. */
 export async function buildImages(options: { docker?: Docker; socketPath?: string } = {}): Promise<BuildResult[]> {
   const results: BuildResult[] = [];
   for (const example of EXAMPLE_IMAGES) results.push(await buildImage({ ...options, ...example }));
@@ -91,7 +91,7 @@ async function importRoot(docker: Docker, to: { name: string; tag: string }, roo
   const archive = Readable.from(tar(root.entries), { objectMode: false });
   const answer = await docker.importImage(archive as never, { repo: to.name, tag: to.tag, changes } as never);
   const lines = (await (answer as unknown as Readable).toArray()).join('');
-  const failure = /"error":"([^"]*)"/.exec(lines); // the engine says 200 first and fails later
+  const failure = /"error":"([^"]*)"/.exec(lines); // the engine answers 200 before it fails
   if (failure) throw new Error(`the engine could not import ${to.name}:${to.tag}: ${failure[1]}`);
 }
 
@@ -114,14 +114,13 @@ function nodeRoot(files: readonly string[]): Root {
   };
 }
 
-/** Folders of the standard library that no worker needs; they are most of its size. */
+/** Parts of the standard library that no worker needs; they are most of its size. */
 const PYTHON_UNUSED =
   /^(test|tests|idlelib|tkinter|turtledemo|ensurepip|lib2to3|pydoc_data|distutils|site-packages|dist-packages|__pycache__|config-.*)$/;
 
 function pythonRoot(): Root | string {
   const python = findPython();
-  if (python === undefined)
-    return 'podyard/echo-python was skipped: there is no python3 (3.9 or newer) on this machine.';
+  if (python === undefined) return 'podyard/echo-python was skipped: no python3 (3.9 or newer) on this machine.';
   const library = `usr/local/lib/python${python.version}`;
   const modules = walk(python.library, library);
   const native = modules.filter((entry) => entry.path.endsWith('.so')).map((entry) => entry.source!);
@@ -141,7 +140,7 @@ function pythonRoot(): Root | string {
   };
 }
 
-/** The interpreter itself, not a shim that finds one. */
+/** Finds the interpreter itself, not a shim that finds one. */
 function findPython(): { binary: string; library: string; version: string } | undefined {
   const script =
     'import json,os,sys,sysconfig; assert sys.version_info >= (3, 9); print(json.dumps([os.path.realpath(sys.executable), sysconfig.get_path("stdlib"), "%d.%d" % sys.version_info[:2]]))';
@@ -181,7 +180,7 @@ function base(user: string): TarEntry[] {
   ];
 }
 
-/** The shared libraries that the binaries name, at the paths where the loader looks for them. */
+/** The shared libraries of the binaries, at the paths where the loader looks for them. */
 function libraries(binaries: string[]): TarEntry[] {
   const paths = new Set<string>();
   for (const binary of binaries) {
@@ -195,7 +194,7 @@ function sizeOf(entry: TarEntry): number {
   return entry.source === undefined ? 0 : statSync(entry.source).size;
 }
 
-/** Changes when a file of the image does: paths, sizes and times, since reading 100 MB on each start would be slow. */
+/** Changes when a file of the image does. Hashes paths, sizes and times: reading 100 MB at each start would be slow. */
 function fingerprint(root: Root): string {
   const hash = createHash('sha256').update(JSON.stringify(root.entrypoint));
   for (const { path, source } of root.entries) {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A socket that answers as a test says, for what a real engine does not do on demand: hang, vanish, refuse. */
+/** Answers on a socket as a test says, for what a real engine does not do on demand: hang, vanish, refuse. */
 export async function startFakeEngine(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<{ socketPath: string; close(): Promise<void> }> {

@@ -1,16 +1,16 @@
-import { type DescribePool, gpuCapacity } from '../gpu-pools.ts';
+import { type DescribePool, gpuCapacity, notEnoughGpus } from '../gpu-pools.ts';
 import { type GpuCapacity, NoCapacity, type WorkloadSpec } from '../runtime.ts';
 import { gpuOf, LABELS } from './container-config.ts';
 import type { Containers } from './containers.ts';
 import { type Gpu, listNvidiaGpus } from './nvidia-gpus.ts';
 
-/** The GPUs of this machine, or simulated ones, and which of them workloads hold. */
+/** The GPUs of this machine, or simulated ones, and which of them are in use. */
 export class GpuDevices {
   readonly #containers: Containers;
-  /** Pool → number of GPUs; null for the real ones. */
+  /** Pool → number of GPUs; null for real ones. */
   readonly #simulated: ReadonlyMap<string, number> | null;
   readonly #describe: DescribePool;
-  /** Real GPUs by workload, kept from before the create request, so that two starts never choose the same. */
+  /** Real GPUs by workload, from before the create request, so that two starts never choose the same. */
   readonly #chosen = new Map<string, readonly string[]>();
   #real: Promise<Gpu[]> | undefined;
 
@@ -27,8 +27,8 @@ export class GpuDevices {
   }
 
   /**
-   * UUIDs of real GPUs that nobody holds, which are the workload's until `release`; none when GPUs are simulated, for then
-   * the caller's own count is enough. Throws `unavailable` when there are too few.
+   * Reserves free real GPUs for the workload until `release`, and returns their UUIDs; none when GPUs are simulated, where
+   * the caller's own count is enough. Throws `NoCapacity` when there are too few.
    */
   async choose({ id, gpu: wanted }: WorkloadSpec): Promise<readonly string[]> {
     if (!wanted || this.#simulated) return [];
@@ -38,9 +38,7 @@ export class GpuDevices {
     const labelled = alive.flatMap(({ Labels }) => Labels[LABELS.gpuDevices]?.split(',') ?? []);
     const held = new Set([...labelled, ...[...this.#chosen.values()].flat()]);
     const free = gpus.filter(({ pool, uuid }) => pool === wanted.pool && !held.has(uuid)).map(({ uuid }) => uuid);
-    if (free.length < wanted.count) {
-      throw new NoCapacity(`Pool ${wanted.pool} has ${free.length} GPUs free, but ${wanted.count} are needed together`);
-    }
+    if (free.length < wanted.count) throw new NoCapacity(notEnoughGpus(wanted, free.length));
     const chosen = free.slice(0, wanted.count);
     this.#chosen.set(id, chosen);
     return chosen;

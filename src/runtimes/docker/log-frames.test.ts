@@ -8,7 +8,7 @@ function frame(stream: number, text: string): Buffer {
   return Buffer.concat([header, body]);
 }
 
-test('lines come out whole wherever the chunks are cut', () => {
+test('lines are whole wherever the chunks are split', () => {
   const data = Buffer.concat([
     frame(1, '2026-01-01T00:00:00.123456789Z grüße\n'),
     frame(2, '2026-01-01T00:00:00.124000001Z half '),
@@ -32,7 +32,7 @@ test('lines come out whole wherever the chunks are cut', () => {
   }
 });
 
-test('a second pass gives what the first has not, also among lines of one millisecond', () => {
+test('a second pass returns only what the first has not, also within one millisecond', () => {
   const lines = [1, 2, 2, 2, 3].map((ms, i) => ({ ts: new Date(ms), line: String(i) }));
   const place = new LogPlace({ since: new Date(1), seen: 1 });
   expect(place.beginPass()).toEqual({ since: 0.001 });
@@ -51,7 +51,7 @@ test('a second pass gives what the first has not, also among lines of one millis
   ).toEqual(['3', '4']);
 });
 
-test('a line that is older than the one before it is not lost within a pass', () => {
+test('a line older than the one before it is not lost within a pass', () => {
   const place = new LogPlace({});
   place.beginPass();
   expect([5, 4, 5].map((ms) => place.pass({ ts: new Date(ms), line: '' }))).toEqual([true, true, true]);

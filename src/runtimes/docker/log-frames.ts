@@ -1,18 +1,18 @@
 import type { LogLine, LogsOptions } from '../runtime.ts';
 
-/** The engine hands over long lines in pieces of 16 KiB; beyond this, they are handed out in pieces too. */
+/** The engine sends long lines in pieces of 16 KiB. Beyond this limit they are returned in pieces too. */
 const MAX_LINE_CHARACTERS = 256 * 1024;
 const HEADER_BYTES = 8;
 
 /**
- * Reads the engine's multiplexed log stream: frames of `[stream, 0, 0, 0, length as 4 bytes]`, each `<time> <text>`. A
- * text without a line end is continued by the next frame of the same stream; the line has the time of its first piece.
+ * Parses the engine's multiplexed log stream: frames of `[stream, 0, 0, 0, length as 4 bytes]`, each `<time> <text>`. A
+ * text without a line end is continued by the next frame of its stream; the line has the time of its first piece.
  */
 export class LogFrames {
   #rest: Buffer = Buffer.alloc(0);
   readonly #open = new Map<number, LogLine>();
 
-  /** The lines that end within this chunk. */
+  /** Returns the lines that end within this chunk. */
   *take(chunk: Buffer): Generator<LogLine> {
     let data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     while (data.length >= HEADER_BYTES) {
@@ -25,7 +25,7 @@ export class LogFrames {
     this.#rest = data;
   }
 
-  /** Lines that never ended. */
+  /** Returns the lines without a line end. */
   end(): LogLine[] {
     return [...this.#open.values()];
   }
@@ -45,12 +45,12 @@ export class LogFrames {
   }
 }
 
-/** How far a reader has come, as `Runtime.logs` counts it: the latest time, and the number of lines of exactly that time. */
+/** A reader's position, as `Runtime.logs` counts it: the latest time, and the number of lines of exactly that time. */
 export class LogPlace {
-  isBegun = false;
+  hasStarted = false;
   #latestMs: number;
   #had: number;
-  /** What the reader had when the pass began, and how many lines of that time the pass has skipped. */
+  /** The position when the pass began, and how many lines of that time the pass has skipped. */
   #sinceMs = 0;
   #seen = 0;
   #skipped = 0;
@@ -60,7 +60,7 @@ export class LogPlace {
     this.#had = seen ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Begins a pass: the engine leaves out what is older than `since`, and gives again what is of that very time. */
+  /** Starts a pass. Returns the query: the engine omits what is older than `since`, and repeats what has exactly that time. */
   beginPass(): { since?: number } {
     this.#sinceMs = this.#latestMs;
     this.#seen = this.#had;
@@ -69,11 +69,11 @@ export class LogPlace {
   }
 
   /**
-   * Whether the reader has not had this line; then it counts as had. Within a pass a line may be older than the one before
-   * it (the engine stamps stdout and stderr side by side), so only the beginning of the pass decides.
+   * True when the line is new to the reader; it then counts as read. Within a pass a line may be older than the one before
+   * it (the engine stamps stdout and stderr concurrently), so only the position at the start of the pass decides.
    */
   pass({ ts }: LogLine): boolean {
-    this.isBegun = true;
+    this.hasStarted = true;
     const ms = ts.getTime();
     if (ms < this.#sinceMs) return false;
     if (ms === this.#sinceMs && this.#skipped < this.#seen) {

@@ -13,7 +13,7 @@ export interface Gpu {
 const QUERY = ['--query-gpu=uuid,name', '--format=csv,noheader'];
 const USAGE_QUERY = ['--query-gpu=uuid,utilization.gpu,memory.used,memory.total', '--format=csv,noheader,nounits'];
 
-/** The GPUs that `nvidia-smi` lists; none where it is missing or fails. */
+/** Returns the GPUs `nvidia-smi` lists; none when it is missing or fails. */
 export async function listNvidiaGpus(): Promise<Gpu[]> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', QUERY, { timeout: 10_000 });
@@ -23,7 +23,7 @@ export async function listNvidiaGpus(): Promise<Gpu[]> {
   }
 }
 
-/** Reads lines of `GPU-<uuid>, <name>`. */
+/** Parses lines of `GPU-<uuid>, <name>`. */
 export function parseNvidiaSmi(text: string): Gpu[] {
   return [...text.matchAll(/^(GPU-[^,\s]+), (.+?)\s*$/gm)].map(([, uuid, name]) => ({
     uuid: uuid!,
@@ -32,7 +32,7 @@ export function parseNvidiaSmi(text: string): Gpu[] {
   }));
 }
 
-/** What the given GPUs do at this moment; zeros for one that `nvidia-smi` does not tell about. */
+/** Returns the current usage of the given GPUs; zeros for those `nvidia-smi` does not report. */
 export async function readGpuUsage(uuids: readonly string[]): Promise<WorkloadStats['gpus']> {
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', USAGE_QUERY, { timeout: 10_000 });
@@ -42,7 +42,7 @@ export async function readGpuUsage(uuids: readonly string[]): Promise<WorkloadSt
   }
 }
 
-/** Reads lines of `GPU-<uuid>, <percent>, <MiB used>, <MiB in all>`; a figure may be `[N/A]`. */
+/** Parses lines of `GPU-<uuid>, <percent>, <MiB used>, <MiB total>`; a figure may be `[N/A]`. */
 export function parseGpuUsage(text: string, uuids: readonly string[]): WorkloadStats['gpus'] {
   const lines = new Map(text.split('\n').map((line) => [line.split(', ')[0]!, line.split(', ').slice(1).map(Number)]));
   return uuids.map((uuid) => {

@@ -5,13 +5,13 @@ import { isRefusal } from './engine.ts';
 
 type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>;
 
-/** The engine's list of an installation's containers as what a runtime observes. */
+/** The engine's list of an installation's containers, as a runtime reports it. */
 export class ObservedContainers {
   readonly #containers: Containers;
   readonly #network: string;
-  /** Of ended containers, by container id: an end does not change any more. */
+  /** Of ended containers, by container id. Final once known. */
   readonly #endings = new Map<string, Ending>();
-  /** When this process saw a workload start; the engine's list has only whole seconds of the creation. */
+  /** When this process started a workload; the engine's list has only the creation, in whole seconds. */
   readonly #startedAt = new Map<string, Date>();
 
   constructor(containers: Containers, network: string) {
@@ -19,7 +19,7 @@ export class ObservedContainers {
     this.#network = network;
   }
 
-  noteStart(id: string): void {
+  recordStart(id: string): void {
     this.#startedAt.set(id, new Date());
   }
 
@@ -49,7 +49,7 @@ export class ObservedContainers {
     return { ...known, address, publishedPorts, exitCode: null, reason: null, startedAt, finishedAt: null };
   }
 
-  /** Undefined when the container is removed meanwhile. */
+  /** Undefined when the container has been removed meanwhile. */
   async #endingOf(containerId: string): Promise<Ending | undefined> {
     const known = this.#endings.get(containerId);
     if (known) return known;
@@ -64,7 +64,7 @@ export class ObservedContainers {
   }
 }
 
-/** Where a container's ports are published, by the engine's list. */
+/** Returns where a container's ports are published, from the engine's list. */
 function publicPortsOf({ Ports }: ContainerSummary): (port: number) => { ip: string; public: number } | undefined {
   return (port) => {
     const found = Ports?.find(({ PrivatePort, PublicPort }) => PrivatePort === port && PublicPort !== undefined);
@@ -73,16 +73,16 @@ function publicPortsOf({ Ports }: ContainerSummary): (port: number) => { ip: str
 }
 
 function endingOf({ State, HostConfig }: ContainerDetails): Ending {
-  const limit = HostConfig.Memory > 0 ? ` of ${Math.round(HostConfig.Memory / 2 ** 20)} MiB` : '';
+  const limit = HostConfig.Memory > 0 ? ` (limit ${Math.round(HostConfig.Memory / 2 ** 20)} MiB)` : '';
   return {
     exitCode: State.ExitCode,
-    reason: State.OOMKilled ? `It ran out of memory: it needed more than its limit${limit}` : State.Error || null,
+    reason: State.OOMKilled ? `Out of memory${limit}` : State.Error || null,
     startedAt: timeOf(State.StartedAt),
     finishedAt: timeOf(State.FinishedAt),
   };
 }
 
-/** The engine says the year 1 for never. */
+/** The engine uses the year 1 for never. */
 function timeOf(text: string): Date | null {
   const time = new Date(text);
   return time.getTime() > 0 ? time : null;

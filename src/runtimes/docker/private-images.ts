@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Names and ids of images that were pulled with credentials: an empty file for each, so that processes can share them. */
+/** Names and ids of images pulled with credentials. Each is an empty file, so that processes share them. */
 export class PrivateImages {
   readonly #directory: string | undefined;
   readonly #added = new Set<string>();

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import { familiarName, pullFailure, registryOf, withTag } from './pull-image.ts';
 
-test('a name without a tag means latest, since the engine would pull every tag', () => {
+test('a name without a tag means latest: the engine would pull every tag', () => {
   expect(withTag('nginx')).toBe('nginx:latest');
   expect(withTag('localhost:5000/nginx')).toBe('localhost:5000/nginx:latest');
   expect(withTag('ghcr.io/a/b:v1')).toBe('ghcr.io/a/b:v1');
   expect(withTag('a@sha256:00')).toBe('a@sha256:00');
 });
 
-test('the names of one image of Docker Hub are one', () => {
+test('the different names of a Docker Hub image become one', () => {
   const names = ['nginx', 'nginx:latest', 'library/nginx', 'docker.io/nginx', 'index.docker.io/library/nginx:latest'];
   expect(new Set(names.map(familiarName))).toEqual(new Set(['nginx:latest']));
   expect(familiarName('ghcr.io/library/nginx')).toBe('ghcr.io/library/nginx:latest');
 });
 
-test('the registry is read from the name as the engine reads it', () => {
+test('the registry is parsed from the name like the engine does', () => {
   expect(['nginx', 'library/nginx', 'ghcr.io/a/b', 'localhost/a', 'host:5000/a'].map(registryOf)).toEqual([
     'docker.io',
     'docker.io',

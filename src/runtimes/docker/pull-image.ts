@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { OnProgress, RegistryAuth } from '../runtime.ts';
 import { type Engine, EngineError } from './engine.ts';
 
-/** A pull that hears nothing for so long is given up. */
+/** A pull without any message for this long has stalled. */
 const STALL_MS = 5 * 60_000;
-/** Progress is told at most so often: a pull makes hundreds of messages a second, and each line is stored. */
+/** At most one progress line per this time: a pull sends hundreds of messages a second, and each line is stored. */
 const PROGRESS_PAUSE_MS = 2000;
 
 interface PullMessage {
@@ -15,33 +16,33 @@ interface PullMessage {
   error?: string;
 }
 
-/** `name[:tag|@digest]` in full: the engine pulls every tag of a name without one. */
+/** Returns `name[:tag|@digest]` in full: without either, the engine would pull every tag. */
 export function withTag(image: string): string {
   const last = image.slice(image.lastIndexOf('/') + 1);
   return /[:@]/.test(last) ? image : `${image}:latest`;
 }
 
-/** One name for the many that the engine takes for the same image of Docker Hub. */
+/** Returns one name for the several that the engine accepts for a Docker Hub image. */
 export function familiarName(image: string): string {
   return withTag(image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\//, ''));
 }
 
-/** The registry of an image by the engine's own rule: a first part with a dot, a colon, or `localhost`. */
+/** Returns the registry by the engine's own rule: a first part with a dot, a colon, or `localhost`. */
 export function registryOf(image: string): string {
   const [first, ...rest] = image.split('/');
   return rest.length > 0 && (/[.:]/.test(first!) || first === 'localhost') ? first! : 'docker.io';
 }
 
-/** Pulls an image. Rejects with a Failure whose text is a sentence for users. */
+/** Pulls an image. Rejects with a Failure whose text is fit for users. */
 export async function pullImage(
   engine: Engine,
   image: string,
-  options: { auth?: RegistryAuth; onProgress?: OnProgress },
+  options: { auth?: RegistryAuth; onProgress?: OnProgress; clock?: Clock },
 ): Promise<void> {
-  const { auth, onProgress } = options;
+  const { auth, onProgress = () => {}, clock = monotonicClock } = options;
   const stall = new AbortController();
   const timer = setTimeout(() => stall.abort(), STALL_MS);
-  const progress = new PullProgress(image, onProgress ?? (() => {}));
+  const progress = new PullProgress(image, onProgress, clock);
   try {
     const stream = await engine.stream({
       method: 'POST',
@@ -54,7 +55,7 @@ export async function pullImage(
     for await (const line of createInterface({ input: stream })) {
       timer.refresh();
       const message = JSON.parse(line) as PullMessage;
-      if (message.error !== undefined) throw new EngineError(500, message.error); // it said 200 before it knew
+      if (message.error !== undefined) throw new EngineError(500, message.error); // the engine answers 200 before it knows
       progress.take(message);
     }
     if (stall.signal.aborted) throw new Error(`nothing came for ${STALL_MS / 60_000} minutes`);
@@ -66,34 +67,40 @@ export async function pullImage(
   }
 }
 
-/** Turns the engine's messages about layers into a line now and then. */
+/** Condenses the engine's messages about layers into a line every few seconds. */
 class PullProgress {
   readonly #image: string;
-  readonly #tell: OnProgress;
+  readonly #report: OnProgress;
+  readonly #clock: Clock;
   readonly #layers = new Map<string, { current: number; total: number }>();
-  readonly #beganAt = Date.now();
-  #toldAt = Date.now();
+  readonly #startedAt: number;
+  #reportedAt: number;
 
-  constructor(image: string, tell: OnProgress) {
+  constructor(image: string, report: OnProgress, clock: Clock) {
     this.#image = image;
-    this.#tell = tell;
-    tell(`Pulling image ${image}`);
+    this.#report = report;
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    this.#reportedAt = this.#startedAt;
+    report(`Pulling image ${image}`);
   }
 
   take({ status, id, progressDetail }: PullMessage): void {
     if (status !== 'Downloading' || id === undefined || progressDetail?.total === undefined) return;
     this.#layers.set(id, { current: progressDetail.current ?? 0, total: progressDetail.total });
-    if (Date.now() - this.#toldAt < PROGRESS_PAUSE_MS) return;
-    this.#toldAt = Date.now();
+    const now = this.#clock.now();
+    if (now - this.#reportedAt < PROGRESS_PAUSE_MS) return;
+    this.#reportedAt = now;
     const sum = (key: 'current' | 'total') =>
       [...this.#layers.values()].reduce((bytes, layer) => bytes + layer[key], 0);
-    this.#tell(
-      `Pulling image ${this.#image}: ${megabytes(sum('current'))} of ${megabytes(sum('total'))} MB so far known`,
+    this.#report(
+      `Pulling image ${this.#image}: ${megabytes(sum('current'))} of ${megabytes(sum('total'))} MB known so far`,
     );
   }
 
   finish(): void {
-    this.#tell(`Pulled image ${this.#image} in ${((Date.now() - this.#beganAt) / 1000).toFixed(1)} s`);
+    const seconds = (this.#clock.now() - this.#startedAt) / 1000;
+    this.#report(`Pulled image ${this.#image} in ${seconds.toFixed(1)} s`);
   }
 }
 
@@ -101,13 +108,13 @@ function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);
 }
 
-/** The engine's own words tell the cases apart; its status does not: it is 500 for most of them. */
+/** Classifies a failed pull by the engine's words; its status is 500 in most cases. */
 export function pullFailure(image: string, error: unknown, hasAuth: boolean): Failure {
   const words = messageOf(error);
-  const say = (kind: 'unprocessable' | 'unavailable', text: string) => new Failure(kind, text, { cause: error });
-  if (/invalid reference format/i.test(words)) return say('unprocessable', `'${image}' is not a valid image name.`);
+  const fail = (kind: 'unprocessable' | 'unavailable', text: string) => new Failure(kind, text, { cause: error });
+  if (/invalid reference format/i.test(words)) return fail('unprocessable', `'${image}' is not a valid image name.`);
   if (/manifest unknown|manifest for .* not found|name unknown/i.test(words)) {
-    return say('unprocessable', `Image '${image}' does not exist in the registry ${registryOf(image)}.`);
+    return fail('unprocessable', `Image '${image}' does not exist in the registry ${registryOf(image)}.`);
   }
   if (
     /unauthorized|authentication required|access denied|denied:|access to the resource is denied|no basic auth|incorrect username/i.test(
@@ -115,26 +122,23 @@ export function pullFailure(image: string, error: unknown, hasAuth: boolean): Fa
     )
   ) {
     return hasAuth
-      ? say('unprocessable', `The registry ${registryOf(image)} refused the credentials for image '${image}'.`)
-      : say('unprocessable', `Image '${image}' was not found, or it is private and needs registry credentials.`);
+      ? fail('unprocessable', `The registry ${registryOf(image)} refused the credentials for image '${image}'.`)
+      : fail('unprocessable', `Image '${image}' was not found, or it is private and needs registry credentials.`);
   }
   if (/no matching manifest|does not match the specified platform/i.test(words)) {
-    return say('unprocessable', `Image '${image}' does not exist for this machine's processor.`);
+    return fail('unprocessable', `Image '${image}' has no version for this machine's processor.`);
   }
   if (/no space left/i.test(words))
-    return say('unavailable', `Image '${image}' does not fit on the disk of this machine.`);
+    return fail('unavailable', `Image '${image}' does not fit on the disk of this machine.`);
   if (/toomanyrequests|rate limit/i.test(words)) {
-    return say(
-      'unavailable',
-      `The registry ${registryOf(image)} refuses more pulls for now (rate limit), image '${image}'.`,
-    );
+    return fail('unavailable', `The registry ${registryOf(image)} refused image '${image}': pull rate limit reached.`);
   }
   if (
     /no such host|dial tcp|i\/o timeout|connection re|TLS|x509|EOF|unreachable|deadline exceeded|Client\.Timeout|nothing came/i.test(
       words,
     )
   ) {
-    return say('unavailable', `The registry ${registryOf(image)} could not be reached for image '${image}': ${words}`);
+    return fail('unavailable', `The registry ${registryOf(image)} could not be reached for image '${image}': ${words}`);
   }
-  return say('unavailable', `Image '${image}' could not be pulled: ${words}`);
+  return fail('unavailable', `Image '${image}' could not be pulled: ${words}`);
 }

@@ -3,7 +3,7 @@ import type { LogLine, LogsOptions } from '../runtime.ts';
 import { type Engine, isRefusal } from './engine.ts';
 import { LogFrames, LogPlace } from './log-frames.ts';
 
-/** See `Runtime.logs`; `container` is its name. */
+/** See `Runtime.logs`; `container` is a name. */
 export async function* readContainerLogs(
   engine: Engine,
   container: string,
@@ -11,12 +11,13 @@ export async function* readContainerLogs(
 ): AsyncGenerator<LogLine> {
   const place = new LogPlace(options);
   yield* onePass(engine, container, place, options);
-  // The engine ends a follower when the container ends, at times before it has sent the last lines.
-  if (options.follow && !options.signal.aborted)
+  // The engine ends a follower when the container ends, sometimes before it has sent the last lines.
+  if (options.follow && !options.signal.aborted) {
     yield* onePass(engine, container, place, { ...options, follow: false });
+  }
 }
 
-/** Over what the engine has. What is being removed has no more lines. */
+/** One pass over what the engine has. A container that is being removed has no more lines. */
 async function* onePass(
   engine: Engine,
   container: string,
@@ -31,8 +32,8 @@ async function* onePass(
   } catch (error) {
     if (signal.aborted || isRefusal(error, 409)) return;
     if (!isRefusal(error, 404)) throw error;
-    if (!place.isBegun) throw notFound('Workload');
+    if (!place.hasStarted) throw notFound('Workload');
   }
-  // With a follower the engine may still hold the rest of an open line; the pass after it gets all of it.
+  // While following, the engine may still hold the rest of an open line; the pass after it gets all of it.
   if (!follow) for (const line of frames.end()) if (place.pass(line)) yield line;
 }

@@ -14,7 +14,7 @@ const docker = new Docker();
 const isPossible = (await docker.ping().catch(() => undefined)) !== undefined && hasRegistryProgram();
 
 if (!isPossible && process.env.CI === 'true') {
-  test('an engine and a registry are there', () =>
+  test('an engine and a registry are available', () =>
     expect.fail('with CI=true these tests need an engine and docker-registry'));
 }
 
@@ -48,7 +48,7 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     await docker.getImage('podyard-test/tiny:dev').remove({ force: true });
   });
 
-  test('without credentials, with wrong ones, and for a missing tag the sentence says which it is', async () => {
+  test('a failed pull says whether credentials are missing, wrong, or the tag does not exist', async () => {
     await expect(runtime.prepare(image)).rejects.toThrow('it is private and needs registry credentials');
     const wrong = { ...AUTH, password: 'wrong' };
     await expect(runtime.prepare(image, { auth: wrong })).rejects.toThrow(
@@ -60,7 +60,7 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     );
   });
 
-  test('with credentials it is pulled, and what was removed meanwhile is pulled again', async () => {
+  test('with credentials it is pulled, and pulled again after it was removed', async () => {
     const lines: string[] = [];
     await runtime.prepare(image, { auth: AUTH, onProgress: (line) => lines.push(line) });
     expect(lines.at(-1)).toMatch(/^Pulled image .* in [\d.]+ s$/);
@@ -68,10 +68,10 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     const spec = workloadSpec({ image, args: '/no/such/program' });
     await expect(runtime.start(spec)).rejects.toThrow('is not present on this machine');
     await runtime.prepare(image, { auth: AUTH });
-    await expect(runtime.start(spec)).rejects.toThrow('could not be started'); // it is there, and holds no program
+    await expect(runtime.start(spec)).rejects.toThrow('could not be started'); // it is present, but has no program
   });
 
-  test('a private image that is there already is for those alone whom the registry lets have it', async () => {
+  test('a private image that is already present needs the registry’s permission', async () => {
     const wrong = { ...AUTH, password: 'wrong' };
     const { Id, RepoDigests } = await docker.getImage(image).inspect();
     for (const one of [runtime, open()]) {
@@ -79,21 +79,21 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
       await expect(one.prepare(image, { auth: wrong })).rejects.toThrow('refused the credentials');
       for (const name of [Id, Id.slice(7, 19), RepoDigests[0]!]) await expect(one.prepare(name)).rejects.toThrow();
       await one.prepare(image, { auth: AUTH });
-      await one.prepare('podyard-test/tiny:dev'); // the same image, by the name that the operator gave it
+      await one.prepare('podyard-test/tiny:dev'); // the same image, by the operator’s own tag
     }
   });
 
-  test('credentials that the registry takes no more start nothing new', async () => {
+  test('revoked credentials start nothing new', async () => {
     const doubting = open(0);
     await doubting.prepare(image, { auth: AUTH });
     registry.admit('somebody-else');
     await expect(doubting.prepare(image, { auth: AUTH })).rejects.toThrow('refused the credentials');
-    await runtime.prepare(image, { auth: AUTH }); // believed for some minutes
+    await runtime.prepare(image, { auth: AUTH }); // cached for some minutes
     registry.admit(AUTH.username);
     await doubting.prepare(image, { auth: AUTH });
   });
 
-  test('while the registry is away, whoever had the right goes on, and nobody else begins', async () => {
+  test('while the registry is away, those who had access keep it, and others wait', async () => {
     const doubting = open(0);
     await doubting.prepare(image, { auth: AUTH });
     await registry.pause();
@@ -105,7 +105,7 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
   });
 });
 
-/** A file and nothing else: quickly pushed and pulled. */
+/** One file and nothing else: quick to push and pull. */
 async function importTinyImage(): Promise<void> {
   const archive = Readable.from([execFileSync('tar', ['-c', '-C', import.meta.dirname, 'tar.ts'])]);
   const answer = await docker.importImage(archive as never, { repo: 'podyard-test/tiny', tag: 'dev' } as never);

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** A file of an image. A path that ends with `/` is a folder; `source` is a file of this machine, read when it is written. */
+/** A file of an image. A path ending with `/` is a folder; `source` is a file of this machine, read when it is written. */
 export interface TarEntry {
   path: string;
   source?: string;
@@ -8,7 +8,7 @@ export interface TarEntry {
   mode?: number;
 }
 
-/** Yields a tar archive (POSIX ustar) of the entries, in their order, owned by root, with a fixed time. */
+/** Yields a tar archive (POSIX ustar) of the entries in order, owned by root, with a fixed time. */
 export function* tar(entries: Iterable<TarEntry>): Generator<Buffer> {
   for (const entry of entries) {
     const body = entry.source === undefined ? Buffer.from(entry.content ?? '') : readFileSync(entry.source);
@@ -31,7 +31,7 @@ function header(path: string, size: number, mode: number): Buffer {
   octal(0, 116, 8);
   octal(size, 124, 12);
   octal(0, 136, 12);
-  block.write('        ', 148, 'latin1'); // the checksum counts as blanks while it is summed up
+  block.write('        ', 148, 'latin1'); // the checksum is computed with blanks in its own field
   block.write(path.endsWith('/') ? '5' : '0', 156, 'latin1');
   block.write('ustar\x0000', 257, 'latin1');
   block.write(prefix, 345, 'utf8');
@@ -43,7 +43,7 @@ function header(path: string, size: number, mode: number): Buffer {
   return block;
 }
 
-/** ustar keeps 100 bytes of a name and 155 more of the folders before it. */
+/** ustar has 100 bytes for a name and 155 more for the folders before it. */
 function splitPath(path: string): [string, string] {
   if (Buffer.byteLength(path) <= 100) return ['', path];
   const slash = path.indexOf('/', path.length - 100);

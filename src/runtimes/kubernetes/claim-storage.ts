@@ -1,6 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
-import type { StorageOwner, StorageWish, WorkloadStorage } from '../storage.ts';
+import type { StorageOwner, StorageRequest, WorkloadStorage } from '../storage.ts';
 import { ApiError, type ApiServer, isRefusal, MERGE_PATCH } from './api-server.ts';
 import { type ApiObject, amountOf, type Quantities } from './objects.ts';
 import { LABELS } from './pod-record.ts';
@@ -29,7 +29,7 @@ export class ClaimStorage implements WorkloadStorage {
     this.#options = options;
   }
 
-  async ensure(owner: StorageOwner, wish: StorageWish): Promise<string> {
+  async ensure(owner: StorageOwner, wish: StorageRequest): Promise<string> {
     const { api, path } = this.#options;
     const name = claimName(owner);
     const claims = await path();
@@ -59,7 +59,7 @@ export class ClaimStorage implements WorkloadStorage {
     return this.#options.usedBytes(claimName(owner));
   }
 
-  async #make(claims: string, owner: StorageOwner, wish: StorageWish): Promise<void> {
+  async #make(claims: string, owner: StorageOwner, wish: StorageRequest): Promise<void> {
     const { api, settings, installation } = this.#options;
     const storageClass = settings.storageClasses[wish.type];
     const body = {
@@ -88,7 +88,7 @@ export class ClaimStorage implements WorkloadStorage {
     }
   }
 
-  async #grow(path: string, name: string, { sizeGb }: StorageWish): Promise<void> {
+  async #grow(path: string, name: string, { sizeGb }: StorageRequest): Promise<void> {
     const body = { spec: { resources: { requests: { storage: `${sizeGb}Gi` } } } };
     try {
       await this.#options.api.json({ method: 'PATCH', path, body, contentType: MERGE_PATCH });

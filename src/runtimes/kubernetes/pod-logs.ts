@@ -62,7 +62,7 @@ export class PodLogs {
     } catch (error) {
       if (signal.aborted || isRefusal(error, 400)) return; // its container has not begun
       if (!isRefusal(error, 404)) throw error;
-      if (!place.isBegun && this.#cluster.now(pod)) throw notFound('Workload');
+      if (!place.hasStarted && this.#cluster.now(pod)) throw notFound('Workload');
       return;
     }
     // While it is followed, the rest of an open line may yet come; the pass after it gets all of it.

@@ -16,7 +16,7 @@ function pretending(simulation: Partial<Simulation> = {}) {
 }
 const stateOf = async (runtime: ShortageRuntime, id: string) => (await runtime.list()).find((one) => one.id === id);
 
-test('capacity is what is pretended, by pool and data centre, and changes at once', async () => {
+test('capacity is the simulated one, by pool and data center, and changes at once', async () => {
   const runtime = pretending();
   expect((await runtime.capacity()).gpus).toMatchObject([{ pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 2 }]);
   const gpus = [
@@ -30,7 +30,7 @@ test('capacity is what is pretended, by pool and data centre, and changes at onc
   ]);
 });
 
-test('a slow pull takes its time at every start, and says so', async () => {
+test('a slow pull delays every start, and says so', async () => {
   const runtime = pretending({ slowPull: { seconds: 0.05, image: 'any:v1' } });
   for (let i = 0; i < 2; i++) {
     const lines: string[] = [];
@@ -44,7 +44,7 @@ test('a slow pull takes its time at every start, and says so', async () => {
   expect(lines.join()).not.toContain('simulated');
 });
 
-test('a crash and a preemption end a workload, which stays listed with the reason until it is stopped', async () => {
+test('a crash or preemption ends a workload, which stays listed with the reason until it is stopped', async () => {
   const runtime = pretending();
   await runtime.prepare('any:v1');
   const told: string[] = [];
@@ -53,7 +53,7 @@ test('a crash and a preemption end a workload, which stays listed with the reaso
   await runtime.start(spec('b'));
   await runtime.happen({ kind: 'crash', workloadId: 'a', exitCode: 3 });
   await runtime.happen({ kind: 'preempt', workloadId: 'b', graceSeconds: 1 });
-  expect(await stateOf(runtime, 'a')).toMatchObject({ state: 'exited', exitCode: 3, reason: 'it crashed (simulated)' });
+  expect(await stateOf(runtime, 'a')).toMatchObject({ state: 'exited', exitCode: 3, reason: 'crashed (simulated)' });
   expect((await stateOf(runtime, 'b'))?.reason).toContain('preempted');
   expect(told).toEqual(expect.arrayContaining(['a', 'b']));
   await runtime.stop('a', 0);
@@ -61,7 +61,7 @@ test('a crash and a preemption end a workload, which stays listed with the reaso
   expect(await runtime.list()).toEqual([]);
 });
 
-test('the next starts of an endpoint crash, as many as were asked for, and nobody else’s', async () => {
+test('the requested number of an endpoint’s next starts crash, and no other’s', async () => {
   const runtime = pretending();
   await runtime.prepare('any:v1');
   await runtime.happen({ kind: 'crashStarts', endpointId: 'e1', starts: 2 });
@@ -71,7 +71,7 @@ test('the next starts of an endpoint crash, as many as were asked for, and nobod
   expect(states).toEqual(['exited', 'exited', 'running', 'running']);
 });
 
-test('an incident of a workload that is not there changes nothing', async () => {
+test('an incident of an unknown workload changes nothing', async () => {
   const runtime = pretending();
   await runtime.happen({ kind: 'crash', workloadId: 'nosuchworkload', exitCode: 1 });
   expect(await runtime.list()).toEqual([]);

@@ -1,7 +1,7 @@
 /**
- * A runtime in front of another one, which pretends shortage (domain/simulation): GPUs that come and go, in data centres
- * that the machine does not have, images that take long to arrive, workloads that crash or are taken away. To the rest
- * of Podyard all of it is as real as if a cloud had done it.
+ * A runtime in front of another one that simulates shortage (domain/simulation): GPUs that come and go, in data centers
+ * the machine does not have, slow pulls, workloads that crash or are preempted. The rest of Podyard cannot tell it from
+ * a real cloud.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Incident, Simulation } from '../../domain/simulation/simulation.ts';
@@ -29,13 +29,13 @@ export class ShortageRuntime implements Runtime {
   readonly #inventory: Map<string, number>;
   readonly #describe: DescribePool;
   #simulation: Simulation;
-  /** By endpoint: how many of the next starts end at once. */
+  /** By endpoint: how many of the next starts crash. */
   readonly #crashingStarts = new Map<string, number>();
-  /** Workloads that an incident ends, and how they shall look afterwards; until they are stopped. */
-  readonly #doomed = new Map<string, Observed>();
+  /** Workloads ended by an incident, as they are listed until they are stopped. */
+  readonly #ended = new Map<string, Observed>();
   readonly #listeners = new Set<OnEvent>();
 
-  /** `inventory` is what `inner` believes to have, pool by pool; it is kept large enough for whatever is pretended. */
+  /** `inventory`: what `inner` believes to have, by pool; kept large enough for what is simulated. */
   constructor(options: {
     inner: Runtime;
     inventory: Map<string, number>;
@@ -57,7 +57,7 @@ export class ShortageRuntime implements Runtime {
     return this.#inner.capabilities;
   }
 
-  /** From now on. What runs keeps what it has. */
+  /** Applies the simulation from now on. Running workloads keep what they have. */
   pretend(simulation: Simulation): void {
     this.#simulation = simulation;
     const totals = new Map<string, number>();
@@ -65,15 +65,14 @@ export class ShortageRuntime implements Runtime {
     for (const [pool, total] of totals) this.#inventory.set(pool, Math.max(total, this.#inventory.get(pool) ?? 0));
   }
 
-  /** Lets it happen. A workload that is not there is left alone. */
+  /** Carries out an incident. Ignores a workload that does not exist. */
   async happen(incident: Incident): Promise<void> {
     if (incident.kind === 'crashStarts') {
       this.#crashingStarts.set(incident.endpointId, incident.starts);
     } else if (incident.kind === 'crash') {
-      await this.#end(incident.workloadId, 0, incident.exitCode, 'it crashed (simulated)');
+      await this.#end(incident.workloadId, 0, incident.exitCode, 'crashed (simulated)');
     } else {
-      const reason = 'it was preempted: its capacity was needed for somebody else (simulated)';
-      await this.#end(incident.workloadId, incident.graceSeconds * 1000, KILLED, reason);
+      await this.#end(incident.workloadId, incident.graceSeconds * 1000, KILLED, 'preempted (simulated)');
     }
   }
 
@@ -102,13 +101,13 @@ export class ShortageRuntime implements Runtime {
   }
 
   async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
-    this.#doomed.delete(spec.id);
-    const whereabouts = await this.#inner.start({ ...spec, dataCenterId: null }, options); // it is pretended, too
+    this.#ended.delete(spec.id);
+    const whereabouts = await this.#inner.start({ ...spec, dataCenterId: null }, options); // simulated, too
     const endpointId = spec.env.RUNPOD_ENDPOINT_ID ?? '';
     const left = this.#crashingStarts.get(endpointId) ?? 0;
     if (left > 0) {
       this.#crashingStarts.set(endpointId, left - 1);
-      await this.#end(spec.id, 0, CRASHED, 'it crashed while it started (simulated)');
+      await this.#end(spec.id, 0, CRASHED, 'crashed on start (simulated)');
     }
     return whereabouts;
   }
@@ -135,15 +134,15 @@ export class ShortageRuntime implements Runtime {
 
   async stop(id: string, graceMs: number): Promise<void> {
     await this.#inner.stop(id, graceMs);
-    this.#doomed.delete(id);
+    this.#ended.delete(id);
   }
 
   async list(): Promise<Observed[]> {
     const observed = await this.#inner.list();
-    if (this.#doomed.size === 0) return observed; // of thousands no copies are made
+    if (this.#ended.size === 0) return observed; // avoid copying thousands
     const alive = new Set(observed.flatMap(({ id, state }) => (state === 'exited' ? [] : [id])));
-    const others = observed.filter(({ id }) => alive.has(id) || !this.#doomed.has(id));
-    return [...others, ...[...this.#doomed.values()].filter(({ id }) => !alive.has(id))];
+    const others = observed.filter(({ id }) => alive.has(id) || !this.#ended.has(id));
+    return [...others, ...[...this.#ended.values()].filter(({ id }) => !alive.has(id))];
   }
 
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine> {
@@ -163,12 +162,12 @@ export class ShortageRuntime implements Runtime {
     return this.#inner.close();
   }
 
-  /** Noted before it ends, so that who sees it gone knows why. */
+  /** Recorded before it ends, so that the reason is known when it is seen gone. */
   async #end(id: string, graceMs: number, exitCode: number, reason: string): Promise<void> {
     const before = (await this.#inner.list()).find((one) => one.id === id && one.state !== 'exited');
     if (!before) return;
     const finishedAt = new Date();
-    this.#doomed.set(id, {
+    this.#ended.set(id, {
       ...before,
       state: 'exited',
       address: null,

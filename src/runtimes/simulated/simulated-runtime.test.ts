@@ -45,7 +45,7 @@ runtimeContract('simulated', async () => {
 
 const spec = (id: string, gpu: WorkloadSpec['gpu'] = null): WorkloadSpec => workloadSpec({ id, gpu });
 
-test('pull, start and run take the time of the script on the clock of the world', async () => {
+test('pull, start and run take the scripted time on the world’s clock', async () => {
   const clock = new ManualClock();
   const behave = () => ({ startMs: 2000, exitAfterMs: 10_000, exitCode: 3, reason: 'scripted' });
   const world = new SimulatedWorld({ clock, behave, pull: () => ({ ms: 60_000 }) });
@@ -77,7 +77,7 @@ test('pull, start and run take the time of the script on the clock of the world'
   expect((await runtime.list())[0]).toMatchObject({ state: 'exited', exitCode: 3, reason: 'scripted' });
 });
 
-test('GPUs are handed out together on one machine, and capacity that goes away leaves what runs alone', async () => {
+test('a workload’s GPUs are on one machine, and lost capacity does not stop what runs', async () => {
   const small = { ...POOL, total: 1 };
   const large = { ...POOL, total: 2, dataCenterId: 'SIM-2' };
   const world = new SimulatedWorld({ pools: [small, large] });
@@ -85,7 +85,9 @@ test('GPUs are handed out together on one machine, and capacity that goes away l
   await runtime.prepare('any:v1');
   await runtime.start(spec('pair', { pool: 'ADA_24', count: 2 }));
   expect((await runtime.capacity()).gpus.map(({ free }) => free)).toEqual([1, 0]);
-  await expect(runtime.start(spec('second', { pool: 'ADA_24', count: 2 }))).rejects.toThrow('no 2 GPUs free together');
+  await expect(runtime.start(spec('second', { pool: 'ADA_24', count: 2 }))).rejects.toThrow(
+    'Pool ADA_24 has 1 GPUs free, 2 needed',
+  );
   world.pools = [{ ...large, total: 0 }];
   expect((await runtime.capacity()).gpus).toMatchObject([{ total: 0, free: 0 }]);
   expect(await runtime.list()).toMatchObject([{ id: 'pair', state: 'running' }]);

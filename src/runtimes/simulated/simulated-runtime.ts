@@ -1,9 +1,9 @@
 /**
- * A runtime without a single process: workloads are entries of a world whose clock and scripts a test sets. Shortage,
- * slow pulls, slow starts and crashes are as real to the rest of Podyard as anywhere else.
+ * A runtime without processes: workloads are entries of a world whose clock and scripts a test controls. The rest of
+ * Podyard sees shortage, slow pulls, slow starts and crashes as it would anywhere else.
  */
 import { Failure, notFound } from '../../core/errors.ts';
-import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
+import { type DescribePool, describePool, idleGpus, notEnoughGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import {
   type Capacity,
@@ -26,9 +26,9 @@ import { pass } from './timer-clock.ts';
 
 export interface SimulatedRuntimeOptions {
   installation: string;
-  /** Share it between runtimes to simulate a restart, or other installations on the same machines. Default: one of its own. */
+  /** Share it between runtimes to simulate a restart, or other installations on the same machines. Default: its own. */
   world?: SimulatedWorld;
-  /** Pools of a world of its own: pool → number of GPUs. */
+  /** Pool → number of GPUs, for a runtime with its own world. */
   gpus?: ReadonlyMap<string, number>;
   describePool?: DescribePool;
 }
@@ -39,7 +39,7 @@ export function createSimulatedRuntime(options: SimulatedRuntimeOptions): Runtim
   return new SimulatedRuntime(world, options.installation);
 }
 
-/** Its pools are what the inventory says at the moment, as with the other runtimes. */
+/** A world whose pools follow the current inventory. */
 class OwnWorld extends SimulatedWorld {
   readonly #inventory: ReadonlyMap<string, number>;
   readonly #describe: DescribePool;
@@ -112,7 +112,7 @@ class SimulatedRuntime implements Runtime {
     });
   }
 
-  /** Its addresses are made up: nothing listens, and a real machine may have them. */
+  /** Addresses are made up: nothing listens, and a real machine may have them. */
   async reach(): Promise<null> {
     return null;
   }
@@ -162,7 +162,7 @@ class SimulatedRuntime implements Runtime {
     let seen = options.seen ?? Number.POSITIVE_INFINITY;
     for (let n = 0; ; n++) {
       const next = workload.behaviour.lines(n);
-      if (!(await this.#isPrinted(workload, next?.atMs, options))) return;
+      if (!(await this.#waitForLine(workload, next?.atMs, options))) return;
       const ts = new Date(workload.clockOf(next!.atMs));
       if (ts.getTime() < sinceMs || (ts.getTime() === sinceMs && seen-- > 0)) continue;
       yield { ts, line: next!.line };
@@ -179,8 +179,8 @@ class SimulatedRuntime implements Runtime {
     this.#listeners.clear();
   }
 
-  /** Waits for a line to be printed; false when that does not happen any more, or the reader does not want to wait. */
-  async #isPrinted(workload: SimulatedWorkload, atMs: number | undefined, options: LogsOptions): Promise<boolean> {
+  /** Resolves with true once the line is printed, with false when it never will be, or the reader does not follow. */
+  async #waitForLine(workload: SimulatedWorkload, atMs: number | undefined, options: LogsOptions): Promise<boolean> {
     for (;;) {
       if (atMs !== undefined && workload.startedAt !== null && workload.runMs() >= atMs) return true;
       if (workload.ended !== null || !options.follow || options.signal.aborted) return false;
@@ -188,7 +188,7 @@ class SimulatedRuntime implements Runtime {
     }
   }
 
-  /** Apart from `start`, so that what is kept does not keep the whole spec. */
+  /** Not inline in `start`, so that the closure does not retain the whole spec. */
   #emitChangesOf(workload: SimulatedWorkload): void {
     workload.onChange(() => this.#emit(workload.spec.id));
   }
@@ -196,8 +196,9 @@ class SimulatedRuntime implements Runtime {
   #choosePlace({ gpu, dataCenterId: wanted }: WorkloadSpec): SimulatedPool | null {
     if (gpu === null) return null;
     const isThere = ({ dataCenterId }: GpuCapacity) => wanted === null || dataCenterId === wanted;
-    const place = this.#world.gpus().find((one) => one.pool === gpu.pool && one.free >= gpu.count && isThere(one));
-    if (!place) throw new NoCapacity(`Pool ${gpu.pool} has no ${gpu.count} GPUs free together`);
+    const places = this.#world.gpus().filter((one) => one.pool === gpu.pool && isThere(one));
+    const place = places.find(({ free }) => free >= gpu.count);
+    if (!place) throw new NoCapacity(notEnoughGpus(gpu, Math.max(0, ...places.map(({ free }) => free))));
     return place;
   }
 

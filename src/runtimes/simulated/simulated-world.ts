@@ -2,19 +2,19 @@ import { parsePort } from '../ports.ts';
 import type { GpuCapacity, Observed, RegistryAuth, Whereabouts, WorkloadSpec } from '../runtime.ts';
 import { realTimerClock, type TimerClock } from './timer-clock.ts';
 
-/** What a workload does. Times count only while it is not frozen. */
+/** How a workload behaves. Times count only while it is not frozen. */
 export interface Behaviour {
   startMs: number;
-  /** A sentence: the start fails with it, after `startMs`. */
+  /** Fails the start after `startMs`, with this sentence. */
   startFailure: string | null;
-  /** Null: it runs until it is stopped. */
+  /** Null: runs until it is stopped. */
   exitAfterMs: number | null;
   exitCode: number;
   reason: string | null;
   memoryBytes: number;
-  /** From SIGTERM to its end. Null: SIGTERM does nothing. */
+  /** From SIGTERM to its end. Null: ignores SIGTERM. */
   endAfterTermMs: number | null;
-  /** The n-th line, from 0, and when it is printed, in run time; undefined after the last. Times ascend. */
+  /** The n-th line, from 0, and when it is printed in run time; undefined after the last. Times ascend. */
   lines: (n: number) => { atMs: number; line: string } | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface SimulatedWorldOptions {
   pools?: readonly SimulatedPool[];
   memoryBytes?: number;
   cpus?: number;
-  /** What deviates from a workload that starts at once, prints nothing and runs until it is stopped. */
+  /** Overrides a workload that starts at once, prints nothing and runs until it is stopped. */
   behave?: (spec: WorkloadSpec) => Partial<Behaviour>;
-  /** How long an image takes to pull, or the sentence why it cannot be had. Default: every image at once. */
+  /** How long an image takes to pull, or why it cannot be pulled. Default: every image at once. */
   pull?: (image: string, auth: RegistryAuth | undefined) => { ms: number } | { failure: string };
 }
 
@@ -47,7 +47,7 @@ const QUIET: Behaviour = {
   lines: () => undefined,
 };
 
-/** What outlives a runtime: the simulated machines, their images and workloads. */
+/** What outlives a runtime: the simulated machines with their images and workloads. */
 export class SimulatedWorld {
   readonly clock: TimerClock;
   readonly memoryBytes: number;
@@ -56,7 +56,7 @@ export class SimulatedWorld {
   readonly pull: NonNullable<SimulatedWorldOptions['pull']>;
   readonly images = new Set<string>();
   readonly workloads = new Map<string, SimulatedWorkload>();
-  /** May be changed at any time: capacity that comes and goes. What runs keeps what it has. */
+  /** May change at any time. Running workloads keep what they have. */
   pools: readonly SimulatedPool[];
   readonly #held = new Map<string, number>();
   #addresses = 0;
@@ -77,7 +77,7 @@ export class SimulatedWorld {
     }));
   }
 
-  /** Counted, not added up: with thousands of workloads each start would look at all of them. */
+  /** Keeps a running count: summing thousands of workloads at each start would be slow. */
   hold(place: SimulatedPool | null, gpus: number): void {
     if (place) this.#held.set(placeKey(place), (this.#held.get(placeKey(place)) ?? 0) + gpus);
   }
@@ -93,7 +93,7 @@ function placeKey({ pool, dataCenterId, gpuTypeId }: SimulatedPool): string {
 }
 
 export class SimulatedWorkload {
-  /** What is still asked for after the start: there may be many thousands of them. */
+  /** Only the parts needed after the start: there may be many thousands of workloads. */
   readonly spec: Pick<WorkloadSpec, 'id' | 'kind' | 'gpu' | 'ports'>;
   readonly installation: string;
   readonly behaviour: Behaviour;
@@ -105,7 +105,7 @@ export class SimulatedWorkload {
   startedAt: number | null = null;
   frozenAt: number | null = null;
   ended: { at: number; exitCode: number; reason: string | null } | null = null;
-  /** Freezes that are over: at which run time, and for how long. */
+  /** Past freezes: at which run time, and for how long. */
   readonly #freezes: { atMs: number; forMs: number }[] = [];
   #cancelExit = () => {};
   #observed: Observed | undefined;
@@ -121,20 +121,20 @@ export class SimulatedWorkload {
     world.hold(place, spec.gpu?.count ?? 0);
   }
 
-  /** Run time in ms: since the start, without the time frozen; it stands still after the end. */
+  /** Run time in ms: since the start, without the time frozen. Final after the end. */
   runMs(): number {
     if (this.startedAt === null) return 0;
     const until = this.ended?.at ?? this.frozenAt ?? this.#clock.now();
     return until - this.startedAt - this.#freezes.reduce((sum, { forMs }) => sum + forMs, 0);
   }
 
-  /** When a moment of run time, not later than now, was on the clock. */
+  /** Converts a past moment of run time to clock time. */
   clockOf(runMs: number): number {
     const before = this.#freezes.filter(({ atMs }) => atMs < runMs);
     return this.startedAt! + runMs + before.reduce((sum, { forMs }) => sum + forMs, 0);
   }
 
-  /** It never prints, so that nobody has to wait for a line: thousands may be followed. */
+  /** True when it never prints, so that nobody waits for a line: thousands may be followed. */
   get isSilent(): boolean {
     return this.behaviour.lines === QUIET.lines;
   }
@@ -144,9 +144,9 @@ export class SimulatedWorkload {
     return { address: this.address, publishedPorts };
   }
 
-  /** The same object until something changes: a list of thousands is to cost nothing. */
+  /** Returns the same object until something changes: listing thousands must be cheap. */
   observe(): Observed {
-    this.#observed ??= this.#look();
+    this.#observed ??= this.#toObserved();
     return this.#observed;
   }
 
@@ -189,7 +189,7 @@ export class SimulatedWorkload {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves when something changes, at the latest at `atMs` of its run time if it runs until then, or when `signal` aborts. */
+  /** Resolves when something changes, when its run time reaches `atMs`, or when `signal` aborts. */
   nextChange(atMs: number | undefined, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const isRunning = this.startedAt !== null && this.frozenAt === null;
@@ -205,7 +205,7 @@ export class SimulatedWorkload {
     });
   }
 
-  #look(): Observed {
+  #toObserved(): Observed {
     const { spec, startedAt, frozenAt, ended } = this;
     const isRunning = startedAt !== null && ended === null;
     return {

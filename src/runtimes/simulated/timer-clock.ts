@@ -1,25 +1,25 @@
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 
-/** A clock that can also be waited for. */
+/** A clock with timers. */
 export interface TimerClock extends Clock {
-  /** Calls `act` once `ms` have gone by; the function it returns prevents that. */
+  /** Calls `act` after `ms`. Returns a function that cancels it. */
   after(ms: number, act: () => void): () => void;
 }
 
 export const realTimerClock: TimerClock = {
-  now: () => Date.now(),
+  ...systemClock,
   after: (ms, act) => {
     const timer = setTimeout(act, ms);
     return () => clearTimeout(timer);
   },
 };
 
-/** Resolves when `ms` have gone by on that clock. */
+/** Resolves after `ms` on that clock. */
 export function pass(clock: TimerClock, ms: number): Promise<void> {
   return ms <= 0 ? Promise.resolve() : new Promise((resolve) => clock.after(ms, resolve));
 }
 
-/** Time that stands still until a test moves it. */
+/** Time that moves only when a test advances it. */
 export class ManualClock implements TimerClock {
   #now: number;
   readonly #timers = new Set<{ at: number; act: () => void }>();
@@ -38,7 +38,7 @@ export class ManualClock implements TimerClock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Moves on, calling in their order what becomes due; promises that this settles go on before the next one is called. */
+  /** Advances the time and fires due timers in order; promises they settle run before the next timer. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
@@ -54,7 +54,7 @@ export class ManualClock implements TimerClock {
   }
 }
 
-/** Lets everything run that waits for promises only. */
+/** Lets pending promise callbacks run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
