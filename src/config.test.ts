@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { readConfig } from './config.ts';
 
-test('without flags and variables there is a default for everything', () => {
+test('every setting has a default', () => {
   const config = readConfig({}, {});
   expect(config).toMatchObject({ port: 8080, host: '127.0.0.1', dataDir: resolve('.podyard'), databaseUrl: null });
   expect(config).toMatchObject({ runtime: 'auto', logLevel: 'info', adminKey: null, stopWorkersOnExit: false });
@@ -11,13 +11,13 @@ test('without flags and variables there is a default for everything', () => {
   expect(config.limits).toMatchObject({ leaseMs: 40_000, takeHoldMs: 30_000, resultRetentionMs: 1_800_000 });
 });
 
-test('a flag wins over its variable, and an empty variable counts as none', () => {
+test('a flag wins over its variable; an empty variable counts as unset', () => {
   expect(readConfig({ port: '1' }, { PODYARD_PORT: '2' }).port).toBe(1);
   expect(readConfig({}, { PODYARD_PORT: '2' }).port).toBe(2);
   expect(readConfig({}, { PODYARD_PORT: '' }).port).toBe(8080);
 });
 
-test('several data processes need something to serve', () => {
+test('--data-processes above 1 requires role api or data', () => {
   expect(readConfig({}, {})).toMatchObject({ dataProcesses: 1, stopDelayMs: 0 });
   expect(readConfig({ dataProcesses: '4', roles: 'data' }, {}).dataProcesses).toBe(4);
   expect(() => readConfig({ roles: 'control' }, { PODYARD_DATA_PROCESSES: '2' })).toThrow(
@@ -26,19 +26,19 @@ test('several data processes need something to serve', () => {
   expect(() => readConfig({ dataProcesses: '0' }, {})).toThrow("--data-processes is '0'");
 });
 
-test('the database is named by its own variable before the general one', () => {
+test('PODYARD_DATABASE_URL wins over DATABASE_URL', () => {
   const env = { PODYARD_DATABASE_URL: 'postgresql://own', DATABASE_URL: 'postgresql://general' };
   expect(readConfig({}, env).databaseUrl).toBe('postgresql://own');
   expect(readConfig({}, { DATABASE_URL: env.DATABASE_URL }).databaseUrl).toBe('postgresql://general');
 });
 
-test('quotas replace the defaults where they are given, and can be off', () => {
+test('given quotas replace the defaults; `off` disables rate limits', () => {
   expect(readConfig({}, {}).rateLimit).toEqual({ minute: 600, hour: 30_000, day: 500_000 });
   expect(readConfig({ rateLimit: 'hour=5' }, {}).rateLimit).toEqual({ minute: 600, hour: 5, day: 500_000 });
   expect(readConfig({}, { PODYARD_RATE_LIMIT: 'off' }).rateLimit).toBeNull();
 });
 
-test('simulated GPUs are pools with counts, here or in a data centre', () => {
+test('simulated GPUs are pools with counts, optionally in a data center', () => {
   const { simulateGpus } = readConfig({ simulateGpus: 'ADA_24:4,AMPERE_80,ADA_24@EU-RO-1:2' }, {});
   expect(simulateGpus).toEqual([
     { pool: 'ADA_24', dataCenterId: null, total: 4 },
@@ -50,7 +50,7 @@ test('simulated GPUs are pools with counts, here or in a data centre', () => {
   expect(() => readConfig({ simulateGpus: '@EU-RO-1:2' }, {})).toThrow("--simulate-gpus has '@EU-RO-1:2'");
 });
 
-test('the memory for frozen workers is a size or a share of the machine’s', () => {
+test('the memory for frozen workers is a size or a share of the machine’s memory', () => {
   const read = (frozenMemory: string) => readConfig({ frozenMemory }, {}).frozenMemory;
   expect(readConfig({}, {}).frozenMemory).toEqual({ share: 0.25 });
   expect(readConfig({}, { PODYARD_FROZEN_MEMORY: '10%' }).frozenMemory).toEqual({ share: 0.1 });
@@ -60,7 +60,7 @@ test('the memory for frozen workers is a size or a share of the machine’s', ()
   for (const wrong of ['', 'much', '5', '101%', '-1GiB']) expect(() => read(wrong)).toThrow('--frozen-memory is');
 });
 
-test('a master key is read from the environment, and a wrong one is refused without being shown', () => {
+test('an invalid master key is rejected without being shown', () => {
   const key = Buffer.alloc(32, 7);
   expect(readConfig({}, { PODYARD_MASTER_KEY: key.toString('base64') }).masterKey.keys).toEqual([key]);
   const file = resolve('data', 'master-key');
@@ -69,7 +69,7 @@ test('a master key is read from the environment, and a wrong one is refused with
   expect(() => readConfig({}, { PODYARD_MASTER_KEY: 'hunter2' })).toThrow(new Error(refusal));
 });
 
-test('pods and endpoints answer under a host that may have a port; the certificate and its key belong together', () => {
+test('proxy hosts may have a port; a certificate requires its key', () => {
   expect(readConfig({}, {})).toMatchObject({ proxyHost: null, lbHost: null, tls: null, trustedProxies: [] });
   expect(readConfig({ proxyHost: 'Pods.Example.com:8443' }, { PODYARD_LB_HOST: 'lb.example.com' })).toMatchObject({
     proxyHost: 'pods.example.com:8443',
@@ -89,7 +89,7 @@ test('pods and endpoints answer under a host that may have a port; the certifica
   }
 });
 
-test('a catalogue is a file, by flag or variable', () => {
+test('the catalog file is set by flag or variable', () => {
   expect(readConfig({ catalog: 'mine.json' }, { PODYARD_CATALOG: 'other' }).catalogFile).toBe(resolve('mine.json'));
 });
 
@@ -107,23 +107,20 @@ test.for([
     "--simulate-gpus ADA_24 is 'many', but must be a whole number from 0 to 100000",
   ],
   [{}, { PODYARD_LEASE_SECONDS: '-1' }, "PODYARD_LEASE_SECONDS is '-1', but must be a whole number from 0 to 604800"],
-] as const)(
-  '%j with %j is refused with a sentence that names the setting, its value and what is allowed',
-  ([flags, env, sentence]) => {
-    expect(() => readConfig(flags, env)).toThrow(sentence);
-  },
-);
+] as const)('%j with %j is rejected with the setting, its value and what is allowed', ([flags, env, sentence]) => {
+  expect(() => readConfig(flags, env)).toThrow(sentence);
+});
 
-test('the documentation lists every variable that is read, and no other', async () => {
+test('docs/configuration.md lists every variable that is read, and no others', async () => {
   const variables = async (...files: string[]) => {
     const texts = await Promise.all(files.map((file) => readFile(new URL(file, import.meta.url), 'utf8')));
     return new Set(texts.join('\n').match(/PODYARD_[A-Z_]+/g));
   };
-  const read = await variables('config.ts', 'core/kubernetes-settings.ts');
+  const read = await variables('config.ts', 'core/limit-settings.ts', 'core/kubernetes-settings.ts');
   expect(await variables('../docs/configuration.md')).toEqual(read);
 });
 
-test('traces are sent where OpenTelemetry says so, and sampled as it says', () => {
+test('traces follow OpenTelemetry’s variables', () => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
   const tracing = (env: NodeJS.ProcessEnv = {}) => readConfig({}, { OTEL_EXPORTER_OTLP_ENDPOINT, ...env }).tracing;
   expect(readConfig({}, {}).tracing).toBeNull();

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
 /**
- * The program: a command line whose commands get everything from here. With server.ts it is the composition root:
- * configuration → pieces → signals. Modules are loaded when a command needs them, so that `--help` is quick.
- * The flag above, as in package.json, keeps V8's nursery from growing to 100 MB under load, at no cost that was measured.
+ * The entry point: the command line and what its commands act on. With server.ts it is the composition root:
+ * configuration → pieces → signals. Modules load when a command needs them, so that `--help` is fast.
+ *
+ * The flag above, as in package.json, keeps V8's young generation from growing to 100 MB under load, at no measurable cost.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -20,7 +21,7 @@ import type { Context } from './domain/context.ts';
 import type { Runtime } from './runtimes/runtime.ts';
 import type { RunningServer } from './server.ts';
 
-// Compiled code is kept beside the packages: the next start spends its time on starting.
+// Caches compiled code beside the packages, for a faster next start.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url)));
 
 const print = (text: string): void => console.log(text);
@@ -44,22 +45,22 @@ process.exitCode = await runCli(
 
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
-  const server = await startAndTell(config);
+  const server = await startAndReport(config);
   print(`Podyard is ready at ${server.url}`);
   await endOnSignal(server);
 }
 
-async function startAndTell(config: Config): Promise<RunningServer> {
+async function startAndReport(config: Config): Promise<RunningServer> {
   const [{ startServer }, logger] = await Promise.all([import('./server.ts'), openLogger(config)]);
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   for (const notice of server.notices) note(`! ${notice}.`);
-  if (server.newKey !== null) note(`Your first API key, shown only now: ${server.newKey}`);
+  if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
   return server;
 }
 
 /**
- * Stops the server at a signal and ends the process: what the runtime is still asked to do, such as to end a container, the
- * next server finds again. A second signal ends it at once: everything accepted is durable.
+ * Stops the server on a signal and exits. Runtime calls still in flight are not awaited: the next server finds their
+ * workloads. A second signal exits at once: everything accepted is durable.
  */
 function endOnSignal(server: RunningServer): Promise<never> {
   return new Promise((_, reject) => {
@@ -75,10 +76,10 @@ function endOnSignal(server: RunningServer): Promise<never> {
 
 async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
   const { runDemo } = await import('./cli/demo.ts');
-  const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it looks often, to tell soon
+  const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it polls often
   const adminKey = config.adminKey ?? (await demoKey(config.dataDir));
   const startedAt = performance.now();
-  const server = await startAndTell({ ...config, adminKey });
+  const server = await startAndReport({ ...config, adminKey });
   try {
     print(
       `Podyard is ready at ${server.url} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s, with the ${server.runtime} runtime`,
@@ -94,23 +95,23 @@ async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
 
 async function stayUp(server: RunningServer, key: string, endpointId: string): Promise<void> {
   print(`
-All of it worked. The endpoint stays; try it:
+Everything worked. The endpoint stays up; try it:
 
   curl -X POST ${server.url}/v2/${endpointId}/runsync \\
     -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
     -d '{"input": {"echo": "hello"}}'
 
-The console is at ${server.url}/ (sign in with the key above), the documentation at ${server.url}/docs. Ctrl-C ends the server; its data stays.`);
+Console: ${server.url}/ (sign in with the key above). Documentation: ${server.url}/docs. Ctrl-C stops the server; its data stays.`);
   await endOnSignal(server);
 }
 
-/** The images are made of this machine's own files: no registry is needed. */
+/** Builds the images from this machine's files: no registry is needed. */
 async function buildExampleImages(): Promise<void> {
   const { buildImage } = await import('./runtimes/docker/example-images.ts');
   for (const tag of ['dev', 'v2']) print(`            ${(await buildImage({ name: 'podyard/echo-js', tag })).note}`);
 }
 
-/** The demonstration's own key, kept with its data so that the printed commands go on working. */
+/** Returns the demo's API key, kept with its data so that the printed commands keep working. */
 async function demoKey(dataDir: string): Promise<string> {
   const file = join(dataDir, 'demo-key');
   const known = await readFile(file, 'utf8').catch(() => '');

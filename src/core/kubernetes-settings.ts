@@ -1,3 +1,5 @@
+import { parseInteger, parseOneOf } from './parse-setting.ts';
+
 /** What an operator says about the cluster that workloads run in. */
 export interface KubernetesSettings {
   /** Null: where kubectl looks; inside a cluster the service account. */
@@ -58,7 +60,7 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
     gpuResource: text('PODYARD_KUBERNETES_GPU_RESOURCE') ?? 'nvidia.com/gpu',
     gpuRuntimeClass: text('PODYARD_KUBERNETES_GPU_RUNTIME_CLASS'),
     storageClasses: pairs('PODYARD_KUBERNETES_STORAGE_CLASSES', env.PODYARD_KUBERNETES_STORAGE_CLASSES, TIERS),
-    accessMode: choice(
+    accessMode: parseOneOf(
       'PODYARD_KUBERNETES_ACCESS_MODE',
       env.PODYARD_KUBERNETES_ACCESS_MODE || 'ReadWriteMany',
       ACCESS_MODES,
@@ -67,9 +69,15 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
     nodeSelector: pairs('PODYARD_KUBERNETES_NODE_SELECTOR', env.PODYARD_KUBERNETES_NODE_SELECTOR, null),
     priorityClasses: { priority: priorities.PRIORITY_FLASHBOOT ?? null, other: priorities.DEFAULT ?? null },
     pullPolicy: env.PODYARD_KUBERNETES_PULL_POLICY
-      ? choice('PODYARD_KUBERNETES_PULL_POLICY', env.PODYARD_KUBERNETES_PULL_POLICY, ['IfNotPresent', 'Always'])
+      ? parseOneOf('PODYARD_KUBERNETES_PULL_POLICY', env.PODYARD_KUBERNETES_PULL_POLICY, ['IfNotPresent', 'Always'])
       : null,
-    pendingMs: seconds('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, 120) * 1000,
+    pendingMs:
+      1000 *
+      parseInteger('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, {
+        min: 0,
+        max: 86_400,
+        fallback: 120,
+      }),
     serviceType: serviceType(env.PODYARD_KUBERNETES_SERVICE_TYPE || 'NodePort'),
     publicIp: text('PODYARD_KUBERNETES_PUBLIC_IP'),
     workerApiHost: text('PODYARD_WORKER_API_HOST'),
@@ -77,7 +85,7 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
 }
 
 function serviceType(value: string): KubernetesSettings['serviceType'] {
-  const type = choice('PODYARD_KUBERNETES_SERVICE_TYPE', value, ['NodePort', 'LoadBalancer', 'none']);
+  const type = parseOneOf('PODYARD_KUBERNETES_SERVICE_TYPE', value, ['NodePort', 'LoadBalancer', 'none']);
   return type === 'none' ? null : type;
 }
 
@@ -114,19 +122,4 @@ function tolerations(text: string): Toleration[] {
 
 function itemsOf(text: string | undefined): string[] {
   return (text ?? '').split(',').flatMap((item) => item.trim() || []);
-}
-
-function choice<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
-  const match = allowed.find((candidate) => candidate === value);
-  if (match === undefined) throw new Error(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
-  return match;
-}
-
-function seconds(name: string, value: string | undefined, fallback: number): number {
-  if (value === undefined || value === '') return fallback;
-  const number = Number(value);
-  if (!Number.isInteger(number) || number < 0 || number > 86_400) {
-    throw new Error(`${name} is '${value}', but must be a whole number from 0 to 86400`);
-  }
-  return number;
 }

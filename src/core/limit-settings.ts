@@ -1,0 +1,72 @@
+import { integerVariable, secondsVariable } from './parse-setting.ts';
+
+/** Limits that an operator can set, by environment variables alone. */
+
+export interface JobLimits {
+  runBodyBytes: number;
+  runsyncBodyBytes: number;
+  resultBytes: number;
+  resultRetentionMs: number;
+  syncResultRetentionMs: number;
+  logRetentionMs: number;
+  /** A worker without a heartbeat for this long loses its jobs (docs/interface/worker-api.md, "Leases"). */
+  leaseMs: number;
+  /** How long a worker's request for a job is held open. */
+  takeHoldMs: number;
+  /** How long a stopping worker may keep running its jobs. */
+  graceMs: number;
+}
+
+/** Limits of requests to load-balancing endpoints. */
+export interface LoadBalancingLimits {
+  /** How long a request may wait for a worker. */
+  holdMs: number;
+  /** Requests of one endpoint that may wait; more are refused. */
+  maxHeld: number;
+  /** Default for the requests that a worker handles at once. */
+  concurrency: number;
+  /** Maximum request body; 0: unlimited. */
+  bodyBytes: number;
+  /** How long a draining worker may finish its requests. */
+  drainMs: number;
+}
+
+/** Limits of requests to the HTTP ports of pods. */
+export interface PodProxyLimits {
+  /** Time until the response begins; 0: unlimited. */
+  answerMs: number;
+  /** Maximum request body; 0: unlimited. */
+  bodyBytes: number;
+}
+
+export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
+  const body = { min: 1024, max: 2 ** 30 };
+  return {
+    runBodyBytes: integerVariable(env, 'PODYARD_RUN_BODY_BYTES', { ...body, fallback: 10 * 2 ** 20 }),
+    runsyncBodyBytes: integerVariable(env, 'PODYARD_RUNSYNC_BODY_BYTES', { ...body, fallback: 20 * 2 ** 20 }),
+    resultBytes: integerVariable(env, 'PODYARD_RESULT_BYTES', { ...body, fallback: 20 * 2 ** 20 }),
+    resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
+    syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
+    logRetentionMs: secondsVariable(env, 'PODYARD_LOG_RETENTION_SECONDS', 86_400),
+    leaseMs: secondsVariable(env, 'PODYARD_LEASE_SECONDS', 40),
+    takeHoldMs: secondsVariable(env, 'PODYARD_TAKE_HOLD_SECONDS', 30),
+    graceMs: secondsVariable(env, 'PODYARD_GRACE_SECONDS', 30),
+  };
+}
+
+export function readLoadBalancingLimits(env: NodeJS.ProcessEnv): LoadBalancingLimits {
+  return {
+    holdMs: secondsVariable(env, 'PODYARD_LB_HOLD_SECONDS', 120),
+    maxHeld: integerVariable(env, 'PODYARD_LB_HELD', { min: 0, max: 1_000_000, fallback: 1000 }),
+    concurrency: integerVariable(env, 'PODYARD_LB_CONCURRENCY', { min: 1, max: 1_000_000, fallback: 1000 }),
+    bodyBytes: integerVariable(env, 'PODYARD_LB_BODY_BYTES', { min: 0, max: 2 ** 53, fallback: 0 }),
+    drainMs: secondsVariable(env, 'PODYARD_LB_DRAIN_SECONDS', 300),
+  };
+}
+
+export function readPodProxyLimits(env: NodeJS.ProcessEnv): PodProxyLimits {
+  return {
+    answerMs: secondsVariable(env, 'PODYARD_PROXY_ANSWER_SECONDS', 600),
+    bodyBytes: integerVariable(env, 'PODYARD_PROXY_BODY_BYTES', { min: 0, max: 2 ** 53, fallback: 0 }),
+  };
+}

@@ -1,0 +1,88 @@
+import { isIP } from 'node:net';
+
+/** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */
+
+/** An absent or empty value gives the fallback. */
+export function parseInteger(
+  name: string,
+  value: string | undefined,
+  { min, max, fallback }: { min: number; max: number; fallback: number },
+): number {
+  if (value === undefined || value === '') return fallback;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < min || number > max) {
+    throw new Error(`${name} is '${value}', but must be a whole number from ${min} to ${max}`);
+  }
+  return number;
+}
+
+export function integerVariable(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  range: { min: number; max: number; fallback: number },
+): number {
+  return parseInteger(name, env[name], range);
+}
+
+/** A variable in seconds, at most a week. Returns milliseconds. */
+export function secondsVariable(env: NodeJS.ProcessEnv, name: string, fallback: number): number {
+  return integerVariable(env, name, { min: 0, max: 7 * 86_400, fallback }) * 1000;
+}
+
+export function parseOneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const match = allowed.find((candidate) => candidate === value);
+  if (match === undefined) throw new Error(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
+  return match;
+}
+
+/** Returns the URL without trailing slashes. */
+export function parseUrl(name: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
+    throw new Error(`${name} is '${value}', but must be an http or https URL`);
+  }
+  return value.replace(/\/+$/, '');
+}
+
+/** Returns a host name with an optional port, in lower case. */
+export function parseHostName(name: string, value: string | undefined): string | null {
+  if (value === undefined) return null;
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(value)) {
+    throw new Error(`${name} is '${value}', but must be a host name with an optional port, e.g. pods.example.com`);
+  }
+  return value.toLowerCase();
+}
+
+export function parseIpAddress(name: string, value: string | undefined, fallback: string): string {
+  if (value === undefined || value === '') return fallback;
+  if (isIP(value) === 0) throw new Error(`${name} is '${value}', but must be an IP address`);
+  return value;
+}
+
+/** Addresses and networks separated by commas, e.g. `10.0.0.0/8,::1`. */
+export function parseNetworks(name: string, value: string | undefined): string[] {
+  const items = (value ?? '').split(',').flatMap((item) => item.trim() || []);
+  for (const item of items) {
+    const [address, prefix, ...more] = item.split('/');
+    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address!)]!;
+    const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+    if (bits < 0 || !isPrefix || more.length > 0) {
+      throw new Error(`${name} has '${item}', but takes addresses and networks, e.g. 127.0.0.1,10.0.0.0/8`);
+    }
+  }
+  return items;
+}
+
+const MEMORY_UNITS = { B: 1, MB: 1e6, MIB: 2 ** 20, GB: 1e9, GIB: 2 ** 30 } as const;
+
+/** A size such as `8GiB`, a share of the machine's memory such as `25%`, or 0. */
+export function parseMemory(name: string, value: string): { bytes: number } | { share: number } {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(%|[MG]i?B|B)?$/i.exec(value.trim()) ?? [];
+  const isShare = unit === '%' && Number(number) <= 100;
+  if (isShare) return { share: Number(number) / 100 };
+  const factor = MEMORY_UNITS[(unit ?? 'B').toUpperCase() as keyof typeof MEMORY_UNITS];
+  if (number === undefined || factor === undefined || (unit === undefined && number !== '0')) {
+    throw new Error(`${name} is '${value}', but must be a size like 8GiB or 500MB, a share like 25%, or 0`);
+  }
+  return { bytes: Math.floor(Number(number) * factor) };
+}
