@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { findShapeFault } from '../../core/json-shape.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import { readBody, sendJson } from '../exchange.ts';
 import type { WorkerCall } from './worker-call.ts';
@@ -12,12 +13,15 @@ export async function jobStream(call: WorkerCall): Promise<void> {
     (limit) => new Failure('badRequest', `the chunk is larger than the limit of ${limit} bytes`),
   );
   plane.activity.recordWork(worker.id);
-  const waiter = await plane.stream.append(jobId, worker.id, chunkOf(bytes.toString()));
+  const waiter = await plane.stream.append(jobId, worker.id, chunkOf(bytes));
   if (waiter !== undefined) plane.dispatch.notifyProgress(jobId, waiter);
   sendJson(res, 200, '{}');
 }
 
-function chunkOf(text: string): string {
+function chunkOf(bytes: Buffer): string {
+  const fault = findShapeFault(bytes);
+  if (fault !== null) throw new Failure('badRequest', `the chunk cannot be taken: ${fault}`);
+  const text = bytes.toString();
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../../core/errors.ts';
+import { findShapeFault } from '../../core/json-shape.ts';
 
 /**
  * What a client may say of a job (docs/interface/queue.md, "Submitting"). `input` and `extras` are JSON texts, cut out
@@ -47,9 +48,11 @@ export function parseJobBody(bytes: Buffer): JobBody {
   };
 }
 
-/** The text of a body and what it says. Throws a 400 when it is not UTF-8 or not JSON. */
+/** The text of a body and its value. Throws a 400 when it is not UTF-8, not JSON, or would take long to parse. */
 export function parseJson(bytes: Buffer): { text: string; value: unknown } {
   if (!isUtf8(bytes)) throw invalid('the request body is not valid UTF-8');
+  const fault = findShapeFault(bytes);
+  if (fault !== null) throw invalid(`the request body cannot be taken: ${fault}`);
   const text = bytes.toString();
   try {
     return { text, value: JSON.parse(text) };

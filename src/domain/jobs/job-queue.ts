@@ -108,6 +108,17 @@ export class JobQueue {
     return this.#lookups.run(id);
   }
 
+  /** True while the endpoint has this job, queued, leased or with its result kept. */
+  async has(id: JobId, endpointId: EndpointId): Promise<boolean> {
+    const result = await this.#pool.query<{ isThere: boolean }>({
+      name: 'has-job',
+      text: `select exists (select from jobs where id = $1 and endpoint_id = $2)
+               or exists (select from finished_jobs where id = $1 and endpoint_id = $2) as "isThere"`,
+      values: [id, endpointId],
+    });
+    return result.rows[0]!.isThere;
+  }
+
   /** Cancels a queued or running job; undefined if there is none. */
   async cancel(id: JobId, endpointId: EndpointId): Promise<EndedJob | undefined> {
     const [job] = await this.#end(sql.CANCEL, 'cancel', [id, endpointId]);

@@ -1,0 +1,59 @@
+/**
+ * Bounds what parsing a JSON text can cost, before it is parsed: the parser of V8 takes seconds for some texts of 10 MB
+ * (a million brackets in each other, a million keys), and nothing else runs meanwhile.
+ */
+
+/** Objects and arrays inside each other. */
+export const MAX_JSON_DEPTH = 128;
+/** Members of all objects of one text, and, counted apart, its objects and arrays: either takes about 150 ms to parse. */
+export const MAX_JSON_MEMBERS = 250_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+/** The smallest text that can break a limit: below it there is nothing to look for. */
+const SMALLEST = MAX_JSON_DEPTH;
+
+/** Returns what is too much about a text, as the end of a sentence, or null. Does not tell whether it is valid JSON. */
+export function findShapeFault(bytes: Buffer): string | null {
+  if (bytes.length <= SMALLEST) return null;
+  let depth = 0;
+  let members = 0;
+  let containers = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    switch (bytes[at]) {
+      case QUOTE:
+        at = endOfString(bytes, at);
+        break;
+      case COLON:
+        if (++members > MAX_JSON_MEMBERS) return `it has more than ${MAX_JSON_MEMBERS} object members`;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        if (++depth > MAX_JSON_DEPTH) return `it is nested more than ${MAX_JSON_DEPTH} levels deep`;
+        if (++containers > MAX_JSON_MEMBERS) return `it has more than ${MAX_JSON_MEMBERS} objects and arrays`;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth -= 1;
+        break;
+    }
+  }
+  return null;
+}
+
+/** Position of the closing quote, or of the end of a text that has none. */
+function endOfString(bytes: Buffer, start: number): number {
+  let at = start;
+  for (;;) {
+    at = bytes.indexOf(QUOTE, at + 1);
+    if (at === -1) return bytes.length;
+    let backslashes = 0;
+    while (bytes[at - 1 - backslashes] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return at;
+  }
+}
