@@ -39,17 +39,34 @@ const sources = listFiles('src', 'test', 'console', 'workers', 'bench', 'scripts
   (file) => file !== 'test/interface-links.test.ts',
 );
 
-/** The sections that a file cites. */
-function listCitations(file: string): { page: string; headings: string[] }[] {
-  return [...unwrap(read(file)).matchAll(CITATION)].map(([, page, list]) => ({
+interface Citation {
+  page: string;
+  headings: string[];
+}
+
+function listCitations(text: string): Citation[] {
+  return [...unwrap(text).matchAll(CITATION)].map(([, page, list]) => ({
     page: page!,
     headings: [...list!.matchAll(/"([^"]+)"/g)].map(([, heading]) => heading!),
   }));
 }
 
+/** The blocks of a test file for which neither the comment above them nor the one of the file names a section. */
+function listUncited(text: string): string[] {
+  const citesSection = (comment: string | undefined) =>
+    comment !== undefined && listCitations(comment).some(({ headings }) => headings.length > 0);
+  const ofFile = [...text.matchAll(/^\/\*\*(?:(?!\*\/).)*\*\/(?=\n(?!describe|test))/gms)].map(([comment]) => comment);
+  if (ofFile.some(citesSection)) return [];
+  const pieces = text.split(/^(?=(?:describe|test)\b)/m);
+  return pieces.slice(1).flatMap((block, i) => {
+    const above = /\/\*\*(?:(?!\*\/).)*\*\/\n$/s.exec(pieces[i]!)?.[0];
+    return citesSection(above) ? [] : [block.slice(0, block.indexOf('\n'))];
+  });
+}
+
 test('every citation of docs/interface names a page and headings that exist', () => {
   const broken = sources.flatMap((file) =>
-    listCitations(file).flatMap(({ page, headings }) => [
+    listCitations(read(file)).flatMap(({ page, headings }) => [
       ...(exists(`docs/interface/${page}`) ? [] : [`${file}: ${page}`]),
       ...headings.filter((heading) => !findSection(page, heading)).map((heading) => `${file}: ${page}, "${heading}"`),
     ]),
@@ -68,11 +85,13 @@ test.each(PAGES)('every section of %s names tests that exist', (page) => {
 test('every conformance test names the sections that it proves, and each of these names it', () => {
   const files = sources.filter((file) => /^test\/conformance\/.*\.test\.ts$/.test(file));
   const broken = files.flatMap((file) => {
-    const proven = listCitations(file).flatMap(({ page, headings }) => headings.map((heading) => ({ page, heading })));
-    if (proven.length === 0) return [`${file} names no section`];
-    return proven
-      .filter(({ page, heading }) => !findSection(page, heading)?.tests.includes(file))
-      .map(({ page, heading }) => `${page}, "${heading}" does not name ${file}`);
+    const text = read(file);
+    const proven = listCitations(text).flatMap(({ page, headings }) => headings.map((heading) => ({ page, heading })));
+    const unnamed = proven.filter(({ page, heading }) => !findSection(page, heading)?.tests.includes(file));
+    return [
+      ...listUncited(text).map((block) => `${file} names no section for ${block}`),
+      ...unnamed.map(({ page, heading }) => `${page}, "${heading}" does not name ${file}`),
+    ];
   });
   expect(broken).toEqual([]);
 });
