@@ -1,9 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 
-const SLOW = ['test/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'];
-const KUBERNETES = ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'];
+/** Tests of one part that need more than a database: each kind runs with a suite other than `fast`. */
+const NOT_FAST = 'src/**/*.{slow,docker,kube}.test.ts';
+const MAIN_JOB = 'test/e2e/main-job.test.ts';
 
+/** A project of tests that start whole servers. */
+const slowProject = (name: string, include: string[], exclude: string[] = []) =>
+  ({
+    extends: true,
+    test: { name, include, exclude, testTimeout: 60_000, hookTimeout: 120_000 },
+  }) as const;
+
+// scripts/test.ts says which projects make up a suite, and what each needs of the machine.
 export default defineConfig({
   test: {
     globalSetup: 'test/global-setup.ts',
@@ -11,31 +21,38 @@ export default defineConfig({
     maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
     testTimeout: 10_000,
     hookTimeout: 30_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
-      // What `npm run check` runs: no containers, nothing that takes long.
+      // One process runs many files and loads each module once: a third of the time went into imports.
       {
         extends: true,
         test: {
           name: 'fast',
-          include: ['{src,console/src}/**/*.test.ts'],
-          exclude: ['src/**/*.{slow,kube}.test.ts'],
+          include: ['{src,console/src,bench,scripts}/**/*.test.ts', 'test/*.test.ts'],
+          exclude: ['**/node_modules/**', NOT_FAST],
+          isolate: false,
         },
       },
-      // Whole programs, containers, real kills.
-      {
-        extends: true,
-        test: { name: 'slow', include: SLOW, exclude: KUBERNETES, testTimeout: 60_000, hookTimeout: 120_000 },
-      },
-      // One cluster for all: after everything else, a file at a time.
+      slowProject('conformance', ['test/conformance/**/*.test.ts']),
+      slowProject('main-job', [MAIN_JOB]),
+      slowProject(
+        'programs',
+        ['test/{e2e,helm}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'],
+        [MAIN_JOB],
+      ),
+      slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
+      slowProject('browser', ['test/browser/**/*.test.ts']),
+      slowProject('chaos', ['test/chaos/**/*.test.ts']),
+      // One cluster for all: after everything else, one file at a time.
       {
         extends: true,
         test: {
-          name: 'kubernetes',
-          include: KUBERNETES,
+          name: 'cluster',
+          include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
           globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
-          env: { PODYARD_TEST_PATIENCE_MS: '90000' },
+          env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
           testTimeout: 240_000,
           hookTimeout: 300_000,
         },

@@ -1,40 +1,75 @@
 /**
- * Prints the totals of vitest's JSON report as one line. Ends with 1 if a test failed, none passed, or there is no report.
- * A file that could not even be loaded counts as one failed test. A test that passed only when it was tried again is named:
- * on a busy machine that is no failure, but somebody should make it wait for the right thing.
+ * The end of `.ci/run`: `node scripts/count-tests.ts FOLDER` prints which tests needed a second try, what took how long, and
+ * as its last line the totals of all suites. Ends with 1 if anything failed or no test passed.
+ *
+ * FOLDER holds `steps`, one line a step (name, seconds, exit status, separated by tabs), and what report-tests.ts wrote
+ * during each. A step that failed without a failed test of its own counts as one failed test.
  */
-import { readFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FileReport, RunReport } from './report-tests.ts';
 
-interface Report {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  testResults: {
-    name: string;
-    status: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
-  }[];
+const SLOWEST = 12;
+
+const folder = process.argv[2]!;
+const reports = new Map<string, RunReport>();
+for (const name of readdirSync(folder).filter((file) => file.endsWith('.json'))) {
+  reports.set(name.slice(0, -'.json'.length), JSON.parse(readFileSync(join(folder, name), 'utf8')));
 }
+const files = [...reports.values()].flatMap((report) => report.files);
+const sum = (of: readonly FileReport[], key: 'passed' | 'failed' | 'skipped' | 'seconds') =>
+  of.reduce((total, file) => total + file[key], 0);
 
-const report = await readFile(process.argv[2]!, 'utf8')
-  .then((text) => JSON.parse(text) as Report)
-  .catch(() => undefined);
-
-const unloaded = (report?.testResults ?? []).filter(
-  (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+const steps = readSteps();
+const brokenSteps = steps.filter(
+  ({ name, status }) => status !== 0 && sum(reports.get(name)?.files ?? [], 'failed') === 0,
 );
-const passed = report?.numPassedTests ?? 0;
-const failed = (report?.numFailedTests ?? 1) + unloaded.length;
-const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
+const passed = sum(files, 'passed');
+const failed = sum(files, 'failed') + brokenSteps.length;
+const skipped = sum(files, 'skipped');
 
-for (const file of report?.testResults ?? []) {
-  for (const test of file.assertionResults) {
-    if (test.status !== 'passed' || test.failureMessages.length === 0) continue;
-    console.log(
-      `passed at the second try: ${test.fullName} (${file.name}): ${test.failureMessages[0]!.split('\n', 1)}`,
-    );
-  }
+for (const { file, retried } of files) {
+  for (const test of retried) console.log(`passed at the second try: ${file}: ${test}`);
 }
+for (const { name } of brokenSteps) console.log(`failed outside the tests: ${name}`);
+
+printTable(
+  ['step', 'seconds', ''],
+  steps.map(({ name, seconds, status }) => [name, seconds, status === 0 ? '' : 'FAILED']),
+);
+printTable(
+  ['suite', 'files', 'passed', 'failed', 'skipped', 'seconds of its files'],
+  [...Map.groupBy(files, ({ project }) => project)].map(([project, of]) => [
+    ...[project, of.length, sum(of, 'passed'), sum(of, 'failed'), sum(of, 'skipped')],
+    Math.round(sum(of, 'seconds')),
+  ]),
+);
+printTable(
+  ['the slowest files', 'seconds'],
+  files
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, SLOWEST)
+    .map(({ file, seconds }) => [file, Math.round(seconds)]),
+);
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
+
+function readSteps(): { name: string; seconds: number; status: number }[] {
+  const path = join(folder, 'steps');
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
+  return lines.map((line) => {
+    const [name, seconds, status] = line.split('\t');
+    return { name: name!, seconds: Number(seconds), status: Number(status) };
+  });
+}
+
+/** The first column to the left, figures to the right. */
+function printTable(head: readonly string[], rows: readonly (string | number)[][]): void {
+  const lines = [head, ...rows].map((row) => row.map(String));
+  const widths = head.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  for (const line of lines) {
+    const cells = line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)));
+    console.log(cells.join('  ').trimEnd());
+  }
+  console.log('');
+}

@@ -1,9 +1,12 @@
 #!/bin/sh
-# Makes what the tests need of the machine: a container engine, a private registry, a browser, Python and a
-# terminal (tmux), jq for the commands of the documentation, and the programs of a Kubernetes cluster. On Debian and
-# Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that need it are
-# skipped and say so. With CI=true a missing part is a failure. The cluster of our own (test/kubernetes/kube-up.sh) needs
-# Debian 12 and control groups of version 1: where these are not, PODYARD_TEST_KUBECONFIG names another one, or says `none`.
+# setup-tests.sh NEED...   makes this machine ready for suites of tests that need more than Node.js. NEED is one of
+#   programs     Python, tmux, curl and jq, which example workers and the commands of the documentation use
+#   containers   a container engine that answers, docker-compose and a private registry
+#   browser      Chromium
+#   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
+# On Debian and Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that
+# need it are skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and control groups of version 1:
+# elsewhere PODYARD_TEST_KUBECONFIG names another cluster, or is `none`.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -36,7 +39,7 @@ engine_answers() {
 
 start_engine() {
   if [ -d /run/systemd/system ] && systemctl start docker >/dev/null 2>&1; then return 0; fi
-  # Without systemd nobody may have mounted the control groups.
+  # Without systemd the control groups may not be mounted.
   [ -e /sys/fs/cgroup/cgroup.controllers ] || [ -d /sys/fs/cgroup/memory ] || mount -t cgroup2 none /sys/fs/cgroup || true
   say "starting dockerd, which logs to $DOCKERD_LOG"
   setsid dockerd >>"$DOCKERD_LOG" 2>&1 </dev/null &
@@ -45,7 +48,7 @@ start_engine() {
 need_engine() {
   engine_answers && return 0
   if may_install; then
-    # dockerd wants the firewall's program, and the engine's package only recommends some of what it runs on.
+    # dockerd needs iptables, which its package only recommends.
     need_program dockerd docker.io
     need_program iptables iptables
     if command -v dockerd >/dev/null 2>&1; then
@@ -56,14 +59,13 @@ need_engine() {
         sleep 1
         waited=$((waited + 1))
       done
-      say "dockerd did not answer within $WAIT_SECONDS s; $DOCKERD_LOG tells why"
+      say "dockerd did not answer within $WAIT_SECONDS s; see $DOCKERD_LOG"
     fi
   fi
   missing="$missing container-engine"
-  say "missing: a container engine that answers this user (Docker or Podman); tests with containers are skipped"
+  say "missing: a container engine that answers this user (Docker or Podman)"
 }
 
-# Its programs are built from Debian's source package, once, and kept.
 need_cluster() {
   if [ -n "${PODYARD_TEST_KUBECONFIG:-}" ]; then return 0; fi
   need_program ip iproute2
@@ -76,18 +78,30 @@ need_cluster() {
     lacks='a build that succeeds'
   fi
   missing="$missing cluster"
-  say "missing: a Kubernetes cluster. One of our own needs $lacks; PODYARD_TEST_KUBECONFIG can name another, or be \`none\`"
+  say "missing: a Kubernetes cluster. To start one, this machine needs $lacks; PODYARD_TEST_KUBECONFIG can name another, or be \`none\`"
 }
 
-need_program python3 python3
-need_program docker-registry docker-registry
-need_program chromium chromium
-docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
-need_program tmux tmux
-need_program jq jq
-need_program curl curl
-need_engine
-need_cluster
+for need; do
+  case "$need" in
+    programs)
+      need_program python3 python3
+      need_program tmux tmux
+      need_program curl curl
+      need_program jq jq
+      ;;
+    containers)
+      need_program docker-registry docker-registry
+      docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
+      need_engine
+      ;;
+    browser) need_program chromium chromium ;;
+    cluster) need_cluster ;;
+    *)
+      say "unknown: $need" >&2
+      exit 2
+      ;;
+  esac
+done
 
 if [ -n "$missing" ] && [ "${CI:-}" = true ]; then
   say "in CI nothing may be missing:$missing" >&2

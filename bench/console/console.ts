@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { hasBrowser, launchBrowser } from '../../test/e2e/browser.ts';
+import { hasBrowser, launchBrowser } from '../../test/browser/browser.ts';
 import { ServerProcess } from '../../test/e2e/server-process.ts';
 import { usageOfTree } from '../queue/process-usage.ts';
 import { renderTable } from '../queue/table.ts';

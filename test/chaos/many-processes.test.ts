@@ -13,6 +13,7 @@ import { createProcessRuntime } from '../../src/runtimes/process/process-runtime
 import { Api, until } from '../e2e/api.ts';
 import { dataProcessesOf, isGone } from '../e2e/one-process.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
+import { limitMs, times } from './extent.ts';
 import { Load } from './load.ts';
 import { Random } from './random.ts';
 import { expectNothingLost } from './truth.ts';
@@ -20,90 +21,105 @@ import { expectNothingLost } from './truth.ts';
 /** Results must outlast the test, or their absence would prove nothing. */
 const KEEP = { PODYARD_RESULT_RETENTION_SECONDS: '7200', PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200' };
 const SETTLE_MS = 60_000;
+const SHARED_KILLS = times(12);
+const APART_KILLS = times(9);
+const FAILOVERS = times(3);
 const SCALING = { type: 'REQUEST_COUNT', value: 8, idleTimeout: 60 };
 
-test('three processes on one port: kill -9 of any of them, the first included, 12 times under load: nothing is lost or ends twice', async () => {
-  const random = new Random();
-  console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
-  const server = await ServerProcess.start({
-    runtime: 'process',
-    gpus: 'ADA_24:8',
-    env: { ...KEEP, PODYARD_DATA_PROCESSES: '3' },
-  });
-  onTestFinished(() => server.dispose(), 60_000);
-  const endpointIds = await makeEndpoints(server);
-  const load = new Load(server, endpointIds, random);
-  onTestFinished(() => load.stop(), 60_000);
-  load.start(9);
-  const killed = { first: 0, data: 0 };
-  for (let i = 0; i < 12; i++) {
-    await load.answers(random.between(1, 20));
-    if (i % 4 === 3) {
-      const children = await dataProcessesOf(server);
-      await server.kill();
-      await server.start();
-      await until('orphans are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean), 20_000);
-      killed.first += 1;
-    } else {
-      process.kill(random.pick(await dataProcessesOf(server)), 'SIGKILL');
-      killed.data += 1;
+test(
+  `three processes on one port: kill -9 of any of them, the first included, ${SHARED_KILLS} times under load: nothing is lost or ends twice`,
+  async () => {
+    const random = new Random();
+    console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
+    const server = await ServerProcess.start({
+      runtime: 'process',
+      gpus: 'ADA_24:8',
+      env: { ...KEEP, PODYARD_DATA_PROCESSES: '3' },
+    });
+    onTestFinished(() => server.dispose(), 60_000);
+    const endpointIds = await makeEndpoints(server);
+    const load = new Load(server, endpointIds, random);
+    onTestFinished(() => load.stop(), 60_000);
+    load.start(9);
+    const killed = { first: 0, data: 0 };
+    for (let i = 0; i < SHARED_KILLS; i++) {
+      await load.answers(random.between(1, 20));
+      if (i % 3 === 2) {
+        const children = await dataProcessesOf(server);
+        await server.kill();
+        await server.start();
+        await until('orphans are gone', async () => (await Promise.all(children.map(isGone))).every(Boolean), 20_000);
+        killed.first += 1;
+      } else {
+        process.kill(random.pick(await dataProcessesOf(server)), 'SIGKILL');
+        killed.data += 1;
+      }
     }
-  }
-  await sleep(1_000);
-  await load.stop();
-  await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
-  report(`${killed.first} kills of the first process, ${killed.data} of others`, load);
-}, 400_000);
+    await sleep(1_000);
+    await load.stop();
+    await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
+    report(`${killed.first} kills of the first process, ${killed.data} of others`, load);
+  },
+  limitMs(400_000),
+);
 
-test('processes apart: kill -9 of data processes and of leaders, 9 times under load: nothing is lost, and one leads', async () => {
-  const { fleet, endpointIds, loads, random } = await beginApart();
-  for (let i = 0; i < 9; i++) {
-    await random.pick(loads).answers(random.between(1, 20));
-    const victim = i % 3 === 2 ? await fleet.leader() : random.pick(fleet.data);
-    await victim.kill();
-    await sleep(random.between(0, 500));
-    await victim.start();
-  }
-  await until('one leads', async () => (await fleet.leaders()) === 1, 10_000);
-  await sleep(1_000);
-  for (const load of loads) await load.stop();
-  for (const [i, load] of loads.entries()) {
-    await expectNothingLost(fleet.data[i]!, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
-    report(`9 kills, clients of process ${i + 1}`, load);
-  }
-  expect(fleet.mostLeaders).toBe(1);
-}, 400_000);
+test(
+  `processes apart: kill -9 of data processes and of leaders, ${APART_KILLS} times under load: nothing is lost, and one leads`,
+  async () => {
+    const { fleet, endpointIds, loads, random } = await beginApart();
+    for (let i = 0; i < APART_KILLS; i++) {
+      await random.pick(loads).answers(random.between(1, 20));
+      const victim = i % 3 === 2 ? await fleet.leader() : random.pick(fleet.data);
+      await victim.kill();
+      await sleep(random.between(0, 500));
+      await victim.start();
+    }
+    await until('one leads', async () => (await fleet.leaders()) === 1, 10_000);
+    await sleep(1_000);
+    for (const load of loads) await load.stop();
+    for (const [i, load] of loads.entries()) {
+      await expectNothingLost(fleet.data[i]!, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
+      report(`${APART_KILLS} kills, clients of process ${i + 1}`, load);
+    }
+    expect(fleet.mostLeaders).toBe(1);
+  },
+  limitMs(400_000),
+);
 
-test('PostgreSQL is cut off from everybody and starts anew, 3 times under load: jobs are refused or kept, and all works again within 10 s', async () => {
-  const { fleet, endpointIds, loads } = await beginApart();
-  const [probed] = await makeEndpoints(fleet.data[0]!, 1); // without a backlog: what is measured is not how long a queue is
-  const backAfterMs: number[] = [];
-  for (let i = 0; i < 3; i++) {
-    await sleep(1_500);
-    const before = await fleet.postmaster();
-    process.kill(before!, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
-    await until('PostgreSQL is another and answers', async () => {
-      const found = await fleet.postmaster();
-      return found !== undefined && found !== before && (await fleet.ask('select 1')).length === 1;
-    });
-    const startedAt = performance.now();
-    await until('jobs pass through both processes', () => fleet.passesJobs(probed!), 20_000);
-    await until('all processes listen again', async () => {
-      const rows = await fleet.ask("select from pg_stat_activity where application_name = 'podyard bus'");
-      return rows.length === 4;
-    });
-    await until('one leads', async () => (await fleet.leaders()) === 1);
-    backAfterMs.push(Math.round(performance.now() - startedAt));
-  }
-  for (const load of loads) await load.stop();
-  for (const [i, load] of loads.entries()) {
-    await expectNothingLost(fleet.data[i]!, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
-    report(`3 failovers, clients of process ${i + 1}`, load);
-  }
-  console.log(`everything worked again ${backAfterMs.join(', ')} ms after PostgreSQL answered`);
-  expect(Math.max(...backAfterMs)).toBeLessThan(10_000);
-  expect(fleet.mostLeaders).toBe(1);
-}, 240_000);
+test(
+  `PostgreSQL is cut off from everybody and starts anew, ${FAILOVERS} times under load: jobs are refused or kept, and all works again within 10 s`,
+  async () => {
+    const { fleet, endpointIds, loads } = await beginApart();
+    const [probed] = await makeEndpoints(fleet.data[0]!, 1); // without a backlog: what is measured is not how long a queue is
+    const backAfterMs: number[] = [];
+    for (let i = 0; i < FAILOVERS; i++) {
+      await sleep(1_500);
+      const before = await fleet.postmaster();
+      process.kill(before!, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
+      await until('PostgreSQL is another and answers', async () => {
+        const found = await fleet.postmaster();
+        return found !== undefined && found !== before && (await fleet.ask('select 1')).length === 1;
+      });
+      const startedAt = performance.now();
+      await until('jobs pass through both processes', () => fleet.passesJobs(probed!), 20_000);
+      await until('all processes listen again', async () => {
+        const rows = await fleet.ask("select from pg_stat_activity where application_name = 'podyard bus'");
+        return rows.length === 4;
+      });
+      await until('one leads', async () => (await fleet.leaders()) === 1);
+      backAfterMs.push(Math.round(performance.now() - startedAt));
+    }
+    for (const load of loads) await load.stop();
+    for (const [i, load] of loads.entries()) {
+      await expectNothingLost(fleet.data[i]!, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
+      report(`${FAILOVERS} failovers, clients of process ${i + 1}`, load);
+    }
+    console.log(`everything worked again ${backAfterMs.join(', ')} ms after PostgreSQL answered`);
+    expect(Math.max(...backAfterMs)).toBeLessThan(10_000);
+    expect(fleet.mostLeaders).toBe(1);
+  },
+  limitMs(240_000),
+);
 
 async function makeEndpoints(server: ServerProcess, count = 2): Promise<string[]> {
   const api = new Api(server);

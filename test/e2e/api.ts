@@ -4,8 +4,8 @@ import { checkAnswer } from '../check-answer.ts';
 import type { ServerProcess } from './server-process.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
-/** How long tests wait for what should come: it bounds a hang. The nodes of a cluster take their time to say what they did. */
-const PATIENCE_MS = Number(process.env.PODYARD_TEST_PATIENCE_MS ?? 30_000);
+/** How long `until` waits: bounds a hang. The nodes of a cluster report late, so its tests set a longer time. */
+const UNTIL_TIMEOUT_MS = Number(process.env.PODYARD_TEST_TIMEOUT_MS ?? 30_000);
 
 export interface Job {
   id: string;
@@ -192,7 +192,7 @@ export async function leaveNothing(server: ServerProcess, api: Api): Promise<voi
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false>,
-  atMostMs = PATIENCE_MS,
+  atMostMs = UNTIL_TIMEOUT_MS,
 ): Promise<T> {
   const deadline = Date.now() + atMostMs;
   let problem: unknown;

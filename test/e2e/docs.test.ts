@@ -91,7 +91,7 @@ async function runPage(page: string): Promise<void> {
 }
 
 const TITLE = 'every command of %s works, and prints what the page shows';
-/** What the commands need of a reader's machine; `npm test` installs it where it may. */
+/** True when a program that the commands call is not installed here. */
 const isMissing =
   process.env.CI !== 'true' && ['jq', 'curl', 'python3'].some((name) => spawnSync(name, ['--version']).status !== 0);
 const together = withCommands.filter((page) => page !== ALONE);

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
-import { importFolder, makeNodeFolder } from '../e2e/package-images.ts';
+import { importFolder, makeNodeFolder } from '../containers/package-images.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

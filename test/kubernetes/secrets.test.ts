@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, expect, test } from 'vitest';
+import { hasRegistryProgram, PrivateRegistry } from '../containers/private-registry.ts';
 import { until } from '../e2e/api.ts';
-import { hasRegistryProgram, PrivateRegistry } from '../private-registry.ts';
 import { describeOnCluster, describeOnOwnCluster } from './cluster.ts';
 import { placeOnCluster } from './place.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildIfStale } from '../../../test/build-if-stale.ts';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
-
-const IS_BUILT = existsSync(new URL('../../../dist/docs/index.html', import.meta.url));
 
 let rest: RestFixture;
 beforeAll(async () => {
+  buildIfStale('docs');
   rest = await startRestApp();
 });
 afterAll(() => rest.close());
@@ -24,7 +23,7 @@ test('what is not a page is not there, whatever a name spells', async () => {
   }
 });
 
-describe.skipIf(!IS_BUILT)('the built documentation', () => {
+describe('the built documentation', () => {
   test('needs no key, runs nothing but its own script, and may be framed nowhere', async () => {
     for (const path of ['/docs/', '/docs/start']) {
       const page = await rest.call('GET', path);

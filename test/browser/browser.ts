@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Debian's, if it is there; `npm test` installs it where it may. */
+/** Debian's Chromium; undefined where it is not installed. */
 const CHROMIUM = findProgram('chromium');
 
 export const hasBrowser = CHROMIUM !== undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasRegistryProgram, PrivateRegistry } from '../../../test/private-registry.ts';
+import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/private-registry.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';

@@ -3,10 +3,10 @@ import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { createUser } from '../../src/domain/access/users.ts';
 import { buildImage } from '../../src/runtimes/docker/example-images.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { hasRegistryProgram, PrivateRegistry } from '../private-registry.ts';
-import { Api, until } from './api.ts';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
 import { describeWithEngine } from './container-engine.ts';
-import { ServerProcess } from './server-process.ts';
+import { hasRegistryProgram, PrivateRegistry } from './private-registry.ts';
 
 if (!hasRegistryProgram() && process.env.CI === 'true') {
   test('a registry is there', () => expect.fail('with CI=true these tests need docker-registry'));

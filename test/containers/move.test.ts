@@ -1,6 +1,6 @@
 import { beforeAll } from 'vitest';
+import { moveTests } from '../e2e/move.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
-import { moveTests } from './move.ts';
 
 describeWithEngine('from containers to processes, and back', () => {
   beforeAll(needExampleImages);

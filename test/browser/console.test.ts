@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describeWithEngine, needExampleImages } from '../containers/container-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { Api } from './api.ts';
+import { Api } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
-import { describeWithEngine, needExampleImages } from './container-engine.ts';
-import { ServerProcess } from './server-process.ts';
 
 /** A refusal that the page shows; containers elsewhere on the machine that come and go change its network. */
 const NO_COMPLAINT = /the server responded with a status of 4|ERR_NETWORK_CHANGED/;

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
-import { Api, until } from './api.ts';
+import { Api, until } from '../e2e/api.ts';
 import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 import { importFolder, makeNodeFolder, makePostgresFolder } from './package-images.ts';
 

@@ -3,9 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Api, until } from './api.ts';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
 import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
-import { ServerProcess } from './server-process.ts';
 
 const CANARY = `canary-${crypto.randomUUID()}`;
 const SECRET = 'team/hub.token-1';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import Docker from 'dockerode';
 
-/** Whether Debian's registry is there; `npm test` installs it where it may. */
+/** True when Debian's registry is installed. */
 export function hasRegistryProgram(): boolean {
   try {
     execFileSync('docker-registry', ['--version'], { stdio: 'ignore' });

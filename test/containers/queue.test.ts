@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { Api, type Job, until } from './api.ts';
+import { Api, type Job, until } from '../e2e/api.ts';
+import { CORE_SERVER, queueCore, sdkEndpoint } from '../e2e/queue-core.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
 import { containersOf, creationsOf, describeWithEngine, needExampleImages } from './container-engine.ts';
-import { CORE_SERVER, queueCore, sdkEndpoint } from './queue-core.ts';
-import { ServerProcess } from './server-process.ts';
 
 /** The public client package against workers in containers. */
 describeWithEngine('with containers', () => {

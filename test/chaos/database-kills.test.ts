@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'vitest';
+import { until } from '../e2e/api.ts';
+import { limitMs, times } from './extent.ts';
+import { begin, report, SETTLE_MS } from './kills.ts';
+import { expectNothingLost } from './truth.ts';
+
+const ENDS = times(6);
+
+test(
+  'a restart and kill -9 of PostgreSQL under load: nothing that was answered with 200 is lost or ends twice',
+  async () => {
+    const { server, load, endpointIds, random } = await begin('process');
+    for (let i = 0; i < ENDS; i++) {
+      await sleep(random.between(1_000, 2_500));
+      const { pid } = await server.postmaster();
+      process.kill(pid, (ENDS - i) % 2 === 1 ? 'SIGKILL' : 'SIGINT');
+      if (i === ENDS - 1) {
+        await server.kill(); // as if the machine had lost its power
+        await server.start();
+      }
+      await until('PostgreSQL is another and answers', async () => {
+        const isAnother = (await server.postmaster()).pid !== pid;
+        return isAnother && (await server.query('select 1')).length === 1;
+      });
+    }
+    await sleep(1_000);
+    await load.stop();
+    await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
+    report(`${ENDS} ends of PostgreSQL`, load);
+  },
+  limitMs(180_000),
+);

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Docker from 'dockerode';
+import { onTestFinished, test } from 'vitest';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess, type TestedRuntime } from '../e2e/server-process.ts';
+import { limitMs, SOAK_MS } from './extent.ts';
+import { Load } from './load.ts';
+import { Random } from './random.ts';
+import { expectNothingLost } from './truth.ts';
+
+const CLIENTS = 9;
+/** Results must outlast the test, or their absence would prove nothing. */
+const KEEP = { PODYARD_RESULT_RETENTION_SECONDS: '7200', PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200' };
+/**
+ * A job that was leased but never reached its worker is found when the worker asks again with empty hands, or by two of its
+ * pings, the first of them 15 s after the hand-over.
+ */
+export const SETTLE_MS = 60_000;
+
+export function killTests(runtime: TestedRuntime, times: { serverKills: number; workerKills: number }): void {
+  test(
+    `kill -9 of the server, ${times.serverKills} times under load: every job that was answered with 200 ends once, with its own result`,
+    async () => {
+      const { server, load, endpointIds, random } = await begin(runtime);
+      const startsMs: number[] = [];
+      const pauseMs = SOAK_MS / times.serverKills;
+      for (let i = 0; i < times.serverKills; i++) {
+        await sleep(pauseMs);
+        await load.answers(random.between(1, 20));
+        await server.kill();
+        await sleep(random.between(0, 300));
+        if (i % 5 === 4) await server.startAndKill(random.between(50, 900)); // killed while it starts, too
+        const startedAt = performance.now();
+        await server.start();
+        startsMs.push(performance.now() - startedAt);
+      }
+      await sleep(1_000);
+      await load.stop();
+      await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
+      await expectNoWorkloadLeft(server, endpointIds);
+      const median = startsMs.sort((a, b) => a - b)[Math.floor(startsMs.length / 2)]!.toFixed(0);
+      report(`${times.serverKills} kills of the server (${runtime}), ready again after ${median} ms (median)`, load);
+    },
+    limitMs(400_000),
+  );
+
+  test(
+    `kill -9 of workers, ${times.workerKills} times under load: each job ends once, with its own result or after one retry`,
+    async () => {
+      const { server, load, endpointIds, random } = await begin(runtime);
+      const api = new Api(server);
+      for (let i = 0; i < times.workerKills; i++) {
+        await load.answers(random.between(1, 20));
+        const victim = await until('a worker is ready', async () => {
+          const workers = (await Promise.all(endpointIds.map((id) => api.workers(id)))).flat();
+          const ready = workers.filter(({ status }) => status === 'RUNNING' || status === 'IDLE');
+          return ready.length > 0 && random.pick(ready).id;
+        });
+        await killWorker(server, victim);
+      }
+      await sleep(1_000);
+      await load.stop();
+      await expectNothingLost(server, load, endpointIds, { mayFail: true, atMostMs: SETTLE_MS });
+      report(`${times.workerKills} kills of workers (${runtime})`, load);
+    },
+    limitMs(180_000),
+  );
+}
+
+/** A server of its own under load, with endpoints whose workers take one job, take several at once, or come and go. */
+export async function begin(runtime: TestedRuntime) {
+  const random = new Random();
+  console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
+  const server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', env: KEEP });
+  onTestFinished(() => server.dispose(), 60_000);
+  const api = new Api(server);
+  const scaling = { type: 'REQUEST_COUNT', value: 8, idleTimeout: 60 };
+  const endpointIds = [
+    await api.createEndpoint({ workers: { min: 1, max: 2 }, scaling }),
+    await api.createEndpoint({ workers: { min: 1, max: 2 }, scaling, env: { ECHO_CONCURRENCY: '3' } }),
+    // Its workers come and go all the time.
+    await api.createEndpoint({
+      workers: { min: 0, max: 2 },
+      scaling: { type: 'REQUEST_COUNT', value: 2, idleTimeout: 0 },
+    }),
+  ];
+  const load = new Load(server, endpointIds, random);
+  onTestFinished(() => load.stop(), 60_000);
+  for (const id of endpointIds) await api.runToEnd(id, { echo: 'warm' });
+  load.start(CLIENTS);
+  return { server, load, endpointIds, random };
+}
+
+/** However many starts and stops the kills have cut in two: what is not wanted is found and removed. */
+async function expectNoWorkloadLeft(server: ServerProcess, endpointIds: readonly string[]): Promise<void> {
+  const api = new Api(server);
+  for (const id of endpointIds) await api.delete(id);
+  await until('no workload is left', async () => (await server.listWorkloads()).length === 0);
+}
+
+/** SIGKILL for all of a worker, as the kernel does it when memory runs out. */
+async function killWorker(server: ServerProcess, id: string): Promise<void> {
+  if (server.runtime === 'docker') {
+    const container = new Docker().getContainer(`podyard-${server.installation}-${id}`);
+    await container.kill().catch(() => {}); // it ended by itself
+    return;
+  }
+  const file = join(server.dataDir, 'process', server.installation, id, 'process');
+  const group = Number((await readFile(file, 'utf8').catch(() => '')).split(' ')[0]);
+  try {
+    if (group > 1) process.kill(-group, 'SIGKILL');
+  } catch {
+    // it ended by itself
+  }
+}
+
+/** Prints what happened: a figure that changes tells more than a test that passes. */
+export function report(what: string, load: Load): void {
+  const ends = Map.groupBy(load.accepted, ({ told }) => told!.status);
+  const told = [...ends].map(([status, jobs]) => `${jobs.length} ${status}`).join(', ');
+  console.log(
+    `${what}: ${load.accepted.length} jobs answered with 200: ${told}; ${load.failedRequests} requests failed`,
+  );
+}

@@ -1,0 +1,12 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Projects by the length of their longest file. */
+const ORDER = ['chaos', 'main-job', 'containers', 'programs', 'browser', 'conformance', 'fast', 'cluster'];
+
+/** Starts the projects with the longest files first, so that none of those files is left to run alone at the end. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
