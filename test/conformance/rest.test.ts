@@ -74,7 +74,7 @@ const makeCpuEndpoint = () =>
   ]);
 
 /** docs/interface/rest.md, "Requests and responses" and "Partial updates" */
-describe('What the service does', () => {
+describe('Requests and responses', () => {
   test('REST is under /v2, with JSON bodies', async () => {
     const response = await update({ name: 'x' });
     expect(response.headers['content-type']).toMatch(/^application\/json/);
@@ -83,12 +83,12 @@ describe('What the service does', () => {
   test('errors are application/problem+json', async () => {
     expect((await update('{')).headers['content-type']).toBe('application/problem+json');
   });
-  test('rule 1: only fields present change, omitted fields are left untouched', async () => {
+  test('only fields present change, omitted fields are left untouched', async () => {
     const before = await read();
     expect((await update({ timeout: 1 })).json()).toEqual({ ...before, timeout: 1 });
     expect(await read()).toEqual({ ...before, timeout: 1 });
   });
-  test('rule 2: one of two routing types', async () => {
+  test('an endpoint has one of two routing types', async () => {
     for (const type of ['QUEUE_BASED', 'LOAD_BALANCING']) {
       const response = await call('POST', 'serverless', { ...CREATED, type });
       expect(response.json().type).toBe(type);
@@ -294,7 +294,7 @@ describe('Error record', () => {
 });
 
 /** docs/interface/rest.md, "Releases" and "Templates" */
-describe('States and transitions', () => {
+describe('Releases and templates', () => {
   test.each([
     ['image', { image: 'other' }],
     ['args', { args: 'other' }],
@@ -502,14 +502,14 @@ describe('Update a serverless endpoint: effect timing', () => {
   /** Of several, so that a busy machine is not taken for a slow server. */
   const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-  test('rule 1: a change of workers is applied promptly, one right after another too', async () => {
+  test('a change of workers is applied promptly, one right after another too', async () => {
     const endpointId = await plane.endpoint(1, { workers: { min: 1, max: 9 } });
     const bodies = [2, 3, 4, 5, 6].map((min) => ({ workers: { min } }));
     expect(median(await delaysMs(endpointId, bodies))).toBeLessThanOrEqual(100);
     const fewer = [5, 4, 3, 2, 1].map((max) => ({ workers: { min: 0, max } }));
     expect(median(await delaysMs(endpointId, fewer))).toBeLessThanOrEqual(100);
   });
-  test('rule 1: a change of scaling is applied promptly', async () => {
+  test('a change of scaling is applied promptly', async () => {
     const scaling = { type: 'REQUEST_COUNT', value: 100, idleTimeoutSeconds: 60 } as const;
     const endpointId = await plane.endpoint(0, { workers: { min: 0, max: 9 }, scaling });
     for (let i = 0; i < 8; i++) await plane.run(endpointId);
@@ -520,7 +520,7 @@ describe('Update a serverless endpoint: effect timing', () => {
     const bodies = [4, 3, 2].map((value) => ({ scaling: { value } }));
     expect(median(await delaysMs(endpointId, bodies))).toBeLessThanOrEqual(100);
   });
-  test('rule 1: a change of timeout is applied promptly, to running jobs too', async () => {
+  test('a change of timeout is applied promptly, to running jobs too', async () => {
     const delays: number[] = [];
     for (let i = 0; i < 3; i++) {
       const endpointId = await plane.endpoint(1);
@@ -538,7 +538,7 @@ describe('Update a serverless endpoint: effect timing', () => {
     }
     expect(median(delays)).toBeLessThanOrEqual(100);
   });
-  test('rule 2: a container-affecting change creates a release; in-flight workers keep the previous one until they are replaced', async () => {
+  test('a container-affecting change creates a release; in-flight workers keep the previous one until they are replaced', async () => {
     const endpointId = await plane.endpoint(1);
     const worker = await plane.worker(endpointId);
     const jobId = await plane.run(endpointId);
@@ -555,7 +555,7 @@ describe('Update a serverless endpoint: effect timing', () => {
     const after = await until(rollout, (list) => list.rollout.percentOnLatest === 100);
     expect(after.rollout).toMatchObject({ inProgress: false, workersOnLatest: 1, workersTotal: 1 });
   });
-  test('rule 3: listEndpointReleases tracks the rollout', async () => {
+  test('listEndpointReleases tracks the rollout', async () => {
     const endpointId = await plane.endpoint(0);
     await patch(endpointId, { env: { A: '1' } });
     const { body } = await plane.call('GET', `serverless/${endpointId}/releases`);
@@ -565,7 +565,7 @@ describe('Update a serverless endpoint: effect timing', () => {
 });
 
 /** docs/interface/rest.md, "Catalog" */
-describe('Referenced catalog operations', () => {
+describe('Catalog', () => {
   test('GET /v2/catalog/gpus: entries include a pool', async () => {
     const { gpus } = (await call('GET', 'catalog/gpus')).json();
     expect(gpus.some((gpu: { pool: unknown }) => gpu.pool === 'ADA_24')).toBe(true);
@@ -581,22 +581,22 @@ describe('Referenced catalog operations', () => {
 describe('Authentication', () => {
   const withHeader = (authorization?: string) =>
     rest.call('GET', '/v2/serverless', { headers: authorization === undefined ? {} : { authorization } });
-  test('rule 1: Authorization: Bearer <API_KEY>', async () => {
+  test('a key is sent as Authorization: Bearer <key>', async () => {
     expect((await withHeader(`Bearer ${rest.alice.key}`)).statusCode).toBe(200);
   });
-  test('rule 2: keys are scoped to the permissions granted at creation', async () => {
+  test('keys are scoped to the permissions granted at creation', async () => {
     const key = await rest.keyFor(rest.alice, 'templates:read');
     expect((await call('GET', 'templates', undefined, key)).statusCode).toBe(200);
     expect((await call('GET', 'serverless', undefined, key)).statusCode).toBe(403);
   });
-  test('rule 3: missing: 401', async () => {
+  test('a missing key is a 401', async () => {
     expect((await withHeader()).statusCode).toBe(401);
   });
-  test('rule 3: malformed: 401', async () => {
+  test('a malformed key is a 401', async () => {
     for (const text of ['', 'Bearer', 'Basic YTpi', rest.alice.key])
       expect((await withHeader(text)).statusCode).toBe(401);
   });
-  test('rule 3: expired: 401', async () => {
+  test('an expired key is a 401', async () => {
     const expiresAt = new Date(Date.now() + 300).toISOString();
     const made = await call('POST', 'account/api-keys', { name: 'short', scopes: ['all'], expiresAt });
     const { secret } = made.json();
@@ -607,10 +607,10 @@ describe('Authentication', () => {
     );
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
   });
-  test('rule 3: invalid: 401', async () => {
+  test('an unknown key is a 401', async () => {
     expect((await withHeader('Bearer pyk_nosuchkey')).statusCode).toBe(401);
   });
-  test('rule 4: valid, but without access to the resource or action: 403', async () => {
+  test('a valid key without access to the resource or action is a 403', async () => {
     const key = await rest.keyFor(rest.alice, 'serverless/other:write', `serverless/${id}:read`);
     expect((await update({}, key)).statusCode).toBe(403);
     expect((await call('GET', `serverless/${id}`, undefined, key)).statusCode).toBe(200);
@@ -641,7 +641,7 @@ describe('Errors', () => {
     expect(response.json()).toMatchObject({ status, title, detail: expect.stringMatching(detail) });
   });
   test.each(ERRORS)(
-    'rule 1: of %i the content type is application/problem+json, status is the HTTP status',
+    'of %i the content type is application/problem+json, status is the HTTP status',
     async (status, _, __, cause) => {
       const response = await cause();
       expect(response.headers['content-type']).toBe('application/problem+json');
@@ -662,16 +662,16 @@ describe('Errors', () => {
     ['a path that cannot be decoded', 400, 'GET', '/v2/serverless/%zz', undefined, {}],
     ['a body that is too large', 413, 'POST', '/v2/serverless', `"${'x'.repeat(200_000)}"`, {}],
     ['a body of another type', 415, 'POST', '/v2/serverless', 'x', { 'content-type': 'text/plain' }],
-  ])('rule 1: so is the refusal of %s', async (_, status, method, url, body, headers) => {
+  ])('the refusal of %s is a problem record as well', async (_, status, method, url, body, headers) => {
     const response = await rest.call(method, url, { key: rest.alice.key, body, headers });
     expect(response.headers['content-type']).toBe('application/problem+json');
     expect(response.json()).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
     expect(response.statusCode).toBe(status);
   });
-  test('rule 2: validation failures are listed individually', async () => {
+  test('validation failures are listed individually', async () => {
     expect(await errorsOf({ name: '', disk: 0, timeout: 'x' })).toHaveLength(3);
   });
-  test('rule 3: a property not allowed is a validation failure', async () => {
+  test('a property not allowed is a validation failure', async () => {
     expect(await statusOf({ surprise: 1 })).toBe(422);
   });
   test('a 429 carries Retry-After, RateLimit and RateLimit-Policy', async () => {
@@ -741,8 +741,8 @@ describe('Limits', () => {
 });
 
 /** docs/interface/rest.md, "Description" */
-describe('Versioning', () => {
-  test('rule 1: the description carries version 2.0.0 and every path of the interface /v2', async () => {
+describe('Description', () => {
+  test('the description carries version 2.0.0 and every path of the interface /v2', async () => {
     const document = (await rest.call('GET', '/v2/openapi.json')).json();
     expect(document.info.version).toBe('2.0.0');
     const own = ['/healthz', '/readyz', '/metrics'];
