@@ -6,7 +6,7 @@ import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
  * user's own `PUBLIC_KEY`.
  */
 export function podEnv(
-  pod: ControlledPod,
+  pod: Pick<ControlledPod, 'id' | 'dataCenterId' | 'gpu'>,
   found: {
     /** The user's, with secrets resolved. */
     env: Readonly<Record<string, string>>;

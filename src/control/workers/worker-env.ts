@@ -9,7 +9,7 @@ const PING_INTERVAL_MS = 10_000;
  * with the job's id, and each carries a query already, to which workers append.
  */
 export function workerEnv(
-  worker: ControlledWorker,
+  worker: Pick<ControlledWorker, 'id' | 'endpointId' | 'gpuCount'> & { spec: Pick<ControlledWorker['spec'], 'env'> },
   options: {
     apiUrl: string;
     token: string;

@@ -1,0 +1,42 @@
+/** docs/interface/rest.md, "Pod environment". */
+import { expect, test } from 'vitest';
+import type { PodId } from '../../core/ids.ts';
+import { podEnv } from './pod-env.ts';
+
+const POD = { id: 'p1' as PodId, dataCenterId: 'EU-RO-1', gpu: { id: 'NVIDIA L4', count: 2 } };
+const FOUND = {
+  env: { MINE: '1', RUNPOD_POD_ID: 'other' },
+  storageEnv: { RUNPOD_VOLUME_ID: 'v1' },
+  cpus: 4,
+  memoryBytes: 8.5 * 2 ** 30,
+  publicKeys: 'ssh-ed25519 A',
+  publicIp: '192.0.2.1',
+  tcpPorts: new Map([[22, 30_022]]),
+};
+
+test("a pod learns what and where it is, and the user's env cannot override it", () => {
+  expect(podEnv(POD, FOUND)).toEqual({
+    MINE: '1',
+    PUBLIC_KEY: 'ssh-ed25519 A',
+    RUNPOD_VOLUME_ID: 'v1',
+    RUNPOD_POD_ID: 'p1',
+    RUNPOD_POD_HOSTNAME: 'p1',
+    RUNPOD_DC_ID: 'EU-RO-1',
+    RUNPOD_GPU_COUNT: '2',
+    RUNPOD_GPU_TYPE_ID: 'NVIDIA L4',
+    RUNPOD_CPU_COUNT: '4',
+    RUNPOD_MEM_GB: '8',
+    RUNPOD_PUBLIC_IP: '192.0.2.1',
+    RUNPOD_TCP_PORT_22: '30022',
+  });
+});
+
+test("the user's own PUBLIC_KEY wins over the account's SSH keys", () => {
+  expect(podEnv(POD, { ...FOUND, env: { PUBLIC_KEY: 'mine' } }).PUBLIC_KEY).toBe('mine');
+});
+
+test('a CPU pod has no GPU type, and a pod without published ports no public address', () => {
+  const env = podEnv({ ...POD, gpu: null }, { ...FOUND, publicIp: null, tcpPorts: new Map() });
+  expect(env.RUNPOD_GPU_COUNT).toBe('0');
+  expect(Object.keys(env).filter((name) => /GPU_TYPE|PUBLIC_IP|TCP_PORT/.test(name))).toEqual([]);
+});
