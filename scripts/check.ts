@@ -12,6 +12,7 @@ const PARTS: [name: string, command: string, ...args: string[]][] = [
   ['types of the console', 'tsc', '--project', 'console'],
   ['floors', 'depcruise', 'src'],
   ['dead code', 'knip'],
+  ['patterns take linear time', 'node', 'scripts/check-patterns.ts'],
   ['package-lock.json is complete', 'node', 'scripts/complete-lock.ts', '--check'],
   ['api/openapi.json is fresh', 'node', 'scripts/write-openapi.ts', '--check'],
   ['values in the README of the chart are fresh', 'node', 'scripts/write-chart-readme.ts', '--check'],

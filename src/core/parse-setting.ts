@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { trimSlashes } from './trim-slashes.ts';
 
 /** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */
 
@@ -41,7 +42,7 @@ export function parseUrl(name: string, value: string | undefined): string | null
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw new Error(`${name} is '${value}', but must be an http or https URL`);
   }
-  return value.replace(/\/+$/, '');
+  return trimSlashes(value);
 }
 
 /** Returns a host name with an optional port, in lower case. */

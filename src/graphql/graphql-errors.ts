@@ -69,10 +69,31 @@ function isValueError(error: GraphQLError): boolean {
 
 /** The library's texts end with the value that they are about, or quote it. */
 function withoutValues(message: string): string {
-  const text = message
-    .replace(/(,? but encountered error ".*";)?[,.;:]? [Ff]ound:? .*$/s, '.')
-    .replace(/( cannot represent [^:]*): .*$/s, '$1.')
-    .replace(/Unexpected (String|BlockString) .*$/s, 'Unexpected $1.')
-    .replace(/ got invalid value .*? at /s, ' at ');
+  const text = withoutInvalid(
+    withoutRepresented(withoutFound(message)).replace(/Unexpected (String|BlockString) .*$/s, 'Unexpected $1.'),
+  );
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`;
+}
+
+/** `…, but encountered error "…"; found: …` and `…. Found: …` end before what was found. */
+function withoutFound(message: string): string {
+  const foundAt = message.search(/ found:? /i);
+  if (foundAt === -1) return message;
+  const encounteredAt = message.indexOf(' but encountered error "');
+  const end = encounteredAt !== -1 && encounteredAt < foundAt ? encounteredAt : foundAt;
+  return `${message.slice(0, end).replace(/[,.;:]$/, '')}.`;
+}
+
+/** `String cannot represent a non string value: …` ends before the value. */
+function withoutRepresented(message: string): string {
+  const startsAt = message.indexOf(' cannot represent ');
+  const colonAt = startsAt === -1 ? -1 : message.indexOf(': ', startsAt);
+  return colonAt === -1 ? message : `${message.slice(0, colonAt)}.`;
+}
+
+/** `Variable "$v" got invalid value … at "v.x"; …` loses the value. */
+function withoutInvalid(message: string): string {
+  const startsAt = message.indexOf(' got invalid value ');
+  const endsAt = startsAt === -1 ? -1 : message.indexOf(' at ', startsAt + ' got invalid value'.length);
+  return endsAt === -1 ? message : message.slice(0, startsAt) + message.slice(endsAt);
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { trimSlashes } from '../../core/trim-slashes.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A server and a key for it. */
@@ -78,5 +79,5 @@ function contextsPath({ env }: Terminal): string {
 }
 
 export function trimSlash(url: string): string {
-  return url.replace(/\/+$/, '');
+  return trimSlashes(url);
 }

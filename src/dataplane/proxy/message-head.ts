@@ -38,7 +38,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?
 /** No blank before the colon, no folding, no control characters; CR and LF only together. */
 const FIELD = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y;
 const LENGTH = /^\d{1,15}$/;
-const ABSOLUTE = /^https?:\/\/([^/?@]+)(.*)$/i;
+const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:[/?@].*)?)$/i;
 const MAX_FIELDS = 200;
 
 /**

@@ -106,7 +106,7 @@ export class Containers {
     try {
       await this.#engine.json({ method: 'DELETE', path, query: { force: 1, v: 1 }, timeoutMs: REMOVE_TIMEOUT_MS });
     } catch (error) {
-      if (!isRefusal(error, 409, /removal .* in progress/i)) throw error;
+      if (!isRefusal(error, 409, /removal of container \S+ is already in progress/i)) throw error;
       const query = { condition: 'removed' };
       await this.#engine.json({ method: 'POST', path: `${path}/wait`, query, timeoutMs: REMOVE_TIMEOUT_MS });
     }

@@ -185,7 +185,7 @@ function libraries(binaries: string[]): TarEntry[] {
   const paths = new Set<string>();
   for (const binary of binaries) {
     const text = execFileSync('ldd', [binary], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    for (const match of text.matchAll(/(?:=> )?(\/\S+) \(0x/g)) paths.add(match[1]!);
+    for (const match of text.matchAll(/(?<!\S)(\/\S+) \(0x/g)) paths.add(match[1]!);
   }
   return [...paths].map((path) => ({ path: path.slice(1), source: realpathSync(path), mode: 0o755 }));
 }

@@ -25,10 +25,10 @@ export async function listNvidiaGpus(): Promise<Gpu[]> {
 
 /** Parses lines of `GPU-<uuid>, <name>`. */
 export function parseNvidiaSmi(text: string): Gpu[] {
-  return [...text.matchAll(/^(GPU-[^,\s]+), (.+?)\s*$/gm)].map(([, uuid, name]) => ({
+  return [...text.matchAll(/^(GPU-[^,\s]+), (.+)$/gm)].map(([, uuid, name]) => ({
     uuid: uuid!,
-    gpuTypeId: name!,
-    pool: poolOf(name!),
+    gpuTypeId: name!.trim(),
+    pool: poolOf(name!.trim()),
   }));
 }
 

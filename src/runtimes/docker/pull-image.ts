@@ -113,7 +113,7 @@ export function pullFailure(image: string, error: unknown, hasAuth: boolean): Fa
   const words = messageOf(error);
   const fail = (kind: 'unprocessable' | 'unavailable', text: string) => new Failure(kind, text, { cause: error });
   if (/invalid reference format/i.test(words)) return fail('unprocessable', `'${image}' is not a valid image name.`);
-  if (/manifest unknown|manifest for .* not found|name unknown/i.test(words)) {
+  if (/manifest unknown|manifest for \S+ not found|name unknown/i.test(words)) {
     return fail('unprocessable', `Image '${image}' does not exist in the registry ${registryOf(image)}.`);
   }
   if (

@@ -21,7 +21,7 @@ export interface StartParts {
 }
 
 /** A container address or a port of this machine that is in use. */
-const TAKEN = /address already in use|ip address .* already allocated|port is already allocated/i;
+const TAKEN = /address already in use|already allocated/i;
 const PORT_TAKEN = /port is already allocated|bind: address already in use/i;
 const ADDRESS_TRIES = 20;
 

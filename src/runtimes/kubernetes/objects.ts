@@ -100,7 +100,7 @@ const FACTORS: Record<string, number> = {
 
 /** `500m` → 0.5, `2Gi` → 2147483648, `1e3` → 1000; 0 for what is not there or cannot be read. */
 export function amountOf(quantity: string | undefined): number {
-  const match = /^([+-]?\d*\.?\d+(?:[eE][+-]?\d+)?)(n|u|m|k|[MGTPE]i?|Ki)?$/.exec(quantity ?? '');
+  const match = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(n|u|m|k|[MGTPE]i?|Ki)?$/.exec(quantity ?? '');
   return match ? Number(match[1]) * FACTORS[match[2] ?? '']! : 0;
 }
 

@@ -9,7 +9,7 @@ const CONTAINER_PROBLEMS = new Set(['CreateContainerConfigError', 'CreateContain
  * The pod is there a moment before its environment, and a node that starts many at once does not read all of them within the
  * second that it gives itself. It tries again by itself (kubernetes/kubernetes#117972).
  */
-const SECRET_IS_COMING = /secret ".*" not found|failed to sync secret cache/;
+const SECRET_IS_COMING = /secret "[^"]*" not found|failed to sync secret cache/;
 /** A node that refuses a pod it was given: it was full after all. */
 const REFUSED_BY_NODE = /^(OutOf|UnexpectedAdmissionError|NodeAffinity|Preempting)/;
 const NO_PROGRESS_MS = 300_000;

@@ -1,0 +1,50 @@
+/**
+ * Fails for a regular expression whose time can grow faster than its input: texts of tenants reach most of them, and
+ * everybody waits while one runs. Tests are left out.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { parse } from '@swc/core';
+import { check } from 'recheck';
+import { PORT_PATTERN } from '../src/domain/endpoints/check-ports.ts';
+import { IMAGE_PATTERN } from '../src/domain/images/image-reference.ts';
+
+const TIMEOUT_MS = 60_000;
+
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src', 'console/src', 'workers'], {
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((file) => /[.](ts|tsx|js|mjs)$/.test(file) && !file.includes('.test.'));
+
+/** By source and flags: where it stands. */
+const patterns = new Map<string, { source: string; flags: string; files: Set<string> }>();
+for (const source of [IMAGE_PATTERN, PORT_PATTERN]) {
+  patterns.set(`/${source}/`, { source, flags: '', files: new Set(['built from a text']) });
+}
+for (const file of files) {
+  const tree = await parse(await readFile(file, 'utf8'), { syntax: 'typescript', tsx: file.endsWith('x') });
+  collect(tree, file);
+}
+
+const faults: string[] = [];
+for (const { source, flags, files } of patterns.values()) {
+  const result = await check(source, flags, { timeout: TIMEOUT_MS });
+  if (result.status === 'safe') continue;
+  const what = result.status === 'vulnerable' ? `takes ${result.complexity.type} time` : 'could not be checked';
+  faults.push(`${[...files].join(', ')}: /${source}/${flags} ${what}`);
+}
+for (const fault of faults) console.log(fault);
+if (faults.length > 0) process.exitCode = 1;
+
+function collect(node: unknown, file: string): void {
+  if (typeof node !== 'object' || node === null) return;
+  const { type, pattern, flags } = node as { type?: string; pattern?: string; flags?: string };
+  if (type === 'RegExpLiteral') {
+    const key = `/${pattern}/${flags}`;
+    const known = patterns.get(key) ?? { source: pattern!, flags: flags!, files: new Set() };
+    known.files.add(file);
+    patterns.set(key, known);
+  }
+  for (const child of Object.values(node)) collect(child, file);
+}

@@ -1,0 +1,6 @@
+/** `text` without slashes at its end. */
+export function trimSlashes(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
+}
