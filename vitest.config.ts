@@ -40,6 +40,7 @@ export default defineConfig({
         ['test/{e2e,helm}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'],
         [MAIN_JOB],
       ),
+      slowProject('attack', ['test/attack/**/*.test.ts']),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
       slowProject('browser', ['test/browser/**/*.test.ts']),
       slowProject('chaos', ['test/chaos/**/*.test.ts']),

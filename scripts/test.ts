@@ -16,7 +16,7 @@ interface Suite {
 
 const SUITES: Record<string, Suite> = {
   quick: { projects: ['fast', 'conformance', 'main-job'], needs: [] },
-  programs: { projects: ['programs'], needs: ['programs'] },
+  programs: { projects: ['programs', 'attack'], needs: ['programs'] },
   containers: { projects: ['containers'], needs: ['containers'] },
   browser: { projects: ['browser'], needs: ['containers', 'browser'] },
   chaos: { projects: ['chaos'], needs: ['containers'] },
