@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** Addresses are relative, so that the console works under any public URL, behind a path too. */
+/** URLs are relative, so that the console works under any public URL, including one with a path. */
 export default defineConfig({
   base: './',
   plugins: [react()],

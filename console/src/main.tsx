@@ -10,22 +10,22 @@ import { RouterProvider } from 'react-router';
 import { ApiError } from './api/api-error.ts';
 import { router } from './router.tsx';
 import { theme } from './theme.ts';
-import { showRefusal } from './ui/notify.ts';
+import { notifyError } from './ui/notify.ts';
 
 const nonce = document.querySelector('meta[name=csp-nonce]')?.getAttribute('content') ?? '';
-setNonce(nonce); // for the style that keeps the page still behind a dialog
+setNonce(nonce); // for the style that locks scrolling behind a dialog
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal does not go away by asking again; a server that restarts does.
+      // The server's errors are final; an unreachable server may come back.
       retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 5,
     },
   },
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
-      if (mutation.meta?.isShownInPlace !== true) showRefusal(error);
+      if (mutation.meta?.isShownInPlace !== true) notifyError(error);
     },
   }),
 });

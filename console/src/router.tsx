@@ -3,27 +3,27 @@ import { createHashRouter } from 'react-router';
 import { NotFoundPage } from './pages/not-found.tsx';
 import { Shell } from './shell/shell.tsx';
 
-/** Each page is fetched when it is first opened. */
+/** Loads a page's script when it is first opened. */
 function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name) {
   return lazy(async () => ({ default: (await load())[name] }));
 }
 
-const Overview = page(() => import('./pages/overview.tsx'), 'OverviewPage');
+const Overview = page(() => import('./pages/overview/overview.tsx'), 'OverviewPage');
 const Endpoints = page(() => import('./pages/endpoints/endpoints.tsx'), 'EndpointsPage');
 const NewEndpoint = page(() => import('./pages/endpoints/new-endpoint.tsx'), 'NewEndpointPage');
 const EndpointDetail = page(() => import('./pages/endpoints/endpoint.tsx'), 'EndpointPage');
 const Pods = page(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = page(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');
 const PodDetail = page(() => import('./pages/pods/pod.tsx'), 'PodPage');
-const Templates = page(() => import('./pages/templates.tsx'), 'TemplatesPage');
-const Secrets = page(() => import('./pages/secrets.tsx'), 'SecretsPage');
-const Volumes = page(() => import('./pages/volumes.tsx'), 'VolumesPage');
+const Templates = page(() => import('./pages/templates/templates.tsx'), 'TemplatesPage');
+const Secrets = page(() => import('./pages/secrets/secrets.tsx'), 'SecretsPage');
+const Volumes = page(() => import('./pages/volumes/volumes.tsx'), 'VolumesPage');
 const Registries = page(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = page(() => import('./pages/catalog.tsx'), 'CatalogPage');
-const Keys = page(() => import('./pages/keys.tsx'), 'KeysPage');
-const Billing = page(() => import('./pages/billing.tsx'), 'BillingPage');
+const Keys = page(() => import('./pages/keys/keys.tsx'), 'KeysPage');
+const Billing = page(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
-/** The path is behind `#`: the server needs to know nothing of it. */
+/** Paths are behind `#`, so that the server needs no rules for them. */
 export const router = createHashRouter([
   {
     element: <Shell />,

@@ -89,9 +89,9 @@ describeWithEngine('the console', () =>
     test('the first page tells what the installation runs on', async () => {
       const page = await openPage();
       await signIn(page);
-      const facts = page.getByRole('region', { name: 'This installation' });
-      await facts.getByText('Containers of this machine').waitFor();
-      await facts.getByText('Simulated: the CPU computes').waitFor();
+      const facts = page.getByRole('region', { name: 'Installation' });
+      await facts.getByText('Docker containers').waitFor();
+      await facts.getByText('Simulated: workers run on the CPU').waitFor();
       await facts.getByText(/^GPUs are simulated \(ADA_24@LOCAL-1:4\): workers run on the CPU\.$/).waitFor();
       await page.screenshot({ path: `${PICTURES}installation.png`, fullPage: true });
       expect(await barriersOf(page)).toEqual([]);
@@ -100,9 +100,9 @@ describeWithEngine('the console', () =>
     test('from nothing to a job on a worker, a release, a rollback, logs, and away again', async () => {
       const page = await openPage();
       await signIn(page);
-      await page.getByText('Your cloud is ready').waitFor();
+      await page.getByText('Deploy your first endpoint').waitFor();
 
-      await page.getByRole('link', { name: 'Deploy an endpoint' }).click();
+      await page.getByRole('link', { name: 'Deploy endpoint' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('greeter');
       await page.getByLabel('Image').fill('podyard/echo-js:dev');
       await page.getByRole('button', { name: 'Deploy' }).click();
@@ -112,37 +112,37 @@ describeWithEngine('the console', () =>
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Deploy' }).click();
       await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
-      await page.getByText('No worker runs.').waitFor();
+      await page.getByText('No workers running.').waitFor();
 
       await page.getByRole('tab', { name: 'Request' }).click();
       await page.getByRole('textbox', { name: 'Input' }).fill('{"echo": "from the browser", "logLines": 3}');
-      await page.getByRole('button', { name: 'Run the job' }).click();
-      await page.getByText('COMPLETED').waitFor(SLOW);
+      await page.getByRole('button', { name: 'Run job' }).click();
+      await page.getByText('Completed').waitFor(SLOW);
       await page.getByText('"from the browser"', { exact: true }).waitFor();
 
       await page.getByRole('tab', { name: 'Live' }).click();
       const worker = page.getByRole('table', { name: 'Workers' }).getByRole('button').first();
       await worker.click();
-      await page.getByText('Loaded, until ready').waitFor();
+      await page.getByText('Initialize', { exact: true }).waitFor();
       await page.getByRole('log').getByText('line 3').waitFor();
       await page.keyboard.press('Escape');
 
       await page.getByRole('tab', { name: 'Settings' }).click();
       await page.getByLabel('Image').fill('podyard/echo-js:v2');
-      await page.getByLabel('Workers, at least').fill('9');
+      await page.getByLabel('Min workers').fill('9');
       await page.getByRole('button', { name: 'Save' }).click();
       await page
         .getByRole('alert')
         .getByText(/workers\.min/)
         .waitFor(); // 9 at least and 3 at most is refused
-      await page.getByLabel('Workers, at least').fill('1');
+      await page.getByLabel('Min workers').fill('1');
       await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByText('Saved.').waitFor();
+      await page.getByText('Changes saved.').waitFor();
 
       await page.getByRole('tab', { name: 'Releases' }).click();
       await page.getByText('podyard/echo-js:dev → podyard/echo-js:v2').waitFor();
-      await page.getByText('1 of 1 workers run version 2.').waitFor(SLOW);
-      await page.getByRole('button', { name: 'Roll back to this' }).click();
+      await page.getByText('1 of 1 workers on version 2.').waitFor(SLOW);
+      await page.getByRole('button', { name: 'Roll back' }).click();
       await page.getByText('podyard/echo-js:v2 → podyard/echo-js:dev').waitFor();
 
       await page.getByRole('tab', { name: 'Decisions' }).click();
@@ -154,7 +154,7 @@ describeWithEngine('the console', () =>
       expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
       await dialog.getByRole('textbox').fill('greeter');
       await dialog.getByRole('button', { name: 'Delete' }).click();
-      await page.getByText('Deploy your first endpoint').waitFor();
+      await page.getByText('No endpoints yet').waitFor();
       expect(await page.evaluate('location.href + document.cookie')).not.toContain(server.key);
     });
 
@@ -178,13 +178,13 @@ describeWithEngine('the console', () =>
       await secrets.getByLabel('Value').fill('the-canary-value');
       await secrets.getByRole('button', { name: 'Create' }).click();
       await page.getByRole('cell', { name: 'TOKEN', exact: true }).waitFor();
-      const registries = await create('Registries', 'New registry', { Name: 'mine', 'User name': 'me' });
+      const registries = await create('Registries', 'New registry', { Name: 'mine', Username: 'me' });
       await registries.getByLabel('Password or token').fill('p');
       await registries.getByRole('button', { name: 'Create' }).click();
       await page.getByRole('cell', { name: 'mine', exact: true }).waitFor();
       const keys = await create('API keys', 'New key', { Name: 'for CI' });
       await keys.getByRole('button', { name: 'Create' }).click();
-      await page.getByText('It is shown now and never again').waitFor();
+      await page.getByText("You won't be able to view it again.").waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('cell', { name: 'for CI', exact: true }).waitFor();
       expect(await page.content()).not.toContain('the-canary-value');
@@ -196,12 +196,12 @@ describeWithEngine('the console', () =>
       await page.getByText('CPU', { exact: true }).click();
       await page.getByRole('combobox', { name: 'CPU', exact: true }).click();
       await page.getByRole('option').first().click();
-      await page.getByRole('button', { name: 'Create the pod' }).click();
+      await page.getByRole('button', { name: 'Create pod' }).click();
       await page.getByRole('heading', { name: 'box', level: 1 }).waitFor();
       await page.getByRole('button', { name: 'Stop' }).waitFor(SLOW);
       await page.getByRole('button', { name: 'Terminate…' }).click();
       await page.getByRole('dialog').getByRole('textbox').fill('box');
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Terminate' }).click();
       await page.getByText('No pods yet').waitFor(SLOW);
     });
 

@@ -11,7 +11,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Builds the error of a response that is not `ok`; reads the body unless the caller already has it. */
+/** Returns the error of a request that got no response. */
+export function unreachable(): ApiError {
+  return new ApiError(0, "Can't reach the server.");
+}
+
+/** Returns the error of a response that is not `ok`; reads the body unless the caller already has it. */
 export async function readApiError(response: Response, body?: unknown): Promise<ApiError> {
   const problem = (body ?? (await response.json().catch(() => ({})))) as {
     detail?: string;
@@ -21,4 +26,8 @@ export async function readApiError(response: Response, body?: unknown): Promise<
   const detail = problem.detail ?? problem.error ?? `The server responded with status ${response.status}.`;
   const retryAfter = response.headers.get('retry-after');
   return new ApiError(response.status, retryAfter ? `${detail}; try again in ${retryAfter} s` : detail, problem.errors);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

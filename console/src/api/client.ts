@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch';
-import { ApiError, readApiError } from './api-error.ts';
+import { type ApiError, readApiError, unreachable } from './api-error.ts';
 import { currentKey, signOut } from './session.ts';
 import type { components, paths } from './types.gen.ts';
 
@@ -39,10 +39,6 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   });
   if (!response.ok) throw await toError(response);
   return response;
-}
-
-function unreachable(): ApiError {
-  return new ApiError(0, "Can't reach the server.");
 }
 
 /** Signs out on a 401: every later call would fail as well. */

@@ -1,17 +1,14 @@
 import { useSyncExternalStore } from 'react';
 
-const STORED_AS = 'podyard-key';
+const STORAGE_KEY = 'podyard-key';
 
-/**
- * The key of who is signed in: in memory, and in the tab's session storage when the user wants that. Never in an address,
- * never in a cookie.
- */
-let key: string | null = sessionStorage.getItem(STORED_AS);
-/** Why the last session ended, when it did not end by itself. */
+/** The API key in use: in memory and, if the user asks for it, in session storage. Never in a URL or a cookie. */
+let key: string | null = sessionStorage.getItem(STORAGE_KEY);
+/** Why the server ended the last session; null after a regular sign-out. */
 let endedBecause: string | null = null;
 const listeners = new Set<() => void>();
 
-function tell(): void {
+function notifyListeners(): void {
   for (const listener of listeners) listener();
 }
 
@@ -19,27 +16,28 @@ export function currentKey(): string | null {
   return key;
 }
 
-export function signIn(newKey: string, isKept: boolean): void {
+export function signIn(newKey: string, isRemembered: boolean): void {
   key = newKey;
   endedBecause = null;
-  if (isKept) sessionStorage.setItem(STORED_AS, newKey);
-  tell();
+  if (isRemembered) sessionStorage.setItem(STORAGE_KEY, newKey);
+  notifyListeners();
 }
 
 export function signOut(reason: string | null = null): void {
   key = null;
   endedBecause = reason;
-  sessionStorage.removeItem(STORED_AS);
-  tell();
+  sessionStorage.removeItem(STORAGE_KEY);
+  notifyListeners();
 }
 
 export function useSession(): { key: string | null; endedBecause: string | null } {
-  const subscribe = (listener: () => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
   return {
     key: useSyncExternalStore(subscribe, () => key),
     endedBecause: useSyncExternalStore(subscribe, () => endedBecause),
   };
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

@@ -1,7 +1,9 @@
 import { Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, type Schemas, unwrap } from '../api/client.ts';
-import { formatUsd } from '../ui/format.ts';
+import type { Schemas } from '../api/client.ts';
+import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/queries.ts';
+import { enumLabel } from '../ui/enum-label.ts';
+import { formatUsd, NO_VALUE } from '../ui/format.ts';
 import { Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/record-list.tsx';
 import { Status } from '../ui/status.tsx';
@@ -12,30 +14,30 @@ type DataCenter = Schemas['DataCenter'];
 
 const GPU_COLUMNS: Column<Gpu>[] = [
   { title: 'GPU', render: ({ name }) => <Text fw={550}>{name}</Text> },
-  { title: 'Pool', render: ({ pool }) => pool ?? '–' },
+  { title: 'Pool', render: ({ pool }) => pool ?? NO_VALUE },
   { title: 'Memory', isSecondary: true, render: ({ memory }) => `${memory} GB` },
   {
-    title: 'Per hour',
-    render: ({ price }) => <span className="figure">{price.secure === null ? '–' : formatUsd(price.secure)}</span>,
+    title: 'Price per hour',
+    render: ({ price }) => <span className="figure">{price.secure === null ? NO_VALUE : formatUsd(price.secure)}</span>,
   },
-  { title: 'Free here', render: ({ availability }) => <Status value={availability ?? 'NONE'} /> },
+  { title: 'Availability', render: ({ availability }) => <Status value={availability ?? 'NONE'} /> },
 ];
 const CPU_COLUMNS: Column<Cpu>[] = [
   { title: 'CPU', render: ({ name }) => <Text fw={550}>{name}</Text> },
   { title: 'vCPUs', render: ({ vcpu }) => `${vcpu.min}–${vcpu.max}` },
   { title: 'Memory', isSecondary: true, render: ({ ramGbPerVcpu }) => `${ramGbPerVcpu} GB per vCPU` },
   {
-    title: 'Per vCPU and hour',
+    title: 'Price per vCPU-hour',
     render: ({ price }) => <span className="figure">{formatUsd(price.securePerVcpu)}</span>,
   },
 ];
 const CENTER_COLUMNS: Column<DataCenter>[] = [
   { title: 'Data center', render: ({ name }) => <Text fw={550}>{name}</Text> },
-  { title: 'Region', render: ({ region }) => region.toLowerCase().replaceAll('_', ' ') },
+  { title: 'Region', render: ({ region }) => region.split('_').map(enumLabel).join(' ') },
   {
-    title: 'Volumes',
+    title: 'Network volumes',
     isSecondary: true,
-    render: ({ networkVolumeTypes }) => networkVolumeTypes.join(', ').toLowerCase().replaceAll('_', ' ') || '–',
+    render: ({ networkVolumeTypes }) => networkVolumeTypes.map(enumLabel).join(', ') || NO_VALUE,
   },
 ];
 const idOf = ({ id }: { id: string }) => id;
@@ -43,16 +45,6 @@ const textOf = (item: { id: string; name: string; pool?: string | null }) =>
   `${item.id} ${item.name} ${item.pool ?? ''}`;
 
 export function CatalogPage() {
-  const gpus = useQuery({
-    queryKey: ['gpus', 'availability'],
-    queryFn: () => unwrap(api.GET('/v2/catalog/gpus', { params: { query: { include: 'AVAILABILITY' } } })),
-    refetchInterval: 15_000,
-  });
-  const cpus = useQuery({ queryKey: ['cpus'], queryFn: () => unwrap(api.GET('/v2/catalog/cpus')) });
-  const centers = useQuery({
-    queryKey: ['data-centers'],
-    queryFn: () => unwrap(api.GET('/v2/catalog/datacenters')),
-  });
   return (
     <Page title="Catalog">
       <Tabs defaultValue="gpus" keepMounted={false}>
@@ -62,33 +54,44 @@ export function CatalogPage() {
           <Tabs.Tab value="centers">Data centers</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="gpus">
-          <Loaded query={gpus}>
-            {({ gpus: items }) => (
-              <RecordList label="GPUs" items={items} columns={GPU_COLUMNS} idOf={idOf} textOf={textOf} />
-            )}
-          </Loaded>
+          <Gpus />
         </Tabs.Panel>
         <Tabs.Panel value="cpus">
-          <Loaded query={cpus}>
-            {({ cpus: items }) => (
-              <RecordList label="CPUs" items={items} columns={CPU_COLUMNS} idOf={idOf} textOf={textOf} />
-            )}
-          </Loaded>
+          <Cpus />
         </Tabs.Panel>
         <Tabs.Panel value="centers">
-          <Loaded query={centers}>
-            {({ dataCenters }) => (
-              <RecordList
-                label="data centers"
-                items={dataCenters}
-                columns={CENTER_COLUMNS}
-                idOf={idOf}
-                textOf={textOf}
-              />
-            )}
-          </Loaded>
+          <DataCenters />
         </Tabs.Panel>
       </Tabs>
     </Page>
+  );
+}
+
+function Gpus() {
+  const query = useQuery({ ...gpusQuery, refetchInterval: 15_000 });
+  return (
+    <Loaded query={query}>
+      {({ gpus }) => <RecordList label="GPUs" items={gpus} columns={GPU_COLUMNS} idOf={idOf} textOf={textOf} />}
+    </Loaded>
+  );
+}
+
+function Cpus() {
+  const query = useQuery(cpusQuery);
+  return (
+    <Loaded query={query}>
+      {({ cpus }) => <RecordList label="CPUs" items={cpus} columns={CPU_COLUMNS} idOf={idOf} textOf={textOf} />}
+    </Loaded>
+  );
+}
+
+function DataCenters() {
+  const query = useQuery(dataCentersQuery);
+  return (
+    <Loaded query={query}>
+      {({ dataCenters }) => (
+        <RecordList label="data centers" items={dataCenters} columns={CENTER_COLUMNS} idOf={idOf} textOf={textOf} />
+      )}
+    </Loaded>
   );
 }

@@ -5,17 +5,17 @@ import { EmptyState, Page } from '../ui/page.tsx';
 
 export function NotFoundPage() {
   return (
-    <Page title="Nothing here">
+    <Page title="Page not found">
       <EmptyState
         icon={IconMapOff}
-        title="This page does not exist"
+        title="This page doesn't exist"
         action={
           <Button component={Link} to="/">
-            To the overview
+            Go to overview
           </Button>
         }
       >
-        The address may be mistyped, or what it was about is gone.
+        Check the URL. What it pointed to may have been deleted.
       </EmptyState>
     </Page>
   );

@@ -1,75 +1,76 @@
-import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { Code, PasswordInput, Text, TextInput } from '@mantine/core';
 import { IconBrandDocker } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import { api, type Schemas, unwrap } from '../api/client.ts';
+import { registriesQuery } from '../api/queries.ts';
+import { DeleteButton } from '../ui/delete-button.tsx';
+import { FormButton } from '../ui/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/record-list.tsx';
-import { DeleteButton, FormButton } from '../ui/record-page.tsx';
 
 type Registry = Schemas['Registry'];
 
+const COLUMNS: Column<Registry>[] = [
+  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'ID', render: ({ id }) => <Code>{id}</Code> },
+  {
+    title: 'Actions',
+    width: '90px',
+    render: ({ id, name }) => (
+      <DeleteButton
+        what="registry credentials"
+        name={name}
+        queryKey="registries"
+        consequence="Templates that use these credentials lose them. You can't delete credentials that an endpoint or pod uses."
+        onConfirm={() => unwrap(api.DELETE('/v2/registries/{id}', { params: { path: { id } } }))}
+      />
+    ),
+  },
+];
 const idOf = ({ id }: Registry) => id;
 const textOf = ({ id, name }: Registry) => `${id} ${name}`;
-const newRegistry = (
-  <FormButton
-    label="New registry"
-    title="New registry credentials"
-    queryKey="registries"
-    initial={{ name: '', username: '', password: '' }}
-    onSubmit={(body) => unwrap(api.POST('/v2/registries', { body }))}
-  >
-    {(form) => (
-      <>
-        <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
-        <TextInput label="User name" required autoComplete="off" {...form.getInputProps('username')} />
-        <PasswordInput
-          label="Password or token"
-          description="It is stored encrypted and never shown again"
-          required
-          autoComplete="new-password"
-          {...form.getInputProps('password')}
-        />
-      </>
-    )}
-  </FormButton>
-);
 
 export function RegistriesPage() {
-  const query = useQuery({ queryKey: ['registries'], queryFn: () => unwrap(api.GET('/v2/registries')) });
-  const columns = useMemo<Column<Registry>[]>(
-    () => [
-      { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
-      { title: 'Id', render: ({ id }) => <Text ff="monospace">{id}</Text> },
-      {
-        title: 'Actions',
-        width: '90px',
-        render: ({ id, name }) => (
-          <DeleteButton
-            what="registry"
-            name={name}
-            queryKey="registries"
-            consequence="Templates that name it forget it. It cannot be deleted while an endpoint or a pod uses it."
-            onConfirm={() => unwrap(api.DELETE('/v2/registries/{id}', { params: { path: { id } } }))}
-          />
-        ),
-      },
-    ],
-    [],
-  );
+  const query = useQuery(registriesQuery);
   return (
-    <Page title="Registries" actions={newRegistry}>
+    <Page title="Registries" actions={<NewRegistry />}>
       <Loaded query={query}>
         {({ registries }) =>
           registries.length === 0 ? (
-            <EmptyState icon={IconBrandDocker} title="No registry credentials yet" action={newRegistry}>
-              Private images need a user name and a password. They reach the pull of the image and nothing else.
+            <EmptyState icon={IconBrandDocker} title="No registry credentials yet" action={<NewRegistry />}>
+              Add credentials to pull private images. They are used to pull images and for nothing else.
             </EmptyState>
           ) : (
-            <RecordList label="registries" items={registries} columns={columns} idOf={idOf} textOf={textOf} />
+            <RecordList label="registries" items={registries} columns={COLUMNS} idOf={idOf} textOf={textOf} />
           )
         }
       </Loaded>
     </Page>
+  );
+}
+
+function NewRegistry() {
+  return (
+    <FormButton
+      label="New registry"
+      title="New registry credentials"
+      queryKey="registries"
+      initial={{ name: '', username: '', password: '' }}
+      onSubmit={(body) => unwrap(api.POST('/v2/registries', { body }))}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
+          <TextInput label="Username" required autoComplete="off" {...form.getInputProps('username')} />
+          <PasswordInput
+            label="Password or token"
+            description="Stored encrypted. You won't be able to view it again."
+            required
+            autoComplete="new-password"
+            {...form.getInputProps('password')}
+          />
+        </>
+      )}
+    </FormButton>
   );
 }

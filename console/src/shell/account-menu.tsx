@@ -12,6 +12,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, BASE_URL, unwrap } from '../api/client.ts';
 import { signOut } from '../api/session.ts';
 
+/** The color scheme switch, and the menu of the signed-in account. */
 export function AccountMenu() {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme('light');
@@ -22,7 +23,7 @@ export function AccountMenu() {
       <ActionIcon
         variant="subtle"
         color="gray"
-        aria-label={`Use ${other} colours`}
+        aria-label={`Switch to ${other} mode`}
         onClick={() => setColorScheme(other)}
       >
         {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}

@@ -19,7 +19,7 @@ import { PageSkeleton } from '../ui/page.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { SignIn } from './sign-in.tsx';
 
-const AREAS = [
+const PAGES = [
   { to: '/', label: 'Overview', icon: IconGauge },
   { to: '/endpoints', label: 'Endpoints', icon: IconServerBolt },
   { to: '/pods', label: 'Pods', icon: IconBox },
@@ -32,12 +32,12 @@ const AREAS = [
   { to: '/billing', label: 'Billing', icon: IconChartBar },
 ];
 
-/** What surrounds every page; without a key, the door. */
+/** The frame around every page, or the sign-in form without a key. */
 export function Shell() {
   const { key } = useSession();
   const { pathname } = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a page that was opened closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening a page closes the menu
   useEffect(close, [pathname]);
   if (key === null) return <SignIn />;
   return (
@@ -57,20 +57,8 @@ export function Shell() {
           <AccountMenu />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label="Areas">
-        <ScrollArea>
-          {AREAS.map(({ to, label, icon: Icon }) => (
-            <NavLink
-              key={to}
-              component={Link}
-              to={to}
-              label={label}
-              leftSection={<Icon size={18} stroke={1.6} aria-hidden />}
-              active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
-              aria-current={pathname === to ? 'page' : undefined}
-            />
-          ))}
-        </ScrollArea>
+      <AppShell.Navbar p="xs" aria-label="Main">
+        <Navigation pathname={pathname} />
       </AppShell.Navbar>
       <AppShell.Main>
         <Suspense fallback={<PageSkeleton />}>
@@ -78,5 +66,23 @@ export function Shell() {
         </Suspense>
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+function Navigation({ pathname }: { pathname: string }) {
+  return (
+    <ScrollArea>
+      {PAGES.map(({ to, label, icon: Icon }) => (
+        <NavLink
+          key={to}
+          component={Link}
+          to={to}
+          label={label}
+          leftSection={<Icon size={18} stroke={1.6} aria-hidden />}
+          active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
+          aria-current={pathname === to ? 'page' : undefined}
+        />
+      ))}
+    </ScrollArea>
   );
 }

@@ -1,31 +1,26 @@
 import { Alert, Anchor, Button, Center, Checkbox, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { readApiError } from '../api/api-error.ts';
+import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
 import { signIn, useSession } from '../api/session.ts';
+import { verifyKey } from '../api/verify-key.ts';
 
-/** The key is tried before it is taken, so that a wrong one is told here and not on the first page. */
+/** Verifies the key before it signs in, so that a wrong one is reported here. */
 export function SignIn() {
   const { endedBecause } = useSession();
   const [key, setKey] = useState('');
-  const [isKept, setKept] = useState(true);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const [isRemembered, setRemembered] = useState(true);
+  const verification = useMutation({
+    meta: { isShownInPlace: true },
+    mutationFn: () => verifyKey(fetch, BASE_URL, key.trim()),
+    onSuccess: () => signIn(key.trim(), isRemembered),
+  });
+  const message = verification.error ? messageOf(verification.error) : endedBecause;
 
-  async function submit(event: FormEvent) {
+  function submit(event: FormEvent) {
     event.preventDefault();
-    setBusy(true);
-    setRefusal(null);
-    try {
-      const response = await fetch(`${BASE_URL}/v2/account`, { headers: { authorization: `Bearer ${key.trim()}` } });
-      // A key without the account area is a key all the same.
-      if (response.ok || response.status === 403) return signIn(key.trim(), isKept);
-      setRefusal((await readApiError(response)).message);
-    } catch {
-      setRefusal('The server cannot be reached.');
-    } finally {
-      setBusy(false);
-    }
+    verification.mutate();
   }
 
   return (
@@ -33,15 +28,15 @@ export function SignIn() {
       <Paper component="form" withBorder p="xl" w="100%" maw={420} onSubmit={submit}>
         <Stack>
           <Title order={1} size="h2">
-            Podyard
+            Sign in to Podyard
           </Title>
           <Text c="dimmed" size="sm">
-            Sign in with an API key. The first one was shown when the server started; more are made with{' '}
+            Use the API key that the server printed when it first started, or create one with{' '}
             <Code>podyard keys create</Code>.
           </Text>
-          {(refusal ?? endedBecause) && (
+          {message && (
             <Alert color="red" role="alert">
-              {refusal ?? endedBecause}
+              {message}
             </Alert>
           )}
           <PasswordInput
@@ -56,10 +51,10 @@ export function SignIn() {
           />
           <Checkbox
             label="Stay signed in until this tab is closed"
-            checked={isKept}
-            onChange={(event) => setKept(event.currentTarget.checked)}
+            checked={isRemembered}
+            onChange={(event) => setRemembered(event.currentTarget.checked)}
           />
-          <Button type="submit" loading={isBusy} disabled={key.trim() === ''}>
+          <Button type="submit" loading={verification.isPending} disabled={key.trim() === ''}>
             Sign in
           </Button>
           <Anchor href={`${BASE_URL}/docs/`} size="sm">

@@ -2,7 +2,7 @@ import { Skeleton } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
 import { Panel } from './panel.tsx';
 
-/** A panel with a chart, whose place is held until the charts' own script has come. */
+/** A panel with a chart, and a placeholder until the chart's script is loaded. */
 export function ChartPanel({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Panel title={title} padding="sm">

@@ -1,4 +1,5 @@
 import { useComputedColorScheme } from '@mantine/core';
+import type { ReactElement } from 'react';
 import {
   Area,
   AreaChart,
@@ -11,6 +12,7 @@ import {
   XAxis,
   YAxis,
 } from 'recharts';
+import { formatUsd } from './format.ts';
 
 export interface Series {
   name: string;
@@ -30,8 +32,7 @@ function useColors() {
 }
 
 /**
- * Values over the last minutes: amounts, one area each, on top of each other; or measurements, a line each with a dot where
- * something was measured.
+ * Values over the last minutes: counts as stacked areas, or measurements as lines with a dot for each sample.
  */
 export function TimeChart(props: {
   label: string;
@@ -44,43 +45,38 @@ export function TimeChart(props: {
     : ({ type: 'stepAfter', fillOpacity: 0.25, stackId: 'one' } as const);
   const { grid, text, paper } = useColors();
   return (
-    <div className="chart" role="img" aria-label={props.label}>
-      <ResponsiveContainer>
-        <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: -18 }}>
-          <CartesianGrid stroke={grid} vertical={false} />
-          <XAxis
-            dataKey="at"
-            type="number"
-            domain={['dataMin', 'dataMax']}
-            tickFormatter={(at: number) => new Date(at).toLocaleTimeString()}
-            stroke={text}
-            fontSize={11}
-            minTickGap={60}
+    <ChartFrame label={props.label}>
+      <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: -18 }}>
+        <CartesianGrid stroke={grid} vertical={false} />
+        <XAxis
+          dataKey="at"
+          type="number"
+          domain={['dataMin', 'dataMax']}
+          tickFormatter={timeOf}
+          stroke={text}
+          fontSize={11}
+          minTickGap={60}
+        />
+        <YAxis allowDecimals={false} stroke={text} fontSize={11} />
+        <Tooltip labelFormatter={timeOf} contentStyle={{ background: paper, borderColor: grid }} />
+        {props.series.map(({ name, label, color }) => (
+          <Area
+            key={name}
+            dataKey={name}
+            name={label}
+            stroke={color}
+            fill={color}
+            {...form}
+            isAnimationActive={false}
           />
-          <YAxis allowDecimals={false} stroke={text} fontSize={11} />
-          <Tooltip
-            labelFormatter={(at) => new Date(Number(at)).toLocaleTimeString()}
-            contentStyle={{ background: paper, borderColor: grid }}
-          />
-          {props.series.map(({ name, label, color }) => (
-            <Area
-              key={name}
-              dataKey={name}
-              name={label}
-              stroke={color}
-              fill={color}
-              {...form}
-              isAnimationActive={false}
-            />
-          ))}
-          <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
-        </AreaChart>
-      </ResponsiveContainer>
-    </div>
+        ))}
+        <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
+      </AreaChart>
+    </ChartFrame>
   );
 }
 
-/** Amounts by period, stacked. */
+/** US dollars by period, as stacked bars. */
 export function AmountChart(props: {
   label: string;
   rows: readonly ({ period: string } & Record<string, number | string>)[];
@@ -88,19 +84,33 @@ export function AmountChart(props: {
 }) {
   const { grid, text, paper } = useColors();
   return (
-    <div className="chart" role="img" aria-label={props.label}>
-      <ResponsiveContainer>
-        <BarChart data={[...props.rows]} margin={{ top: 6, right: 8, bottom: 0, left: 0 }}>
-          <CartesianGrid stroke={grid} vertical={false} />
-          <XAxis dataKey="period" stroke={text} fontSize={11} minTickGap={20} />
-          <YAxis stroke={text} fontSize={11} tickFormatter={(value: number) => `$${value}`} />
-          <Tooltip contentStyle={{ background: paper, borderColor: grid }} cursor={{ fill: grid, fillOpacity: 0.4 }} />
-          {props.series.map(({ name, label, color }) => (
-            <Bar key={name} dataKey={name} name={label} fill={color} stackId="one" isAnimationActive={false} />
-          ))}
-          <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
-        </BarChart>
-      </ResponsiveContainer>
+    <ChartFrame label={props.label}>
+      <BarChart data={[...props.rows]} margin={{ top: 6, right: 8, bottom: 0, left: 0 }}>
+        <CartesianGrid stroke={grid} vertical={false} />
+        <XAxis dataKey="period" stroke={text} fontSize={11} minTickGap={20} />
+        <YAxis stroke={text} fontSize={11} tickFormatter={formatUsd} />
+        <Tooltip
+          formatter={(amount) => formatUsd(Number(amount))}
+          contentStyle={{ background: paper, borderColor: grid }}
+          cursor={{ fill: grid, fillOpacity: 0.4 }}
+        />
+        {props.series.map(({ name, label, color }) => (
+          <Bar key={name} dataKey={name} name={label} fill={color} stackId="one" isAnimationActive={false} />
+        ))}
+        <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
+      </BarChart>
+    </ChartFrame>
+  );
+}
+
+function ChartFrame({ label, children }: { label: string; children: ReactElement }) {
+  return (
+    <div className="chart" role="img" aria-label={label}>
+      <ResponsiveContainer>{children}</ResponsiveContainer>
     </div>
   );
+}
+
+function timeOf(at: unknown): string {
+  return new Date(Number(at)).toLocaleTimeString();
 }

@@ -1,7 +1,7 @@
 import { ActionIcon, Code, CopyButton, Tabs, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
-/** The same call in several languages, each to be copied. */
+/** A call in several languages, each with a copy button. */
 export function CodeSamples({ samples }: { samples: readonly { language: string; code: string }[] }) {
   return (
     <Tabs defaultValue={samples[0]!.language} keepMounted={false}>
@@ -14,7 +14,7 @@ export function CodeSamples({ samples }: { samples: readonly { language: string;
       </Tabs.List>
       {samples.map(({ language, code }) => (
         <Tabs.Panel key={language} value={language} pt="xs" pos="relative">
-          <CopyText text={code} />
+          <CopyIcon text={code} />
           <Code block tabIndex={0}>
             {code}
           </Code>
@@ -24,7 +24,7 @@ export function CodeSamples({ samples }: { samples: readonly { language: string;
   );
 }
 
-function CopyText({ text }: { text: string }) {
+function CopyIcon({ text }: { text: string }) {
   return (
     <CopyButton value={text}>
       {({ copied, copy }) => (

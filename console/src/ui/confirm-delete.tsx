@@ -1,59 +1,66 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { Refusal } from './page.tsx';
+import { ErrorAlert } from './error-alert.tsx';
 
-/** What cannot be undone is confirmed by typing the name of what goes. */
-export function ConfirmDelete(props: {
+interface ConfirmDeleteProps {
+  /** What is deleted, as in “Delete endpoint”. */
   what: string;
   name: string;
   consequence: string;
-  isOpen: boolean;
+  /** The verb of the title and the button. */
+  verb?: 'Delete' | 'Terminate';
   onClose: () => void;
   onConfirm: () => Promise<unknown>;
-  onDone?: () => void;
-}) {
+  onDone: () => void;
+}
+
+/** A dialog that asks for the record's name, because a deletion cannot be undone. */
+export function ConfirmDelete({ isOpen, ...props }: ConfirmDeleteProps & { isOpen: boolean }) {
+  const { what, verb = 'Delete', onClose } = props;
+  return (
+    <Modal opened={isOpen} onClose={onClose} title={`${verb} ${what}`} centered>
+      <ConfirmForm {...props} />
+    </Modal>
+  );
+}
+
+/** Mounted with the dialog, so that each opening starts empty. */
+function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, onDone }: ConfirmDeleteProps) {
   const [typed, setTyped] = useState('');
   const deletion = useMutation({
     meta: { isShownInPlace: true },
-    mutationFn: props.onConfirm,
+    mutationFn: onConfirm,
     onSuccess: () => {
-      close();
-      props.onDone?.();
+      onClose();
+      onDone();
     },
   });
-  function close() {
-    setTyped('');
-    deletion.reset();
-    props.onClose();
-  }
   function submit(event: FormEvent) {
     event.preventDefault();
-    if (typed === props.name) deletion.mutate();
+    if (typed === name) deletion.mutate();
   }
   return (
-    <Modal opened={props.isOpen} onClose={close} title={`Delete ${props.what}`} centered>
-      <form onSubmit={submit}>
-        <Stack>
-          <Text size="sm">{props.consequence}</Text>
-          <TextInput
-            label={`Type “${props.name}” to confirm`}
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
-            autoComplete="off"
-            data-autofocus
-          />
-          {deletion.error && <Refusal error={deletion.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Keep it
-            </Button>
-            <Button type="submit" color="red" disabled={typed !== props.name} loading={deletion.isPending}>
-              Delete
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <form onSubmit={submit}>
+      <Stack>
+        <Text size="sm">{consequence}</Text>
+        <TextInput
+          label={`Type “${name}” to confirm`}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+          data-autofocus
+        />
+        {deletion.error && <ErrorAlert error={deletion.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" color="red" disabled={typed !== name} loading={deletion.isPending}>
+            {verb}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }

@@ -1,29 +1,37 @@
 import { NumberInput, Select, SimpleGrid, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, unwrap } from '../api/client.ts';
+import { registriesQuery } from '../api/queries.ts';
 import { EnvEditor } from './env-editor.tsx';
 import { type FieldForm, numberProps } from './number-props.ts';
+import { recordOptions } from './select-options.ts';
 
-/** The container block that endpoints and pods share. */
+/** The container fields of an endpoint, a pod or a template. */
 export function ContainerFields({ form, portsHint }: { form: FieldForm; portsHint: string }) {
-  const registries = useQuery({ queryKey: ['registries'], queryFn: () => unwrap(api.GET('/v2/registries')) });
+  const registries = useQuery(registriesQuery);
   const env = form.getInputProps('env');
   return (
     <>
-      <TextInput label="Image" required placeholder="ghcr.io/you/worker:1.0" {...form.getInputProps('image')} />
+      <TextInput label="Image" required placeholder="ghcr.io/acme/worker:1.0" {...form.getInputProps('image')} />
       <TextInput
         label="Arguments"
-        description={'A shell-like line, or JSON: {"entrypoint": […], "cmd": […]}'}
+        description={'A command line, or JSON: {"entrypoint": […], "cmd": […]}'}
         {...form.getInputProps('args')}
       />
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <NumberInput label="Disk" suffix=" GB" min={1} allowDecimal={false} {...numberProps(form, 'disk')} />
+        <NumberInput
+          label="Container disk"
+          description="Wiped on restart"
+          suffix=" GB"
+          min={1}
+          allowDecimal={false}
+          {...numberProps(form, 'disk')}
+        />
         <Select
-          label="Registry"
+          label="Registry credentials"
           description="For private images"
-          placeholder="none"
+          placeholder="None"
           clearable
-          data={(registries.data?.registries ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          data={recordOptions(registries.data?.registries)}
           {...form.getInputProps('registry')}
         />
       </SimpleGrid>

@@ -1,7 +1,7 @@
 import { Paper, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { formatNumber } from './format.ts';
 
-/** Numbers at a glance; undefined holds the place. */
+/** Key figures in a row; undefined shows a placeholder. */
 export function Figures({ figures }: { figures: readonly { label: string; value: number | string | undefined }[] }) {
   return (
     <SimpleGrid cols={{ base: 2, sm: 3, md: Math.min(6, figures.length) }} spacing="sm">

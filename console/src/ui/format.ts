@@ -2,8 +2,11 @@ const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
 const NUMBER = new Intl.NumberFormat(undefined);
 
+/** Stands in a table where there is no value. */
+export const NO_VALUE = '–';
+
 export function formatDate(time: string | null | undefined): string {
-  return time ? DATE.format(new Date(time)) : '–';
+  return time ? DATE.format(new Date(time)) : NO_VALUE;
 }
 
 export function formatUsd(amount: number): string {
@@ -14,14 +17,19 @@ export function formatNumber(value: number): string {
   return NUMBER.format(value);
 }
 
-/** `1.2 s`, `3 min 4 s`, `2 h 5 min`, `3 d 4 h`. */
+/** `1 worker`, `2 workers`. */
+export function formatCount(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `850 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }

@@ -1,16 +1,12 @@
 import { notifications } from '@mantine/notifications';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError, messageOf } from '../api/api-error.ts';
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** The server's own words: its detail, and each failure of a body. */
-export function showRefusal(error: unknown): void {
+/** Shows the server's error detail, and each field error below it. */
+export function notifyError(error: unknown): void {
   const errors = error instanceof ApiError ? error.errors : [];
   notifications.show({ color: 'red', title: messageOf(error), message: errors.join('\n'), autoClose: 8_000 });
 }
 
-export function showDone(message: string): void {
+export function notifySuccess(message: string): void {
   notifications.show({ color: 'teal', message });
 }

@@ -1,11 +1,11 @@
 import type { UseFormReturnType } from '@mantine/form';
 
-/** What a field needs of whatever form it stands in. */
+/** The part of a form that a field needs, whatever the form's values are. */
 export interface FieldForm {
   getInputProps: (name: string) => ReturnType<UseFormReturnType<object>['getInputProps']>;
 }
 
-/** The props of a number input; an empty one is 0, which the server judges like any other number. */
+/** Returns the props of a number input. An empty input is 0, which the server validates like any other number. */
 export function numberProps(form: FieldForm, name: string) {
   const { value, onChange, ...rest } = form.getInputProps(name);
   return {

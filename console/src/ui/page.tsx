@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
-import { messageOf } from './notify.ts';
+import { ErrorAlert } from './error-alert.tsx';
 
-/** A page with its heading and what can be done on it. */
+/** A page: heading, actions beside it, content. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   useDocumentTitle(`${title} · Podyard`);
   return (
@@ -19,7 +19,7 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
   );
 }
 
-/** Holds the place of a page, so that nothing jumps when it comes. */
+/** Placeholder of a page while it loads; keeps the layout from shifting. */
 export function PageSkeleton() {
   return (
     <Stack gap="lg" maw={1280} mx="auto" aria-busy="true" aria-label="Loading">
@@ -39,7 +39,7 @@ export function RowsSkeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** What a list shows before it has anything: what the things are for, and the way to the first one. */
+/** An empty list: what its records are for, and how to create the first one. */
 export function EmptyState(props: {
   icon: ComponentType<{ size?: number }>;
   title: string;
@@ -65,16 +65,14 @@ export function EmptyState(props: {
   );
 }
 
-/** Why something could not be shown, and a way to try again. */
-export function Refusal({ error, retry }: { error: unknown; retry?: () => void }) {
+/** One line in place of a table or list that is empty for now. */
+export function EmptyNote({ children }: { children: ReactNode }) {
   return (
-    <Alert color="red" role="alert" title={messageOf(error)}>
-      {retry && (
-        <Button size="xs" variant="light" color="red" onClick={retry}>
-          Try again
-        </Button>
-      )}
-    </Alert>
+    <Paper withBorder p="md">
+      <Text size="sm" c="dimmed" ta="center">
+        {children}
+      </Text>
+    </Paper>
   );
 }
 
@@ -84,7 +82,7 @@ interface Loadable<Data> {
   refetch: () => unknown;
 }
 
-/** A query's three faces: its place held, its refusal, its data. */
+/** Renders a query: its data, else its error, else a skeleton. */
 export function Loaded<Data>(props: {
   query: Loadable<Data>;
   skeleton?: ReactNode;
@@ -92,6 +90,6 @@ export function Loaded<Data>(props: {
 }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined) return props.children(data);
-  if (error) return <Refusal error={error} retry={() => void refetch()} />;
+  if (error) return <ErrorAlert error={error} retry={() => void refetch()} />;
   return props.skeleton ?? <RowsSkeleton />;
 }

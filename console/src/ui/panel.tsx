@@ -1,7 +1,7 @@
 import { Paper, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** A framed part of a page with a heading. */
+/** A framed section with a heading. */
 export function Panel({ title, padding, children }: { title: string; padding: 'sm' | 'md'; children: ReactNode }) {
   return (
     <Paper withBorder p={padding}>

@@ -1,4 +1,5 @@
-import { Badge, Tooltip } from '@mantine/core';
+import { Badge } from '@mantine/core';
+import { enumLabel } from './enum-label.ts';
 
 const COLORS: Record<string, string> = {
   RUNNING: 'green',
@@ -23,24 +24,11 @@ const COLORS: Record<string, string> = {
   HIGH: 'green',
 };
 
-/** A state by its word first; the colour only helps. */
-export function Status({ value, reason }: { value: string; reason?: string | null }) {
-  const badge = (
-    <Badge
-      variant="dot"
-      color={COLORS[value] ?? 'gray'}
-      radius="sm"
-      tt="none"
-      {...(reason ? { tabIndex: 0, title: reason } : {})}
-    >
-      {value}
+/** A status as text; the color only supports it. */
+export function Status({ value }: { value: string }) {
+  return (
+    <Badge variant="dot" color={COLORS[value] ?? 'gray'} radius="sm" tt="none">
+      {enumLabel(value)}
     </Badge>
-  );
-  return reason ? (
-    <Tooltip label={reason} multiline maw={360}>
-      {badge}
-    </Tooltip>
-  ) : (
-    badge
   );
 }

@@ -12,61 +12,45 @@ import {
   TextInput,
 } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
-import { useMutation, useQueries } from '@tanstack/react-query';
-import { useState } from 'react';
-import { api, type Schemas, unwrap } from '../../api/client.ts';
+import { useQuery } from '@tanstack/react-query';
+import { dataCentersQuery, gpusQuery, volumesQuery } from '../../api/queries.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
+import { FormAlert } from '../../ui/form-alert.tsx';
 import { numberProps } from '../../ui/number-props.ts';
-import { Refusal } from '../../ui/refusal.tsx';
-import { sortRefusal } from '../../ui/server-errors.ts';
+import { poolOptions, recordOptions, volumeOptions } from '../../ui/select-options.ts';
+import { useSave } from '../../ui/use-save.ts';
 import { ENDPOINT_FIELDS, type EndpointValues } from './endpoint-values.ts';
 
-/** Every field of an endpoint with its limits; what the server refuses is shown at the field, in its words. */
+type Form = UseFormReturnType<EndpointValues>;
+
+/** Creates or edits an endpoint. The type can be chosen only for a new one. */
 export function EndpointForm(props: {
   initial: EndpointValues;
   isNew: boolean;
   onSubmit: (values: EndpointValues) => Promise<unknown>;
 }) {
-  const { isNew } = props;
-  const [top, setTop] = useState<readonly string[]>([]);
-  const form = useForm<EndpointValues>({ mode: 'controlled', initialValues: props.initial });
-  const saving = useMutation({
-    meta: { isShownInPlace: true },
-    mutationFn: props.onSubmit,
-    onError: (error) => {
-      const refusal = sortRefusal(error, ENDPOINT_FIELDS);
-      form.setErrors(refusal.fields);
-      setTop(refusal.rest);
-      const [first] = Object.keys(refusal.fields);
-      if (first) form.getInputNode(first)?.focus();
-    },
-    onSuccess: () => setTop([]),
-  });
+  const { initial, isNew, onSubmit } = props;
+  const form = useForm<EndpointValues>({ mode: 'controlled', initialValues: initial });
+  const { submit, otherErrors, isSaving } = useSave(form, { fields: ENDPOINT_FIELDS, save: onSubmit });
   return (
-    <form
-      onSubmit={form.onSubmit((values) => {
-        setTop([]);
-        saving.mutate(values);
-      })}
-      noValidate
-    >
+    <form onSubmit={submit} noValidate>
       <Stack maw={820}>
-        <Refusal lines={top} />
-        <Fieldset legend="What it is">
+        <FormAlert errors={otherErrors} />
+        <Fieldset legend="General">
           <Stack>
             <TextInput label="Name" required {...form.getInputProps('name')} />
-            {isNew && <KindField form={form} />}
+            {isNew && <TypeField form={form} />}
           </Stack>
         </Fieldset>
         <Fieldset legend="Container">
           <Stack>
-            <ContainerFields form={form} portsHint="Like 8000/http or 22/tcp; Enter adds one" />
+            <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp. Press Enter to add one." />
           </Stack>
         </Fieldset>
-        <PlaceFields form={form} />
+        <HardwareFields form={form} />
         <ScalingFields form={form} />
         <Group>
-          <Button type="submit" loading={saving.isPending} disabled={!isNew && !form.isDirty()}>
+          <Button type="submit" loading={isSaving} disabled={!isNew && !form.isDirty()}>
             {isNew ? 'Deploy' : 'Save'}
           </Button>
           {!isNew && form.isDirty() && (
@@ -80,50 +64,41 @@ export function EndpointForm(props: {
   );
 }
 
-type Form = UseFormReturnType<EndpointValues>;
-
-function KindField({ form }: { form: Form }) {
+function TypeField({ form }: { form: Form }) {
   return (
     <div>
       <Text size="sm" fw={500} id="endpoint-type">
-        Kind
+        Type
       </Text>
       <SegmentedControl
         aria-labelledby="endpoint-type"
         data={[
-          { value: 'QUEUE_BASED', label: 'Queue of jobs' },
-          { value: 'LOAD_BALANCING', label: 'Load-balanced HTTP' },
+          { value: 'QUEUE_BASED', label: 'Queue' },
+          { value: 'LOAD_BALANCING', label: 'Load balancer' },
         ]}
         {...form.getInputProps('type')}
       />
       <Text size="xs" c="dimmed" mt={4}>
         {form.values.type === 'QUEUE_BASED'
-          ? 'Jobs wait in a durable queue; workers take them one by one.'
-          : 'Requests of any kind, WebSockets too, go straight to a worker that is ready.'}
+          ? 'Workers take jobs from a durable queue.'
+          : 'HTTP requests and WebSockets go directly to a ready worker.'}
       </Text>
     </div>
   );
 }
 
-function PlaceFields({ form }: { form: Form }) {
-  const [gpus, dataCenters, volumes] = useQueries({
-    queries: [
-      {
-        queryKey: ['gpus', 'availability'],
-        queryFn: () => unwrap(api.GET('/v2/catalog/gpus', { params: { query: { include: 'AVAILABILITY' } } })),
-      },
-      { queryKey: ['data-centers'], queryFn: () => unwrap(api.GET('/v2/catalog/datacenters')) },
-      { queryKey: ['volumes'], queryFn: () => unwrap(api.GET('/v2/network-volumes')) },
-    ],
-  });
+function HardwareFields({ form }: { form: Form }) {
+  const gpus = useQuery(gpusQuery);
+  const dataCenters = useQuery(dataCentersQuery);
+  const volumes = useQuery(volumesQuery);
   return (
-    <Fieldset legend="Where it runs">
+    <Fieldset legend="Hardware and location">
       <Stack>
         <MultiSelect
           label="GPU pools"
           required
-          description="In the order you prefer; a worker goes to the first with room"
-          data={poolChoices(gpus.data?.gpus ?? [])}
+          description="In order of preference. Each worker uses the first pool with capacity."
+          data={poolOptions(gpus.data?.gpus)}
           searchable
           {...form.getInputProps('gpu.pools')}
           error={form.errors['gpu.pools'] ?? form.errors.gpu}
@@ -131,19 +106,16 @@ function PlaceFields({ form }: { form: Form }) {
         <NumberInput label="GPUs per worker" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
         <MultiSelect
           label="Data centers"
-          placeholder="any"
-          data={(dataCenters.data?.dataCenters ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          placeholder={form.values.dataCenterIds.length === 0 ? 'Any' : ''}
+          data={recordOptions(dataCenters.data?.dataCenters)}
           searchable
           {...form.getInputProps('dataCenterIds')}
         />
         <MultiSelect
           label="Network volumes"
-          placeholder="none"
+          placeholder={form.values.networkVolumes.length === 0 ? 'None' : ''}
           description="Mounted at /runpod-volume"
-          data={(volumes.data?.networkVolumes ?? []).map(({ id, name, dataCenter }) => ({
-            value: id,
-            label: `${name} (${dataCenter})`,
-          }))}
+          data={volumeOptions(volumes.data?.networkVolumes)}
           {...form.getInputProps('networkVolumes')}
         />
       </Stack>
@@ -151,80 +123,87 @@ function PlaceFields({ form }: { form: Form }) {
   );
 }
 
-/** Each pool once, with its memory and, where some are free, how much can be had. */
-function poolChoices(gpus: readonly Schemas['GpuType'][]): { value: string; label: string }[] {
-  const pools = new Map<string, string>();
-  for (const { pool, memory, availability } of gpus) {
-    if (pool === null) continue;
-    const free = availability && availability !== 'NONE' ? ` · ${availability}` : '';
-    if (free !== '' || !pools.has(pool)) pools.set(pool, `${pool} (${memory} GB)${free}`);
-  }
-  return [...pools].map(([value, label]) => ({ value, label }));
-}
-
 function ScalingFields({ form }: { form: Form }) {
   return (
-    <Fieldset legend="How it scales">
+    <Fieldset legend="Scaling">
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <NumberInput
-          label="Workers, at least"
-          description="Kept ready even without work"
+          label="Min workers"
+          description="Kept running even without jobs"
           min={0}
           allowDecimal={false}
           {...numberProps(form, 'workers.min')}
         />
         <NumberInput
-          label="Workers, at most"
-          description="0 stops the endpoint: jobs wait"
+          label="Max workers"
+          description="0 pauses the endpoint: jobs stay queued"
           min={0}
           allowDecimal={false}
           {...numberProps(form, 'workers.max')}
         />
-        <Select
-          label="Scale by"
-          allowDeselect={false}
-          data={[
-            { value: 'QUEUE_DELAY', label: 'How long a job waits' },
-            { value: 'REQUEST_COUNT', label: 'How many jobs there are' },
-          ]}
-          {...form.getInputProps('scaling.type')}
-        />
-        <NumberInput
-          label={form.values.scaling.type === 'QUEUE_DELAY' ? 'Seconds of waiting' : 'Jobs per worker'}
-          min={0.5}
-          step={0.5}
-          {...numberProps(form, 'scaling.value')}
-        />
-        <NumberInput
-          label="Idle timeout"
-          description="A worker without work goes after this"
-          suffix=" s"
-          min={0}
-          allowDecimal={false}
-          {...numberProps(form, 'scaling.idleTimeout')}
-        />
-        <NumberInput
-          label="Execution timeout"
-          description="Of one job; 0: none"
-          suffix=" ms"
-          min={0}
-          step={1000}
-          allowDecimal={false}
-          thousandSeparator=" "
-          {...numberProps(form, 'timeout')}
-        />
-        <Select
-          label="FlashBoot"
-          description="Workers are frozen instead of thrown away"
-          allowDeselect={false}
-          data={[
-            { value: 'OFF', label: 'Off' },
-            { value: 'FLASHBOOT', label: 'On' },
-            { value: 'PRIORITY_FLASHBOOT', label: 'On, with priority' },
-          ]}
-          {...form.getInputProps('flashboot')}
-        />
+        <MetricFields form={form} />
+        <LifetimeFields form={form} />
       </SimpleGrid>
     </Fieldset>
+  );
+}
+
+/** The metric that drives scaling, and its target. */
+function MetricFields({ form }: { form: Form }) {
+  return (
+    <>
+      <Select
+        label="Scaling metric"
+        allowDeselect={false}
+        data={[
+          { value: 'QUEUE_DELAY', label: 'Queue delay' },
+          { value: 'REQUEST_COUNT', label: 'Request count' },
+        ]}
+        {...form.getInputProps('scaling.type')}
+      />
+      <NumberInput
+        label={form.values.scaling.type === 'QUEUE_DELAY' ? 'Target delay (seconds)' : 'Requests per worker'}
+        min={0.5}
+        step={0.5}
+        {...numberProps(form, 'scaling.value')}
+      />
+    </>
+  );
+}
+
+/** How long jobs may run, and what happens to workers without jobs. */
+function LifetimeFields({ form }: { form: Form }) {
+  return (
+    <>
+      <NumberInput
+        label="Idle timeout"
+        description="How long a worker may stay idle"
+        suffix=" s"
+        min={0}
+        allowDecimal={false}
+        {...numberProps(form, 'scaling.idleTimeout')}
+      />
+      <NumberInput
+        label="Execution timeout"
+        description="Per job; 0 for no limit"
+        suffix=" ms"
+        min={0}
+        step={1000}
+        allowDecimal={false}
+        thousandSeparator=" "
+        {...numberProps(form, 'timeout')}
+      />
+      <Select
+        label="FlashBoot"
+        description="Freeze idle workers instead of stopping them"
+        allowDeselect={false}
+        data={[
+          { value: 'OFF', label: 'Off' },
+          { value: 'FLASHBOOT', label: 'On' },
+          { value: 'PRIORITY_FLASHBOOT', label: 'On, with priority' },
+        ]}
+        {...form.getInputProps('flashboot')}
+      />
+    </>
   );
 }

@@ -1,31 +1,29 @@
 import { Select, Stack, Text } from '@mantine/core';
 import { useSearchParams } from 'react-router';
-import type { EndpointSnapshot } from '../../api/live-types.ts';
 import { LogView } from '../../ui/log-view.tsx';
-import type { Endpoint } from './endpoint-values.ts';
+import type { EndpointTabProps } from './endpoint-tab-props.ts';
+import { workerOptions } from './worker-options.ts';
 
-export function EndpointLogs({ endpoint, snapshot }: { endpoint: Endpoint; snapshot: EndpointSnapshot | undefined }) {
+/** The log of one worker: the one in the URL, else the newest. */
+export function EndpointLogs({ endpoint, snapshot }: EndpointTabProps) {
   const [search, setSearch] = useSearchParams();
-  const workers = snapshot?.workers ?? [];
-  const chosen = search.get('worker') ?? workers.at(-1)?.id ?? null;
-  const ids = [...new Set([...workers.map(({ id }) => id), ...(chosen ? [chosen] : [])])];
-  const label = (id: string) => `${id} · ${workers.find((worker) => worker.id === id)?.status ?? 'ended'}`;
+  const { chosen, options } = workerOptions(snapshot?.workers ?? [], search.get('worker'));
   return (
     <Stack>
       <Select
         label="Worker"
         maw={340}
-        data={ids.map((id) => ({ value: id, label: label(id) }))}
+        data={options}
         value={chosen}
         onChange={(id) => id && setSearch({ worker: id }, { replace: true })}
-        placeholder="no worker runs"
+        placeholder="No workers running"
         allowDeselect={false}
       />
       {chosen ? (
         <LogView path={`/v2/serverless/${endpoint.id}/workers/${chosen}/logs`} />
       ) : (
         <Text size="sm" c="dimmed">
-          A worker's log appears here as soon as one starts.
+          Logs appear here when a worker starts.
         </Text>
       )}
     </Stack>

@@ -1,22 +1,33 @@
 import type { Schemas } from '../../api/client.ts';
-import { CONTAINER_FIELDS, type ContainerValues, NEW_CONTAINER } from '../../ui/container-values.ts';
-import { envOf, rowsOf } from '../../ui/env-editor.tsx';
+import {
+  CONTAINER_FIELDS,
+  type Container,
+  type ContainerValues,
+  containerBody,
+  containerValues,
+  NEW_CONTAINER,
+} from '../../ui/container-values.ts';
 
 export type Endpoint = Schemas['Endpoint'];
 
-export interface EndpointValues extends ContainerValues {
+/** The fields that a request body has in the same form. */
+interface OwnValues {
   name: string;
-  type: 'QUEUE_BASED' | 'LOAD_BALANCING';
   gpu: { pools: string[]; count: number };
   workers: { min: number; max: number };
   scaling: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number; idleTimeout: number };
   dataCenterIds: string[];
   networkVolumes: string[];
+  /** Milliseconds. */
   timeout: number;
   flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
 }
 
-/** Fields that the server may name in a refusal; a part before its whole. */
+export type EndpointValues = OwnValues & ContainerValues & { type: 'QUEUE_BASED' | 'LOAD_BALANCING' };
+
+type Body = OwnValues & Container;
+
+/** Fields that the server may name in an error, a part before its whole. */
 export const ENDPOINT_FIELDS = [
   'name',
   ...CONTAINER_FIELDS,
@@ -47,37 +58,37 @@ export const NEW_ENDPOINT: EndpointValues = {
   flashboot: 'OFF',
 };
 
-export function valuesOf(endpoint: Endpoint): EndpointValues {
+export function endpointValues(endpoint: Endpoint): EndpointValues {
+  const { name, type = 'QUEUE_BASED', gpu, workers, scaling } = endpoint;
+  const { dataCenterIds, networkVolumes, timeout, flashboot } = endpoint;
   return {
-    name: endpoint.name,
-    type: endpoint.type ?? 'QUEUE_BASED',
-    image: endpoint.image,
-    args: endpoint.args,
-    disk: endpoint.disk,
-    ports: endpoint.ports,
-    env: rowsOf(endpoint.env),
-    registry: endpoint.registry,
-    gpu: { pools: endpoint.gpu?.pools ?? [], count: endpoint.gpu?.count ?? 1 },
-    workers: endpoint.workers,
-    scaling: endpoint.scaling,
-    dataCenterIds: endpoint.dataCenterIds,
-    networkVolumes: endpoint.networkVolumes,
-    timeout: endpoint.timeout,
-    flashboot: endpoint.flashboot,
+    name,
+    type,
+    ...containerValues(endpoint),
+    gpu: { pools: gpu?.pools ?? [], count: gpu?.count ?? 1 },
+    workers,
+    scaling,
+    dataCenterIds,
+    networkVolumes,
+    timeout,
+    flashboot,
   };
 }
 
-type Body = Omit<EndpointValues, 'env' | 'type'> & { env: Record<string, string> };
-
-export function bodyOf({ type: _, ...values }: EndpointValues): Body {
-  return { ...values, env: envOf(values.env) };
+/** Returns the body that creates an endpoint. */
+export function newEndpointBody(values: EndpointValues): Body & Pick<EndpointValues, 'type'> {
+  return { ...settingsOf(values), type: values.type };
 }
 
-/** Only what differs: an update says what changes and nothing else. */
-export function changesOf(before: EndpointValues, after: EndpointValues): Partial<Body> {
-  const [old, now] = [bodyOf(before), bodyOf(after)];
-  const names = (Object.keys(now) as (keyof Body)[]).filter(
+/** Returns the body of an update: only the settings that changed. An endpoint's type cannot change. */
+export function changedSettings(before: EndpointValues, after: EndpointValues): Partial<Body> {
+  const [old, now] = [settingsOf(before), settingsOf(after)];
+  const changed = (Object.keys(now) as (keyof Body)[]).filter(
     (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
   );
-  return Object.fromEntries(names.map((name) => [name, now[name]]));
+  return Object.fromEntries(changed.map((name) => [name, now[name]]));
+}
+
+function settingsOf({ type: _, ...values }: EndpointValues): Body {
+  return { ...values, ...containerBody(values) };
 }

@@ -1,31 +1,46 @@
 import { Badge, Group, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import type { EndpointSnapshot } from '../../api/live-types.ts';
+import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
+import { LiveBadge } from '../../ui/live-badge.tsx';
 import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
 import { EndpointLive } from './endpoint-live.tsx';
+import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
-const Requests = lazy(async () => ({ default: (await import('./request-panel.tsx')).RequestPanel }));
-const Releases = lazy(async () => ({ default: (await import('./releases.tsx')).Releases }));
-const Logs = lazy(async () => ({ default: (await import('./endpoint-logs.tsx')).EndpointLogs }));
-const Decisions = lazy(async () => ({ default: (await import('./decisions.tsx')).Decisions }));
-const Settings = lazy(async () => ({ default: (await import('./settings.tsx')).Settings }));
-
-const TABS = [
-  { value: 'live', label: 'Live' },
-  { value: 'request', label: 'Request' },
-  { value: 'releases', label: 'Releases' },
-  { value: 'logs', label: 'Logs' },
-  { value: 'decisions', label: 'Decisions' },
-  { value: 'settings', label: 'Settings' },
+const TABS: readonly { value: string; label: string; Panel: ComponentType<EndpointTabProps> }[] = [
+  { value: 'live', label: 'Live', Panel: EndpointLive },
+  {
+    value: 'request',
+    label: 'Request',
+    Panel: lazy(async () => ({ default: (await import('./request-panel.tsx')).RequestPanel })),
+  },
+  {
+    value: 'releases',
+    label: 'Releases',
+    Panel: lazy(async () => ({ default: (await import('./releases.tsx')).Releases })),
+  },
+  {
+    value: 'logs',
+    label: 'Logs',
+    Panel: lazy(async () => ({ default: (await import('./endpoint-logs.tsx')).EndpointLogs })),
+  },
+  {
+    value: 'decisions',
+    label: 'Decisions',
+    Panel: lazy(async () => ({ default: (await import('./decisions.tsx')).Decisions })),
+  },
+  {
+    value: 'settings',
+    label: 'Settings',
+    Panel: lazy(async () => ({ default: (await import('./settings.tsx')).Settings })),
+  },
 ];
 
 export function EndpointPage() {
   const { id = '', tab = 'live' } = useParams();
-  const navigate = useNavigate();
   const query = useQuery({
     queryKey: ['endpoint', id],
     queryFn: () => unwrap(api.GET('/v2/serverless/{id}', { params: { path: { id } } })),
@@ -39,49 +54,42 @@ export function EndpointPage() {
           actions={
             <Group gap="xs">
               <Badge variant="default" tt="none">
-                version {snapshot?.endpointVersion ?? '…'}
+                Version {snapshot?.endpointVersion ?? '…'}
               </Badge>
-              <Badge variant="dot" color={isOpen ? 'green' : 'gray'} tt="none">
-                {isOpen ? 'live' : 'connecting'}
-              </Badge>
+              <LiveBadge isOpen={isOpen} />
             </Group>
           }
         >
-          <Tabs
-            value={tab}
-            onChange={(value) => navigate(`/endpoints/${id}/${value}`, { replace: true })}
-            keepMounted={false}
-          >
-            <Tabs.List aria-label={`About ${endpoint.name}`} mb="md">
-              {TABS.map(({ value, label }) => (
-                <Tabs.Tab key={value} value={value}>
-                  {label}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-            <Suspense fallback={<RowsSkeleton />}>
-              <Tabs.Panel value="live">
-                <EndpointLive endpoint={endpoint} snapshot={snapshot} />
-              </Tabs.Panel>
-              <Tabs.Panel value="request">
-                <Requests endpoint={endpoint} />
-              </Tabs.Panel>
-              <Tabs.Panel value="releases">
-                <Releases endpoint={endpoint} snapshot={snapshot} />
-              </Tabs.Panel>
-              <Tabs.Panel value="logs">
-                <Logs endpoint={endpoint} snapshot={snapshot} />
-              </Tabs.Panel>
-              <Tabs.Panel value="decisions">
-                <Decisions endpoint={endpoint} snapshot={snapshot} />
-              </Tabs.Panel>
-              <Tabs.Panel value="settings">
-                <Settings endpoint={endpoint} />
-              </Tabs.Panel>
-            </Suspense>
-          </Tabs>
+          <EndpointTabs endpoint={endpoint} snapshot={snapshot} tab={tab} />
         </Page>
       )}
     </Loaded>
+  );
+}
+
+function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
+  const { id, name } = props.endpoint;
+  const navigate = useNavigate();
+  return (
+    <Tabs
+      value={tab}
+      onChange={(value) => navigate(`/endpoints/${id}/${value}`, { replace: true })}
+      keepMounted={false}
+    >
+      <Tabs.List aria-label={`Endpoint ${name}`} mb="md">
+        {TABS.map(({ value, label }) => (
+          <Tabs.Tab key={value} value={value}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Suspense fallback={<RowsSkeleton />}>
+        {TABS.map(({ value, Panel }) => (
+          <Tabs.Panel key={value} value={value}>
+            <Panel {...props} />
+          </Tabs.Panel>
+        ))}
+      </Suspense>
+    </Tabs>
   );
 }

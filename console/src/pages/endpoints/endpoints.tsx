@@ -3,105 +3,33 @@ import { IconPlus, IconServerBolt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
 import { Link } from 'react-router';
-import { api, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import type { AccountSnapshot } from '../../api/live-types.ts';
-import { formatDate } from '../../ui/format.ts';
+import type { AccountSnapshot } from '../../api/live-snapshots.ts';
+import { endpointsQuery } from '../../api/queries.ts';
+import { formatDate, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { RecordLink } from '../../ui/record-link.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import type { Endpoint } from './endpoint-values.ts';
 
-const deploy = (
-  <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} aria-hidden />}>
-    New endpoint
-  </Button>
-);
+type Activity = AccountSnapshot['active'][number];
+
 const idOf = ({ id }: Endpoint) => id;
 const textOf = ({ id, name, image }: Endpoint) => `${id} ${name} ${image}`;
 const linkOf = ({ id }: Endpoint) => `/endpoints/${id}`;
 
 export function EndpointsPage() {
-  const query = useQuery({ queryKey: ['endpoints'], queryFn: () => unwrap(api.GET('/v2/serverless')) });
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
-  const known = query.data?.endpoints.length;
-  const { refetch } = query;
-  useEffect(() => {
-    if (snapshot && known !== undefined && snapshot.endpoints !== known) void refetch();
-  }, [snapshot, known, refetch]);
-  const columns = useMemo<Column<Endpoint>[]>(() => {
-    const active = new Map(snapshot?.active.map((entry) => [entry.id, entry]));
-    return [
-      {
-        title: 'Name',
-        render: ({ id, name }) => (
-          <Text
-            component={Link}
-            to={`/endpoints/${id}`}
-            c="inherit"
-            fw={550}
-            onClick={(event) => event.stopPropagation()}
-          >
-            {name}
-          </Text>
-        ),
-      },
-      {
-        title: 'Kind',
-        isSecondary: true,
-        render: ({ type }) => (type === 'LOAD_BALANCING' ? 'load-balanced' : 'queue'),
-      },
-      {
-        title: 'Image',
-        isSecondary: true,
-        render: ({ image }) => (
-          <Text size="sm" truncate maw={260} title={image}>
-            {image}
-          </Text>
-        ),
-      },
-      {
-        title: 'Workers',
-        width: '130px',
-        render: ({ id, workers }) => {
-          const live = active.get(id)?.workers;
-          return (
-            <Group gap={4} className="figure" wrap="nowrap">
-              <Text size="sm">{live?.total ?? 0}</Text>
-              <Text size="xs" c="dimmed">
-                of {workers.min}–{workers.max}
-              </Text>
-            </Group>
-          );
-        },
-      },
-      {
-        title: 'Work',
-        width: '150px',
-        render: ({ id }) => {
-          const live = active.get(id);
-          if (!live || live.inQueue + live.inProgress === 0) return <Text c="dimmed">–</Text>;
-          return (
-            <Text size="sm" className="figure">
-              {live.inProgress} running, {live.inQueue} waiting
-            </Text>
-          );
-        },
-      },
-      {
-        title: 'Created',
-        isSecondary: true,
-        render: ({ createdAt }) => <Text size="sm">{formatDate(createdAt)}</Text>,
-      },
-    ];
-  }, [snapshot]);
+  const query = useEndpoints(snapshot?.endpoints);
+  const columns = useMemo(() => columnsOf(snapshot?.active ?? []), [snapshot]);
   return (
-    <Page title="Endpoints" actions={deploy}>
+    <Page title="Endpoints" actions={<NewEndpointLink />}>
       <Loaded query={query}>
         {({ endpoints }) =>
           endpoints.length === 0 ? (
-            <EmptyState icon={IconServerBolt} title="Deploy your first endpoint" action={deploy}>
-              An endpoint runs your image in as many workers as there is work for, from none up. Any worker image that
-              speaks the usual protocol runs unchanged; <Code>podyard/echo-js:dev</Code> is one to try.
+            <EmptyState icon={IconServerBolt} title="No endpoints yet" action={<NewEndpointLink />}>
+              An endpoint runs your image and scales its workers with demand, down to zero. To try one, use the image{' '}
+              <Code>podyard/echo-js:dev</Code>.
             </EmptyState>
           ) : (
             <RecordList
@@ -116,5 +44,76 @@ export function EndpointsPage() {
         }
       </Loaded>
     </Page>
+  );
+}
+
+/** Reads the endpoints again when the live count differs from the list. */
+function useEndpoints(liveCount: number | undefined) {
+  const query = useQuery(endpointsQuery);
+  const { refetch } = query;
+  const listed = query.data?.endpoints.length;
+  useEffect(() => {
+    if (liveCount !== undefined && listed !== undefined && liveCount !== listed) void refetch();
+  }, [liveCount, listed, refetch]);
+  return query;
+}
+
+function columnsOf(active: readonly Activity[]): Column<Endpoint>[] {
+  const activity = new Map(active.map((entry) => [entry.id, entry]));
+  return [
+    { title: 'Name', render: (endpoint) => <RecordLink to={linkOf(endpoint)} name={endpoint.name} /> },
+    {
+      title: 'Type',
+      isSecondary: true,
+      render: ({ type }) => (type === 'LOAD_BALANCING' ? 'Load balancer' : 'Queue'),
+    },
+    { title: 'Image', isSecondary: true, render: ({ image }) => <ImageName image={image} /> },
+    {
+      title: 'Workers',
+      width: '130px',
+      render: ({ id, workers }) => <WorkerCount count={activity.get(id)?.workers.total ?? 0} limits={workers} />,
+    },
+    { title: 'Activity', width: '170px', render: ({ id }) => <WorkCount work={activity.get(id)} /> },
+    {
+      title: 'Created',
+      isSecondary: true,
+      render: ({ createdAt }) => <Text size="sm">{formatDate(createdAt)}</Text>,
+    },
+  ];
+}
+
+function ImageName({ image }: { image: string }) {
+  return (
+    <Text size="sm" truncate maw={260} title={image}>
+      {image}
+    </Text>
+  );
+}
+
+function WorkerCount({ count, limits: { min, max } }: { count: number; limits: { min: number; max: number } }) {
+  return (
+    <Group gap={4} className="figure" wrap="nowrap">
+      <Text size="sm">{count}</Text>
+      <Text size="xs" c="dimmed">
+        of {min}–{max}
+      </Text>
+    </Group>
+  );
+}
+
+function WorkCount({ work }: { work: Activity | undefined }) {
+  if (!work || work.inQueue + work.inProgress === 0) return <Text c="dimmed">{NO_VALUE}</Text>;
+  return (
+    <Text size="sm" className="figure">
+      {work.inProgress} running, {work.inQueue} queued
+    </Text>
+  );
+}
+
+function NewEndpointLink() {
+  return (
+    <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New endpoint
+    </Button>
   );
 }

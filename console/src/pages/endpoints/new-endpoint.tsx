@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { showDone } from '../../ui/notify.ts';
+import { notifySuccess } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { bodyOf, NEW_ENDPOINT } from './endpoint-values.ts';
+import { NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
 
 export function NewEndpointPage() {
   const navigate = useNavigate();
@@ -15,10 +15,9 @@ export function NewEndpointPage() {
         isNew
         initial={NEW_ENDPOINT}
         onSubmit={async (values) => {
-          const body = { ...bodyOf(values), type: values.type };
-          const endpoint = await unwrap(api.POST('/v2/serverless', { body }));
+          const endpoint = await unwrap(api.POST('/v2/serverless', { body: newEndpointBody(values) }));
           await queries.invalidateQueries({ queryKey: ['endpoints'] });
-          showDone(`${endpoint.name} is deployed.`);
+          notifySuccess(`Deployed ${endpoint.name}.`);
           navigate(`/endpoints/${endpoint.id}`);
         }}
       />

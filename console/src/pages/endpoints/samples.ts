@@ -1,88 +1,100 @@
-import { BASE_URL } from '../../api/client.ts';
 import type { Endpoint } from './endpoint-values.ts';
+import { bodyOf, type HttpCall } from './http-call.ts';
 
-interface Sample {
+/** A call as code in one language. */
+export interface Sample {
   language: string;
   code: string;
 }
 
-/** A job, as curl, the JavaScript client and the Python client send it. */
-export function jobSamples(endpoint: Endpoint, input: unknown): Sample[] {
-  const json = JSON.stringify(input, null, 2);
-  const indented = json.replaceAll('\n', '\n  ');
+/** Returns a job's submission with curl, the JavaScript client and the Python client. */
+export function jobSamples(baseUrl: string, endpointId: string, input: unknown): Sample[] {
   return [
     {
       language: 'curl',
-      code: `curl -X POST ${BASE_URL}/v2/${endpoint.id}/runsync \\
+      code: `curl -X POST ${baseUrl}/v2/${endpointId}/runsync \\
   -H "Authorization: Bearer $PODYARD_KEY" \\
   -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify({ input }).replaceAll("'", "'\\''")}'`,
+  -d ${shellQuoted(JSON.stringify({ input }))}`,
     },
     {
       language: 'JavaScript',
       code: `import runpodSdk from 'runpod-sdk';
 
-const client = runpodSdk(process.env.PODYARD_KEY, { baseUrl: '${BASE_URL}/v2' });
-const endpoint = client.endpoint('${endpoint.id}');
+const client = runpodSdk(process.env.PODYARD_KEY, { baseUrl: '${baseUrl}/v2' });
+const endpoint = client.endpoint('${endpointId}');
 const job = await endpoint.runSync({
-  input: ${indented},
+  input: ${JSON.stringify(input, null, 2).replaceAll('\n', '\n  ')},
 });
 console.log(job.output);`,
     },
     {
       language: 'Python',
       code: `import os
-os.environ["RUNPOD_ENDPOINT_BASE_URL"] = "${BASE_URL}/v2"
+os.environ["RUNPOD_ENDPOINT_BASE_URL"] = "${baseUrl}/v2"
 import runpod
 
 runpod.api_key = os.environ["PODYARD_KEY"]
-endpoint = runpod.Endpoint("${endpoint.id}")
-print(endpoint.run_sync({"input": ${pythonOf(input)}}))`,
+endpoint = runpod.Endpoint("${endpointId}")
+print(endpoint.run_sync({"input": ${pythonLiteral(input)}}))`,
     },
   ];
 }
 
-/** A request to a load-balancing endpoint. */
-export function httpSamples(endpoint: Endpoint, call: { method: string; path: string; body: string }): Sample[] {
-  const base = endpoint.requestUrls && 'base' in endpoint.requestUrls ? endpoint.requestUrls.base : '';
-  const url = `${base || `${BASE_URL}/v2/${endpoint.id}/lb`}${call.path}`;
-  const hasBody = call.body !== '';
-  const curlBody = hasBody
-    ? ` \\\n  -H 'Content-Type: application/json' \\\n  -d '${call.body.replaceAll("'", "'\\''")}'`
-    : '';
-  const jsBody = hasBody ? `\n  body: JSON.stringify(${call.body}),` : '';
+/** Returns a request to a load-balancing endpoint with curl, fetch and urllib. */
+export function httpSamples(baseUrl: string, endpoint: Endpoint, call: HttpCall): Sample[] {
+  const url = `${endpointUrl(baseUrl, endpoint)}${call.path}`;
+  const body = bodyOf(call);
   return [
-    {
-      language: 'curl',
-      code: `curl -X ${call.method} ${url} \\\n  -H "Authorization: Bearer $PODYARD_KEY"${curlBody}`,
-    },
-    {
-      language: 'JavaScript',
-      code: `const response = await fetch('${url}', {
-  method: '${call.method}',
-  headers: { authorization: \`Bearer \${process.env.PODYARD_KEY}\`${hasBody ? ", 'content-type': 'application/json'" : ''} },${jsBody}
-});
-console.log(response.status, await response.text());`,
-    },
-    {
-      language: 'Python',
-      code: `import os, urllib.request
-
-request = urllib.request.Request("${url}", method="${call.method}"${hasBody ? `, data=${JSON.stringify(call.body)}.encode()` : ''})
-request.add_header("Authorization", "Bearer " + os.environ["PODYARD_KEY"])
-print(urllib.request.urlopen(request).read().decode())`,
-    },
+    { language: 'curl', code: curlCall(url, call.method, body) },
+    { language: 'JavaScript', code: fetchCall(url, call.method, body) },
+    { language: 'Python', code: urllibCall(url, call.method, body) },
   ];
 }
 
-function pythonOf(value: unknown): string {
+/** The endpoint's own host name if it has one, else its path. */
+function endpointUrl(baseUrl: string, { id, requestUrls }: Endpoint): string {
+  const own = requestUrls && 'base' in requestUrls ? requestUrls.base : '';
+  return own || `${baseUrl}/v2/${id}/lb`;
+}
+
+function curlCall(url: string, method: string, body: string | undefined): string {
+  const json = body === undefined ? '' : ` \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellQuoted(body)}`;
+  return `curl -X ${method} ${url} \\\n  -H "Authorization: Bearer $PODYARD_KEY"${json}`;
+}
+
+function fetchCall(url: string, method: string, body: string | undefined): string {
+  const contentType = body === undefined ? '' : ", 'content-type': 'application/json'";
+  const json = body === undefined ? '' : `\n  body: JSON.stringify(${body}),`;
+  return `const response = await fetch('${url}', {
+  method: '${method}',
+  headers: { authorization: \`Bearer \${process.env.PODYARD_KEY}\`${contentType} },${json}
+});
+console.log(response.status, await response.text());`;
+}
+
+function urllibCall(url: string, method: string, body: string | undefined): string {
+  const data = body === undefined ? '' : `, data=${JSON.stringify(body)}.encode()`;
+  return `import os, urllib.request
+
+request = urllib.request.Request("${url}", method="${method}"${data})
+request.add_header("Authorization", "Bearer " + os.environ["PODYARD_KEY"])
+print(urllib.request.urlopen(request).read().decode())`;
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function pythonLiteral(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
   if (typeof value === 'object') {
-    return `{${Object.entries(value as object)
-      .map(([key, item]) => `${JSON.stringify(key)}: ${pythonOf(item)}`)
-      .join(', ')}}`;
+    const entries = Object.entries(value as object).map(
+      ([key, item]) => `${JSON.stringify(key)}: ${pythonLiteral(item)}`,
+    );
+    return `{${entries.join(', ')}}`;
   }
   return JSON.stringify(value);
 }

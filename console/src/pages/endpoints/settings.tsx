@@ -4,16 +4,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
-import { showDone } from '../../ui/notify.ts';
+import { notifySuccess } from '../../ui/notify.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { changesOf, type Endpoint, valuesOf } from './endpoint-values.ts';
+import { changedSettings, type Endpoint, endpointValues } from './endpoint-values.ts';
 
 export function Settings({ endpoint }: { endpoint: Endpoint }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isDeleting, { open, close }] = useDisclosure(false);
   const path = { id: endpoint.id };
-  const initial = valuesOf(endpoint);
+  const initial = endpointValues(endpoint);
   return (
     <Stack>
       <EndpointForm
@@ -21,41 +19,50 @@ export function Settings({ endpoint }: { endpoint: Endpoint }) {
         isNew={false}
         initial={initial}
         onSubmit={async (values) => {
-          const body = changesOf(initial, values);
+          const body = changedSettings(initial, values);
           const updated = await unwrap(api.PATCH('/v2/serverless/{id}', { params: { path }, body }));
           queries.setQueryData(['endpoint', endpoint.id], updated);
           await queries.invalidateQueries({ queryKey: ['releases', endpoint.id] });
-          showDone('Saved.');
+          notifySuccess('Changes saved.');
         }}
       />
-      <Paper withBorder p="md" maw={820}>
-        <Group justify="space-between">
-          <div>
-            <Title order={2} size="h5">
-              Delete this endpoint
-            </Title>
-            <Text size="sm" c="dimmed">
-              Its workers end, and its waiting and running jobs are cancelled.
-            </Text>
-          </div>
-          <Button color="red" variant="light" onClick={open}>
-            Delete…
-          </Button>
-        </Group>
-      </Paper>
+      <DeleteEndpoint endpoint={endpoint} />
+    </Stack>
+  );
+}
+
+function DeleteEndpoint({ endpoint: { id, name } }: { endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <Paper withBorder p="md" maw={820}>
+      <Group justify="space-between">
+        <div>
+          <Title order={2} size="h5">
+            Delete endpoint
+          </Title>
+          <Text size="sm" c="dimmed">
+            Stops all workers and cancels queued and running jobs.
+          </Text>
+        </div>
+        <Button color="red" variant="light" onClick={open}>
+          Delete…
+        </Button>
+      </Group>
       <ConfirmDelete
         what="endpoint"
-        name={endpoint.name}
-        consequence="Its workers end at once, and its waiting and running jobs are cancelled. This cannot be undone."
-        isOpen={isDeleting}
+        name={name}
+        consequence="Stops all workers immediately and cancels queued and running jobs. You can't undo this."
+        isOpen={isOpen}
         onClose={close}
-        onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path } }))}
+        onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path: { id } } }))}
         onDone={() => {
-          showDone(`${endpoint.name} is deleted.`);
+          notifySuccess(`Deleted ${name}.`);
           void queries.invalidateQueries({ queryKey: ['endpoints'] });
           navigate('/endpoints');
         }}
       />
-    </Stack>
+    </Paper>
   );
 }

@@ -6,25 +6,28 @@ import { LogView } from '../../ui/log-view.tsx';
 import { Loaded } from '../../ui/page.tsx';
 import { Status } from '../../ui/status.tsx';
 
-const STAGES: Record<string, string> = {
-  capacity: 'Waited for a place',
-  pull: 'Brought the image',
-  create: 'Made the container',
-  start: 'Started it',
-  ready: 'Loaded, until ready',
+type Timeline = Schemas['WorkerDetail']['timeline'];
+
+const STAGES: Record<Timeline[number]['stage'], string> = {
+  capacity: 'Wait for capacity',
+  pull: 'Pull image',
+  create: 'Create container',
+  start: 'Start container',
+  ready: 'Initialize',
 };
 
-/** One worker: why it is there, how its start went, and its log. */
+/** One worker: why it exists, how its startup went, and its log. */
 export function WorkerDrawer(props: { endpointId: string; workerId: string | null; onClose: () => void }) {
+  const { endpointId, workerId, onClose } = props;
   return (
     <Drawer
-      opened={props.workerId !== null}
-      onClose={props.onClose}
+      opened={workerId !== null}
+      onClose={onClose}
       position="right"
       size="xl"
-      title={props.workerId === null ? '' : `Worker ${props.workerId}`}
+      title={workerId === null ? '' : `Worker ${workerId}`}
     >
-      {props.workerId !== null && <WorkerView endpointId={props.endpointId} workerId={props.workerId} />}
+      {workerId !== null && <WorkerView endpointId={endpointId} workerId={workerId} />}
     </Drawer>
   );
 }
@@ -32,7 +35,7 @@ export function WorkerDrawer(props: { endpointId: string; workerId: string | nul
 function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: string }) {
   const query = useQuery({
     queryKey: ['worker', workerId],
-    // Its stages are no part of the live view; once it is ready nothing of this changes.
+    // The live view leaves the startup timeline out. It changes only until the worker is ready.
     refetchInterval: ({ state }) => (state.data?.status === 'INITIALIZING' ? 1_000 : false),
     queryFn: () =>
       unwrap(api.GET('/v2/serverless/{id}/workers/{workerId}', { params: { path: { id: endpointId, workerId } } })),
@@ -44,12 +47,12 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
           <>
             <Group gap="md">
               <Status value={worker.status} />
-              <Text size="sm">version {worker.version}</Text>
-              <Text size="sm">made {formatDate(worker.createdAt)}</Text>
+              {worker.version !== null && <Text size="sm">Version {worker.version}</Text>}
+              <Text size="sm">Created {formatDate(worker.createdAt)}</Text>
             </Group>
             <Text size="sm">{worker.decision}</Text>
             {worker.reason && <Alert color={worker.status === 'UNHEALTHY' ? 'red' : 'orange'}>{worker.reason}</Alert>}
-            <StageTable timeline={worker.timeline} />
+            <StartupTimeline timeline={worker.timeline} />
           </>
         )}
       </Loaded>
@@ -58,24 +61,20 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
   );
 }
 
-function StageTable({ timeline }: { timeline: Schemas['WorkerDetail']['timeline'] }) {
-  const longest = Math.max(1, ...timeline.map(({ ms }) => ms ?? 0));
+function StartupTimeline({ timeline }: { timeline: Timeline }) {
+  const longestMs = Math.max(1, ...timeline.map(({ ms }) => ms ?? 0));
   if (timeline.length === 0) return null;
   return (
-    <Table aria-label="Stages of its start">
+    <Table aria-label="Startup timeline">
       <Table.Tbody>
         {timeline.map(({ stage, ms }) => (
           <Table.Tr key={stage}>
-            <Table.Td w={190}>{STAGES[stage] ?? stage}</Table.Td>
+            <Table.Td w={170}>{STAGES[stage]}</Table.Td>
             <Table.Td>
-              <Progress
-                value={(100 * (ms ?? 0)) / longest}
-                aria-label={STAGES[stage] ?? stage}
-                animated={ms === null}
-              />
+              <Progress value={(100 * (ms ?? 0)) / longestMs} aria-label={STAGES[stage]} animated={ms === null} />
             </Table.Td>
-            <Table.Td w={100} className="figure" ta="right">
-              {ms === null ? 'now' : formatDuration(ms)}
+            <Table.Td w={110} className="figure" ta="right">
+              {ms === null ? 'In progress' : formatDuration(ms)}
             </Table.Td>
           </Table.Tr>
         ))}

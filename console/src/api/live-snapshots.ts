@@ -1,0 +1,53 @@
+import type { Schemas } from './client.ts';
+
+export interface JobCounts {
+  completed: number;
+  failed: number;
+  inProgress: number;
+  inQueue: number;
+  retried: number;
+}
+
+/** Requests to load-balancing endpoints: held until a worker is ready, and in flight. */
+export interface RequestCounts {
+  held: number;
+  inFlight: number;
+}
+
+export type WorkerSummary = Schemas['WorkerList']['summary'];
+
+interface Percentiles {
+  p50: number;
+  p95: number;
+}
+
+/** An event of `GET /v2/serverless/{id}/live`. */
+export interface EndpointSnapshot {
+  jobs: JobCounts;
+  requests: RequestCounts;
+  workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
+  summary: WorkerSummary;
+  endpointVersion: number;
+  rollout: Schemas['Rollout'];
+  /** Of the jobs that finished since the last snapshot; null when none did. */
+  times: { waitMs: Percentiles; executionMs: Percentiles } | null;
+}
+
+/** An event of `GET /v2/account/live`. `active` lists the endpoints with workers or jobs. */
+export interface AccountSnapshot {
+  endpoints: number;
+  jobs: JobCounts;
+  requests: RequestCounts;
+  workers: WorkerSummary;
+  active: { id: string; inQueue: number; inProgress: number; workers: WorkerSummary }[];
+}
+
+/** Jobs in the queue plus requests held for a worker; undefined before the first snapshot. */
+export function queuedOf(snapshot: { jobs: JobCounts; requests: RequestCounts } | undefined): number | undefined {
+  return snapshot && snapshot.jobs.inQueue + snapshot.requests.held;
+}
+
+/** Jobs and requests that workers process now; undefined before the first snapshot. */
+export function runningOf(snapshot: { jobs: JobCounts; requests: RequestCounts } | undefined): number | undefined {
+  return snapshot && snapshot.jobs.inProgress + snapshot.requests.inFlight;
+}

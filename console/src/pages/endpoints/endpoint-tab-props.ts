@@ -1,0 +1,9 @@
+import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
+import type { Endpoint } from './endpoint-values.ts';
+
+/** What each tab of an endpoint's page gets. */
+export interface EndpointTabProps {
+  endpoint: Endpoint;
+  /** Undefined until the first live event. */
+  snapshot: EndpointSnapshot | undefined;
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { changedSettings, type Endpoint, endpointValues, NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
+
+const ENDPOINT = {
+  id: 'e1',
+  ...newEndpointBody({ ...NEW_ENDPOINT, name: 'greeter', gpu: { pools: ['ADA_24'], count: 2 } }),
+  env: { MODEL: 'small' },
+} as unknown as Endpoint;
+
+test('a new endpoint is created with all settings and its type', () => {
+  const values = { ...NEW_ENDPOINT, name: 'greeter', env: [{ key: 'MODEL', value: 'small' }] };
+  expect(newEndpointBody(values)).toEqual({ ...NEW_ENDPOINT, name: 'greeter', env: { MODEL: 'small' } });
+});
+
+test('an endpoint that is not changed has nothing to save', () => {
+  const values = endpointValues(ENDPOINT);
+  expect(changedSettings(values, endpointValues(ENDPOINT))).toEqual({});
+});
+
+test('only changed settings are saved, each as a whole', () => {
+  const before = endpointValues(ENDPOINT);
+  const after = { ...before, image: 'acme/w:2', workers: { min: 1, max: 3 }, env: [{ key: 'MODEL', value: 'large' }] };
+  expect(changedSettings(before, after)).toEqual({
+    image: 'acme/w:2',
+    workers: { min: 1, max: 3 },
+    env: { MODEL: 'large' },
+  });
+});
+
+test('a variable row that has no name yet is no change', () => {
+  const before = endpointValues(ENDPOINT);
+  expect(changedSettings(before, { ...before, env: [...before.env, { key: '', value: '' }] })).toEqual({});
+});
+
+test('an endpoint without GPUs or type fills the form with defaults', () => {
+  const { gpu: _, type: __, ...cpuOnly } = ENDPOINT;
+  expect(endpointValues(cpuOnly as Endpoint)).toMatchObject({ type: 'QUEUE_BASED', gpu: { pools: [], count: 1 } });
+});

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import type { Endpoint } from './endpoint-values.ts';
+import { httpSamples, jobSamples, type Sample } from './samples.ts';
+
+const BASE_URL = 'https://cloud.example.com';
+const codeOf = (samples: Sample[], language: string) => samples.find((sample) => sample.language === language)!.code;
+const endpoint = (requestUrls?: unknown) => ({ id: 'e1', requestUrls }) as Endpoint;
+
+/** The arguments that a shell passes to curl. */
+function curlArguments(code: string): string[] {
+  const printed = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${code}`], {
+    encoding: 'utf8',
+    env: { PODYARD_KEY: 'pyk_test' },
+  });
+  return printed.split('\0').slice(0, -1);
+}
+
+test('curl submits the input unchanged, whatever quotes are in it', () => {
+  const input = { text: `it's "quoted" $HOME \`x\`` };
+  const args = curlArguments(codeOf(jobSamples(BASE_URL, 'e1', input), 'curl'));
+  expect(args.slice(0, 3)).toEqual(['-X', 'POST', 'https://cloud.example.com/v2/e1/runsync']);
+  expect(args).toContain('Authorization: Bearer pyk_test');
+  expect(JSON.parse(args.at(-1)!)).toEqual({ input });
+});
+
+test('the JavaScript client gets the base URL, the endpoint and the indented input', () => {
+  const code = codeOf(jobSamples(BASE_URL, 'e1', { echo: 'hello' }), 'JavaScript');
+  expect(code).toContain(`{ baseUrl: 'https://cloud.example.com/v2' }`);
+  expect(code).toContain(`client.endpoint('e1')`);
+  expect(code).toContain('  input: {\n    "echo": "hello"\n  },');
+});
+
+test('Python gets its own literals', () => {
+  const input = { a: null, b: [true, false, 1.5], c: { 'd"': 'e' } };
+  expect(codeOf(jobSamples(BASE_URL, 'e1', input), 'Python')).toContain(
+    '{"input": {"a": None, "b": [True, False, 1.5], "c": {"d\\"": "e"}}}',
+  );
+});
+
+test('a request goes to the endpoint by its own name if it has one, else by its path', () => {
+  const call = { method: 'GET', path: '/ping', body: '' };
+  const named = httpSamples(BASE_URL, endpoint({ base: 'https://e1.cloud.example.com' }), call);
+  expect(codeOf(named, 'curl')).toContain('curl -X GET https://e1.cloud.example.com/ping ');
+  for (const urls of [undefined, { base: '' }, { run: 'https://other' }]) {
+    const { code } = httpSamples(BASE_URL, endpoint(urls), call)[0]!;
+    expect(code).toContain('curl -X GET https://cloud.example.com/v2/e1/lb/ping ');
+  }
+});
+
+test('every language sends the body of a call', () => {
+  const samples = httpSamples(BASE_URL, endpoint(), { method: 'POST', path: '/', body: `{"a":"it's"}` });
+  expect(curlArguments(codeOf(samples, 'curl')).at(-1)).toBe(`{"a":"it's"}`);
+  expect(codeOf(samples, 'JavaScript')).toContain(`body: JSON.stringify({"a":"it's"}),`);
+  expect(codeOf(samples, 'Python')).toContain(`data="{\\"a\\":\\"it's\\"}".encode()`);
+});
+
+test('a call without a body says nothing about one', () => {
+  for (const { code } of httpSamples(BASE_URL, endpoint(), { method: 'GET', path: '/', body: '{"a":1}' })) {
+    expect(code).not.toMatch(/"a"|content-type/i);
+  }
+});

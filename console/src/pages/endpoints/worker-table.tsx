@@ -1,0 +1,78 @@
+import { Anchor, Skeleton, Table, Text } from '@mantine/core';
+import { useInterval } from '@mantine/hooks';
+import { useState } from 'react';
+import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
+import { formatDuration, NO_VALUE } from '../../ui/format.ts';
+import { EmptyNote } from '../../ui/page.tsx';
+import { SmallTable } from '../../ui/small-table.tsx';
+import { Status } from '../../ui/status.tsx';
+import type { EndpointTabProps } from './endpoint-tab-props.ts';
+import { WorkerDrawer } from './worker-drawer.tsx';
+
+type Worker = EndpointSnapshot['workers'][number];
+
+/** The live workers; choosing one opens its details. */
+export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
+  const now = useNow();
+  const [chosen, setChosen] = useState<string | null>(null);
+  if (!snapshot) return <Skeleton h={120} />;
+  if (snapshot.workers.length === 0) {
+    return (
+      <EmptyNote>
+        {endpoint.workers.max === 0
+          ? 'This endpoint is paused because max workers is 0. Jobs stay queued until you raise it.'
+          : 'No workers running. One starts when a request arrives.'}
+      </EmptyNote>
+    );
+  }
+  return (
+    <>
+      <WorkerDrawer endpointId={endpoint.id} workerId={chosen} onClose={() => setChosen(null)} />
+      <SmallTable
+        label="Workers"
+        titles={['Worker', 'Status', 'Version', 'GPU', 'Data center', 'Uptime']}
+        minWidth={520}
+      >
+        {snapshot.workers.map((worker) => (
+          <WorkerRow key={worker.id} worker={worker} now={now} onChoose={() => setChosen(worker.id)} />
+        ))}
+      </SmallTable>
+    </>
+  );
+}
+
+function WorkerRow({ worker, now, onChoose }: { worker: Worker; now: number; onChoose: () => void }) {
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component="button" type="button" size="sm" ff="monospace" onClick={onChoose}>
+          {worker.id}
+        </Anchor>
+      </Table.Td>
+      <Table.Td>
+        <Status value={worker.status} />
+      </Table.Td>
+      <Table.Td>
+        {worker.version}
+        {worker.isStale && (
+          <Text span size="xs" c="dimmed">
+            {' '}
+            (outdated)
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td>{worker.gpuTypeId ? `${worker.gpuCount} × ${worker.gpuTypeId}` : NO_VALUE}</Table.Td>
+      <Table.Td>{worker.dataCenterId ?? NO_VALUE}</Table.Td>
+      <Table.Td className="figure">
+        {worker.startedAt ? formatDuration(Math.max(0, now - Date.parse(worker.startedAt))) : NO_VALUE}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** The time in ms, updated every second. */
+function useNow(): number {
+  const [now, setNow] = useState(Date.now());
+  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
+  return now;
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { LIFETIMES, NEW_KEY, newKeyBody, SUGGESTED_SCOPES } from './key-values.ts';
+
+const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
+
+test('a key does not expire unless a lifetime is chosen', () => {
+  expect(newKeyBody({ ...NEW_KEY, name: 'for CI' }, NOW_MS)).toEqual({
+    name: 'for CI',
+    scopes: ['all'],
+    expiresAt: null,
+  });
+});
+
+test('a lifetime counts from now', () => {
+  const expiries = LIFETIMES.map(({ value }) => newKeyBody({ ...NEW_KEY, days: value }, NOW_MS).expiresAt);
+  expect(expiries).toEqual([null, '2026-11-21T09:30:00.000Z', '2026-12-20T09:30:00.000Z', '2027-11-20T09:30:00.000Z']);
+});
+
+test('each area is suggested for reading and for writing', () => {
+  expect(SUGGESTED_SCOPES).toEqual(expect.arrayContaining(['all', 'invoke', 'pods:read', 'pods:write']));
+});

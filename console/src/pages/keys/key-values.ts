@@ -1,0 +1,28 @@
+import type { Schemas } from '../../api/client.ts';
+
+const DAY_MS = 86_400_000;
+const AREAS = ['serverless', 'pods', 'templates', 'network-volumes', 'registries', 'catalog', 'billing', 'account'];
+
+/** Scopes that the form suggests; others, such as those of one record, can be typed. */
+export const SUGGESTED_SCOPES = [
+  'all',
+  'read-only',
+  'invoke',
+  ...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
+];
+
+/** Choices for the lifetime of a key, in days; empty for a key that does not expire. */
+export const LIFETIMES = [
+  { value: '', label: 'Never' },
+  { value: '1', label: 'In 1 day' },
+  { value: '30', label: 'In 30 days' },
+  { value: '365', label: 'In 1 year' },
+];
+
+export const NEW_KEY = { name: '', scopes: ['all'], days: '' };
+
+export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['CreateApiKeyRequest'] {
+  const { name, scopes, days } = values;
+  const expiresAt = days === '' ? null : new Date(nowMs + Number(days) * DAY_MS).toISOString();
+  return { name, scopes, expiresAt };
+}

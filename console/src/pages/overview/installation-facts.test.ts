@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { installationFacts, noticeText } from './installation-facts.ts';
+
+const DOCKER = {
+  id: 'k2v9q0x4zt',
+  version: '0.1.0',
+  runtime: 'docker',
+  isolation: true,
+  gpus: 'REAL',
+  freeze: 'STOPPED',
+  notices: [],
+} as const;
+
+function valuesOf(changes: Partial<Parameters<typeof installationFacts>[0]>) {
+  const facts = installationFacts({ ...DOCKER, notices: [], ...changes });
+  return Object.fromEntries(facts.map(({ label, value }) => [label, value]));
+}
+
+test('an installation with real GPUs and isolation says so', () => {
+  expect(valuesOf({})).toEqual({
+    Runtime: 'Docker containers',
+    Isolation: 'Isolated workers',
+    GPUs: 'Physical',
+    'Frozen workers': 'Stopped, memory kept',
+    Version: '0.1.0',
+    'Installation ID': 'k2v9q0x4zt',
+  });
+});
+
+test('what an installation lacks is said as plainly', () => {
+  expect(valuesOf({ runtime: 'process', isolation: false, gpus: 'SIMULATED', freeze: 'NONE' })).toMatchObject({
+    Runtime: 'Local processes',
+    Isolation: 'None',
+    GPUs: 'Simulated: workers run on the CPU',
+    'Frozen workers': 'Not supported',
+  });
+});
+
+test('a notice ends with one full stop', () => {
+  expect(noticeText('GPUs are simulated')).toBe('GPUs are simulated.');
+  expect(noticeText('GPUs are simulated.')).toBe('GPUs are simulated.');
+});

@@ -1,0 +1,33 @@
+import type { Schemas } from '../../api/client.ts';
+
+type Installation = Schemas['Installation'];
+
+const RUNTIMES: Record<Installation['runtime'], string> = {
+  docker: 'Docker containers',
+  kubernetes: 'Kubernetes pods',
+  process: 'Local processes',
+  simulated: 'Simulated: nothing runs',
+};
+const FROZEN: Record<Installation['freeze'], string> = {
+  STOPPED: 'Stopped, memory kept',
+  PARKED: 'Parked with minimal CPU',
+  NONE: 'Not supported',
+};
+
+/** Describes an installation as labels and values. */
+export function installationFacts(installation: Installation): { label: string; value: string }[] {
+  const { runtime, isolation, gpus, freeze, version, id } = installation;
+  return [
+    { label: 'Runtime', value: RUNTIMES[runtime] },
+    { label: 'Isolation', value: isolation ? 'Isolated workers' : 'None' },
+    { label: 'GPUs', value: gpus === 'REAL' ? 'Physical' : 'Simulated: workers run on the CPU' },
+    { label: 'Frozen workers', value: FROZEN[freeze] },
+    { label: 'Version', value: version },
+    { label: 'Installation ID', value: id },
+  ];
+}
+
+/** Returns a notice as a sentence. */
+export function noticeText(notice: string): string {
+  return /[.!?]$/.test(notice) ? notice : `${notice}.`;
+}

@@ -1,0 +1,85 @@
+import { Anchor, Button, Code, Stack, Table, Title } from '@mantine/core';
+import { IconServerBolt } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { useLive } from '../../api/events.ts';
+import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import { endpointsQuery } from '../../api/queries.ts';
+import { Figures } from '../../ui/figures.tsx';
+import { EmptyNote, EmptyState, Page } from '../../ui/page.tsx';
+import { SmallTable } from '../../ui/small-table.tsx';
+import { Installation } from './installation.tsx';
+import { describeWorkers } from './worker-summary.ts';
+
+export function OverviewPage() {
+  const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
+  return (
+    <Page title="Overview">
+      <Figures
+        figures={[
+          { label: 'Endpoints', value: snapshot?.endpoints },
+          { label: 'Workers', value: snapshot?.workers.total },
+          { label: 'Queued', value: queuedOf(snapshot) },
+          { label: 'Running', value: runningOf(snapshot) },
+          { label: 'Completed', value: snapshot?.jobs.completed },
+          { label: 'Failed', value: snapshot?.jobs.failed },
+        ]}
+      />
+      {snapshot?.endpoints === 0 ? <FirstSteps /> : <ActiveEndpoints snapshot={snapshot} />}
+      <Installation />
+    </Page>
+  );
+}
+
+function FirstSteps() {
+  return (
+    <EmptyState
+      icon={IconServerBolt}
+      title="Deploy your first endpoint"
+      action={
+        <Button component={Link} to="/endpoints/new">
+          Deploy endpoint
+        </Button>
+      }
+    >
+      Deploy any worker image, send it a job, and watch a worker start. Or run <Code>podyard demo</Code> in a terminal.
+    </EmptyState>
+  );
+}
+
+/** The endpoints with workers, jobs or requests. */
+function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }) {
+  const endpoints = useQuery(endpointsQuery);
+  const names = new Map(endpoints.data?.endpoints.map(({ id, name }) => [id, name]));
+  const active = snapshot?.active ?? [];
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        Active endpoints
+      </Title>
+      {active.length === 0 ? (
+        <EmptyNote>{snapshot ? 'No workers or jobs right now.' : 'Loading…'}</EmptyNote>
+      ) : (
+        <SmallTable
+          label="Active endpoints"
+          titles={['Endpoint', 'Queued', 'Running', 'Workers']}
+          minWidth={420}
+          className="figure"
+        >
+          {active.map(({ id, inQueue, inProgress, workers }) => (
+            <Table.Tr key={id}>
+              <Table.Td>
+                <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
+                  {names.get(id) ?? id}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>{inQueue}</Table.Td>
+              <Table.Td>{inProgress}</Table.Td>
+              <Table.Td>{describeWorkers(workers)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </SmallTable>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { describeHardware, describeMounts, type Pod, podActions, portRows } from './pod-details.ts';
+
+test('hardware is described by its GPUs, else by its vCPUs and memory', () => {
+  expect(describeHardware({ gpu: { id: 'NVIDIA L4', count: 2 } })).toBe('2 × NVIDIA L4');
+  expect(describeHardware({ cpu: { id: 'cpu3c', vcpuCount: 4, memory: 16 } })).toBe('4 vCPU, 16 GB');
+  expect(describeHardware({})).toBe('–');
+});
+
+test('a TCP port has an address once it is published, an HTTP port is opened by its URL', () => {
+  const runtime = {
+    ports: [
+      { private: 22, type: 'tcp', ip: '10.0.0.5', public: 32_000 },
+      { private: 80, type: 'http', ip: null, public: null },
+    ],
+  } as unknown as Pod['runtime'];
+  const ports = ['22/tcp', '2222/tcp', '80/http'];
+  expect(portRows({ ports, runtime })).toEqual([
+    { name: '22/tcp', port: '22', isHttp: false, address: '10.0.0.5:32000' },
+    { name: '2222/tcp', port: '2222', isHttp: false, address: null },
+    { name: '80/http', port: '80', isHttp: true, address: null },
+  ]);
+  expect(portRows({ ports, runtime: null }).map(({ address }) => address)).toEqual([null, null, null]);
+});
+
+test('a port of another protocol does not lend its address', () => {
+  const runtime = { ports: [{ private: 22, type: 'http', ip: '10.0.0.5', public: 1 }] } as unknown as Pod['runtime'];
+  expect(portRows({ ports: ['22/tcp'], runtime })[0]!.address).toBeNull();
+});
+
+test('mounts name their size or volume and their path', () => {
+  const mounts: Pod['mounts'] = {
+    persistent: { size: 20, path: '/workspace' },
+    network: [
+      { volumeId: 'v1', path: '/a' },
+      { volumeId: 'v2', path: '/b' },
+    ],
+  };
+  expect(describeMounts({ mounts })).toEqual({ persistent: '20 GB at /workspace', network: 'v1 at /a, v2 at /b' });
+  expect(describeMounts({ mounts: {} })).toEqual({ persistent: '–', network: '–' });
+});
+
+test('a pod offers what its status allows, and a locked pod nothing but a start', () => {
+  const actions: Pod['actions'] = ['stop', 'start', 'terminate'];
+  expect(podActions({ actions, locked: false })).toEqual([
+    { action: 'start', isDisabled: false },
+    { action: 'stop', isDisabled: false },
+  ]);
+  expect(podActions({ actions, locked: true })).toEqual([
+    { action: 'start', isDisabled: false },
+    { action: 'stop', isDisabled: true },
+  ]);
+});

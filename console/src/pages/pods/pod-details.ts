@@ -1,0 +1,45 @@
+import type { Schemas } from '../../api/client.ts';
+import { NO_VALUE } from '../../ui/format.ts';
+
+export type Pod = Schemas['Pod'];
+
+/** `2 × NVIDIA L4` or `4 vCPU, 16 GB`. */
+export function describeHardware({ gpu, cpu }: Pick<Pod, 'gpu' | 'cpu'>): string {
+  if (gpu) return `${gpu.count} × ${gpu.id}`;
+  return cpu ? `${cpu.vcpuCount} vCPU, ${cpu.memory} GB` : NO_VALUE;
+}
+
+export interface PortRow {
+  /** As in the pod's settings: `8888/http`. */
+  name: string;
+  port: string;
+  isHttp: boolean;
+  /** `host:port` of a TCP port that is published now. */
+  address: string | null;
+}
+
+/** Returns a row for each port of a pod. */
+export function portRows({ ports, runtime }: Pick<Pod, 'ports' | 'runtime'>): PortRow[] {
+  return ports.map((name) => {
+    const [port = '', protocol] = name.split('/');
+    const published = runtime?.ports.find((entry) => String(entry.private) === port && entry.type === protocol);
+    const address = published?.public ? `${published.ip ?? ''}:${published.public}` : null;
+    return { name, port, isHttp: protocol === 'http', address };
+  });
+}
+
+/** Describes the storage that a pod mounts besides its container disk. */
+export function describeMounts({ mounts }: Pick<Pod, 'mounts'>): { persistent: string; network: string } {
+  const { persistent, network = [] } = mounts;
+  return {
+    persistent: persistent ? `${persistent.size} GB at ${persistent.path}` : NO_VALUE,
+    network: network.map(({ volumeId, path }) => `${volumeId} at ${path}`).join(', ') || NO_VALUE,
+  };
+}
+
+/** Returns the actions that the page offers in the pod's status; a locked pod can only be started. */
+export function podActions({ actions, locked }: Pick<Pod, 'actions' | 'locked'>) {
+  return (['start', 'stop', 'restart'] as const)
+    .filter((action) => actions.includes(action))
+    .map((action) => ({ action, isDisabled: locked && action !== 'start' }));
+}

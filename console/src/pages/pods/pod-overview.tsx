@@ -1,0 +1,121 @@
+import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { BASE_URL } from '../../api/client.ts';
+import { Figures } from '../../ui/figures.tsx';
+import { formatDate, formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
+import { Panel } from '../../ui/panel.tsx';
+import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
+import { portUrl } from './port-url.ts';
+
+/** A pod's key figures, utilization, ports and settings. */
+export function PodOverview({ pod }: { pod: Pod }) {
+  const { runtime } = pod;
+  return (
+    <Stack>
+      <Figures
+        figures={[
+          { label: 'Hardware', value: describeHardware(pod) },
+          { label: 'Cost per hour', value: formatUsd(pod.cost) },
+          { label: 'Data center', value: pod.dataCenterId ?? NO_VALUE },
+          { label: 'Uptime', value: runtime ? formatDuration(runtime.uptime * 1_000) : NO_VALUE },
+        ]}
+      />
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Panel title="Utilization" padding="md">
+          <Utilization runtime={runtime} />
+        </Panel>
+        <Panel title="Ports" padding="md">
+          <Ports pod={pod} />
+        </Panel>
+      </SimpleGrid>
+      <SettingsTable pod={pod} />
+    </Stack>
+  );
+}
+
+function Utilization({ runtime }: Pick<Pod, 'runtime'>) {
+  if (!runtime) return <Hint>Available while the pod is running.</Hint>;
+  return (
+    <Stack gap="xs">
+      <Meter label="CPU" percent={runtime.cpu.util} />
+      <Meter label="Memory" percent={runtime.memory.util} />
+      {runtime.gpus.map((gpu, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a GPU has no other identity
+        <Meter key={index} label={`GPU ${index}`} percent={gpu.util} />
+      ))}
+    </Stack>
+  );
+}
+
+function Meter({ label, percent }: { label: string; percent: number }) {
+  return (
+    <div>
+      <Group justify="space-between">
+        <Text size="sm">{label}</Text>
+        <Text size="sm" className="figure">
+          {percent.toFixed(0)}%
+        </Text>
+      </Group>
+      <Progress value={percent} aria-label={label} />
+    </div>
+  );
+}
+
+function Ports({ pod }: { pod: Pod }) {
+  const rows = portRows(pod);
+  if (rows.length === 0) return <Hint>No ports exposed.</Hint>;
+  return (
+    <Stack gap={4}>
+      {rows.map(({ name, port, isHttp, address }) => (
+        <Group key={name} gap="sm">
+          <Code>{name}</Code>
+          {isHttp ? (
+            <Anchor href={portUrl(BASE_URL, pod.id, port)} target="_blank" rel="noreferrer" size="sm">
+              Open
+            </Anchor>
+          ) : (
+            <Text size="sm">{address ?? 'Available while the pod is running'}</Text>
+          )}
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+function SettingsTable({ pod }: { pod: Pod }) {
+  const { persistent, network } = describeMounts(pod);
+  const settings: Record<string, ReactNode> = {
+    ID: <Code>{pod.id}</Code>,
+    Image: pod.image,
+    Arguments: pod.args === '' ? NO_VALUE : <Code>{pod.args}</Code>,
+    'Container disk': `${pod.disk} GB`,
+    'Persistent storage': persistent,
+    'Network volumes': network,
+    Environment: Object.keys(pod.env).join(', ') || NO_VALUE,
+    Created: formatDate(pod.createdAt),
+  };
+  return (
+    <Paper withBorder p="md">
+      <Table aria-label="Settings">
+        <Table.Tbody>
+          {Object.entries(settings).map(([label, value]) => (
+            <Table.Tr key={label}>
+              <Table.Td w={170} c="dimmed">
+                {label}
+              </Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Paper>
+  );
+}
+
+function Hint({ children }: { children: ReactNode }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {children}
+    </Text>
+  );
+}

@@ -1,0 +1,48 @@
+import type { Schemas } from '../../api/client.ts';
+import { CONTAINER_FIELDS, type ContainerValues, containerBody, NEW_CONTAINER } from '../../ui/container-values.ts';
+
+export interface PodValues extends ContainerValues {
+  name: string;
+  hardware: 'gpu' | 'cpu';
+  gpu: { id: string; count: number };
+  cpu: { id: string; vcpuCount: number };
+  /** `sizeGb` is for persistent storage, `volumeId` for a network volume. */
+  mount: { kind: 'none' | 'persistent' | 'network'; sizeGb: number; volumeId: string; path: string };
+}
+
+export const NEW_POD: PodValues = {
+  name: '',
+  ...NEW_CONTAINER,
+  hardware: 'gpu',
+  gpu: { id: '', count: 1 },
+  cpu: { id: '', vcpuCount: 2 },
+  mount: { kind: 'none', sizeGb: 20, volumeId: '', path: '/workspace' },
+};
+
+/** Fields that the server may name in an error; all errors of a mount appear at its path. */
+export const POD_FIELDS = ['name', ...CONTAINER_FIELDS, 'gpu.id', 'gpu.count', 'cpu.id', 'cpu.vcpuCount', 'mounts'];
+
+/** vCPU counts that a CPU pod can have: powers of two. */
+export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
+
+/** Returns the body that creates a pod; only the chosen hardware and storage are in it. */
+export function podBody(values: PodValues): Schemas['CreatePodRequest'] {
+  const { name, hardware, gpu, cpu, mount } = values;
+  return {
+    name,
+    ...containerBody(values),
+    mounts: mountsBody(mount),
+    ...(hardware === 'gpu' ? { gpu } : { cpu }),
+  };
+}
+
+function mountsBody({ kind, sizeGb, volumeId, path }: PodValues['mount']) {
+  switch (kind) {
+    case 'none':
+      return {};
+    case 'persistent':
+      return { persistent: { size: sizeGb, path } };
+    case 'network':
+      return { network: [{ volumeId, path }] };
+  }
+}

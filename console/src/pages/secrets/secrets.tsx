@@ -1,0 +1,140 @@
+import { Badge, Code, Group, PasswordInput, Text, Textarea, TextInput } from '@mantine/core';
+import { IconLock } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { api, type Schemas, unwrap } from '../../api/client.ts';
+import { DeleteButton } from '../../ui/delete-button.tsx';
+import { FormButton } from '../../ui/form-button.tsx';
+import { formatDate, NO_VALUE } from '../../ui/format.ts';
+import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
+
+type Secret = Schemas['Secret'];
+
+const COLUMNS: Column<Secret>[] = [
+  {
+    title: 'Name',
+    render: ({ name, description }) => (
+      <Text fw={550} title={description ?? ''}>
+        {name}
+      </Text>
+    ),
+  },
+  { title: 'Reference', isSecondary: true, render: ({ name }) => <Code>{secretReference(name)}</Code> },
+  { title: 'Used by', render: ({ usedBy }) => <Usage usedBy={usedBy} /> },
+  { title: 'Updated', isSecondary: true, render: ({ updatedAt }) => formatDate(updatedAt) },
+  { title: 'Actions', width: '130px', render: (secret) => <Actions secret={secret} /> },
+];
+const idOf = ({ id }: Secret) => id;
+const textOf = ({ name, description }: Secret) => `${name} ${description ?? ''}`;
+
+export function SecretsPage() {
+  const query = useQuery({ queryKey: ['secrets'], queryFn: () => unwrap(api.GET('/v2/account/secrets')) });
+  return (
+    <Page title="Secrets" actions={<NewSecret />}>
+      <Loaded query={query}>
+        {({ secrets }) =>
+          secrets.length === 0 ? (
+            <EmptyState icon={IconLock} title="No secrets yet" action={<NewSecret />}>
+              Store tokens and passwords that can't be read back. Reference one as {secretReference('name')} in an
+              environment variable, and its value is inserted when the container starts.
+            </EmptyState>
+          ) : (
+            <RecordList label="secrets" items={secrets} columns={COLUMNS} idOf={idOf} textOf={textOf} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function Usage({ usedBy }: Pick<Secret, 'usedBy'>) {
+  if (usedBy.length === 0) return NO_VALUE;
+  return (
+    <Group gap={4}>
+      {usedBy.map((use) => (
+        <Badge key={use.kind + use.id} variant="light" tt="none">
+          {usageLabel(use)}
+        </Badge>
+      ))}
+    </Group>
+  );
+}
+
+function Actions({ secret }: { secret: Secret }) {
+  const { id, name, usedBy } = secret;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <EditSecret secret={secret} />
+      <DeleteButton
+        what="secret"
+        name={name}
+        queryKey="secrets"
+        consequence={deletionConsequence(usedBy)}
+        onConfirm={() => unwrap(api.DELETE('/v2/account/secrets/{id}', { params: { path: { id } } }))}
+      />
+    </Group>
+  );
+}
+
+function NewSecret() {
+  return (
+    <FormButton
+      label="New secret"
+      title="New secret"
+      queryKey="secrets"
+      initial={{ name: '', value: '', description: '' }}
+      onSubmit={(values) => unwrap(api.POST('/v2/account/secrets', { body: newSecretBody(values) }))}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label="Name"
+            description="Letters, digits and _ . - /"
+            required
+            data-autofocus
+            autoComplete="off"
+            {...form.getInputProps('name')}
+          />
+          <PasswordInput
+            label="Value"
+            description="Stored encrypted. You won't be able to view it again."
+            required
+            autoComplete="new-password"
+            {...form.getInputProps('value')}
+          />
+          <Textarea label="Description" autosize {...form.getInputProps('description')} />
+        </>
+      )}
+    </FormButton>
+  );
+}
+
+function EditSecret({ secret: { id, name, description } }: { secret: Secret }) {
+  return (
+    <FormButton
+      label="Edit"
+      title={`Edit ${name}`}
+      queryKey="secrets"
+      isInRow
+      submitLabel="Save"
+      initial={{ value: '', description: description ?? '' }}
+      onSubmit={(values) =>
+        unwrap(api.PATCH('/v2/account/secrets/{id}', { params: { path: { id } }, body: secretUpdateBody(values) }))
+      }
+    >
+      {(form) => (
+        <>
+          <PasswordInput
+            label="New value"
+            description="Leave empty to keep the current value. Running containers keep the old one until they restart."
+            data-autofocus
+            autoComplete="new-password"
+            {...form.getInputProps('value')}
+          />
+          <Textarea label="Description" autosize {...form.getInputProps('description')} />
+        </>
+      )}
+    </FormButton>
+  );
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { NEW_TEMPLATE, newTemplateBody, type Template, templateUpdateBody, templateValues } from './template-values.ts';
+
+const TEMPLATE: Template = {
+  id: 't1',
+  name: 'base',
+  image: 'podyard/web-js:dev',
+  args: '',
+  disk: 20,
+  ports: ['8888/http'],
+  env: { MODEL: 'small' },
+  registry: 'r1',
+  mounts: {},
+  serverless: false,
+  public: false,
+  category: 'CPU',
+};
+
+test('a template survives the way into the form and back, with its registry credentials', () => {
+  const { name, image, args, disk, ports, env, registry } = TEMPLATE;
+  expect(templateUpdateBody(templateValues(TEMPLATE))).toEqual({ name, image, args, disk, ports, env, registry });
+});
+
+test('a new template is for endpoints unless pods are chosen', () => {
+  expect(newTemplateBody(NEW_TEMPLATE).serverless).toBe(true);
+  expect(newTemplateBody({ ...NEW_TEMPLATE, kind: 'pod' }).serverless).toBe(false);
+});
+
+test('an update does not say what the template is for', () => {
+  expect(templateUpdateBody(templateValues(TEMPLATE))).not.toHaveProperty('serverless');
+});

@@ -1,0 +1,24 @@
+import type { Schemas } from '../../api/client.ts';
+import { type ContainerValues, containerBody, containerValues, NEW_CONTAINER } from '../../ui/container-values.ts';
+
+export type Template = Schemas['Template'];
+
+export type TemplateValues = ContainerValues & {
+  name: string;
+  kind: 'serverless' | 'pod';
+};
+
+export const NEW_TEMPLATE: TemplateValues = { name: '', ...NEW_CONTAINER, kind: 'serverless' };
+
+export function templateValues(template: Template): TemplateValues {
+  return { name: template.name, ...containerValues(template), kind: template.serverless ? 'serverless' : 'pod' };
+}
+
+export function newTemplateBody(values: TemplateValues): Schemas['CreateTemplateRequest'] {
+  return { ...templateUpdateBody(values), serverless: values.kind === 'serverless' };
+}
+
+/** A template stays what it was made for: `kind` is no part of an update. */
+export function templateUpdateBody(values: TemplateValues) {
+  return { name: values.name, ...containerBody(values) };
+}

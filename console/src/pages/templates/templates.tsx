@@ -1,0 +1,113 @@
+import { Badge, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { IconTemplate } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { api, unwrap } from '../../api/client.ts';
+import { ContainerFields } from '../../ui/container-fields.tsx';
+import { DeleteButton } from '../../ui/delete-button.tsx';
+import { FormButton } from '../../ui/form-button.tsx';
+import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { type Column, RecordList } from '../../ui/record-list.tsx';
+import {
+  NEW_TEMPLATE,
+  newTemplateBody,
+  type Template,
+  type TemplateValues,
+  templateUpdateBody,
+  templateValues,
+} from './template-values.ts';
+
+const COLUMNS: Column<Template>[] = [
+  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
+  { title: 'Type', render: (template) => <Kind template={template} /> },
+  { title: 'Actions', width: '130px', render: (template) => <Actions template={template} /> },
+];
+const idOf = ({ id }: Template) => id;
+const textOf = ({ name, image }: Template) => `${name} ${image}`;
+
+export function TemplatesPage() {
+  const query = useQuery({ queryKey: ['templates'], queryFn: () => unwrap(api.GET('/v2/templates')) });
+  return (
+    <Page title="Templates" actions={<TemplateFormButton />}>
+      <Loaded query={query}>
+        {({ templates }) =>
+          templates.length === 0 ? (
+            <EmptyState icon={IconTemplate} title="No templates yet" action={<TemplateFormButton />}>
+              Save an image with its settings and reuse it for endpoints and pods. Editing a template doesn't change
+              what was created from it.
+            </EmptyState>
+          ) : (
+            <RecordList label="templates" items={templates} columns={COLUMNS} idOf={idOf} textOf={textOf} />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function Kind({ template }: { template: Template }) {
+  return (
+    <Group gap={4}>
+      <Badge variant="light" tt="none">
+        {template.serverless ? 'Endpoint' : 'Pod'}
+      </Badge>
+      {template.public && (
+        <Badge variant="light" color="teal" tt="none">
+          Public
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
+function Actions({ template }: { template: Template }) {
+  const { id, name } = template;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <TemplateFormButton template={template} />
+      <DeleteButton
+        what="template"
+        name={name}
+        queryKey="templates"
+        consequence="You can't delete a template while an endpoint or pod created from it exists."
+        onConfirm={() => unwrap(api.DELETE('/v2/templates/{id}', { params: { path: { id } } }))}
+      />
+    </Group>
+  );
+}
+
+/** Creates a template, or edits the one it is given. */
+function TemplateFormButton({ template }: { template?: Template }) {
+  const purpose = template
+    ? { label: 'Edit', title: `Edit ${template.name}`, submitLabel: 'Save', isInRow: true }
+    : { label: 'New template', title: 'New template' };
+  return (
+    <FormButton
+      {...purpose}
+      queryKey="templates"
+      initial={template ? templateValues(template) : NEW_TEMPLATE}
+      onSubmit={(values: TemplateValues) => {
+        if (!template) return unwrap(api.POST('/v2/templates', { body: newTemplateBody(values) }));
+        const path = { id: template.id };
+        return unwrap(api.PATCH('/v2/templates/{id}', { params: { path }, body: templateUpdateBody(values) }));
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
+          {!template && (
+            <SegmentedControl
+              aria-label="Type"
+              data={[
+                { value: 'serverless', label: 'Endpoint' },
+                { value: 'pod', label: 'Pod' },
+              ]}
+              {...form.getInputProps('kind')}
+            />
+          )}
+          <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp" />
+        </>
+      )}
+    </FormButton>
+  );
+}

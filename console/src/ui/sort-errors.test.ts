@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { ApiError } from '../api/api-error.ts';
+import { sortErrors } from './sort-errors.ts';
+
+const refused = (...errors: string[]) => new ApiError(422, 'the body is invalid', errors);
+
+test('an error goes to the field that its location names', () => {
+  expect(sortErrors(refused('/workers/min: must be >= 0', '$/name: is required'), ['name', 'workers.min'])).toEqual({
+    fields: { 'workers.min': 'must be >= 0', name: 'is required' },
+    other: [],
+  });
+});
+
+test('an error below a field goes to that field; the field listed first wins', () => {
+  expect(sortErrors(refused('/gpu/pools/0: is unknown'), ['gpu.pools', 'gpu']).fields).toEqual({
+    'gpu.pools': 'is unknown',
+  });
+  expect(sortErrors(refused('/gpu/pools/0: is unknown'), ['gpu', 'gpu.pools']).fields).toEqual({ gpu: 'is unknown' });
+});
+
+test('a field whose name only begins alike does not get the error', () => {
+  expect(sortErrors(refused('/images: is unknown'), ['image'])).toEqual({ fields: {}, other: ['/images: is unknown'] });
+});
+
+test('a colon in the message stays', () => {
+  expect(sortErrors(refused('/image: invalid reference: empty'), ['image']).fields).toEqual({
+    image: 'invalid reference: empty',
+  });
+});
+
+test('an error without field errors is shown by its message', () => {
+  expect(sortErrors(new ApiError(409, 'the name is taken'), ['name']).other).toEqual(['the name is taken']);
+  expect(sortErrors(new TypeError('oops'), ['name']).other).toEqual(['oops']);
+  expect(sortErrors('oops', ['name']).other).toEqual(['oops']);
+});
