@@ -35,7 +35,7 @@ describeOnCluster('pods that cannot run', () => {
   test('a program that always runs out of memory: UNHEALTHY says so with the limit, with growing pauses', async () => {
     const id = await life.api.createEndpoint({ args: HOG, workers: { min: 1, max: 1 } });
     const worker = await unhealthy(id);
-    expect(worker.reason).toContain('It ran out of memory: it needed more than its limit of 200 MiB');
+    expect(worker.reason).toContain('Out of memory (limit 200 MiB)');
     const failures = () =>
       life.server.query<{ reason: string; exited_at: Date }>(
         "select phase_reason as reason, exited_at from workers where endpoint_id = $1 and phase = 'EXITED' order by exited_at",
@@ -49,7 +49,7 @@ describeOnCluster('pods that cannot run', () => {
       },
       90_000,
     );
-    expect(ends.every(({ reason }) => reason.includes('It ran out of memory'))).toBe(true);
+    expect(ends.every(({ reason }) => reason.includes('Out of memory'))).toBe(true);
     expect(ends[4]!.exited_at.getTime() - ends[3]!.exited_at.getTime()).toBeGreaterThan(2_000);
     await life.api.delete(id);
     await until('no pod is left', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);

@@ -77,7 +77,7 @@ describeOnOwnCluster('a node that is lost', () => {
         'select phase_reason from workers where id = $1',
         [first],
       );
-      expect(row!.phase_reason).toContain(`node ${node} was lost`);
+      expect(row!.phase_reason).toContain(`Node ${node} was lost`);
       await life.api.delete(id);
     });
   }

@@ -19,7 +19,7 @@ async function serve(answer: FakeApiServer['answer']): Promise<FakeApiServer> {
 
 const REQUEST = { method: 'GET', path: '/api/v1/pods' } as const;
 
-test('a refusal has the server’s status, its word and its sentence', async () => {
+test('a refusal has the server’s status, reason and message', async () => {
   const { api } = await serve((_, response) =>
     send(response, { reason: 'NotFound', message: 'pods "a" not found' }, 404),
   );
@@ -30,7 +30,7 @@ test('a refusal has the server’s status, its word and its sentence', async () 
   });
 });
 
-test('a server in no state to answer is one that does not answer', async () => {
+test('a failing server counts as unavailable', async () => {
   const { api } = await serve((_, response) => send(response, { message: 'etcdserver: no leader' }, 500));
   await expect(api.json(REQUEST)).rejects.toMatchObject({
     kind: 'unavailable',
@@ -38,7 +38,7 @@ test('a server in no state to answer is one that does not answer', async () => {
   });
 });
 
-test('a server that is busy is asked again, when it says so', async () => {
+test('a busy server is retried when it asks for it', async () => {
   let asked = 0;
   const { api } = await serve((_, response) => {
     asked += 1;
@@ -52,21 +52,21 @@ test('a server that is busy is asked again, when it says so', async () => {
 test.each([
   ['that never answers', () => {}],
   [
-    'that never ends its answer',
+    'that never ends its response',
     (response: Parameters<FakeApiServer['answer']>[1]) => response.writeHead(200).write('{'),
   ],
-])('a server %s is given up in time', async (_, behave) => {
+])('a request to a server %s times out', async (_, behave) => {
   const { api } = await serve((_, response) => void behave(response));
   await expect(api.json({ ...REQUEST, timeoutMs: 50 })).rejects.toMatchObject({ kind: 'unavailable' });
 });
 
-test('nobody at the address is one sentence', async () => {
+test('an unreachable server is one sentence', async () => {
   const fake = await serve(() => {});
   await fake.vanish();
   await expect(fake.api.json(REQUEST)).rejects.toThrow(/^The Kubernetes API server does not answer: .*ECONNREFUSED/);
 });
 
-test('new credentials are read once where the old ones are refused', async () => {
+test('after a 401 the credentials are read again, once', async () => {
   const { port, requests } = await serve((_, response) => send(response, { reason: 'Unauthorized' }, 401));
   let forgotten = 0;
   const access = openAccess(`http://127.0.0.1:${port}`);
@@ -79,7 +79,7 @@ test('new credentials are read once where the old ones are refused', async () =>
   expect([forgotten, requests.length]).toEqual([1, 2]);
 });
 
-test('a connection that was given up while it rested costs nobody a request', async () => {
+test('an idle connection that the server closed fails no request', async () => {
   let taken = 0;
   const server = createServer((socket: Socket) => {
     let isFirst = true;
@@ -103,7 +103,7 @@ test('a connection that was given up while it rested costs nobody a request', as
   expect(taken).toBe(3);
 });
 
-test('requests that wait for one another have their whole time, each', async () => {
+test('each request has its whole timeout, however long it waits for a connection', async () => {
   const { api } = await serve((_, response) => void setTimeout(() => send(response, {}), 100));
   const requests = Array.from({ length: 400 }, () => api.json({ ...REQUEST, timeoutMs: 500 }));
   await expect(Promise.all(requests)).resolves.toHaveLength(400);

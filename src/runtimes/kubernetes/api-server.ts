@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
-/** What the API server refused. `message` is in its words, `reason` is its word for it, e.g. AlreadyExists. */
+/** A refusal of the API server, in its words. `reason` is its code, e.g. AlreadyExists. */
 export class ApiError extends Error {
   readonly status: number;
   readonly reason: string;
@@ -19,7 +19,7 @@ export class ApiError extends Error {
 
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Begins with a slash, holds no query. */
+  /** Starts with a slash, without a query. */
   path: string;
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   body?: object;
@@ -33,22 +33,21 @@ export const STRATEGIC_PATCH = 'application/strategic-merge-patch+json';
 export const APPLY_PATCH = 'application/apply-patch+yaml';
 
 const TIMEOUT_MS = 20_000;
-/** A server that is busy says so before it does anything: asking again is safe. */
+/** Retries on 429. A busy server answers before it does anything, so retrying is safe. */
 const BUSY_TRIES = 5;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Requests to a Kubernetes API server, as JSON; nothing generated is on the way, and nothing is kept of an answer. Each has a time limit
- * up to its answer. Rejects with an ApiError for what the server refused, with a Failure `unavailable` when it does not
- * answer, or is in no state to.
+ * JSON requests to a Kubernetes API server, without generated clients or caching. Each has a timeout up to its response.
+ * Rejects with an ApiError when the server refuses, and with a Failure `unavailable` when it does not answer or fails.
  */
 export class ApiServer {
   readonly #open: () => Promise<ClusterAccess>;
   #access: Promise<ClusterAccess> | undefined;
-  /** Requests so far, for whoever measures. */
+  /** Requests so far, for benchmarks. */
   requests = 0;
 
-  /** Nothing is read or asked before the first request. */
+  /** Reads and requests nothing before the first call. */
   constructor(open: () => Promise<ClusterAccess>) {
     this.#open = open;
   }
@@ -61,7 +60,7 @@ export class ApiServer {
     return this.#access;
   }
 
-  /** The parsed JSON of the answer. */
+  /** Resolves with the parsed JSON body. */
   async json<T>(request: ApiRequest): Promise<T> {
     for (let left = BUSY_TRIES; ; left--) {
       try {
@@ -73,7 +72,7 @@ export class ApiServer {
     }
   }
 
-  /** The body as it comes. The caller reads or destroys it; aborting `signal` destroys it too. */
+  /** Resolves with the body as a stream. The caller reads or destroys it; aborting `signal` destroys it too. */
   stream(request: ApiRequest): Promise<IncomingMessage> {
     return this.#send(request, true);
   }
@@ -82,7 +81,7 @@ export class ApiServer {
     (await this.#access?.catch(() => undefined))?.close();
   }
 
-  /** Once more with new credentials where the old ones are refused, and where a connection was given up while it rested. */
+  /** Retries once: with new credentials after a 401, and when the server had closed an idle connection. */
   async #send(request: ApiRequest, isLong: boolean, isLast = false): Promise<IncomingMessage> {
     const access = await this.access();
     this.requests += 1;
@@ -94,14 +93,14 @@ export class ApiServer {
     } catch (error) {
       if (isLast || request.signal?.aborted) throw error;
       if (isRefusal(error, 401)) access.forget();
-      else if (!(error instanceof RestedConnection)) throw error;
+      else if (!(error instanceof StaleConnection)) throw error;
       return this.#send(request, isLong, true);
     }
   }
 }
 
-/** The server closed it when it was about to be used again: nobody has seen the request. */
-class RestedConnection extends Failure {}
+/** The server closed an idle connection just as it was reused: it has not seen the request. */
+class StaleConnection extends Failure {}
 
 class BusyError extends Failure {
   readonly pauseMs: number;
@@ -126,8 +125,8 @@ function dial(
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       clearTimeout(timer);
-      const isRested = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-      reject(signal?.aborted ? signal.reason : away(error, isRested ? RestedConnection : Failure));
+      const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+      reject(signal?.aborted ? signal.reason : away(error, isStale ? StaleConnection : Failure));
     };
     const request = send(
       {
@@ -154,10 +153,10 @@ function dial(
     );
     const seconds = timeoutMs / 1000;
     let timer: NodeJS.Timeout | undefined;
-    // Whoever waits for a connection waits for those before it, not for the server.
+    // The timeout starts with the connection: before that, the request only waits for others in the pool.
     request.once('socket', () => {
       timer = setTimeout(
-        () => request.destroy(new Error(`there was no answer within ${seconds} s (${method} ${path})`)),
+        () => request.destroy(new Error(`no answer within ${seconds} s (${method} ${path})`)),
         timeoutMs,
       );
     });
@@ -166,9 +165,9 @@ function dial(
   });
 }
 
-/** The whole body, within the request's time limit. */
+/** Reads the whole body, within the request's timeout. */
 async function textOf(answer: IncomingMessage, { timeoutMs = TIMEOUT_MS, method, path }: ApiRequest): Promise<string> {
-  const timer = setTimeout(() => answer.destroy(new Error(`the answer did not end (${method} ${path})`)), timeoutMs);
+  const timer = setTimeout(() => answer.destroy(new Error(`the response did not end (${method} ${path})`)), timeoutMs);
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of answer) chunks.push(chunk as Buffer);
@@ -207,7 +206,7 @@ function statusOf(text: string): Status {
   }
 }
 
-/** Whether the API server refused with this status, and, where one status means several things, with such words. */
+/** True when the API server refused with this status and, where one status has several meanings, with these words. */
 export function isRefusal(error: unknown, status: number, words?: RegExp): error is ApiError {
   return error instanceof ApiError && error.status === status && (words?.test(error.message) ?? true);
 }

@@ -11,7 +11,7 @@ interface Claim extends ApiObject {
 
 export interface ClaimStorageOptions {
   api: ApiServer;
-  /** The path of claims in our namespace. */
+  /** Returns the path of claims in our namespace. */
   path: () => Promise<string>;
   settings: KubernetesSettings;
   installation: string;
@@ -19,8 +19,9 @@ export interface ClaimStorageOptions {
 }
 
 /**
- * Storage as claims: a network volume is one that pods on many nodes can mount, a pod's own needs one node at a time. The
- * cluster makes the volumes, or somebody did by hand; what becomes of the data after a claim is the storage class's to say.
+ * Storage as persistent volume claims. A network volume is a claim that pods on several nodes can mount; a pod's own storage
+ * needs one node at a time. The storage class decides how volumes are provisioned, and what happens to the data after a
+ * claim is deleted.
  */
 export class ClaimStorage implements WorkloadStorage {
   readonly #options: ClaimStorageOptions;
@@ -29,19 +30,19 @@ export class ClaimStorage implements WorkloadStorage {
     this.#options = options;
   }
 
-  async ensure(owner: StorageOwner, wish: StorageRequest): Promise<string> {
+  async ensure(owner: StorageOwner, request: StorageRequest): Promise<string> {
     const { api, path } = this.#options;
     const name = claimName(owner);
     const claims = await path();
     try {
       const claim = await api.json<Claim>({ method: 'GET', path: `${claims}/${name}` });
       if (claim.metadata.deletionTimestamp) throw new Failure('unavailable', `The storage '${name}' is being removed`);
-      if (amountOf(claim.spec.resources?.requests?.storage) < wish.sizeGb * 2 ** 30) {
-        await this.#grow(`${claims}/${name}`, name, wish);
+      if (amountOf(claim.spec.resources?.requests?.storage) < request.sizeGb * 2 ** 30) {
+        await this.#grow(`${claims}/${name}`, name, request);
       }
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
-      await this.#make(claims, owner, wish);
+      await this.#create(claims, owner, request);
     }
     return name;
   }
@@ -59,9 +60,9 @@ export class ClaimStorage implements WorkloadStorage {
     return this.#options.usedBytes(claimName(owner));
   }
 
-  async #make(claims: string, owner: StorageOwner, wish: StorageRequest): Promise<void> {
+  async #create(claims: string, owner: StorageOwner, request: StorageRequest): Promise<void> {
     const { api, settings, installation } = this.#options;
-    const storageClass = settings.storageClasses[wish.type];
+    const storageClass = settings.storageClasses[request.type];
     const body = {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
@@ -77,14 +78,14 @@ export class ClaimStorage implements WorkloadStorage {
       spec: {
         accessModes: [owner.kind === 'pod' ? 'ReadWriteOnce' : settings.accessMode],
         ...(storageClass !== undefined && { storageClassName: storageClass }),
-        resources: { requests: { storage: `${wish.sizeGb}Gi` } },
+        resources: { requests: { storage: `${request.sizeGb}Gi` } },
       },
     };
     try {
       await api.json({ method: 'POST', path: claims, body });
     } catch (error) {
-      if (isRefusal(error, 409)) return; // somebody else was faster
-      throw refused(error, `The storage '${claimName(owner)}' could not be made`);
+      if (isRefusal(error, 409)) return; // created concurrently
+      throw refused(error, `The storage '${claimName(owner)}' could not be created`);
     }
   }
 
@@ -93,7 +94,7 @@ export class ClaimStorage implements WorkloadStorage {
     try {
       await this.#options.api.json({ method: 'PATCH', path, body, contentType: MERGE_PATCH });
     } catch (error) {
-      throw refused(error, `The storage '${name}' could not be made larger`);
+      throw refused(error, `The storage '${name}' could not be enlarged`);
     }
   }
 }

@@ -5,19 +5,19 @@ import { createSecureContext } from 'node:tls';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 
-/** Where an API server is, and what a request needs to be let in. */
+/** The address of an API server, and how to authenticate. */
 export interface ClusterAccess {
   readonly server: URL;
-  /** Where we live, or where the kubeconfig points; null when nobody says. */
+  /** Our own namespace, or the kubeconfig's; null when neither says. */
   readonly namespace: string | null;
-  /** Headers, and the agent of requests that end soon or of those that go on (`isLong`). */
+  /** Returns headers and the agent: for long-lived requests when `isLong`. */
   credentials(isLong: boolean): Promise<Pick<RequestOptions, 'agent' | 'headers' | 'auth'>>;
-  /** What was read may be out of date: the next request reads it again. */
+  /** Makes the next request read the credentials again. */
   forget(): void;
   close(): void;
 }
 
-/** A part of what TLS needs of us. */
+/** The TLS settings of a connection. */
 interface Identity {
   ca?: Buffer;
   cert?: Buffer;
@@ -26,13 +26,13 @@ interface Identity {
   rejectUnauthorized?: boolean;
 }
 
-/** Tokens and certificates are renewed by others, in files or by programs: so long what was read is believed. */
-const BELIEVED_MS = 60_000;
-/** A burst of starts shares so many connections; each carries one request at a time. */
+/** How long credentials are cached: others rotate tokens and certificates, in files or by programs. */
+const CREDENTIALS_TTL_MS = 60_000;
+/** Connections for short requests; each carries one request at a time. */
 const MAX_CONNECTIONS = 64;
 const KEEP_ALIVE = { keepAlive: true, keepAliveMsecs: 10_000 };
 
-/** Agents for one identity; a new identity gets new ones, and the old ones end with their requests. */
+/** HTTP agents for one TLS identity. A new identity gets new ones; the old ones end with their requests. */
 class Agents {
   readonly #isTls: boolean;
   #identity: Identity | undefined;
@@ -61,7 +61,7 @@ class Agents {
   }
 }
 
-/** One context for all connections: reading the certificates anew for each costs more than the rest of it. */
+/** One context for all connections: parsing the certificates for each would cost more than the rest of the connection. */
 function tlsOptions({ ca, cert, key, ...others }: Identity): object {
   const pem = Object.fromEntries(Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined));
   return { ...others, secureContext: createSecureContext(pem) };
@@ -74,7 +74,7 @@ function isSame(one: Identity, other: Identity): boolean {
   return isEither && isEqual('ca') && isEqual('cert') && isEqual('key');
 }
 
-/** A server that asks for nothing. */
+/** A server that needs no authentication. */
 export function openAccess(server: string): ClusterAccess {
   const url = new URL(server);
   const agents = new Agents(url.protocol === 'https:');
@@ -87,7 +87,7 @@ export function openAccess(server: string): ClusterAccess {
   };
 }
 
-/** The cluster that the settings name; inside of one, that one unless they name another. */
+/** Returns access to the cluster the settings name, by default the one this runs in. */
 export function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings): Promise<ClusterAccess> {
   if (inCluster && kubeconfig === null && context === null) return Promise.resolve(inClusterAccess(inCluster));
   return kubeconfigAccess(kubeconfig, context);
@@ -96,8 +96,8 @@ export function accessOf({ kubeconfig, context, inCluster }: KubernetesSettings)
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Of a pod: its service account. These are three files and an address, so that a server inside a cluster need not load
- * the library that reads a kubeconfig, which costs it 0.7 s and 88 MB.
+ * Access by the pod's service account. It is three files and an address: a server inside a cluster need not load the
+ * library that reads kubeconfigs, which takes 0.7 s and 88 MB.
  */
 export function inClusterAccess(address: { host: string; port: string }, folder = ACCOUNT): ClusterAccess {
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
@@ -108,7 +108,7 @@ export function inClusterAccess(address: { host: string; port: string }, folder 
     server: new URL(`https://${host}:${address.port}`),
     namespace: read('namespace').toString().trim(),
     credentials: async (isLong) => {
-      if (!known || performance.now() - known.at > BELIEVED_MS) {
+      if (!known || performance.now() - known.at > CREDENTIALS_TTL_MS) {
         known = { ca: read('ca.crt'), token: read('token').toString().trim(), at: performance.now() };
       }
       return { agent: agents.of({ ca: known.ca }, isLong), headers: { authorization: `Bearer ${known.token}` } };
@@ -120,7 +120,7 @@ export function inClusterAccess(address: { host: string; port: string }, folder 
   };
 }
 
-/** By a kubeconfig: the file that is named, else where kubectl looks. Rejects with a sentence when there is none to be used. */
+/** Access by a kubeconfig: the given file, else kubectl's default. Rejects with a sentence when it cannot be used. */
 export async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
@@ -136,7 +136,10 @@ export async function kubeconfigAccess(file: string | null, context: string | nu
   if (!cluster) {
     const name = config.getCurrentContext();
     const known = config.getContexts().map((one) => one.name);
-    throw new Failure('unavailable', `The kubeconfig has no context '${name}'; it has ${known.join(', ') || 'none'}`);
+    throw new Failure(
+      'unavailable',
+      `The kubeconfig has no context '${name}'; available: ${known.join(', ') || 'none'}`,
+    );
   }
   const server = new URL(cluster.server);
   const agents = new Agents(server.protocol === 'https:');
@@ -155,10 +158,10 @@ export async function kubeconfigAccess(file: string | null, context: string | nu
     server,
     namespace: config.getContextObject(config.getCurrentContext())?.namespace ?? null,
     credentials: async (isLong) => {
-      if (!known || performance.now() - known.at > BELIEVED_MS) known = { is: read(), at: performance.now() };
+      if (!known || performance.now() - known.at > CREDENTIALS_TTL_MS) known = { is: read(), at: performance.now() };
       const { identity, proxy, more } = await known.is.catch((error) => {
         known = undefined;
-        throw new Failure('unavailable', `The credentials of the kubeconfig cannot be had: ${messageOf(error)}`, {
+        throw new Failure('unavailable', `The kubeconfig’s credentials could not be obtained: ${messageOf(error)}`, {
           cause: error,
         });
       });

@@ -36,7 +36,7 @@ function node(
   return toNodeRecord(object, readKubernetesSettings(env));
 }
 
-test('each node with GPUs is an entry; without a label it is in the local data centre', () => {
+test('each node with GPUs is an entry, in the local data center unless labelled', () => {
   const nodes = [
     node('a', { gpus: 8, product: 'NVIDIA-GeForce-RTX-4090', region: 'EU-RO-1' }),
     node('b', { gpus: 4, product: 'NVIDIA-H100-80GB-HBM3' }),
@@ -56,12 +56,12 @@ test('each node with GPUs is an entry; without a label it is in the local data c
   expect(largest).toEqual({ memoryBytes: 2 ** 31, cpus: 3.92 });
 });
 
-test('nothing is free below zero, also when a node lost GPUs', () => {
+test('free is never negative, even when a node lost GPUs', () => {
   const [entry] = clusterCapacity([node('a', { gpus: 1 })], [{ nodeName: 'a', count: 2 }], []).gpus;
   expect(entry).toMatchObject({ total: 1, free: 0 });
 });
 
-test('nodes that may not be used count for nothing', () => {
+test('unusable nodes do not count', () => {
   const taint = (key: string, effect: Taint['effect']): Taint => ({ key, effect });
   const without = [
     node('unready', { gpus: 1, isReady: false }),
@@ -83,11 +83,11 @@ test.each([
   ['nvidia_a100-sxm4-80gb', 'AMPERE_80', 'NVIDIA A100-SXM4-80GB'],
   ['ADA_24', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
   ['My-Accelerator', 'My-Accelerator', 'My-Accelerator'],
-])('the label %s stands for %s', (product, pool, gpuTypeId) => {
+])('the label %s means pool %s', (product, pool, gpuTypeId) => {
   expect(gpuOfProduct(product)).toEqual({ pool, gpuTypeId });
 });
 
-test('a pool is looked for under each spelling that nodes have', () => {
+test('a pool matches every spelling that nodes use', () => {
   const nodes = [node('a', { product: 'nvidia-l4' }), node('b', { product: 'NVIDIA-L40' })];
   const products = productsOfPool('ADA_24', nodes);
   expect(products).toEqual(expect.arrayContaining(['ADA_24', 'NVIDIA-GeForce-RTX-4090']));

@@ -3,15 +3,15 @@ import { poolOf } from '../gpu-pools.ts';
 import type { Capacity, GpuCapacity } from '../runtime.ts';
 import type { NodeRecord } from './node-record.ts';
 
-/** GPUs that a pod holds on a node. */
+/** GPUs a pod holds on a node. */
 export interface HeldGpus {
   nodeName: string;
   count: number;
 }
 
 /**
- * What nodes that can be used have: an entry for each node with GPUs. What others hold does not count as there at all,
- * what we hold is there and not free.
+ * The capacity of usable nodes, with an entry for each node with GPUs. GPUs of foreign pods are not counted at all; ours
+ * count as present but not free.
  */
 export function clusterCapacity(
   nodes: Iterable<NodeRecord>,
@@ -47,8 +47,8 @@ function entryOf(node: NodeRecord, total: number, free: number): GpuCapacity {
 }
 
 /**
- * What a GPU label's value stands for: a type as the catalogue has it, however it is spelled (`NVIDIA-GeForce-RTX-4090`),
- * or a pool by its own name. A value that nobody knows is a pool of its own.
+ * Resolves a GPU label's value: a GPU type of the catalog in any spelling (`NVIDIA-GeForce-RTX-4090`), or the name of a pool.
+ * An unknown value is a pool of its own.
  */
 export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string } {
   const spelled = plain(product);
@@ -59,7 +59,7 @@ export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string
   return { pool: product, gpuTypeId: product };
 }
 
-/** GPUs that are shared by time have a suffix; spaces cannot be in a label. */
+/** Normalizes spellings: labels have no spaces, and time-shared GPUs have a suffix. */
 function plain(text: string): string {
   return text
     .toLowerCase()
@@ -67,7 +67,7 @@ function plain(text: string): string {
     .replace(/[^a-z0-9]+/g, '');
 }
 
-/** The label values that nodes of a pool have, or would have. */
+/** The label values that nodes of a pool have or may have. */
 export function productsOfPool(pool: string, nodes: Iterable<NodeRecord>): string[] {
   const products = new Set([pool.replaceAll(' ', '-')]);
   for (const { id } of gpuTypesOfPool(pool)) products.add(id.replaceAll(' ', '-'));

@@ -55,12 +55,12 @@ const stopAll = async () => {
   await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
 };
 
-describeOnCluster('what the cluster does with workloads', () => {
+describeOnCluster('workloads on a real cluster', () => {
   beforeAll(setUp, 300_000);
   afterEach(stopAll, 60_000);
   afterAll(tearDown, 120_000);
 
-  test('a start tells what goes on until the container runs', async () => {
+  test('a start reports progress until the container runs', async () => {
     const lines: string[] = [];
     await runtime.start(spec(), { onProgress: (line) => lines.push(line) });
     expect(lines[0]).toBe('Pod created');
@@ -69,7 +69,7 @@ describeOnCluster('what the cluster does with workloads', () => {
     expect(new Set(lines).size).toBe(lines.length);
   });
 
-  test('the environment is in a Secret that goes with the pod; the pod’s own description has none of it', async () => {
+  test('the environment is in a Secret deleted with the pod, not in the pod’s manifest', async () => {
     const wanted = spec({ env: { TOKEN: 'hunter2', 'a.b-c': '$(TOKEN)' } });
     await runtime.start(wanted);
     const name = `podyard-${wanted.id}`;
@@ -85,14 +85,14 @@ describeOnCluster('what the cluster does with workloads', () => {
     await expect.poll(() => cluster.client.find(path('secrets', name)), { timeout: 30_000 }).toBeUndefined();
   });
 
-  test('what no node has room for finds no place, in the scheduler’s words, and leaves nothing behind', async () => {
+  test('a workload that fits no node fails with the scheduler’s words and leaves nothing behind', async () => {
     const start = runtime.start(spec({ cpus: 4096, memoryBytes: 2 ** 30 }));
     await expect(start).rejects.toThrow(NoCapacity);
     await expect(start).rejects.toThrow(/No node of the cluster has room: .*Insufficient cpu/);
     expect(await runtime.list()).toEqual([]);
   });
 
-  test('a stop ends a start that waits', async () => {
+  test('a stop cancels a waiting start', async () => {
     const patient = open({ PODYARD_KUBERNETES_PENDING_SECONDS: '600' });
     const wanted = spec({ cpus: 4096 });
     const start = patient.start(wanted);
@@ -103,7 +103,7 @@ describeOnCluster('what the cluster does with workloads', () => {
     expect(await patient.list()).toEqual([]);
   });
 
-  test('a workload that needs more memory than it may have ends, and says so', async () => {
+  test('a workload that exceeds its memory limit ends with that reason', async () => {
     const code = "const all = []; for (;;) all.push(Buffer.alloc(1e7, 'x'));";
     const args = JSON.stringify({ entrypoint: ['node', '-e', code] });
     const wanted = spec({ args, memoryBytes: 64 * 2 ** 20, cpus: 1 });
@@ -112,16 +112,16 @@ describeOnCluster('what the cluster does with workloads', () => {
     await expect.poll(async () => (await seen())?.state, { timeout: 30_000 }).toBe('exited');
     expect(await seen()).toMatchObject({
       exitCode: 137,
-      reason: 'It ran out of memory: it needed more than its limit of 64 MiB',
+      reason: 'Out of memory (limit 64 MiB)',
     });
   });
 
-  test('a variable that the cluster cannot give is refused by its name', async () => {
-    await expect(runtime.start(spec({ env: { '1st': 'x' } }))).rejects.toThrow("no variable with the name '1st'");
+  test('a variable name that the cluster does not support is refused', async () => {
+    await expect(runtime.start(spec({ env: { '1st': 'x' } }))).rejects.toThrow("'1st' is not a valid variable name");
     expect(await runtime.list()).toEqual([]);
   });
 
-  test('a registry’s credentials are in one Secret for its record, and follow a change', async () => {
+  test('a registry’s credentials are in one Secret, updated when they change', async () => {
     const id = newId<string>();
     const auth = { username: 'ada', password: 'first' };
     const registry = { id, auth };
@@ -141,7 +141,7 @@ describeOnCluster('what the cluster does with workloads', () => {
     expect((await read()).auths['https://index.docker.io/v1/'].password).toBe('second');
   });
 
-  test('a TCP port of a pod is published where it was asked for, else the start says that the port is taken', async () => {
+  test('a TCP port of a pod is published on the requested port, or the start fails because it is taken', async () => {
     const port = 30_000 + Math.floor(Math.random() * 2_700);
     const args = NODE_PROGRAMS.serve;
     const more = { kind: 'pod', args, env: { LISTEN: '22' }, ports: ['22/tcp'], publicPorts: { 22: port } } as const;
@@ -154,21 +154,21 @@ describeOnCluster('what the cluster does with workloads', () => {
     expect((await open().list())[0]).toMatchObject({ publishedPorts });
   });
 
-  test('storage is a claim: made once, made larger, and removed', async () => {
+  test('storage is a claim: created once, enlarged and removed', async () => {
     const owner = { kind: 'volume', dataCenterId: 'LOCAL-1', id: newId<string>() } as const;
     const wish = { sizeGb: 1, type: 'STANDARD' } as const;
     const name = await runtime.storage.ensure(owner, wish);
     expect(await runtime.storage.ensure(owner, wish)).toBe(name);
     const claim = await cluster.client.get(path('persistentvolumeclaims', name));
     expect(claim.spec).toMatchObject({ accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } });
-    await expect(runtime.storage.ensure(owner, { ...wish, sizeGb: 2 })).rejects.toThrow('could not be made larger');
+    await expect(runtime.storage.ensure(owner, { ...wish, sizeGb: 2 })).rejects.toThrow('could not be enlarged');
     expect(await runtime.storage.usedBytes(owner)).toBeNull();
     await runtime.storage.remove(owner);
     await runtime.storage.remove(owner);
     await expect.poll(() => cluster.client.find(path('persistentvolumeclaims', name))).toBeUndefined();
   });
 
-  test('GPUs that others hold are not there for us', async () => {
+  test('GPUs of foreign pods do not count', async () => {
     const total = async () => (await runtime.capacity()).gpus.map(({ pool, total, free }) => ({ pool, total, free }));
     expect(await total()).toEqual([{ pool: POOL, total: 2, free: 2 }]);
     const stranger = open({}, newId());

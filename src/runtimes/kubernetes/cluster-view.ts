@@ -1,27 +1,30 @@
-/** The cluster as the runtime sees it: our pods and their nodes, kept up to date from the first question on. */
+/** The cluster as the runtime sees it: our pods and their nodes, watched from the first read on. */
 
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
 import { type NodeRecord, toNodeRecord } from './node-record.ts';
+import type { CachedObject } from './object-cache.ts';
 import { type ApiObject, amountOf, type Pod } from './objects.ts';
 import { lacksImage } from './observed-pod.ts';
-import { NODE_PATIENCE_SECONDS, nameOf } from './pod-manifest.ts';
+import { NODE_TIMEOUT_SECONDS, nameOf } from './pod-manifest.ts';
 import { LABELS, type PodRecord, toPodRecord } from './pod-record.ts';
-import { type Kept, Reflector, type Timing } from './reflector.ts';
+import { Reflector, type Timing } from './reflector.ts';
 
-/** A pod of somebody else, for the GPUs that it holds. */
-interface ForeignPod extends Kept {
+/** A foreign pod, for the GPUs it holds. */
+interface ForeignPod extends CachedObject {
   nodeName: string;
   gpus: number;
 }
 
-/** A node that was deleted does not come back; one that is not ready may. */
-const GONE_PATIENCE_MS = 5_000;
-const UNREADY_PATIENCE_MS = NODE_PATIENCE_SECONDS * 1000;
-const WAKE_MS = 1_000;
-const REMOVE_PATIENCE_MS = 60_000;
+/** How long a node may be missing or unready before it counts as lost. A deleted node does not come back. */
+const GONE_TIMEOUT_MS = 5_000;
+const UNREADY_TIMEOUT_MS = NODE_TIMEOUT_SECONDS * 1000;
+/** Between two checks of what only time changes. */
+const POLL_MS = 1_000;
+const REMOVE_TIMEOUT_MS = 60_000;
 
 export class ClusterView {
   readonly api: ApiServer;
@@ -29,12 +32,13 @@ export class ClusterView {
   readonly settings: KubernetesSettings;
   readonly pods: Reflector<PodRecord>;
   readonly nodes: Reflector<NodeRecord>;
-  /** Only where GPUs are real, and only if we may look into other namespaces. */
+  /** Read only where GPUs are real, and only if we may list pods of other namespaces. */
   readonly #foreign: Reflector<ForeignPod>;
   readonly #installation: string;
   readonly #listeners = new Map<string, Set<() => void>>();
-  /** Since when nothing good is heard of a node, by our own clock. */
-  readonly #badSince = new Map<string, number>();
+  /** Nodes that are gone or unready: since when, and the same on the clock. */
+  readonly #badNodes = new Map<string, { since: Date; atMs: number }>();
+  readonly #clock: Clock;
   readonly #timers = new Set<NodeJS.Timeout>();
   #onLost: (pod: PodRecord) => void = () => {};
 
@@ -45,12 +49,14 @@ export class ClusterView {
     installation: string;
     logger: Logger;
     timing?: Partial<Timing>;
+    clock?: Clock;
   }) {
     const { api, namespace, settings, installation, logger, timing = {} } = options;
     this.api = api;
     this.namespace = namespace;
     this.settings = settings;
     this.#installation = installation;
+    this.#clock = options.clock ?? monotonicClock;
     const more = { api, logger, timing };
     const label = `${LABELS.installation}`;
     this.pods = new Reflector({
@@ -58,13 +64,13 @@ export class ClusterView {
       name: 'pods',
       path: this.path('pods'),
       query: { labelSelector: `${label}=${installation},${LABELS.id}` },
-      keep: toPodRecord,
+      transform: toPodRecord,
     });
     this.nodes = new Reflector({
       ...more,
       name: 'nodes',
       path: '/api/v1/nodes',
-      keep: (node) => toNodeRecord(node, settings),
+      transform: (node) => toNodeRecord(node, settings),
     });
     this.#foreign = new Reflector({
       ...more,
@@ -74,10 +80,10 @@ export class ClusterView {
         labelSelector: `${label}!=${installation}`,
         fieldSelector: 'spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed',
       },
-      keep: (pod) => toForeignPod(pod, settings.gpuResource),
+      transform: (pod) => toForeignPod(pod, settings.gpuResource),
     });
-    this.pods.subscribe((_, pod) => this.#tell(pod.key));
-    this.nodes.subscribe((kind, node) => this.#noteNode(node.key, kind === 'put' && node.unreadySince === null));
+    this.pods.subscribe((_, pod) => this.#notify(pod.key));
+    this.nodes.subscribe((kind, node) => this.#updateNode(node.key, kind === 'put' && node.unreadySince === null));
   }
 
   path(resource: string, name?: string, subresource?: string): string {
@@ -85,7 +91,7 @@ export class ClusterView {
     return `/api/v1/namespaces/${this.namespace}/${resource}${rest && `/${rest}`}`;
   }
 
-  /** Our pod of that name; asks the server when it is not known here. Rejects when the server is away. */
+  /** Returns the workload's pod; asks the server when it is not cached. Rejects when the server is away. */
   async findPod(id: string): Promise<PodRecord | undefined> {
     const name = nameOf(id);
     await this.pods.current();
@@ -107,34 +113,35 @@ export class ClusterView {
     return pod;
   }
 
-  /** As it is now; undefined when it is gone, also when another one has its name. */
+  /** Returns the pod's current state; undefined when it is gone, even if another pod has its name. */
   now(pod: PodRecord): PodRecord | undefined {
     const current = this.pods.get(pod.key);
     return current?.uid === pod.uid ? current : undefined;
   }
 
-  /** Since when its node is lost; null while the node may be fine, or nobody can tell. */
+  /** Since when the pod's node is lost; null while the node may be fine or its state is unknown. */
   lostSince(pod: PodRecord): Date | null {
     if (pod.nodeName === null) return null;
     const isThere = this.nodes.get(pod.nodeName) !== undefined;
-    if (!isThere && this.nodes.isCurrent) this.#noteNode(pod.nodeName, false);
-    const since = this.#badSince.get(pod.nodeName);
-    if (since === undefined) return null;
-    return Date.now() - since >= (isThere ? UNREADY_PATIENCE_MS : GONE_PATIENCE_MS) ? new Date(since) : null;
+    if (!isThere && this.nodes.isCurrent) this.#updateNode(pod.nodeName, false);
+    const bad = this.#badNodes.get(pod.nodeName);
+    if (bad === undefined) return null;
+    const timeoutMs = isThere ? UNREADY_TIMEOUT_MS : GONE_TIMEOUT_MS;
+    return this.#clock.now() - bad.atMs >= timeoutMs ? bad.since : null;
   }
 
-  /** Told when a pod's node counts as lost from now on. */
+  /** Calls the listener when a pod's node is found lost. */
   onLost(listener: (pod: PodRecord) => void): void {
     this.#onLost = listener;
   }
 
   /**
-   * Waits, told by the watch, until `decide` answers something; what it throws ends the wait too. It is asked once a
-   * second as well, for what only time brings.
+   * Resolves once `decide` returns something; rejects with what it throws. Calls it at each change of the pod, and once a
+   * second for what only time changes.
    */
   until<T>(pod: PodRecord, decide: (now: PodRecord | undefined) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         try {
           const answer = decide(this.now(pod));
           if (answer === undefined) return;
@@ -144,17 +151,17 @@ export class ClusterView {
         }
         end();
       };
-      const timer = setInterval(look, WAKE_MS);
-      const leave = this.listen(pod, look);
+      const timer = setInterval(check, POLL_MS);
+      const leave = this.listen(pod, check);
       const end = () => {
         clearInterval(timer);
         leave();
       };
-      look();
+      check();
     });
   }
 
-  /** Calls the listener at each change of the pod, until the function that this returns is called. */
+  /** Calls the listener at each change of the pod until the returned function is called. */
   listen(pod: PodRecord, listener: () => void): () => void {
     const listeners = this.#listeners.get(pod.key) ?? new Set();
     this.#listeners.set(pod.key, listeners.add(listener));
@@ -164,25 +171,25 @@ export class ClusterView {
     };
   }
 
-  /** Deletes it and waits until the cluster knows it no more. Nobody confirms an end on a node that is lost: it is not waited for. */
+  /** Deletes the pod and waits until it is gone. On a lost node nobody confirms the end, so it is deleted by force. */
   async remove(pod: PodRecord, graceSeconds: number): Promise<void> {
     const now = this.pods.get(pod.key) ?? pod;
-    // Nothing ran of one without an image, and an old kubelet would pull for a minute before it lets go.
+    // Without an image nothing has run, and an old kubelet would keep pulling for a minute before it lets go.
     let isForced = this.lostSince(pod) !== null || lacksImage(now.waiting?.reason);
     await this.#delete(pod, isForced ? 0 : graceSeconds);
-    const before = performance.now() + graceSeconds * 1000 + REMOVE_PATIENCE_MS;
+    const deadline = this.#clock.now() + graceSeconds * 1000 + REMOVE_TIMEOUT_MS;
     await this.until(pod, (now) => {
       if (now === undefined) return true;
       if (!isForced && this.lostSince(pod) !== null) {
         isForced = true;
         this.#delete(pod, 0).catch(() => {});
       }
-      if (performance.now() > before) throw new Failure('unavailable', `The cluster does not end pod ${pod.key}`);
+      if (this.#clock.now() > deadline) throw new Failure('unavailable', `The cluster did not delete pod ${pod.key}`);
       return undefined;
     });
   }
 
-  /** GPUs that others hold, by node; none where we may not look. */
+  /** GPUs that foreign pods hold, by node; none where we may not see them. */
   async foreignGpus(): Promise<{ nodeName: string; count: number }[]> {
     await this.#foreign.current().catch((error) => {
       if (!isRefusal(error, 403)) throw error;
@@ -202,35 +209,35 @@ export class ClusterView {
       if (object.spec && object.metadata?.deletionTimestamp) this.pods.put(object as Pod);
     } catch (error) {
       if (isRefusal(error, 404)) this.pods.forget(key, uid);
-      else if (!isRefusal(error, 409))
-        throw error; // another one has its name
-      else this.pods.forget(key, uid);
+      else if (isRefusal(error, 409))
+        this.pods.forget(key, uid); // another pod has its name
+      else throw error;
     }
   }
 
-  #noteNode(name: string, isFine: boolean): void {
+  #updateNode(name: string, isFine: boolean): void {
     if (isFine) {
-      this.#badSince.delete(name);
+      this.#badNodes.delete(name);
       return;
     }
-    if (this.#badSince.has(name)) return;
-    this.#badSince.set(name, Date.now());
-    for (const patienceMs of [GONE_PATIENCE_MS, UNREADY_PATIENCE_MS]) this.#tellLater(name, patienceMs);
+    if (this.#badNodes.has(name)) return;
+    this.#badNodes.set(name, { since: new Date(), atMs: this.#clock.now() });
+    for (const timeoutMs of [GONE_TIMEOUT_MS, UNREADY_TIMEOUT_MS]) this.#checkNodeAfter(timeoutMs, name);
   }
 
-  #tellLater(node: string, patienceMs: number): void {
+  #checkNodeAfter(timeoutMs: number, node: string): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       for (const pod of this.pods.all()) {
         if (pod.nodeName !== node || this.lostSince(pod) === null) continue;
-        this.#tell(pod.key);
+        this.#notify(pod.key);
         this.#onLost(pod);
       }
-    }, patienceMs + 10).unref();
+    }, timeoutMs + 10).unref();
     this.#timers.add(timer);
   }
 
-  #tell(key: string): void {
+  #notify(key: string): void {
     for (const listener of [...(this.#listeners.get(key) ?? [])]) listener();
   }
 }

@@ -5,7 +5,7 @@ import { ApiServer } from './api-server.ts';
 import { openAccess } from './cluster-access.ts';
 import type { ApiObject } from './objects.ts';
 
-/** An API server that does what a test says, for what a real one does not do on demand: hang, forget, break off. */
+/** A fake API server that does what a real one does not do on demand: hang, forget, break off. */
 export class FakeApiServer {
   readonly api: ApiServer;
   /** Requests so far, as `<method> <path>?<query>`. */
@@ -32,13 +32,13 @@ export class FakeApiServer {
     return this.#port;
   }
 
-  /** Resolves when so many requests have come whose line has these words. */
+  /** Resolves after `times` requests whose line contains `words`. */
   async requested(words: string, times: number): Promise<void> {
     const count = () => this.requests.filter((line) => line.includes(words)).length;
     while (count() < times) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Connections break off; new ones are refused until `resume`. */
+  /** Breaks all connections. New ones are refused until the returned function is called. */
   async vanish(): Promise<() => Promise<void>> {
     const { port } = this;
     this.#server.closeAllConnections();
@@ -74,7 +74,7 @@ export function sendList(response: ServerResponse, items: object[], resourceVers
   send(response, { metadata: { resourceVersion, continue: next }, items });
 }
 
-/** Begins a watch; events are sent with what it returns. */
+/** Opens a watch. Returns the function that sends events. */
 export function openWatch(response: ServerResponse): (type: string, object: object) => void {
   response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
   return (type, object) => response.write(`${JSON.stringify({ type, object })}\n`);

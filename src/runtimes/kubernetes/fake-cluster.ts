@@ -7,10 +7,10 @@ import { createKubernetesRuntime } from './kubernetes-runtime.ts';
 import type { Pod } from './objects.ts';
 import { ANNOTATIONS, LABELS } from './pod-record.ts';
 
-/** What a test adds to a cluster of one pod; true when it has answered. */
+/** A test's own answers; returns true when it has answered. */
 type Answer = (request: URL, response: ServerResponse, method: string) => boolean;
 
-/** A runtime on a made-up cluster in which the pod `w1` runs, with 2 CPUs, and `change` tells of a change of it. */
+/** A runtime on a fake cluster where the pod `w1` runs with 2 CPUs. `change` updates the pod and notifies the watch. */
 export async function startFakeCluster(answer: Answer) {
   const pod: Pod = {
     metadata: {
@@ -27,13 +27,13 @@ export async function startFakeCluster(answer: Answer) {
       containerStatuses: [{ state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }],
     },
   };
-  let tell = (_type: string, _object: object): unknown => undefined;
+  let notify = (_type: string, _object: object): unknown => undefined;
   const fake = await FakeApiServer.start((url, response, method) => {
     if (answer(url, response, method)) return;
     const isPods = url.pathname.endsWith('/pods');
     if (url.searchParams.get('watch') === 'true') {
       const watch = openWatch(response);
-      if (isPods) tell = watch;
+      if (isPods) notify = watch;
     } else if (isPods) sendList(response, [pod], '1');
     else if (url.pathname === '/api/v1/nodes') sendList(response, [], '1');
     else send(response, { message: `${url.pathname} is not there` }, 404);
@@ -48,11 +48,11 @@ export async function startFakeCluster(answer: Answer) {
     fake,
     runtime,
     pod,
-    /** The pod as it is after a change; the watch tells of it. */
+    /** Updates the pod's status and notifies the watch. Returns the pod. */
     change: (status: Pod['status']): Pod => {
       pod.metadata.resourceVersion = String(Number(pod.metadata.resourceVersion) + 1);
       if (status) pod.status = status;
-      tell('MODIFIED', pod);
+      notify('MODIFIED', pod);
       return pod;
     },
     close: async () => {

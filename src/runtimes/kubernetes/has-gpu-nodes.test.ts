@@ -23,7 +23,7 @@ function settingsFor(server: string) {
   return readKubernetesSettings({ PODYARD_KUBECONFIG: file });
 }
 
-test('while the API server is away it is as it was at the last start, and otherwise as the server says', async () => {
+test('while the API server is away, the answer is that of the last start', async () => {
   const fake = await FakeApiServer.start((_, response) => sendList(response, [], '1'));
   const origin = `http://127.0.0.1:${fake.port}`;
   expect(await hasGpuNodes(settingsFor(origin), silentLogger, true)).toBe(false);

@@ -1,7 +1,7 @@
 /**
- * Workloads as bare pods of a Kubernetes cluster (1.28 and later; nothing is used that 1.20 lacks without a fall-back). The
- * cluster keeps all state: labels say which pods are ours, so that a restarted Podyard finds them again. What there is
- * comes from a watch (reflector.ts, docs/decisions/0025); requests are made for changes only.
+ * Workloads as bare pods of a Kubernetes cluster, 1.28 or later (features newer than 1.20 have a fallback). The cluster
+ * keeps all state: labels mark our pods, so that a restarted Podyard finds them again. State is read by watches
+ * (reflector.ts, docs/decisions/0025); requests are made only for changes.
  */
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -36,7 +36,8 @@ import { PodServices } from './pod-services.ts';
 import { PodUsage, statsOf } from './pod-usage.ts';
 import type { Timing } from './reflector.ts';
 import { RegistrySecrets } from './registry-secrets.ts';
-import { Slots } from './slots.ts';
+import { RemovedPods } from './removed-pods.ts';
+import { Semaphore } from './semaphore.ts';
 import { startPod } from './start-pod.ts';
 
 export interface KubernetesRuntimeOptions {
@@ -46,12 +47,12 @@ export interface KubernetesRuntimeOptions {
   gpus?: ReadonlyMap<string, number> | null;
   describePool?: DescribePool;
   logger: Logger;
-  /** Default: what the settings say. */
+  /** Default: what the settings name. */
   access?: () => Promise<ClusterAccess>;
   timing?: Partial<Timing>;
 }
 
-/** What there is once the cluster is known. */
+/** Created once the cluster can be reached. */
 interface Parts {
   cluster: ClusterView;
   events: PodEvents;
@@ -60,16 +61,13 @@ interface Parts {
   parking: Parking;
   logs: PodLogs;
   usage: PodUsage;
-  begins: Slots;
+  createSlots: Semaphore;
 }
 
-/** How long an end that somebody else brought about is remembered. */
-const ENDED_MS = 600_000;
-const MAX_ENDED = 1_000;
-/** Pods that are made at a time, each with its Secret; how long they then take is the cluster's business. */
-const BEGINS_AT_ONCE = 16;
+/** Pods created concurrently, each with its Secret. More are no faster and starve other requests. */
+const CONCURRENT_CREATES = 16;
 
-/** Nothing is read or asked before the first call, and nothing is written but for starts, stops and the like. */
+/** Makes no request before the first call, and writes only for starts, stops, freezes and the like. */
 export function createKubernetesRuntime(
   options: KubernetesRuntimeOptions,
 ): Runtime & { readonly storage: WorkloadStorage } {
@@ -83,11 +81,10 @@ class KubernetesRuntime implements Runtime {
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: ApiServer;
   readonly #starts = new InFlight<Whereabouts>();
-  /** Ends the starts that are under way. */
+  /** Cancels starts in progress. */
   readonly #aborts = new Map<string, AbortController>();
   readonly #listeners = new Set<OnEvent>();
-  /** Workloads whose pods others took away, as they ended; until they are stopped. */
-  readonly #ended = new Map<string, { observed: Observed; at: number }>();
+  readonly #removed = new RemovedPods();
   #parts: Promise<Parts> | undefined;
   #isClosed = false;
 
@@ -124,7 +121,7 @@ class KubernetesRuntime implements Runtime {
     return clusterCapacity(cluster.nodes.all(), own, await cluster.foreignGpus());
   }
 
-  /** The node pulls when a pod starts. */
+  /** Does nothing: the node pulls when a pod starts. */
   async prepare(): Promise<void> {}
 
   async start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
@@ -134,7 +131,7 @@ class KubernetesRuntime implements Runtime {
       const parts = await this.#open();
       const abort = new AbortController();
       this.#aborts.set(spec.id, abort);
-      this.#ended.delete(spec.id);
+      this.#removed.forget(spec.id);
       try {
         const starter = { ...parts, installation, areGpusSimulated: gpus !== null };
         const signal = options.signal ? AbortSignal.any([abort.signal, options.signal]) : abort.signal;
@@ -147,7 +144,7 @@ class KubernetesRuntime implements Runtime {
     });
   }
 
-  /** What was last seen counts while the API server is away: what runs goes on. */
+  /** Uses the last known state while the API server is away: pods keep running. */
   async reach(id: string, port: number): Promise<{ host: string; port: number } | null> {
     const { cluster } = await this.#open();
     const known = cluster.pods.isKnown ? cluster.pods.get(nameOf(id)) : undefined;
@@ -192,7 +189,7 @@ class KubernetesRuntime implements Runtime {
     await this.#starts.settled(id);
     pod = cluster.pods.get(nameOf(id));
     if (pod) await cluster.remove(pod, graceSeconds);
-    this.#ended.delete(id);
+    this.#removed.forget(id);
   }
 
   async list(): Promise<Observed[]> {
@@ -202,7 +199,7 @@ class KubernetesRuntime implements Runtime {
     await services.current();
     registries.sweepSometimes();
     const observed = [...cluster.pods.all()].map((pod) => this.#observe(parts, pod));
-    return [...observed, ...this.#endedByOthers(cluster)];
+    return [...observed, ...this.#removed.list((id) => cluster.pods.get(nameOf(id)) !== undefined)];
   }
 
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
@@ -216,7 +213,7 @@ class KubernetesRuntime implements Runtime {
         cluster.pods.start();
         cluster.nodes.start();
       },
-      () => {}, // whoever lists hears of it
+      () => {}, // `list` reports it
     );
     return () => this.#listeners.delete(onEvent);
   }
@@ -242,8 +239,8 @@ class KubernetesRuntime implements Runtime {
     const namespace = settings.namespace ?? (await api.access()).namespace ?? 'default';
     const cluster = new ClusterView({ api, namespace, settings, installation, logger, ...(timing && { timing }) });
     const more = { cluster, installation, logger };
-    cluster.pods.subscribe((kind, pod, before) => this.#noteChange(cluster, kind, pod, before));
-    cluster.onLost(({ id }) => this.#tell(id));
+    cluster.pods.subscribe((kind, pod, before) => this.#onChange(cluster, kind, pod, before));
+    cluster.onLost(({ id }) => this.#notify(id));
     if (this.#isClosed) cluster.close();
     return {
       cluster,
@@ -253,11 +250,11 @@ class KubernetesRuntime implements Runtime {
       parking: new Parking(cluster),
       logs: new PodLogs(cluster),
       usage: new PodUsage(cluster),
-      begins: new Slots(BEGINS_AT_ONCE),
+      createSlots: new Semaphore(CONCURRENT_CREATES),
     };
   }
 
-  /** Without the right to see nodes everything works but the news that one was lost. */
+  /** Without permission to see nodes, everything works except noticing that one was lost. */
   async #nodesIfAllowed(cluster: ClusterView): Promise<void> {
     await cluster.nodes.current().catch((error) => {
       if (!isRefusal(error, 403)) throw error;
@@ -277,30 +274,17 @@ class KubernetesRuntime implements Runtime {
     return state === 'running' || state === 'frozen';
   }
 
-  #noteChange(cluster: ClusterView, kind: 'put' | 'gone', pod: PodRecord, before: PodRecord | undefined): void {
+  #onChange(cluster: ClusterView, kind: 'put' | 'gone', pod: PodRecord, before: PodRecord | undefined): void {
     if (kind === 'put') {
       const isNews = before && this.#stateOf(cluster, before) !== this.#stateOf(cluster, pod);
-      if (isNews) this.#tell(pod.id);
+      if (isNews) this.#notify(pod.id);
       return;
     }
-    if (pod.disruption !== null && this.#listeners.size > 0 && this.#ended.size < MAX_ENDED) {
-      const phase = 'Failed';
-      const last = observe({ ...pod, phase, finishedAt: pod.finishedAt ?? new Date() }, null, () => []);
-      this.#ended.set(pod.id, { observed: last, at: performance.now() });
-    }
-    this.#tell(pod.id);
+    if (pod.disruption !== null && this.#listeners.size > 0) this.#removed.add(pod);
+    this.#notify(pod.id);
   }
 
-  /** A pod that the cluster took away leaves nothing that could say why. */
-  #endedByOthers(cluster: ClusterView): Observed[] {
-    for (const [id, { at }] of this.#ended) {
-      const isOld = performance.now() - at > ENDED_MS;
-      if (isOld || cluster.pods.get(nameOf(id))) this.#ended.delete(id);
-    }
-    return [...this.#ended.values()].map(({ observed }) => observed);
-  }
-
-  #tell(id: string): void {
+  #notify(id: string): void {
     for (const listener of [...this.#listeners]) listener(id);
   }
 }

@@ -1,21 +1,21 @@
 import type { LogLine } from '../runtime.ts';
 
-/** Longer lines are handed out in pieces. */
+/** Longer lines are returned in pieces. */
 const MAX_LINE_CHARACTERS = 256 * 1024;
 
-/** Reads the log of a pod: `<time> <text>`, one a line. What has no time is the kubelet's own word, of a file that is gone, say. */
+/** Parses the log of a pod, lines of `<time> <text>`. A line without a time is the kubelet's own, e.g. about a missing file. */
 export class LogText {
   readonly #decoder = new TextDecoder();
   #rest = '';
 
-  /** The lines that end within this chunk. */
+  /** Returns the lines that end within this chunk. */
   *take(chunk: Buffer): Generator<LogLine> {
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n');
     this.#rest = lines.pop()!;
     for (const line of lines) yield* piecesOf(line);
   }
 
-  /** A line that never ended. */
+  /** Returns the line without a line end. */
   end(): LogLine[] {
     return this.#rest === '' ? [] : [...piecesOf(this.#rest)];
   }

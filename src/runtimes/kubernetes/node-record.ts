@@ -1,12 +1,12 @@
 import type { KubernetesSettings, Toleration } from '../../core/kubernetes-settings.ts';
+import type { CachedObject } from './object-cache.ts';
 import { type ApiObject, amountOf, type Node, type Taint, timeOf } from './objects.ts';
-import type { Kept } from './reflector.ts';
 
-/** What is kept of a node. */
-export interface NodeRecord extends Kept {
-  /** Whether workloads of ours may be put there. */
+/** What is cached of a node. */
+export interface NodeRecord extends CachedObject {
+  /** Whether our workloads may be scheduled there. */
   isUsable: boolean;
-  /** Since when the cluster hears nothing good of it; null when it is ready. */
+  /** Since when it is not ready; null when it is. */
   unreadySince: Date | null;
   /** The GPU label's value. */
   gpuProduct: string | null;
@@ -29,7 +29,7 @@ export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): N
     key: metadata.name,
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
-    isUsable: isSelected && !spec.unschedulable && (spec.taints ?? []).every((taint) => isFine(taint, settings)),
+    isUsable: isSelected && !spec.unschedulable && (spec.taints ?? []).every((taint) => isAccepted(taint, settings)),
     unreadySince: ready?.status === 'True' ? null : (timeOf(ready?.lastTransitionTime) ?? new Date()),
     gpuProduct: labels[settings.gpuLabel] ?? null,
     gpus: amountOf(allocatable[settings.gpuResource]),
@@ -41,7 +41,7 @@ export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): N
   };
 }
 
-function isFine(taint: Taint, { tolerations }: KubernetesSettings): boolean {
+function isAccepted(taint: Taint, { tolerations }: KubernetesSettings): boolean {
   return taint.effect === 'PreferNoSchedule' || tolerations.some((one) => tolerates(one, taint));
 }
 

@@ -1,4 +1,4 @@
-/** The members used of Kubernetes' objects, as the API has them. */
+/** The members used of Kubernetes objects. */
 
 export interface ObjectMeta {
   name: string;
@@ -98,7 +98,7 @@ const FACTORS: Record<string, number> = {
   Ei: 2 ** 60,
 };
 
-/** `500m` → 0.5, `2Gi` → 2147483648, `1e3` → 1000; 0 for what is not there or cannot be read. */
+/** `500m` → 0.5, `2Gi` → 2147483648, `1e3` → 1000; 0 when missing or malformed. */
 export function amountOf(quantity: string | undefined): number {
   const match = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(n|u|m|k|[MGTPE]i?|Ki)?$/.exec(quantity ?? '');
   return match ? Number(match[1]) * FACTORS[match[2] ?? '']! : 0;

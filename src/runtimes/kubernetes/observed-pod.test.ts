@@ -38,7 +38,7 @@ const running: Pod['status'] = {
   containerStatuses: [{ state: { running: { startedAt: STARTED } } }],
 };
 
-test('a pod that has not begun is created, whatever it waits for', () => {
+test('a pod that has not started is created, whatever it waits for', () => {
   expect(seen(undefined)).toMatchObject({ id: 'w1', kind: 'pod', state: 'created', address: null, startedAt: null });
   const waiting = { waiting: { reason: 'ContainerCreating' } };
   expect(seen({ phase: 'Pending', podIP: '10.0.0.9', containerStatuses: [{ state: waiting }] })).toMatchObject({
@@ -47,7 +47,7 @@ test('a pod that has not begun is created, whatever it waits for', () => {
   });
 });
 
-test('a pod that runs is running, and frozen when it is parked', () => {
+test('a running pod is running, or frozen when it is parked', () => {
   expect(seen(running)).toMatchObject({ state: 'running', address: '10.0.0.9', startedAt: new Date(STARTED) });
   expect(seen(running, null, { [ANNOTATIONS.parked]: STARTED })).toMatchObject({
     state: 'frozen',
@@ -55,7 +55,7 @@ test('a pod that runs is running, and frozen when it is parked', () => {
   });
 });
 
-test('an end by itself has its code and no reason', () => {
+test('a pod that ended by itself has an exit code and no reason', () => {
   const times = { startedAt: new Date(STARTED), finishedAt: new Date(FINISHED) };
   expect(seen(ended(7, 'Error'))).toMatchObject({
     state: 'exited',
@@ -67,9 +67,9 @@ test('an end by itself has its code and no reason', () => {
   expect(seen(ended(0, 'Completed'))).toMatchObject({ state: 'exited', exitCode: 0, reason: null });
 });
 
-test('a node that is lost takes its pods along, but not those that had ended', () => {
+test('the pods of a lost node are lost, except those that had ended', () => {
   const since = new Date(FINISHED);
-  const reason = 'Its node node1 was lost';
+  const reason = 'Node node1 was lost';
   expect(seen(running, since)).toMatchObject({
     state: 'exited',
     exitCode: null,
@@ -81,11 +81,11 @@ test('a node that is lost takes its pods along, but not those that had ended', (
 });
 
 test.each<[string, Pod['status'], string]>([
-  ['memory', ended(137, 'OOMKilled'), 'It ran out of memory: it needed more than its limit of 64 MiB'],
+  ['memory', ended(137, 'OOMKilled'), 'Out of memory (limit 64 MiB)'],
   [
     'eviction',
     { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
-    'It was evicted from its node: The node was low on resource: memory.',
+    'Evicted: The node was low on resource: memory.',
   ],
   [
     'preemption',
@@ -93,21 +93,21 @@ test.each<[string, Pod['status'], string]>([
       ...ended(143, 'Error'),
       conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler', message: 'x' }],
     },
-    'It was preempted: its place was needed for something of higher priority',
+    'Preempted by a pod of higher priority',
   ],
-  ['shutdown', { phase: 'Failed', reason: 'Terminated', message: 'x' }, 'Its node shuts down'],
+  ['shutdown', { phase: 'Failed', reason: 'Terminated', message: 'x' }, 'Node shut down'],
   [
-    'a node that refuses it',
+    'a node that rejects it',
     { phase: 'Failed', reason: 'OutOfcpu', message: 'Pod Node didn’t have enough resource: cpu' },
-    'Its node refused it: Pod Node didn’t have enough resource: cpu',
+    'Rejected by the node: Pod Node didn’t have enough resource: cpu',
   ],
   [
-    'a program that is not there',
+    'a missing program',
     ended(128, 'StartError', 'failed to create: unable to start container process: exec: "/x": no such file: unknown'),
     'The container could not be started: exec: "/x": no such file',
   ],
-  ['something new', { phase: 'Failed', reason: 'Martians', message: 'came' }, 'The cluster ended it: Martians came'],
-  ['nothing at all', { phase: 'Failed' }, 'The cluster ended it without a word'],
-])('an end by %s is one sentence', (_, status, sentence) => {
+  ['something new', { phase: 'Failed', reason: 'Martians', message: 'came' }, 'Ended by the cluster: Martians came'],
+  ['nothing at all', { phase: 'Failed' }, 'Ended by the cluster without a reason'],
+])('an end by %s has one sentence as its reason', (_, status, sentence) => {
   expect(seen(status)).toMatchObject({ state: 'exited', reason: sentence });
 });

@@ -1,7 +1,7 @@
 import type { Observed, ObservedState } from '../runtime.ts';
 import type { PodRecord } from './pod-record.ts';
 
-/** `lostSince`: since when nothing is heard of its node; null when its node is fine. */
+/** `lostSince`: since when the pod's node is lost; null when it is not. */
 export function stateOf(pod: PodRecord, lostSince: Date | null): ObservedState {
   if (lostSince !== null || isEnded(pod)) return 'exited';
   if (pod.runningSince === null) return 'created';
@@ -28,7 +28,7 @@ export function observe(
       address: null,
       publishedPorts: [],
       exitCode: isLost ? null : (ended?.exitCode ?? null),
-      reason: isLost ? `Its node ${pod.nodeName} was lost` : endReason(pod),
+      reason: isLost ? `Node ${pod.nodeName} was lost` : endReason(pod),
       startedAt: ended?.startedAt ?? pod.runningSince,
       finishedAt: isLost ? lostSince : (ended?.finishedAt ?? pod.finishedAt),
     };
@@ -47,50 +47,50 @@ export function observe(
   };
 }
 
-/** What the cluster's words for an end mean; a program that ends by itself has no such word. */
+/** The cluster's reasons for an end. A program that ends by itself has none of these. */
 const REASONS: Record<string, (message: string) => string> = {
-  Evicted: (message) => `It was evicted from its node: ${message}`,
-  Preempting: (message) => `It was preempted: ${message}`,
-  PreemptionByScheduler: () => 'It was preempted: its place was needed for something of higher priority',
-  PreemptionByKubeScheduler: () => 'It was preempted: its place was needed for something of higher priority',
-  DeletionByTaintManager: () => 'Its node does not let it stay any more',
-  EvictionByEvictionAPI: () => 'It was evicted: somebody empties its node',
-  DeletionByPodGC: () => 'Its node was lost',
-  TerminationByKubelet: (message) => `Its node ended it: ${message}`,
-  DeadlineExceeded: () => 'It ran longer than the cluster lets it',
-  NodeLost: () => 'Its node was lost',
-  NodeShutdown: () => 'Its node shuts down',
-  Terminated: () => 'Its node shuts down',
-  Shutdown: () => 'Its node shuts down',
-  NodeAffinity: (message) => `Its node refused it: ${message}`,
-  UnexpectedAdmissionError: (message) => `Its node refused it: ${message}`,
-  OutOfpods: (message) => `Its node refused it: ${message}`,
-  OutOfcpu: (message) => `Its node refused it: ${message}`,
-  OutOfmemory: (message) => `Its node refused it: ${message}`,
+  Evicted: (message) => `Evicted: ${message}`,
+  Preempting: (message) => `Preempted: ${message}`,
+  PreemptionByScheduler: () => 'Preempted by a pod of higher priority',
+  PreemptionByKubeScheduler: () => 'Preempted by a pod of higher priority',
+  DeletionByTaintManager: () => 'Evicted by a taint of its node',
+  EvictionByEvictionAPI: () => 'Evicted: its node is being drained',
+  DeletionByPodGC: () => 'Node was lost',
+  TerminationByKubelet: (message) => `Ended by the node: ${message}`,
+  DeadlineExceeded: () => 'Exceeded the cluster’s deadline',
+  NodeLost: () => 'Node was lost',
+  NodeShutdown: () => 'Node shut down',
+  Terminated: () => 'Node shut down',
+  Shutdown: () => 'Node shut down',
+  NodeAffinity: (message) => `Rejected by the node: ${message}`,
+  UnexpectedAdmissionError: (message) => `Rejected by the node: ${message}`,
+  OutOfpods: (message) => `Rejected by the node: ${message}`,
+  OutOfcpu: (message) => `Rejected by the node: ${message}`,
+  OutOfmemory: (message) => `Rejected by the node: ${message}`,
 };
 
-/** One sentence about an end that was not the program's own; null otherwise. */
+/** Returns one sentence about an end that was not the program's own; null otherwise. */
 export function endReason(pod: PodRecord): string | null {
   const { ended } = pod;
   if (ended?.reason === 'OOMKilled') return outOfMemory(pod);
   const word = pod.reason ?? pod.disruption?.reason;
   if (word) {
     const message = (pod.reason === null ? pod.disruption?.message : pod.message) ?? '';
-    return REASONS[word]?.(message.trim()) ?? `The cluster ended it: ${word} ${message.trim()}`.trim();
+    return REASONS[word]?.(message.trim()) ?? `Ended by the cluster: ${word} ${message.trim()}`.trim();
   }
-  if (ended === null) return pod.phase === 'Failed' ? 'The cluster ended it without a word' : null;
+  if (ended === null) return pod.phase === 'Failed' ? 'Ended by the cluster without a reason' : null;
   if (ended.reason === '' || ended.reason === 'Completed' || ended.reason === 'Error') return null;
-  return startError(ended) ?? `The cluster ended it: ${ended.reason} ${ended.message}`.trim();
+  return startError(ended) ?? `Ended by the cluster: ${ended.reason} ${ended.message}`.trim();
 }
 
 function outOfMemory({ memoryBytes }: PodRecord): string {
-  const limit = memoryBytes === null ? '' : ` of ${Math.round(memoryBytes / 2 ** 20)} MiB`;
-  return `It ran out of memory: it needed more than its limit${limit}`;
+  const limit = memoryBytes === null ? '' : ` (limit ${Math.round(memoryBytes / 2 ** 20)} MiB)`;
+  return `Out of memory${limit}`;
 }
 
 const NEVER_RAN = ['StartError', 'ContainerCannotRun', 'RunContainerError'];
 
-/** Null unless the program itself could not be started. */
+/** Returns a sentence when the program itself could not be started; null otherwise. */
 export function startError({ reason, message }: { reason: string; message: string }): string | null {
   if (!NEVER_RAN.includes(reason)) return null;
   const words = message.replace(/^.*unable to start container process: /s, '').replace(/: unknown$/, '');
@@ -107,7 +107,7 @@ const IMAGE_PROBLEMS = new Set([
   'SignatureValidationFailed',
 ]);
 
-/** Whether a container that waits for this reason has never run, because its image cannot be had. */
+/** True when a container waiting for this reason never ran because its image cannot be pulled. */
 export function lacksImage(reason: string | undefined): boolean {
   return reason !== undefined && IMAGE_PROBLEMS.has(reason);
 }

@@ -7,7 +7,7 @@ let cluster: Awaited<ReturnType<typeof startFakeCluster>>;
 
 afterEach(() => cluster.close());
 
-/** A cluster that takes patches; `resizes` are the CPUs that were asked for. */
+/** A cluster that accepts patches; `resizes` are the requested CPUs. */
 async function begin(canResize: boolean, onResize: (cpu: string) => void = () => {}) {
   const resizes: string[] = [];
   cluster = await startFakeCluster((url, response, method) => {
@@ -44,7 +44,7 @@ const granted = (cpu: string) => {
   });
 };
 
-test('where the cluster can change a pod’s CPU, what is parked has next to none, and gets it back', async () => {
+test('where the cluster can resize pods, a parked one gives up its CPU and gets it back', async () => {
   const { resizes, state } = await begin(true, granted);
   await cluster.runtime.freeze('w1');
   await cluster.runtime.freeze('w1');
@@ -55,7 +55,7 @@ test('where the cluster can change a pod’s CPU, what is parked has next to non
   expect(cluster.fake.requests.filter((line) => line === 'GET /api/v1')).toHaveLength(1);
 });
 
-test('where it cannot, what is parked is marked and nothing else', async () => {
+test('where it cannot, a parked pod is only marked', async () => {
   const { resizes, state } = await begin(false);
   await cluster.runtime.freeze('w1');
   expect(await state()).toBe('frozen');
@@ -63,13 +63,13 @@ test('where it cannot, what is parked is marked and nothing else', async () => {
   expect([await state(), resizes]).toEqual(['running', []]);
 });
 
-test('a thaw is refused when the node has given the CPU away, and the workload stays parked', async () => {
+test('a thaw is refused when the node has no CPU left, and the workload stays parked', async () => {
   const { state } = await begin(true, (cpu) => {
     if (cpu !== '2000m') return granted(cpu);
     const conditions = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred' } as const];
     cluster.change({ ...cluster.pod.status, conditions });
   });
   await cluster.runtime.freeze('w1');
-  await expect(cluster.runtime.thaw('w1')).rejects.toThrow('Its node has no 2 CPUs left for it (Deferred)');
+  await expect(cluster.runtime.thaw('w1')).rejects.toThrow('The node has no 2 CPUs left (Deferred)');
   expect(await state()).toBe('frozen');
 });

@@ -6,14 +6,14 @@ import { isEnded } from './observed-pod.ts';
 import { CONTAINER } from './pod-manifest.ts';
 import { ANNOTATIONS, type PodRecord } from './pod-record.ts';
 
-/** Enough for a worker to say now and then that it is there. */
+/** Enough for a worker's heartbeats. */
 const PARKED_CPUS = 0.05;
-/** A node that can give the CPU back says so at once; what it has not said by then it may yet do. */
+/** How long a thaw waits for the CPU. A node that has it confirms sooner; a slower one may still give it later. */
 const RESIZE_MS = 700;
 
 /**
- * Parks workloads, where no freezer is in reach: marked as parked, and with as little CPU as the cluster lets us give it.
- * Kubernetes 1.33 and later can change that while a container runs.
+ * Parks workloads where no freezer is available: marks them as parked and takes as much CPU from them as the cluster
+ * allows. Kubernetes 1.33 and later can resize running containers.
  */
 export class Parking {
   readonly #cluster: ClusterView;
@@ -30,7 +30,7 @@ export class Parking {
     if (await this.#isResizable(pod)) await this.#resize(pod, Math.min(PARKED_CPUS, pod.cpus!));
   }
 
-  /** Rejects when its node has given the CPU to somebody else meanwhile. */
+  /** Rejects when the node has given the CPU to another pod meanwhile. */
   async unpark(id: string): Promise<void> {
     const pod = await this.#find(id);
     if (!pod.isParked) return;
@@ -55,7 +55,7 @@ export class Parking {
     await this.#patch(pod, undefined, body, MERGE_PATCH);
   }
 
-  /** Requests as well as limits: they may not change their relation. */
+  /** Changes requests with limits: their ratio must stay. */
   async #resize(pod: PodRecord, cpus: number): Promise<void> {
     const cpu = `${Math.round(cpus * 1000)}m`;
     const resources = { requests: { cpu }, limits: { cpu } };
@@ -76,27 +76,27 @@ export class Parking {
   }
 
   async #awaitCpus(pod: PodRecord): Promise<void> {
-    const until = performance.now() + RESIZE_MS;
+    const deadline = performance.now() + RESIZE_MS;
     await this.#cluster.until(pod, (now) => {
       if (!now) throw new Failure('conflict', `Workload ${pod.id} has ended`);
       if (now.resizeProblem !== null) {
-        throw new Failure('unavailable', `Its node has no ${pod.cpus} CPUs left for it (${now.resizeProblem})`);
+        throw new Failure('unavailable', `The node has no ${pod.cpus} CPUs left (${now.resizeProblem})`);
       }
-      return now.grantedCpus === pod.cpus || performance.now() >= until || undefined;
+      return now.grantedCpus === pod.cpus || performance.now() >= deadline || undefined;
     });
   }
 
-  /** Only what has a share of the CPU can be given another one. */
+  /** Only a pod with a CPU limit can be resized. */
   async #isResizable(pod: PodRecord): Promise<boolean> {
     if (pod.cpus === null) return false;
-    this.#canResize ??= this.#lookForResize().catch((error) => {
+    this.#canResize ??= this.#hasResize().catch((error) => {
       this.#canResize = undefined;
       throw error;
     });
     return this.#canResize;
   }
 
-  async #lookForResize(): Promise<boolean> {
+  async #hasResize(): Promise<boolean> {
     const { resources } = await this.#cluster.api.json<{ resources: { name: string }[] }>({
       method: 'GET',
       path: '/api/v1',

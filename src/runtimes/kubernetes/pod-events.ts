@@ -1,27 +1,28 @@
 import type { Logger } from '../../core/logger.ts';
 import type { OnProgress } from '../runtime.ts';
 import type { ApiServer } from './api-server.ts';
+import type { CachedObject } from './object-cache.ts';
 import type { ApiObject, ClusterEvent } from './objects.ts';
-import { type Kept, Reflector } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 
-interface EventRecord extends Kept {
+interface EventRecord extends CachedObject {
   podUid: string;
   reason: string;
   message: string;
 }
 
-/** What happens to a pod, for whoever waits for its start. */
-export interface PodStory {
-  /** What came last, and when. */
+/** The events of a pod that is being started. */
+export interface PodProgress {
+  /** The latest event, and when it came. */
   readonly last: { reason: string; message: string; at: number };
   end(): void;
 }
 
 const IDLE_MS = 60_000;
-/** The end of the start tells of these. */
-const TOLD_OTHERWISE = new Set(['Failed', 'BackOff', 'InspectFailed', 'Killing', 'Preempted']);
+/** Reported by the start itself when it fails. */
+const NOT_PROGRESS = new Set(['Failed', 'BackOff', 'InspectFailed', 'Killing', 'Preempted']);
 
-/** The cluster's events of pods, watched only while there are starts; they are lines of progress and nothing else. */
+/** The cluster's events of pods, watched only while pods start, and reported as progress lines. */
 export class PodEvents {
   readonly #open: () => Reflector<EventRecord>;
   readonly #listeners = new Map<string, (event: EventRecord) => void>();
@@ -31,10 +32,11 @@ export class PodEvents {
   constructor(options: { api: ApiServer; path: string; logger: Logger }) {
     const { api, path, logger } = options;
     const query = { fieldSelector: 'involvedObject.kind=Pod' };
-    this.#open = () => new Reflector({ name: 'events', api, path, query, logger, keep: toEventRecord, isFeed: true });
+    this.#open = () =>
+      new Reflector({ name: 'events', api, path, query, logger, transform: toEventRecord, isFeed: true });
   }
 
-  /** A start is about to be made. */
+  /** Call before a start: opens the watch. */
   begin(): void {
     clearTimeout(this.#idle);
     if (this.#feed) return;
@@ -43,10 +45,10 @@ export class PodEvents {
     this.#feed.start();
   }
 
-  follow(podUid: string, onProgress: OnProgress | undefined): PodStory {
+  follow(podUid: string, onProgress: OnProgress | undefined): PodProgress {
     this.begin();
-    const told = new Set<string>();
-    const story = {
+    const reported = new Set<string>();
+    const progress = {
       last: { reason: '', message: '', at: performance.now() },
       end: () => {
         this.#listeners.delete(podUid);
@@ -54,13 +56,13 @@ export class PodEvents {
       },
     };
     this.#listeners.set(podUid, ({ reason, message }) => {
-      story.last = { reason, message, at: performance.now() };
+      progress.last = { reason, message, at: performance.now() };
       const line = progressLine(reason, message);
-      if (line === null || told.has(line)) return;
-      told.add(line);
+      if (line === null || reported.has(line)) return;
+      reported.add(line);
       onProgress?.(line);
     });
-    return story;
+    return progress;
   }
 
   close(): void {
@@ -76,12 +78,12 @@ function toEventRecord(object: ApiObject): EventRecord {
   return { key: name, uid, resourceVersion, podUid: involvedObject.uid ?? '', reason, message: message.trim() };
 }
 
-/** Null for what is told otherwise. */
+/** Returns null for events that are no progress. */
 export function progressLine(reason: string, message: string): string | null {
-  if (TOLD_OTHERWISE.has(reason)) return null;
+  if (NOT_PROGRESS.has(reason)) return null;
   if (reason === 'Scheduled') return `Assigned to node ${/ to (\S+)$/.exec(message)?.[1] ?? 'of the cluster'}`;
   if (reason === 'Created') return 'Container created';
   if (reason === 'Started') return 'Container started';
-  if (reason === 'FailedScheduling') return `No node has room: ${message}`;
+  if (reason === 'FailedScheduling') return `No node fits: ${message}`;
   return message.replace(/^(Pulling image|Container image|Successfully pulled image) "([^"]+)"/, '$1 $2');
 }

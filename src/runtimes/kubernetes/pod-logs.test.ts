@@ -23,7 +23,7 @@ const ended: Pod['status'] = {
   containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
 };
 
-test('each line comes once, in order, over a stream that breaks off and one that ends too early', async () => {
+test('each line is read once, in order, across broken and truncated streams', async () => {
   const lines = [0, 400, 400, 1500, 1500, 2000].map((ms, i) => `${stamp(ms)} line ${i}\n`);
   let pass = 0;
   cluster = await startFakeCluster((url, response) => {
@@ -47,7 +47,7 @@ test('each line comes once, in order, over a stream that breaks off and one that
   expect(pass).toBeGreaterThanOrEqual(3);
 }, 60_000);
 
-test('a node that cannot be reached is asked by one of many readers, and whoever looks once hears of it', async () => {
+test('an unreachable node is probed by one of many followers; a single read fails at once', async () => {
   let asked = 0;
   cluster = await startFakeCluster((url, response) => {
     if (!url.pathname.endsWith('/log')) return false;
@@ -62,7 +62,7 @@ test('a node that cannot be reached is asked by one of many readers, and whoever
     for await (const _ of runtime.logs('w1', { follow: true, signal: abort.signal }));
   });
   await cluster.fake.requested('/log', 1);
-  await new Promise((resolve) => setTimeout(resolve, 300)); // the time in which nobody else may ask
+  await new Promise((resolve) => setTimeout(resolve, 300)); // nobody else may ask during this time
   expect(asked).toBe(1);
   abort.abort();
   await Promise.all(readers);
@@ -70,12 +70,12 @@ test('a node that cannot be reached is asked by one of many readers, and whoever
   await expect(look[Symbol.asyncIterator]().next()).rejects.toThrow('connection refused');
 });
 
-test('a program that prints nothing does not keep others waiting for their lines', async () => {
+test('a silent program does not delay the lines of others', async () => {
   let asked = 0;
   cluster = await startFakeCluster((url, response) => {
     if (!url.pathname.endsWith('/log')) return false;
     asked += 1;
-    if (asked > 1) response.writeHead(200).write(`${stamp(1)} hello\n`); // the first gets no answer, as nothing is printed
+    if (asked > 1) response.writeHead(200).write(`${stamp(1)} hello\n`); // no response to the first: nothing is printed
     return true;
   });
   const { runtime } = cluster;
@@ -91,7 +91,7 @@ test('a program that prints nothing does not keep others waiting for their lines
 }, 20_000);
 
 test.each([400, 500])(
-  'a node that says no of one pod, with %i, is asked about its others',
+  'a refusal for one pod, with %i, does not block the node’s other pods',
   async (status) => {
     let asked = 0;
     cluster = await startFakeCluster((url, response) => {
@@ -101,13 +101,13 @@ test.each([400, 500])(
       else response.writeHead(200).write(`${stamp(1)} hello\n`);
       return true;
     });
-    const signal = AbortSignal.timeout(4_000); // a node that failed is not asked for that long
+    const signal = AbortSignal.timeout(4_000); // shorter than the pause after a failure
     expect(await firstLine(cluster.runtime.logs('w1', { follow: true, signal }))).toBe('hello');
   },
   20_000,
 );
 
-test('of a pod that ends the lines are read at once, whatever its node did before', async () => {
+test('the lines of a pod that ends are read at once, whatever its node did before', async () => {
   let asked = 0;
   cluster = await startFakeCluster((url, response) => {
     if (!url.pathname.endsWith('/log')) return false;
@@ -116,7 +116,7 @@ test('of a pod that ends the lines are read at once, whatever its node did befor
     else response.writeHead(200).write(`${stamp(1)} last words\n`);
     return true;
   });
-  const signal = AbortSignal.timeout(3_000); // the node's pause is longer
+  const signal = AbortSignal.timeout(3_000); // shorter than the node's pause
   const line = firstLine(cluster.runtime.logs('w1', { follow: true, signal }));
   await cluster.fake.requested('/log', 1);
   cluster.pod.metadata.deletionTimestamp = '2026-01-01T00:00:30Z';
@@ -124,7 +124,7 @@ test('of a pod that ends the lines are read at once, whatever its node did befor
   expect(await line).toBe('last words');
 }, 20_000);
 
-test('a line in pieces is one line, however the pieces come, and what has no time is no line', () => {
+test('a line split across chunks is one line, and text without a time is none', () => {
   const text = Buffer.from(
     `${stamp(1)} grüße\r\n${stamp(2)} \nunable to retrieve container logs for x\n${stamp(3)} open`,
   );
@@ -137,7 +137,7 @@ test('a line in pieces is one line, however the pieces come, and what has no tim
   }
 });
 
-test('a line longer than 256 Ki characters is handed out in pieces that are always the same', () => {
+test('a line longer than 256 Ki characters is returned in stable pieces', () => {
   const log = new LogText();
   const long = 'x'.repeat(600_000);
   const lines = [...log.take(Buffer.from(`${stamp(1)} ${long}\n`))];

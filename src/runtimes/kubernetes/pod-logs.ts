@@ -6,22 +6,22 @@ import type { LogLine, LogsOptions } from '../runtime.ts';
 import { ApiError, isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { LogText } from './log-text.ts';
-import { type NodeTurn, NodeTurns } from './node-turns.ts';
+import { NodeCircuitBreaker, type NodePermit } from './node-circuit-breaker.ts';
 import { isEnded } from './observed-pod.ts';
 import type { PodRecord } from './pod-record.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const SERVER_PAUSE_MS = 1_000;
-/** Of what is followed the answer begins with the first line; a program may print none for a long time. */
+/** A follow request has no response before the first line, and a program may print none for a long time. */
 const FOLLOW_MS = 3_600_000;
-/** Nodes that have something to say begin sooner. */
-const QUIET_MS = 500;
+/** When a node has not answered by then, its program is taken to be silent. */
+const SILENT_MS = 500;
 
-/** Lines of pods, exactly once each, over whatever ends a stream: rotations, proxies, an API server that restarts. */
+/** Reads lines of pods exactly once, across anything that ends a stream: rotations, proxies, restarts of the API server. */
 export class PodLogs {
   readonly #cluster: ClusterView;
-  readonly #turns = new NodeTurns();
+  readonly #nodes = new NodeCircuitBreaker();
 
   constructor(cluster: ClusterView) {
     this.#cluster = cluster;
@@ -52,7 +52,7 @@ export class PodLogs {
     }
   }
 
-  /** One look at what the node has. What is gone has no more lines. */
+  /** One pass over what the node has. A pod that is gone has no more lines. */
   async *#pass(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): AsyncGenerator<LogLine> {
     const text = new LogText();
     try {
@@ -60,49 +60,49 @@ export class PodLogs {
       if (!stream) return;
       for await (const chunk of stream) for (const line of text.take(chunk as Buffer)) if (place.pass(line)) yield line;
     } catch (error) {
-      if (signal.aborted || isRefusal(error, 400)) return; // its container has not begun
+      if (signal.aborted || isRefusal(error, 400)) return; // its container has not started
       if (!isRefusal(error, 404)) throw error;
       if (!place.hasStarted && this.#cluster.now(pod)) throw notFound('Workload');
       return;
     }
-    // While it is followed, the rest of an open line may yet come; the pass after it gets all of it.
+    // While following, the rest of an open line may still come; the pass after it gets all of it.
     if (!follow) for (const line of text.end()) if (place.pass(line)) yield line;
   }
 
   async #open(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): Promise<Readable | undefined> {
-    const turn = follow ? await this.#awaitTurn(pod, signal) : undefined;
+    const permit = follow ? await this.#awaitPermit(pod, signal) : undefined;
     if (signal.aborted) return undefined;
     const { since } = place.beginPass();
     const sinceTime = since === undefined ? undefined : new Date(Math.floor(since) * 1000).toISOString();
-    const quiet = setTimeout(() => turn?.quiet(), QUIET_MS);
+    const silent = setTimeout(() => permit?.pending(), SILENT_MS);
     try {
       const path = this.#cluster.path('pods', pod.key, 'log');
       const query = { timestamps: true, follow: follow || undefined, sinceTime };
       const timeout = follow ? { timeoutMs: FOLLOW_MS } : {};
       const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal, ...timeout });
-      turn?.heard();
+      permit?.succeeded();
       return stream;
     } catch (error) {
-      if (isOfNode(error)) {
-        if (!signal.aborted && this.#cluster.pods.isCurrent) turn?.failed();
-      } else if (!isRefusal(error, 404)) turn?.heard(); // the 404 is the API server's own word
+      if (isNodeFailure(error)) {
+        if (!signal.aborted && this.#cluster.pods.isCurrent) permit?.failed();
+      } else if (!isRefusal(error, 404)) permit?.succeeded(); // a 404 comes from the API server itself
       throw error;
     } finally {
-      clearTimeout(quiet);
-      turn?.end();
+      clearTimeout(silent);
+      permit?.end();
     }
   }
 
-  /** Undefined once the pod begins to end, too: its lines are to be had now or never, and nobody's turn is waited for. */
-  async #awaitTurn(pod: PodRecord, signal: AbortSignal): Promise<NodeTurn | undefined> {
-    const end = new AbortController();
-    const look = () => {
-      if (this.#cluster.now(pod)?.isDeleting !== false) end.abort();
+  /** Resolves with undefined once the pod is ending: its lines must be read now, without waiting for a permit. */
+  async #awaitPermit(pod: PodRecord, signal: AbortSignal): Promise<NodePermit | undefined> {
+    const ending = new AbortController();
+    const check = () => {
+      if (this.#cluster.now(pod)?.isDeleting !== false) ending.abort();
     };
-    const leave = this.#cluster.listen(pod, look);
-    look();
+    const leave = this.#cluster.listen(pod, check);
+    check();
     try {
-      return await this.#turns.take(pod.nodeName ?? '', AbortSignal.any([signal, end.signal]));
+      return await this.#nodes.acquire(pod.nodeName ?? '', AbortSignal.any([signal, ending.signal]));
     } finally {
       leave();
     }
@@ -115,13 +115,13 @@ export class PodLogs {
 
   async #awaitChange(pod: PodRecord, atMostMs: number, signal: AbortSignal): Promise<void> {
     const before = this.#cluster.now(pod);
-    const until = performance.now() + atMostMs;
-    const late = sleep(atMostMs, undefined, { signal, ref: false }).catch(() => {});
-    const isChanged = this.#cluster.until(pod, (now) => now !== before || performance.now() >= until || undefined);
-    await Promise.race([late, isChanged]);
+    const deadline = performance.now() + atMostMs;
+    const timeout = sleep(atMostMs, undefined, { signal, ref: false }).catch(() => {});
+    const isChanged = this.#cluster.until(pod, (now) => now !== before || performance.now() >= deadline || undefined);
+    await Promise.race([timeout, isChanged]);
   }
 
-  /** While the API server is away it is not the nodes' fault. */
+  /** Waits while the API server is away, which is not the nodes' fault. */
   async #awaitServer(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#cluster.pods.isCurrent) {
       await sleep(SERVER_PAUSE_MS, undefined, { signal, ref: false }).catch(() => {});
@@ -133,8 +133,8 @@ function isTransient(error: unknown): boolean {
   return !(error instanceof Failure) || error.kind === 'unavailable';
 }
 
-/** Whether it tells of the node, which the API server could not reach, or of the server itself, and not of one pod. */
-function isOfNode(error: unknown): boolean {
+/** True when the error is about the node, which the API server could not reach, or about the API server, and not about one pod. */
+function isNodeFailure(error: unknown): boolean {
   const answer = error instanceof Failure ? error.cause : error;
   return !(answer instanceof ApiError) || /\bGet "?https?:|\bdial\b/.test(answer.message);
 }

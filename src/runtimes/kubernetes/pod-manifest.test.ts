@@ -8,7 +8,7 @@ const SPEC = workloadSpec({ id: 'w1', image: 'team/model:v1', env: { A: 'b' }, d
 
 interface Manifest {
   metadata: { name: string; labels: Record<string, string>; annotations: Record<string, string> };
-  // biome-ignore lint/suspicious/noExplicitAny: what the API takes
+  // biome-ignore lint/suspicious/noExplicitAny: any manifest
   spec: any;
 }
 
@@ -25,7 +25,7 @@ const container = (...parts: Parameters<typeof manifest>) => manifest(...parts).
 const terms = (...parts: Parameters<typeof manifest>) =>
   manifest(...parts).spec.affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
 
-test('a pod is locked down, ours alone, and never begins again by itself', () => {
+test('a pod is locked down, labelled as ours, and never restarts by itself', () => {
   const { metadata, spec } = manifest();
   expect(metadata.name).toBe('podyard-w1');
   expect(metadata.labels).toMatchObject({
@@ -44,7 +44,7 @@ test('a pod is locked down, ours alone, and never begins again by itself', () =>
   expect(JSON.stringify(spec)).not.toContain('"b"');
 });
 
-test('words of the command reach the program as they are', () => {
+test('words of the command reach the program unchanged', () => {
   const args = JSON.stringify({ entrypoint: ['sh', '-c'], cmd: ['echo $(HOME) $$ $x'] });
   expect(container({ args })).toMatchObject({ command: ['sh', '-c'], args: ['echo $$(HOME) $$$$ $$x'] });
   const plain = container({ args: 'serve --port 80' });
@@ -53,7 +53,7 @@ test('words of the command reach the program as they are', () => {
   expect(container()).not.toHaveProperty('args');
 });
 
-test('CPU, memory and GPUs are asked for and limited alike; the disk is only limited', () => {
+test('requests equal limits for CPU, memory and GPUs; the disk is only limited', () => {
   const { resources } = container({ cpus: 1.5, memoryBytes: 2 ** 31, gpu: { pool: 'ADA_24', count: 2 } });
   const same = { cpu: '1500m', memory: '2147483648', 'nvidia.com/gpu': '2' };
   expect(resources).toEqual({
@@ -64,7 +64,7 @@ test('CPU, memory and GPUs are asked for and limited alike; the disk is only lim
   expect(simulated.resources.limits).not.toHaveProperty(['nvidia.com/gpu']);
 });
 
-test('pool and data centre choose the node by its labels', () => {
+test('pool and data center select nodes by their labels', () => {
   const gpu = { pool: 'ADA_24', count: 1 };
   const product = { key: 'nvidia.com/gpu.product', operator: 'In', values: ['NVIDIA-L4'] };
   const region = 'topology.kubernetes.io/region';
@@ -80,7 +80,7 @@ test('pool and data centre choose the node by its labels', () => {
   expect(terms({ gpu, dataCenterId: 'EU-RO-1' }, {}, null)).toBeUndefined();
 });
 
-test('settings say what pods put up with, how they rank, and what they run under', () => {
+test('settings give pods tolerations, priorities and a runtime class', () => {
   const env = {
     PODYARD_KUBERNETES_TOLERATIONS: 'gpu=yes:NoSchedule',
     PODYARD_KUBERNETES_NODE_SELECTOR: 'for=podyard',
@@ -104,7 +104,7 @@ test('settings say what pods put up with, how they rank, and what they run under
   expect(manifest().spec).not.toHaveProperty('priorityClassName');
 });
 
-test('mounts are claims, and shared memory is large enough for data loaders', () => {
+test('mounts are claims, and shared memory fits data loaders', () => {
   const { spec } = manifest({ mounts: [{ source: 'claim-a', target: '/data' }], memoryBytes: 2 ** 30 });
   expect(spec.volumes).toEqual([
     { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: String(2 ** 29) } },
@@ -113,14 +113,14 @@ test('mounts are claims, and shared memory is large enough for data loaders', ()
   expect(spec.containers[0].volumeMounts[1]).toEqual({ name: 'mount-0', mountPath: '/data' });
 });
 
-test('a pod learns the address of its node where nobody knows one that is better', () => {
-  const told = [{ name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
-  expect(container({ kind: 'pod' }).env).toEqual(told);
+test('a pod gets its node’s address where no public one is configured', () => {
+  const nodeAddress = [{ name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
+  expect(container({ kind: 'pod' }).env).toEqual(nodeAddress);
   expect(container({ kind: 'pod' }, { PODYARD_KUBERNETES_PUBLIC_IP: '192.0.2.7' }).env).toBeUndefined();
   expect(container().env).toBeUndefined();
 });
 
-test('the environment belongs to the pod', () => {
+test('the pod owns the Secret with its environment', () => {
   expect(environmentSecret(SPEC, 'inst', 'uid-1')).toMatchObject({
     metadata: { name: 'podyard-w1', ownerReferences: [{ kind: 'Pod', name: 'podyard-w1', uid: 'uid-1' }] },
     stringData: { A: 'b' },
@@ -128,7 +128,7 @@ test('the environment belongs to the pod', () => {
   });
 });
 
-test.each(['', '1st', 'a b', 'ä', 'a'.repeat(254)])('the variable %j is refused by its name', (name) => {
+test.each(['', '1st', 'a b', 'ä', 'a'.repeat(254)])('the variable name %j is refused', (name) => {
   expect(() => checkEnvironment({ [name]: 'secret' })).toThrow(`'${name}'`);
   expect(() => checkEnvironment({ [name]: 'secret' })).not.toThrow('secret');
 });
@@ -140,7 +140,7 @@ test.each([
   ['ghcr.io/team/model', 'ghcr.io'],
   ['localhost/model', 'localhost'],
   ['registry:5000/model', 'registry:5000'],
-])('credentials for %s are those of %s', (image, host) => {
+])('credentials for %s are for %s', (image, host) => {
   const secret = registrySecret('R1', image, { username: 'u', password: 'p' }, 'inst') as {
     metadata: { name: string };
     stringData: Record<string, string>;
@@ -151,6 +151,7 @@ test.each([
   });
 });
 
-test('an id that cannot be a name is refused', () => {
-  for (const id of ['', 'A', 'a_b', '-a', 'a'.repeat(50)]) expect(() => manifest({ id })).toThrow('cannot be the id');
+test('an id that is no valid name is refused', () => {
+  for (const id of ['', 'A', 'a_b', '-a', 'a'.repeat(50)])
+    expect(() => manifest({ id })).toThrow('is not a valid workload id');
 });

@@ -6,27 +6,27 @@ import { parsePort } from '../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
 import { ANNOTATIONS, LABELS } from './pod-record.ts';
 
-/** What a pod needs to know besides the workload's own description. */
+/** What a manifest needs besides the workload spec. */
 export interface PodPlace {
   installation: string;
   settings: KubernetesSettings;
-  /** Values of the GPU label that nodes of its pool have; null where GPUs are simulated, and it may run anywhere. */
+  /** The GPU label's values for the pool; null where GPUs are simulated and the pod may run anywhere. */
   gpuProducts: readonly string[] | null;
 }
 
 const MEBIBYTE = 2 ** 20;
 const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
-/** A node that is silent for so long (after the 40 s until the cluster notices) loses its pods. */
-export const NODE_PATIENCE_SECONDS = 15;
-/** As the docker runtime drops them: ordinary images do without. */
+/** How long a pod stays on a silent node, after the 40 s until the cluster notices. */
+export const NODE_TIMEOUT_SECONDS = 15;
+/** The same as in the docker runtime: ordinary images do not need them. */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 export const CONTAINER = 'workload';
-/** Only the cluster knows which node it will be (docs/interface/rest.md, "Pod environment"). */
+/** Only the cluster knows which node it will be on (docs/interface/rest.md, "Pod environment"). */
 const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
 
 export function nameOf(id: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(id)) {
-    throw new Failure('badRequest', `'${id}' cannot be the id of a workload`);
+    throw new Failure('badRequest', `'${id}' is not a valid workload id`);
   }
   return `podyard-${id}`;
 }
@@ -35,7 +35,7 @@ export function registrySecretName(registryId: string): string {
   return `podyard-registry-${registryId}`.toLowerCase();
 }
 
-/** The pod of a workload. Its environment is no part of it: who may look at pods need not see secrets. */
+/** The pod of a workload. Its environment is in a Secret: permission to see pods must not reveal secrets. */
 export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
   const { settings } = place;
   const { entrypoint, cmd } = parseArgs(spec.args);
@@ -57,7 +57,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       nodeSelector: settings.nodeSelector,
       ...affinityOf(spec, place),
-      tolerations: [...settings.tolerations, ...patience()],
+      tolerations: [...settings.tolerations, ...nodeTolerations()],
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
       ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
@@ -80,7 +80,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
         },
       ],
       volumes: [
-        // Data loaders of ML frameworks share memory; the runtime's 64 MB make them crash. It counts towards memory.
+        // ML data loaders share memory, and crash with the container runtime's default of 64 MB. It counts towards memory.
         { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: String(shmBytes(spec)) } },
         ...spec.mounts.map(({ source }, index) => ({
           name: `mount-${index}`,
@@ -114,7 +114,7 @@ function needsGpus(spec: WorkloadSpec, { gpuProducts }: PodPlace): boolean {
   return spec.gpu !== null && gpuProducts !== null;
 }
 
-/** Nodes that hold the pool's GPUs, in the data centre; without GPUs of its own a node's data centre counts still. */
+/** Selects nodes with the pool's GPUs in the data center. A workload without GPUs is still tied to its data center. */
 function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): object {
   const { gpuLabel, dataCenterLabel } = settings;
   const isIn = (key: string, values: readonly string[]) => ({ key, operator: 'In', values });
@@ -136,19 +136,19 @@ function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): ob
   return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
 }
 
-/** Without these the cluster lets a pod stay for five minutes on a node that it hears nothing of. */
-function patience(): object[] {
+/** Without these, the cluster leaves a pod on a silent node for five minutes. */
+function nodeTolerations(): object[] {
   return ['not-ready', 'unreachable'].map((state) => ({
     key: `node.kubernetes.io/${state}`,
     operator: 'Exists',
     effect: 'NoExecute',
-    tolerationSeconds: NODE_PATIENCE_SECONDS,
+    tolerationSeconds: NODE_TIMEOUT_SECONDS,
   }));
 }
 
 /**
- * CPU and memory are asked for and limited alike. The disk is limited and not asked for: the limit is what a workload may
- * write at most, and few do.
+ * Requests equal limits for CPU, memory and GPUs. The disk is limited but not requested: the limit is the most a workload may
+ * write, and few do.
  */
 function resourcesOf(spec: WorkloadSpec, place: PodPlace): object {
   const same = {
@@ -171,15 +171,15 @@ function portsOf(spec: WorkloadSpec): object[] {
   return [...ports].map((containerPort) => ({ containerPort, protocol: 'TCP' }));
 }
 
-/** The cluster would put variables into words: `$(NAME)`. */
+/** Escapes `$(NAME)`, which the cluster would substitute. */
 function literal(word: string): string {
   return word.replaceAll('$', '$$$$');
 }
 
-/** Names that every version takes as a variable of a container; others would be left out without a word. */
+/** Variable names that every version accepts; others would be dropped silently. */
 const VARIABLE = /^[-._a-zA-Z][-._a-zA-Z0-9]{0,252}$/;
 
-/** The workload's environment; the pod owns it, and takes it along. */
+/** The workload's environment, owned by the pod and deleted with it. */
 export function environmentSecret(spec: WorkloadSpec, installation: string, podUid: string): object {
   return {
     apiVersion: 'v1',
@@ -190,24 +190,24 @@ export function environmentSecret(spec: WorkloadSpec, installation: string, podU
       labels: labelsOf(spec.id, spec.kind, installation),
       ownerReferences: [ownerOf(spec.id, podUid)],
     },
-    immutable: true, // spares the cluster a watch for each
+    immutable: true, // spares the kubelet a watch on each
     stringData: spec.env,
   };
 }
 
-/** Throws a sentence for names that a container of the cluster cannot have. */
+/** Throws a sentence for variable names that the cluster does not support. */
 export function checkEnvironment(env: Readonly<Record<string, string>>): void {
-  const odd = Object.keys(env).find((name) => !VARIABLE.test(name));
-  if (odd === undefined) return;
-  const rule = 'letters, digits, dots, dashes and underscores, beginning with no digit';
-  throw new Failure('unprocessable', `The cluster takes no variable with the name '${odd}': it must be of ${rule}`);
+  const invalid = Object.keys(env).find((name) => !VARIABLE.test(name));
+  if (invalid === undefined) return;
+  const rule = 'use letters, digits, dots, dashes and underscores, and do not begin with a digit';
+  throw new Failure('unprocessable', `'${invalid}' is not a valid variable name in the cluster: ${rule}`);
 }
 
 export function ownerOf(id: string, podUid: string): object {
   return { apiVersion: 'v1', kind: 'Pod', name: nameOf(id), uid: podUid };
 }
 
-/** What the kubelet pulls images with. */
+/** The credentials with which the kubelet pulls images. */
 export function registrySecret(
   registryId: string,
   image: string,
@@ -233,7 +233,7 @@ export function registrySecret(
   };
 }
 
-/** Docker Hub where no host is named; it has a name of its own in such files. */
+/** The registry's name in such files: Docker Hub, which has one of its own, unless the image names a host. */
 function registryOf(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');

@@ -1,6 +1,6 @@
 import type { WorkloadSpec } from '../runtime.ts';
+import type { CachedObject } from './object-cache.ts';
 import { type ApiObject, amountOf, type ContainerStatus, type Pod, timeOf } from './objects.ts';
-import type { Kept } from './reflector.ts';
 
 export const LABELS = {
   installation: 'podyard.dev/installation',
@@ -11,16 +11,16 @@ export const LABELS = {
 export const ANNOTATIONS = {
   /** `<pool>:<count>` */
   gpu: 'podyard.dev/gpu',
-  /** `<port>/<protocol>`, separated by commas. */
+  /** `<port>/<protocol>`, comma-separated. */
   ports: 'podyard.dev/ports',
   /** Since when it is parked. */
   parked: 'podyard.dev/parked',
-  /** How many CPUs it has when it is not parked. */
+  /** Its CPUs when it is not parked. */
   cpus: 'podyard.dev/cpus',
 } as const;
 
-/** What is kept of a pod of ours: of 6 KB some 500 bytes. */
-export interface PodRecord extends Kept {
+/** What is cached of our pods: about 500 bytes of 6 KB. */
+export interface PodRecord extends CachedObject {
   id: string;
   kind: 'worker' | 'pod';
   installation: string;
@@ -34,21 +34,21 @@ export interface PodRecord extends Kept {
   isParked: boolean;
   gpu: WorkloadSpec['gpu'];
   ports: readonly string[];
-  /** What it gets when it is not parked; null: as much as there is. */
+  /** CPU limit when it is not parked; null: none. */
   cpus: number | null;
   memoryBytes: number | null;
-  /** Its CPU limit as the node enforces it; null where the node does not say. */
+  /** The CPU limit the node enforces; null where the node does not report it. */
   grantedCpus: number | null;
-  /** Why a resize waits, e.g. Infeasible. */
+  /** Why a resize is pending, e.g. Infeasible. */
   resizeProblem: string | null;
   claims: readonly string[];
   pullSecrets: readonly string[];
-  /** What the scheduler says while it has no place. */
+  /** The scheduler's message while it has no node. */
   unschedulable: string | null;
   waiting: { reason: string; message: string } | null;
   runningSince: Date | null;
   ended: { exitCode: number; reason: string; message: string; startedAt: Date | null; finishedAt: Date | null } | null;
-  /** Why somebody else ended it, e.g. PreemptionByScheduler. */
+  /** Why the cluster ended it, e.g. PreemptionByScheduler. */
   disruption: { reason: string; message: string } | null;
   finishedAt: Date | null;
 }

@@ -4,24 +4,25 @@ import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
 import { ApiError, isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
+import type { CachedObject } from './object-cache.ts';
 import type { ApiObject, Service } from './objects.ts';
 import { labelsOf, nameOf, ownerOf } from './pod-manifest.ts';
 import { LABELS, type PodRecord } from './pod-record.ts';
-import { type Kept, Reflector } from './reflector.ts';
+import { Reflector } from './reflector.ts';
 
-interface ServiceRecord extends Kept {
+interface ServiceRecord extends CachedObject {
   podUid: string | undefined;
   nodePorts: ReadonlyMap<number, number>;
-  /** Where a load balancer answers. */
+  /** The load balancer's address. */
   ingress: string | null;
 }
 
-/** What a cluster lets its node ports be, unless its operator says otherwise. */
+/** Kubernetes' default range of node ports. */
 const NODE_PORTS = { from: 30_000, to: 32_767 };
-/** A load balancer that has no address by then gets one after the start. */
+/** How long a start waits for the load balancer's address; it may come later. */
 const INGRESS_MS = 60_000;
 
-/** Where TCP ports of pods are published: a Service for each pod, which the pod owns. */
+/** Publishes TCP ports of pods: a Service for each pod, owned by the pod. */
 export class PodServices {
   readonly #cluster: ClusterView;
   readonly #services: Reflector<ServiceRecord>;
@@ -36,12 +37,12 @@ export class PodServices {
       api: cluster.api,
       path: cluster.path('services'),
       query: { labelSelector: `${LABELS.installation}=${installation},${LABELS.id}` },
-      keep: toServiceRecord,
+      transform: toServiceRecord,
       logger,
     });
   }
 
-  /** What is published is known from here on. */
+  /** Resolves once published ports are up to date. */
   async current(): Promise<void> {
     const isNeeded = this.#services.isStarted || [...this.#cluster.pods.all()].some((pod) => this.#isPublished(pod));
     if (isNeeded) await this.#services.current();
@@ -68,7 +69,7 @@ export class PodServices {
       },
       spec: { type: this.#cluster.settings.serviceType, selector: { [LABELS.id]: spec.id }, ports },
     };
-    await this.#make(body, pod);
+    await this.#create(body, pod);
     if (this.#cluster.settings.serviceType === 'LoadBalancer') await this.#awaitIngress(pod);
   }
 
@@ -100,14 +101,14 @@ export class PodServices {
     return nodePort === undefined || ip === null ? undefined : { public: nodePort, ip };
   }
 
-  async #make(body: object, pod: PodRecord, isLast = false): Promise<void> {
+  async #create(body: object, pod: PodRecord, isLast = false): Promise<void> {
     const { api } = this.#cluster;
     try {
       this.#services.put(await api.json<ApiObject>({ method: 'POST', path: this.#cluster.path('services'), body }));
     } catch (error) {
       if (isRefusal(error, 409) && !isLast) {
         await this.#removeOld(pod);
-        return this.#make(body, pod, true);
+        return this.#create(body, pod, true);
       }
       if (!(error instanceof ApiError)) throw error;
       throw new Failure('unavailable', `The ports of the pod could not be published: ${error.message}`, {
@@ -116,7 +117,7 @@ export class PodServices {
     }
   }
 
-  /** One of a pod before this one, whose removal is still under way, makes room. */
+  /** Removes the Service of an earlier pod whose deletion is still in progress. */
   async #removeOld(pod: PodRecord): Promise<void> {
     try {
       await this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', pod.key) });
@@ -141,10 +142,10 @@ function tcpPorts({ ports }: PodRecord): number[] {
   return [...new Set(tcp.map((port) => port.private))];
 }
 
-/** A wish that no node port can be is left to the cluster. */
-function nodePortOf(wish: number | undefined): object {
-  const isPossible = wish !== undefined && wish >= NODE_PORTS.from && wish <= NODE_PORTS.to;
-  return isPossible ? { nodePort: wish } : {};
+/** Uses the requested port if it can be a node port; otherwise the cluster chooses. */
+function nodePortOf(requested: number | undefined): object {
+  const isPossible = requested !== undefined && requested >= NODE_PORTS.from && requested <= NODE_PORTS.to;
+  return isPossible ? { nodePort: requested } : {};
 }
 
 function toServiceRecord(object: ApiObject): ServiceRecord {

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { InFlight } from '../in-flight.ts';
 import type { WorkloadStats } from '../runtime.ts';
 import { ApiError } from './api-server.ts';
@@ -24,31 +26,31 @@ interface Summary {
   }[];
 }
 
-/** What is not there, or not for us to see, is asked for again after this time. */
+/** How long an API that is missing or forbidden is not asked again. */
 const MISSING_MS = 300_000;
-/** Kubelets measure every ten seconds or so. */
+/** How long a summary is cached; kubelets measure about every ten seconds. */
 const SUMMARY_MS = 3_000;
 const TIMEOUT_MS = 5_000;
+const MAX_CACHED = 1_000;
 
-/**
- * What pods use: by the metrics API where a cluster has one, else by their node's kubelet if we may ask it; null where
- * nobody tells.
- */
+/** Usage of pods, from the metrics API, else from the kubelet of their node if allowed; null where neither has it. */
 export class PodUsage {
   readonly #cluster: ClusterView;
+  readonly #clock: Clock;
   readonly #missingUntil = { metrics: 0, summary: 0 };
-  readonly #summaries = new Map<string, { at: number; summary: Summary }>();
+  readonly #summaries = new BoundedMap<string, { at: number; summary: Summary }>(MAX_CACHED);
   readonly #reads = new InFlight<Summary>();
 
-  constructor(cluster: ClusterView) {
+  constructor(cluster: ClusterView, clock: Clock = monotonicClock) {
     this.#cluster = cluster;
+    this.#clock = clock;
   }
 
   async of(pod: PodRecord): Promise<Usage | null> {
     return (await this.#byMetrics(pod)) ?? (await this.#bySummary(pod));
   }
 
-  /** What a claim holds, by the node of a pod that mounts it. */
+  /** Bytes in use of a claim, from the node of a pod that mounts it. */
   async claimBytes(claim: string): Promise<number | null> {
     const pod = [...this.#cluster.pods.all()].find((one) => one.claims.includes(claim) && one.runningSince);
     const { pods = [] } = (pod && (await this.#summary(pod))) || {};
@@ -78,29 +80,28 @@ export class PodUsage {
   async #summary({ nodeName }: PodRecord): Promise<Summary | null> {
     if (nodeName === null) return null;
     const known = this.#summaries.get(nodeName);
-    if (known && performance.now() - known.at < SUMMARY_MS) return known.summary;
+    if (known && this.#clock.now() - known.at < SUMMARY_MS) return known.summary;
     const path = `/api/v1/nodes/${nodeName}/proxy/stats/summary`;
     const read = () => this.#cluster.api.json<Summary>({ method: 'GET', path, timeoutMs: TIMEOUT_MS });
     const summary = await this.#ask('summary', () => this.#reads.run(nodeName, read));
-    if (this.#summaries.size > 1_000) this.#summaries.clear();
-    if (summary) this.#summaries.set(nodeName, { at: performance.now(), summary });
+    if (summary) this.#summaries.set(nodeName, { at: this.#clock.now(), summary });
     return summary;
   }
 
-  /** Null when it cannot be had; then it is not asked for again for a while, unless it is this pod that is not known. */
+  /** Returns null on failure. Then pauses requests to that API, unless it merely does not know this pod. */
   async #ask<T>(what: 'metrics' | 'summary', read: () => Promise<T>): Promise<T | null> {
-    if (performance.now() < this.#missingUntil[what]) return null;
+    if (this.#clock.now() < this.#missingUntil[what]) return null;
     try {
       return await read();
     } catch (error) {
-      const isAbout = error instanceof ApiError && error.status === 404 && /"podyard-/.test(error.message);
-      if (!isAbout && error instanceof ApiError) this.#missingUntil[what] = performance.now() + MISSING_MS;
+      const isAboutPod = error instanceof ApiError && error.status === 404 && /"podyard-/.test(error.message);
+      if (!isAboutPod && error instanceof ApiError) this.#missingUntil[what] = this.#clock.now() + MISSING_MS;
       return null;
     }
   }
 }
 
-/** In percent of what it may use. */
+/** In percent of what the workload may use. */
 export function statsOf(usage: Usage, allowed: Usage, gpus: WorkloadStats['gpus']): WorkloadStats {
   return {
     cpuUtil: percent(usage.cpus, allowed.cpus),

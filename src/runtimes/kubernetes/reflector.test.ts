@@ -3,11 +3,12 @@ import { afterEach, expect, test } from 'vitest';
 import type { Failure } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { FakeApiServer, fakeObject, openWatch, send, sendList } from './fake-api-server.ts';
+import type { CachedObject } from './object-cache.ts';
 import type { ApiObject } from './objects.ts';
-import { type Kept, Reflector, type Timing } from './reflector.ts';
+import { Reflector, type Timing } from './reflector.ts';
 
 const PATH = '/api/v1/things';
-const QUICK: Partial<Timing> = { firstPauseMs: 5, longestPauseMs: 20, patienceMs: 5_000 };
+const QUICK: Partial<Timing> = { firstPauseMs: 5, longestPauseMs: 20, timeoutMs: 5_000 };
 const closing: (() => Promise<void> | void)[] = [];
 
 afterEach(async () => {
@@ -19,14 +20,14 @@ type Changes = string[];
 async function begin(
   answer: FakeApiServer['answer'],
   timing: Partial<Timing> = {},
-): Promise<{ fake: FakeApiServer; things: Reflector<Kept>; changes: Changes; next: () => Promise<string> }> {
+): Promise<{ fake: FakeApiServer; things: Reflector<CachedObject>; changes: Changes; next: () => Promise<string> }> {
   const fake = await FakeApiServer.start(answer);
-  const keep = ({ metadata: { name, uid, resourceVersion } }: ApiObject) => ({ key: name, uid, resourceVersion });
-  const things = new Reflector<Kept>({
+  const transform = ({ metadata: { name, uid, resourceVersion } }: ApiObject) => ({ key: name, uid, resourceVersion });
+  const things = new Reflector<CachedObject>({
     name: 'things',
     api: fake.api,
     path: PATH,
-    keep,
+    transform,
     logger: silentLogger,
     timing: { ...QUICK, ...timing },
   });
@@ -49,14 +50,14 @@ async function begin(
 }
 
 const isWatch = (url: URL) => url.searchParams.get('watch') === 'true';
-const stateOf = (things: Reflector<Kept>) =>
+const stateOf = (things: Reflector<CachedObject>) =>
   things.current().then(
     () => 'current',
     (error: Failure) => error.kind,
   );
-const keysOf = (things: Reflector<Kept>) => [...things.all()].map(({ key }) => key).sort();
+const keysOf = (things: Reflector<CachedObject>) => [...things.all()].map(({ key }) => key).sort();
 
-test('nothing is asked before the first need; then a list in pages, and a watch from where it ended', async () => {
+test('nothing is requested before the first use; then a paged list, and a watch from its version', async () => {
   let tell: ReturnType<typeof openWatch> = () => {};
   const { fake, things, next } = await begin((url, response) => {
     if (isWatch(url)) tell = openWatch(response);
@@ -78,7 +79,7 @@ test('nothing is asked before the first need; then a list in pages, and a watch 
   expect(keysOf(things)).toEqual(['a', 'c']);
 });
 
-test('a watch that the server ends is begun again where it ended, and a bookmark counts', async () => {
+test('a watch that the server ends resumes where it ended, bookmarks included', async () => {
   let tell: ReturnType<typeof openWatch> = () => {};
   let watch: ServerResponse | undefined;
   const { fake, things } = await begin((url, response) => {
@@ -97,7 +98,7 @@ test('a watch that the server ends is begun again where it ended, and a bookmark
 });
 
 test.each(['in the watch', 'as the answer'])(
-  'a server that has forgotten where we were (%s) is listed anew',
+  'when the version has expired (%s), everything is listed again',
   async (how) => {
     let lists = 0;
     const { fake, things, changes } = await begin((url, response) => {
@@ -122,13 +123,13 @@ test.each(['in the watch', 'as the answer'])(
   },
 );
 
-test('while the server is away the list is refused, and what is kept stays; then it goes on where it was', async () => {
+test('while the server is away reads are refused and the cache stays; then the watch resumes', async () => {
   const { fake, things } = await begin(
     (url, response) => {
       if (isWatch(url)) openWatch(response);
       else sendList(response, [fakeObject('a', 1)], '1');
     },
-    { patienceMs: 50 },
+    { timeoutMs: 50 },
   );
   await expect.poll(() => stateOf(things)).toBe('current');
   const resume = await fake.vanish();
@@ -140,7 +141,7 @@ test('while the server is away the list is refused, and what is kept stays; then
   expect(fake.requests.filter((line) => !line.includes('watch=true'))).toHaveLength(1);
 });
 
-test('a server that hangs is noticed, in the middle of a watch and before one', async () => {
+test('a hanging server is noticed, during a watch and before one', async () => {
   let isHanging = false;
   const { fake, things } = await begin(
     (url, response) => {
@@ -148,17 +149,17 @@ test('a server that hangs is noticed, in the middle of a watch and before one', 
       if (isWatch(url)) openWatch(response);
       else sendList(response, [], '1');
     },
-    { watchSeconds: 1, graceMs: 200, patienceMs: 50 },
+    { watchSeconds: 1, graceMs: 200, timeoutMs: 50 },
   );
   await expect.poll(() => stateOf(things)).toBe('current');
-  isHanging = true; // the watch never ends by itself, and the next one never begins
+  isHanging = true; // the watch never ends, and the next one never begins
   await fake.requested('watch=true', 2);
   await expect.poll(() => stateOf(things)).toBe('unavailable');
   isHanging = false;
   await expect.poll(() => stateOf(things)).toBe('current');
 });
 
-test('what an answer says is known at once, unless the watch has gone past it', async () => {
+test('an object from a response is known at once, unless the watch is ahead of it', async () => {
   let tell: ReturnType<typeof openWatch> = () => {};
   const { things, next } = await begin((url, response) => {
     if (isWatch(url)) tell = openWatch(response);
@@ -171,11 +172,11 @@ test('what an answer says is known at once, unless the watch has gone past it', 
   tell('MODIFIED', fakeObject('mine', 9));
   tell('DELETED', fakeObject('mine', 10));
   expect([await next(), await next(), await next()]).toEqual(['put mine@8', 'put mine@9', 'gone mine@10']);
-  things.put(fakeObject('mine', 9)); // an answer that was overtaken
+  things.put(fakeObject('mine', 9)); // an outdated response
   expect(keysOf(things)).toEqual([]);
 });
 
-test('a list that was begun before an object was made does not take it away', async () => {
+test('a list started before an object was created does not remove it', async () => {
   let release = () => {};
   let lists = 0;
   const { fake, things } = await begin(
@@ -200,7 +201,7 @@ test('a list that was begun before an object was made does not take it away', as
   expect(keysOf(things)).toEqual(['new']);
 });
 
-test('what may not be read is said at once, and not asked for again and again', async () => {
+test('a forbidden read fails at once and is not retried in a loop', async () => {
   const { fake, things } = await begin((_, response) =>
     send(response, { message: 'forbidden', reason: 'Forbidden' }, 403),
   );
@@ -211,7 +212,7 @@ test('what may not be read is said at once, and not asked for again and again', 
   expect(fake.requests).toHaveLength(1);
 });
 
-test('whoever waits for a server that does not answer is told when nobody watches any more', async () => {
+test('waiting reads fail when the watch is stopped', async () => {
   const { fake, things } = await begin(() => {});
   const waits = stateOf(things);
   await fake.requested(PATH, 1);

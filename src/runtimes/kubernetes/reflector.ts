@@ -1,36 +1,31 @@
 /**
- * What the cluster has of one kind, kept up to date by a list and a watch after it, so that asking costs nothing and
- * requests grow with what changes. Watches are known to fall silent, hence:
- * - a watch lives for some seconds only and is begun again where it ended; one that does not end by itself in time is
- *   given up, so that a server that hangs or a connection that is half open is found out within half a minute;
- * - the whole list is read again now and then, and whenever the server has forgotten where we were (410);
- * - while the server is away `current()` rejects: what is kept is not what there is.
+ * Keeps the cluster's objects of one kind up to date by a list and a watch after it: reads cost nothing, and the number of
+ * requests grows only with what changes. Watches are known to fall silent, hence:
+ * - a watch lives for seconds and resumes where it ended. One that does not end in time is aborted, so that a hanging server
+ *   or a half-open connection is noticed within half a minute;
+ * - the whole list is read again periodically, and when the server no longer has our position (410);
+ * - while the server is away, `current()` rejects: the cached objects may be outdated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
+import { type CachedObject, isNewer, ObjectCache, type OnChange } from './object-cache.ts';
 import type { ApiObject } from './objects.ts';
-
-/** What is kept of an object. */
-export interface Kept {
-  /** Unique within what is watched. */
-  key: string;
-  uid: string;
-  resourceVersion: string;
-}
 
 export interface Timing {
   /** How long a watch lives. */
   watchSeconds: number;
-  /** How much longer it may take before it is given up. */
+  /** How much longer it may take before it is aborted. */
   graceMs: number;
+  /** How often the whole list is read again. */
   relistMs: number;
   firstPauseMs: number;
   longestPauseMs: number;
-  /** How long `current()` waits for a server that is away; and for the first list, which may be long. */
-  patienceMs: number;
-  firstPatienceMs: number;
+  /** How long `current()` waits for a server that is away. */
+  timeoutMs: number;
+  /** The same for the first list, which may be long. */
+  firstTimeoutMs: number;
 }
 
 const TIMING: Timing = {
@@ -39,15 +34,12 @@ const TIMING: Timing = {
   relistMs: 600_000,
   firstPauseMs: 100,
   longestPauseMs: 10_000,
-  patienceMs: 3_000,
-  firstPatienceMs: 30_000,
+  timeoutMs: 3_000,
+  firstTimeoutMs: 30_000,
 };
-const PAGE = 500;
-/** What we may not read will not be allowed in a minute. */
-const REFUSED_PAUSE_MS = 300_000;
-
-/** `gone`: the object as it was last seen. */
-export type OnChange<T> = (kind: 'put' | 'gone', object: T, before: T | undefined) => void;
+const PAGE_SIZE = 500;
+/** After a 403: permissions rarely change. */
+const FORBIDDEN_PAUSE_MS = 300_000;
 
 interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -59,19 +51,19 @@ interface ListPage {
   items: ApiObject[];
 }
 
-class OutOfDate extends Error {}
+/** The server no longer has the resource version of the watch. */
+class Expired extends Error {}
 
-export class Reflector<T extends Kept> {
+export class Reflector<T extends CachedObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #timing: Timing;
-  readonly #objects = new Map<string, T>();
-  readonly #listeners = new Set<OnChange<T>>();
+  readonly #cache = new ObjectCache<T>();
   readonly #ended = new AbortController();
   #isStarted = false;
   #isConnected = false;
   #isListed = false;
   #listedAt = 0;
-  /** Everything up to here is known. */
+  /** The resource version up to which every change is known. */
   #version = '0';
   #failure: unknown;
   #connected = Promise.withResolvers<void>();
@@ -82,40 +74,38 @@ export class Reflector<T extends Kept> {
   }
 
   get(key: string): T | undefined {
-    return this.#objects.get(key);
+    return this.#cache.get(key);
   }
 
   all(): IterableIterator<T> {
-    return this.#objects.values();
+    return this.#cache.all();
   }
 
   get isStarted(): boolean {
     return this.#isStarted;
   }
 
-  /** Whether it was ever read; what is kept may be old. */
+  /** True once the list was read; it may be outdated. */
   get isKnown(): boolean {
     return this.#listedAt > 0;
   }
 
-  /** Whether what is kept is what there is. */
+  /** True while the watch is connected: the cached objects are up to date. */
   get isCurrent(): boolean {
     return this.#isConnected;
   }
 
-  /** Begins to read, if nobody did yet; resolves when what is kept is what there is, rejects when nobody can tell. */
+  /** Starts reading if necessary. Resolves once the cached objects are up to date; rejects while the server is away. */
   async current(): Promise<void> {
     this.start();
     if (this.#isConnected) return;
     if (isRefusal(this.#failure, 403)) throw this.#failure;
-    const waited = new AbortController();
-    const { patienceMs, firstPatienceMs } = this.#timing;
-    const late = sleep(this.isKnown ? patienceMs : firstPatienceMs, 'late' as const, { signal: waited.signal }).catch(
-      () => {},
-    );
-    const outcome = await Promise.race([this.#connected.promise, late]);
-    waited.abort();
-    if (outcome !== 'late') return;
+    const waiting = new AbortController();
+    const timeoutMs = this.isKnown ? this.#timing.timeoutMs : this.#timing.firstTimeoutMs;
+    const timeout = sleep(timeoutMs, 'timeout' as const, { signal: waiting.signal }).catch(() => {});
+    const outcome = await Promise.race([this.#connected.promise, timeout]);
+    waiting.abort();
+    if (outcome !== 'timeout') return;
     throw this.#failure instanceof Error
       ? this.#failure
       : new Failure('unavailable', 'The Kubernetes API server does not answer');
@@ -127,29 +117,28 @@ export class Reflector<T extends Kept> {
     void this.#run(this.#ended.signal);
   }
 
-  /** Whoever waits is told at once. */
+  /** Stops watching. Pending `current()` calls reject at once. */
   stop(): void {
     this.#ended.abort();
     this.#isConnected = false;
-    this.#refuseWaiters(new Failure('unavailable', 'The cluster is not watched any more'));
+    this.#rejectWaiters(new Failure('unavailable', 'The cluster is no longer watched'));
   }
 
   subscribe(listener: OnChange<T>): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#cache.subscribe(listener);
   }
 
-  /** Takes in what the answer to a request said, which may be ahead of the watch. */
+  /** Stores an object from the response to a request, which may be ahead of the watch. */
   put(object: ApiObject): T {
-    const kept = this.#options.keep(object);
-    if (isNewer(kept, this.#version)) this.#store(kept);
-    return kept;
+    const cached = this.#options.transform(object);
+    if (isNewer(cached, this.#version)) this.#store(cached);
+    return cached;
   }
 
-  /** The server has said that it is not there; the watch may be behind. */
+  /** Removes an object after the server said that it does not exist; the watch may be behind. */
   forget(key: string, uid: string): void {
-    const known = this.#objects.get(key);
-    if (known?.uid === uid) this.#drop(known);
+    const cached = this.#cache.get(key);
+    if (cached?.uid === uid) this.#cache.remove(cached);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -160,36 +149,35 @@ export class Reflector<T extends Kept> {
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
-        failures = this.#noteFailure(error, failures);
+        failures = this.#onFailure(error, failures);
         await sleep(this.#pauseMs(error, failures), undefined, { signal, ref: false }).catch(() => {});
       }
     }
   }
 
-  #noteFailure(error: unknown, failures: number): number {
+  #onFailure(error: unknown, failures: number): number {
     this.#disconnect();
-    if (error instanceof OutOfDate || isRefusal(error, 410)) {
+    if (error instanceof Expired || isRefusal(error, 410)) {
       this.#isListed = false;
       return failures + 1;
     }
     this.#failure = error;
     if (!this.isKnown || isRefusal(error, 403)) {
-      this.#refuseWaiters(error);
+      this.#rejectWaiters(error);
       this.#connected = Promise.withResolvers();
     }
-    const fields = { err: error, resource: this.#options.name };
-    if (failures === 0) this.#options.logger.warn(fields, `the cluster cannot be watched: ${messageOf(error)}`);
+    if (failures === 0) this.#options.logger.warn({ err: error, resource: this.#options.name }, 'cluster watch failed');
     return failures + 1;
   }
 
   #pauseMs(error: unknown, failures: number): number {
-    if (isRefusal(error, 403)) return REFUSED_PAUSE_MS;
+    if (isRefusal(error, 403)) return FORBIDDEN_PAUSE_MS;
     const { firstPauseMs, longestPauseMs } = this.#timing;
     return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 12)) * (0.5 + Math.random() / 2);
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { api, path, query, keep, isFeed } = this.#options;
+    const { api, path, query, transform, isFeed } = this.#options;
     const items: T[] = [];
     let page: ListPage | undefined;
     do {
@@ -197,26 +185,18 @@ export class Reflector<T extends Kept> {
       page = await api.json<ListPage>({
         method: 'GET',
         path,
-        query: { ...query, limit: isFeed ? 1 : PAGE, continue: next },
+        query: { ...query, limit: isFeed ? 1 : PAGE_SIZE, continue: next },
         signal,
       });
-      if (!isFeed) for (const item of page.items) items.push(keep(item));
+      if (!isFeed) for (const item of page.items) items.push(transform(item));
     } while (page.metadata.continue && !isFeed);
-    this.#replace(items, page.metadata.resourceVersion);
+    this.#version = page.metadata.resourceVersion;
+    this.#cache.replace(items, this.#version);
     this.#listedAt = performance.now();
     this.#isListed = true;
   }
 
-  #replace(items: readonly T[], version: string): void {
-    const listed = new Set(items.map(({ key }) => key));
-    this.#version = version;
-    for (const item of items) this.#store(item);
-    for (const before of [...this.#objects.values()]) {
-      if (!listed.has(before.key) && !isNewer(before, version)) this.#drop(before);
-    }
-  }
-
-  /** Resolves when the server ends the watch in time, rejects otherwise. */
+  /** Resolves when the server ends the watch in time; rejects otherwise. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { api, path, query } = this.#options;
     const { watchSeconds, graceMs } = this.#timing;
@@ -229,13 +209,13 @@ export class Reflector<T extends Kept> {
       timeoutMs: graceMs,
       signal,
     });
-    const silent = new Failure('unavailable', 'The Kubernetes API server fell silent during a watch');
+    const silent = new Failure('unavailable', 'The Kubernetes API server stopped responding during a watch');
     const guard = setTimeout(() => stream.destroy(silent), timeoutSeconds * 1000 + graceMs);
     this.#connect();
     try {
-      for await (const event of eventsOf(stream)) this.#take(event);
+      for await (const event of eventsOf(stream)) this.#apply(event);
     } catch (error) {
-      if (error instanceof OutOfDate || error instanceof Failure) throw error;
+      if (error instanceof Expired || error instanceof Failure) throw error;
       throw new Failure('unavailable', `The Kubernetes API server went away: ${messageOf(error)}`, { cause: error });
     } finally {
       clearTimeout(guard);
@@ -244,51 +224,34 @@ export class Reflector<T extends Kept> {
     }
   }
 
-  #take({ type, object }: WatchEvent): void {
+  #apply({ type, object }: WatchEvent): void {
     if (type === 'ERROR') {
-      if (object.code === 410) throw new OutOfDate();
+      if (object.code === 410) throw new Expired();
       throw new Failure(
         'unavailable',
-        `The Kubernetes API server ended a watch: ${object.message ?? 'without a word'}`,
+        `The Kubernetes API server ended a watch: ${object.message ?? 'without a reason'}`,
       );
     }
     this.#version = object.metadata.resourceVersion;
     if (type === 'BOOKMARK') return;
-    const kept = this.#options.keep(object);
-    if (type !== 'DELETED') this.#store(kept);
-    else if (this.#options.isFeed !== true) this.#drop(kept);
+    const cached = this.#options.transform(object);
+    if (type !== 'DELETED') this.#store(cached);
+    else if (!this.#options.isFeed) this.#cache.remove(cached);
   }
 
-  #store(kept: T): void {
-    if (this.#options.isFeed) {
-      this.#tell('put', kept, undefined);
-      return;
-    }
-    const before = this.#objects.get(kept.key);
-    if (before?.uid === kept.uid && !isNewer(kept, before.resourceVersion)) return;
-    this.#objects.set(kept.key, kept);
-    this.#tell('put', kept, before?.uid === kept.uid ? before : undefined);
+  #store(object: T): void {
+    if (this.#options.isFeed) this.#cache.notify('put', object, undefined);
+    else this.#cache.put(object);
   }
 
-  #drop(last: T): void {
-    const before = this.#objects.get(last.key);
-    if (before && before.uid !== last.uid) return; // another one has taken its name
-    this.#objects.delete(last.key);
-    this.#tell('gone', last, before);
-  }
-
-  #tell(kind: 'put' | 'gone', object: T, before: T | undefined): void {
-    for (const listener of [...this.#listeners]) listener(kind, object, before);
-  }
-
-  #refuseWaiters(error: unknown): void {
-    this.#connected.promise.catch(() => {}); // perhaps nobody waits
+  #rejectWaiters(error: unknown): void {
+    this.#connected.promise.catch(() => {}); // there may be no waiter
     this.#connected.reject(error);
   }
 
   #connect(): void {
     if (this.#failure !== undefined) {
-      this.#options.logger.info({ resource: this.#options.name }, 'the cluster is watched again');
+      this.#options.logger.info({ resource: this.#options.name }, 'cluster watch restored');
     }
     this.#failure = undefined;
     this.#isConnected = true;
@@ -302,26 +265,21 @@ export class Reflector<T extends Kept> {
   }
 }
 
-export interface ReflectorOptions<T extends Kept> {
+export interface ReflectorOptions<T extends CachedObject> {
   api: ApiServer;
-  /** In log lines. */
+  /** For log lines. */
   name: string;
   path: string;
   query?: Readonly<Record<string, string>>;
-  /** What is kept of an object: as little as will do. */
-  keep(object: ApiObject): T;
-  /** Only what comes from now on is told, and nothing is kept. */
+  /** Returns what to keep of an object: as little as possible. */
+  transform(object: ApiObject): T;
+  /** Reports only new objects, and keeps none. */
   isFeed?: boolean;
   logger: Logger;
   timing?: Partial<Timing>;
 }
 
-/** The versions of one kind are numbers that grow. */
-function isNewer({ resourceVersion }: Kept, than: string): boolean {
-  return Number(resourceVersion) > Number(than);
-}
-
-/** JSON texts, one a line. */
+/** Parses a stream of JSON texts, one per line. */
 async function* eventsOf(stream: AsyncIterable<unknown>): AsyncGenerator<WatchEvent> {
   const decoder = new TextDecoder();
   let rest = '';

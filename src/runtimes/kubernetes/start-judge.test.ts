@@ -15,16 +15,16 @@ function podWith(status: Pod['status'], more: Partial<Pod['metadata']> = {}) {
   return toPodRecord({ metadata, spec: { containers: [{}], nodeName: 'node1' }, ...(status && { status }) } as Pod);
 }
 
-const story = () => ({ last: { reason: '', message: '', at: performance.now() }, end: () => {} });
+const progress = () => ({ last: { reason: '', message: '', at: performance.now() }, end: () => {} });
 const judge = (status: Pod['status'], more?: Partial<Pod['metadata']>) =>
-  new StartJudge(SPEC, 1000, story()).judge(podWith(status, more), null);
+  new StartJudge(SPEC, 1000, progress()).judge(podWith(status, more), null);
 const container = (state: ContainerStatus['state'], podIP?: string): Pod['status'] => ({
   phase: 'Pending',
   ...(podIP && { podIP }),
   containerStatuses: [{ ...(state && { state }) }],
 });
 
-test('a start is over when the container runs and has an address, or has run', () => {
+test('a start succeeds when the container runs and has an address, or has run', () => {
   expect(judge({ phase: 'Pending' })).toBeUndefined();
   const running = { startedAt: '2026-01-01T00:00:00Z' };
   expect(judge(container({ running }))).toBeUndefined();
@@ -36,9 +36,9 @@ test.each([
   [
     'ErrImagePull',
     'unauthorized: hunter2 is wrong',
-    /^Image 'team\/model:v1' cannot be had: unauthorized: … is wrong$/,
+    /^Image 'team\/model:v1' cannot be pulled: unauthorized: … is wrong$/,
   ],
-  ['InvalidImageName', '', /^Image 'team\/model:v1' cannot be had: InvalidImageName$/],
+  ['InvalidImageName', '', /^Image 'team\/model:v1' cannot be pulled: InvalidImageName$/],
   [
     'CreateContainerConfigError',
     'secret "podyard-w1" has no key',
@@ -49,63 +49,65 @@ test.each([
     'exec: "/x": not found: unknown',
     /^The container could not be started: exec: "\/x": not found$/,
   ],
-])('%s ends a start with a sentence', (reason, message, sentence) => {
+])('%s fails a start with a sentence', (reason, message, sentence) => {
   expect(() => judge(container({ waiting: { reason, message } }))).toThrow(sentence);
 });
 
 test.each(['secret "podyard-w1" not found', 'failed to sync secret cache: timed out waiting for the condition'])(
-  'an environment that is about to come is waited for: %s',
+  'a missing environment is waited for: %s',
   (message) => {
     expect(judge(container({ waiting: { reason: 'CreateContainerConfigError', message } }))).toBeUndefined();
   },
 );
 
-test('a pod that goes away ends its start', () => {
-  expect(() => new StartJudge(SPEC, 0, story()).judge(undefined, null)).toThrow('Somebody deleted its pod');
-  expect(() => judge({ phase: 'Pending' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toThrow('Somebody deleted');
+test('a pod that disappears fails its start', () => {
+  expect(() => new StartJudge(SPEC, 0, progress()).judge(undefined, null)).toThrow('Its pod was deleted');
+  expect(() => judge({ phase: 'Pending' }, { deletionTimestamp: '2026-01-01T00:00:00Z' })).toThrow(
+    'Its pod was deleted',
+  );
   const pod = podWith({ phase: 'Pending' });
-  expect(() => new StartJudge(SPEC, 0, story()).judge(pod, new Date())).toThrow('Its node node1 was lost');
+  expect(() => new StartJudge(SPEC, 0, progress()).judge(pod, new Date())).toThrow('Node node1 was lost');
 });
 
-test('a node that was full after all is no failure of the workload', () => {
+test('a node that was full after all means no capacity', () => {
   expect(() => judge({ phase: 'Failed', reason: 'OutOfcpu', message: 'full' })).toThrow(NoCapacity);
   expect(() => judge({ phase: 'Failed', reason: 'Evicted', message: 'full' })).not.toThrow(NoCapacity);
 });
 
-test('a place is waited for as long as the settings say, each time anew', () => {
+test('an unschedulable pod waits for the configured time, each time anew', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const message = '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.';
     const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const];
     const waiting = { ...podWith({ phase: 'Pending', conditions }), nodeName: null };
-    const told: string[] = [];
-    const one = new StartJudge(SPEC, 1000, story(), (missing) => told.push(missing));
+    const reported: string[] = [];
+    const one = new StartJudge(SPEC, 1000, progress(), (missing) => reported.push(missing));
     expect(one.judge(waiting, null)).toBeUndefined();
     vi.advanceTimersByTime(999);
     expect(one.judge(waiting, null)).toBeUndefined();
     expect(one.judge(podWith({ phase: 'Pending' }), null)).toBeUndefined();
     expect(one.judge(waiting, null)).toBeUndefined();
     vi.advanceTimersByTime(1000);
-    expect(() => one.judge(waiting, null)).toThrow(new NoCapacity(`No node of the cluster has room: ${message}`));
-    expect(told).toEqual([`No node of the cluster has room: ${message}`]);
+    expect(() => one.judge(waiting, null)).toThrow(new NoCapacity(`No node fits: ${message}`));
+    expect(reported).toEqual([`No node fits: ${message}`]);
   } finally {
     vi.useRealTimers();
   }
 });
 
-test('a start that gets no further ends with what was last said, but an image may take its time', () => {
+test('a start without progress fails with the last message, but a pull may take longer', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
-    const told = story();
-    const one = new StartJudge(SPEC, 1000, told);
-    told.last = { reason: 'Pulling', message: 'Pulling image', at: performance.now() };
+    const events = progress();
+    const one = new StartJudge(SPEC, 1000, events);
+    events.last = { reason: 'Pulling', message: 'Pulling image', at: performance.now() };
     vi.advanceTimersByTime(600_000);
     expect(one.judge(podWith({ phase: 'Pending' }), null)).toBeUndefined();
-    told.last = { reason: 'FailedMount', message: 'no such export', at: performance.now() };
+    events.last = { reason: 'FailedMount', message: 'no such export', at: performance.now() };
     vi.advanceTimersByTime(300_000);
-    expect(() => one.judge(podWith({ phase: 'Pending' }), null)).toThrow('any further for 300 s: no such export');
+    expect(() => one.judge(podWith({ phase: 'Pending' }), null)).toThrow('progress for 300 s: no such export');
     const nowhere = { ...podWith({ phase: 'Pending' }), nodeName: null };
-    expect(() => one.judge(nowhere, null)).toThrow(new NoCapacity('The cluster has given it no node for 300 s'));
+    expect(() => one.judge(nowhere, null)).toThrow(new NoCapacity('Not scheduled for 300 s'));
   } finally {
     vi.useRealTimers();
   }

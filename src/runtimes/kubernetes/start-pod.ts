@@ -10,7 +10,7 @@ import { checkEnvironment, environmentSecret, type PodPlace, podManifest } from 
 import type { PodRecord } from './pod-record.ts';
 import type { PodServices } from './pod-services.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
-import type { Slots } from './slots.ts';
+import type { Semaphore } from './semaphore.ts';
 import { StartJudge } from './start-judge.ts';
 
 export interface PodStarter {
@@ -18,24 +18,24 @@ export interface PodStarter {
   events: PodEvents;
   services: PodServices;
   registries: RegistrySecrets;
-  /** A thousand starts at once are no faster, and keep everybody else waiting. */
-  begins: Slots;
+  /** Limits concurrent creates: a thousand at once are no faster and starve other requests. */
+  createSlots: Semaphore;
   installation: string;
-  /** Where they are simulated, pods ask for none. */
+  /** Pods request no GPUs where they are simulated. */
   areGpusSimulated: boolean;
 }
 
 const TRIES = 5;
-/** Nobody waits for the end of what never began. */
+/** A pod that never ran needs no time to end. */
 const NO_GRACE_SECONDS = 1;
-/** What a quota of the namespace or of a node says; there may be room later. */
-const NO_ROOM = /exceeded quota|quota/i;
+/** A quota of the namespace or the node; there may be room later. */
+const OVER_QUOTA = /exceeded quota|quota/i;
 
-/** From a description to a pod that runs. Rejects with a sentence fit for users, and then there is no pod. */
+/** Starts a workload's pod and waits until it runs. Rejects with a sentence fit for users, leaving no pod behind. */
 export async function startPod(
   starter: PodStarter,
   spec: WorkloadSpec,
-  tell: StartOptions,
+  options: StartOptions,
   signal: AbortSignal,
 ): Promise<PodRecord> {
   const { cluster, events } = starter;
@@ -43,37 +43,37 @@ export async function startPod(
   events.begin();
   await cluster.pods.current();
   await Promise.all([starter.registries.ensure(spec), ...spec.mounts.map(({ source }) => findClaim(cluster, source))]);
-  const isBegun = await starter.begins.take();
-  const { pod, isNew } = await makePod(starter, spec, signal).catch((error) => {
-    isBegun();
+  const release = await starter.createSlots.acquire();
+  const { pod, isNew } = await createPod(starter, spec, signal).catch((error) => {
+    release();
     throw error;
   });
   if (isNew) {
-    tell.onProgress?.('Pod created');
-    tell.onCreated?.();
+    options.onProgress?.('Pod created');
+    options.onCreated?.();
   }
-  const story = events.follow(pod.uid, tell.onProgress);
+  const progress = events.follow(pod.uid, options.onProgress);
   try {
     if (pod.runningSince === null) {
-      await Promise.all([makeSecret(starter, spec, pod).finally(isBegun), starter.services.publish(spec, pod)]);
+      await Promise.all([createSecret(starter, spec, pod).finally(release), starter.services.publish(spec, pod)]);
     }
-    isBegun();
-    const judge = new StartJudge(spec, cluster.settings.pendingMs, story, tell.onWaiting);
+    release();
+    const judge = new StartJudge(spec, cluster.settings.pendingMs, progress, options.onWaiting);
     return await cluster.until(pod, (now) => {
-      if (signal.aborted) throw wasStopped();
+      if (signal.aborted) throw stoppedFailure();
       return judge.judge(now, now ? cluster.lostSince(now) : null);
     });
   } catch (error) {
     await cluster.remove(pod, NO_GRACE_SECONDS);
     throw error;
   } finally {
-    isBegun();
-    story.end();
+    release();
+    progress.end();
   }
 }
 
-function wasStopped(): Failure {
-  return new Failure('conflict', 'It was stopped while it started');
+function stoppedFailure(): Failure {
+  return new Failure('conflict', 'Stopped while it started');
 }
 
 async function findClaim(cluster: ClusterView, name: string): Promise<void> {
@@ -82,19 +82,19 @@ async function findClaim(cluster: ClusterView, name: string): Promise<void> {
     await cluster.api.json({ method: 'GET', path });
   } catch (error) {
     if (!isRefusal(error, 404)) throw error;
-    throw new Failure('unavailable', `There is no storage '${name}' in the cluster`, { cause: error });
+    throw new Failure('unavailable', `Storage '${name}' does not exist in the cluster`, { cause: error });
   }
 }
 
-/** What is left of a workload of that name makes room first. */
-async function makePod(
+/** Removes what is left of an earlier pod of that name first. */
+async function createPod(
   starter: PodStarter,
   spec: WorkloadSpec,
   signal: AbortSignal,
 ): Promise<{ pod: PodRecord; isNew: boolean }> {
   const { cluster, installation } = starter;
-  if (signal.aborted) throw wasStopped();
-  await cluster.pods.current(); // it may have gone away meanwhile
+  if (signal.aborted) throw stoppedFailure();
+  await cluster.pods.current(); // the server may have gone away while this waited
   const body = podManifest(spec, await placeOf(starter, spec));
   for (let left = TRIES; ; left--) {
     const known = await knownPod(cluster, spec.id, left === TRIES);
@@ -112,7 +112,7 @@ async function makePod(
   }
 }
 
-/** At first what is known is enough: a name that is taken is found out anyway. */
+/** The first time the cache is enough: a name in use is found out anyway. */
 async function knownPod(cluster: ClusterView, id: string, isFirst: boolean): Promise<PodRecord | undefined> {
   return isFirst ? cluster.pods.get(`podyard-${id}`) : cluster.findPod(id);
 }
@@ -120,11 +120,12 @@ async function knownPod(cluster: ClusterView, id: string, isFirst: boolean): Pro
 function refusalOf(error: unknown, installation: string): unknown {
   if (!(error instanceof ApiError)) return error;
   if (error.status === 409) {
-    const text = `Another installation than ${installation} has a pod of that name in the namespace`;
+    const text = `Another installation has a pod of that name in the namespace (this one is ${installation})`;
     return new Failure('conflict', text, { cause: error });
   }
-  if (error.status === 403 && NO_ROOM.test(error.message))
-    return new NoCapacity(`The cluster has no room: ${error.message}`);
+  if (error.status === 403 && OVER_QUOTA.test(error.message)) {
+    return new NoCapacity(`Over the cluster’s quota: ${error.message}`);
+  }
   const kind = error.status === 422 ? 'unprocessable' : 'unavailable';
   return new Failure(kind, `The cluster refused the pod: ${error.message}`, { cause: error });
 }
@@ -137,8 +138,8 @@ async function placeOf({ cluster, installation, areGpusSimulated }: PodStarter, 
   return { installation, settings, gpuProducts: productsOfPool(spec.gpu.pool, cluster.nodes.all()) };
 }
 
-/** One of a pod before this one, whose removal is still under way, makes room. */
-async function makeSecret({ cluster, installation }: PodStarter, spec: WorkloadSpec, pod: PodRecord): Promise<void> {
+/** Removes the Secret of an earlier pod whose deletion is still in progress. */
+async function createSecret({ cluster, installation }: PodStarter, spec: WorkloadSpec, pod: PodRecord): Promise<void> {
   const body = environmentSecret(spec, installation, pod.uid);
   for (let left = TRIES; ; left--) {
     try {
@@ -152,7 +153,7 @@ async function makeSecret({ cluster, installation }: PodStarter, spec: WorkloadS
   }
 }
 
-/** False when the Secret is this pod's own. */
+/** Returns false when the Secret is this pod's own. */
 async function removeOld(cluster: ClusterView, pod: PodRecord): Promise<boolean> {
   const path = cluster.path('secrets', pod.key);
   try {
@@ -165,10 +166,10 @@ async function removeOld(cluster: ClusterView, pod: PodRecord): Promise<boolean>
   return true;
 }
 
-/** The server's words might hold what the Secret does. */
+/** Leaves out the server's message, which may contain the Secret. */
 function secretRefusal(error: unknown): unknown {
   if (!(error instanceof ApiError)) return error;
-  const why =
-    error.status === 422 || error.status === 413 ? 'it is too large, or a name in it cannot be' : error.reason;
-  return new Failure('unprocessable', `The cluster refused the environment of the workload: ${why}`);
+  const isInvalid = error.status === 422 || error.status === 413;
+  const cause = isInvalid ? 'it is too large, or a name in it is invalid' : error.reason;
+  return new Failure('unprocessable', `The cluster refused the environment of the workload: ${cause}`);
 }
