@@ -118,7 +118,7 @@ test('a release, its roll-out and the way back', async () => {
   expect(updated).toMatchObject({ status: 0, err: expect.stringContaining('Version 2 is rolled out') });
   expect(await podyard('rollback', 'echo')).toMatchObject({
     status: 0,
-    err: expect.stringMatching(/Release 3 carries the settings of release 1(.|\n)*Version 3 is rolled out/),
+    err: expect.stringMatching(/Release 3 has the settings of release 1(.|\n)*Version 3 is rolled out/),
   });
 });
 
@@ -127,7 +127,7 @@ test('a pod is waited for, and told what became of it', async () => {
     ...['pods', 'create', '--name', 'box', '--image', 'podyard/web-js:dev', '--cpu', 'cpu3c', '--port', '8127/http'],
     ...['--env', 'PORT=8127', '--wait'],
   );
-  expect(made).toMatchObject({ status: 0, err: expect.stringContaining('It runs.') });
+  expect(made).toMatchObject({ status: 0, err: expect.stringContaining('The pod is running.') });
   expect((await podyard('pods')).out).toMatch(/box +RUNNING/);
   expect((await podyard('pods', 'stop', 'box')).status).toBe(0);
   expect((await podyard('pods', 'delete', 'box')).status).toBe(0);

@@ -128,7 +128,7 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     expect(await here.stop()).toBe(0);
 
     const text = await run(['move', '--data-dir', here.dataDir, '--to', database.url]);
-    expect(text).toContain(`1 workers and 1 pods may run on (${here.runtime})`);
+    expect(text).toContain(`1 workers and 1 pods may still run (${here.runtime})`);
     await expect(here.start()).rejects.toThrow('this database was moved to');
   }, 120_000);
 
@@ -151,7 +151,7 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     const stop = ['stop-workers', '--data-dir', here.dataDir, '--database-url', database.url];
     expect(await runToFailure(stop)).toContain('a server runs on postgresql://');
     expect(await run([...stop, '--runtime', here.runtime])).toContain(
-      `1 workers and 1 pods of the ${here.runtime} runtime were ended`,
+      `1 workers and 1 pods of the ${here.runtime} runtime were stopped`,
     );
     expect([await has(here), await has(there)]).toEqual([[], ['pod', 'worker']]);
   }, 120_000);
@@ -160,7 +160,7 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     await submitSome(there);
     expect(await there.stop()).toBe(0);
     const stop = ['stop-workers', '--data-dir', there.dataDir, '--database-url', database.url];
-    expect(await run(stop, settings)).toContain(`1 workers and 1 pods of the ${there.runtime} runtime were ended`);
+    expect(await run(stop, settings)).toContain(`1 workers and 1 pods of the ${there.runtime} runtime were stopped`);
     expect(await has(there)).toEqual([]);
     await run(['move', '--data-dir', here.dataDir, '--database-url', database.url, '--to', 'embedded']);
     const since = Date.now();
