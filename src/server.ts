@@ -12,7 +12,7 @@ import { startControl } from './compose/start-control.ts';
 import type { Config, Role } from './config.ts';
 import { makePartitions } from './control/housekeeping/clean-up.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
-import { systemClock } from './core/clock.ts';
+import { monotonicClock, systemClock } from './core/clock.ts';
 import { newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
@@ -169,6 +169,7 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
   return new DataPlane({
     ...parts,
     clock: systemClock,
+    monotonic: monotonicClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
     // Without isolation a worker's port is one of this machine, which another program may take after the worker's death.

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config, Role } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -148,11 +148,11 @@ function createHttp(dispatch: Dispatch, { answer, prepare }: Apps, trustedProxie
 
 /** Routes pods and load-balancing endpoints, by name or by path. */
 function createDispatch(config: Config, parts: FrontParts): Dispatch {
-  const { pool, bus, clock, logger, metrics, data, runtime, cleanUp } = parts;
+  const { pool, bus, logger, metrics, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
     bus,
-    clock,
+    monotonic: monotonicClock,
     logger,
     metrics,
     settings: { answerTimeoutMs: answerMs, maxBodyBytes: bodyBytes },

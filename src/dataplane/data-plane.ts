@@ -26,10 +26,7 @@ import { UndeliveredJobs } from './worker-api/undelivered-jobs.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
 
-/**
- * Second path segments under /v2 that belong to the REST interface and are never endpoint ids (docs/interface/queue.md,
- * "Paths and keys").
- */
+/** Path segments under /v2 of the REST interface, never endpoint ids (docs/interface/queue.md, "Paths and keys"). */
 const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'openapi.json', '']);
 
 const COMMON_HEADERS = [
@@ -45,7 +42,7 @@ export function isQueuePath(url: string): boolean {
   return end > 0 && !REST_AREAS.has(url.slice(4, end));
 }
 
-/** The queue plane and the worker API of one process, joined by the hand-over of jobs; and the load balancer beside them. */
+/** The queue API, the worker API and the load balancer of one process. */
 export class DataPlane {
   readonly queue: JobQueue;
   readonly dispatch: JobDispatch;
@@ -57,21 +54,23 @@ export class DataPlane {
 
   constructor(options: {
     pool: Pool;
-    /** For the statements of the queue: made with QUEUE_SETTINGS. */
+    /** For the queue's statements: created with QUEUE_SETTINGS. */
     queuePool: Pool;
     bus: Bus;
     keyRing: KeyRing;
     clock: Clock;
+    monotonic: Clock;
     limits: JobLimits;
     loadBalancing: LoadBalancingLimits;
+    /** Null: each worker has an address of its own. */
     reachWorker: ReachWorker | null;
     metrics: Metrics;
     tracing: Tracing | null;
     logger: Logger;
   }) {
-    const { pool, queuePool, bus, keyRing, clock, limits, metrics, tracing, logger } = options;
+    const { pool, queuePool, bus, keyRing, clock, monotonic, limits, metrics, tracing, logger } = options;
     this.queue = new JobQueue({ pool: queuePool, processId: bus.processId, limits });
-    this.dispatch = new JobDispatch({ queue: this.queue, bus, metrics, tracing, logger });
+    this.dispatch = new JobDispatch({ queue: this.queue, bus, clock, metrics, tracing, logger });
     this.activity = new WorkerActivity({ pool, clock, logger, leaseMs: limits.leaseMs });
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
@@ -80,12 +79,12 @@ export class DataPlane {
     const workers = new WorkerDirectory({
       pool,
       bus,
-      clock,
-      onLeaving: (worker) => this.#dismiss(worker),
+      monotonic,
+      onUnwanted: (worker) => this.#dismiss(worker),
       onThaw: (worker) => parkedTakes.release(worker.id),
     });
     const undeliveredJobs = new UndeliveredJobs({ pool, dispatch, logger });
-    const endpoints = new EndpointDirectory({ pool, bus, clock });
+    const endpoints = new EndpointDirectory({ pool, bus, monotonic });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...options, limits: options.loadBalancing, endpoints, activity });
     this.#queuePlane = {
@@ -95,6 +94,7 @@ export class DataPlane {
       keyRing,
       pool,
       clock,
+      monotonic,
       limits,
       metrics,
       tracing,
@@ -111,7 +111,6 @@ export class DataPlane {
       stopPolls: this.#stopPolls,
       pool,
       bus,
-      clock,
       limits,
       metrics,
       logger,
@@ -124,7 +123,7 @@ export class DataPlane {
     this.loadBalancer.start();
   }
 
-  /** Answers what is held and writes what is noted. Close the listeners afterwards. */
+  /** Answers held requests and writes what is in memory. Close the listeners afterwards. */
   async stop(): Promise<void> {
     await this.loadBalancer.stop();
     await this.dispatch.stop();
@@ -132,7 +131,7 @@ export class DataPlane {
     await this.activity.stop();
   }
 
-  /** A request whose path `isQueuePath`. Browsers may call it from any page: the key in the header is what permits. */
+  /** Answers a request whose path `isQueuePath`. Pages of any origin may call it: access needs a key in the header. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     const requestId = newRequestId();
     setCommonHeaders(res, ['x-request-id', requestId, ...COMMON_HEADERS]);

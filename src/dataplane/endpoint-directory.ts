@@ -5,74 +5,73 @@ import type { Pool } from '../db/pool.ts';
 import type { EndpointType } from '../domain/endpoints/endpoint.ts';
 import { EntryCache } from './entry-cache.ts';
 
-/** What the data plane has to know of an endpoint, kept in memory. */
+/** What the data plane knows of an endpoint, cached in memory. */
 export interface EndpointEntry {
   readonly id: EndpointId;
   readonly userId: UserId;
   readonly type: EndpointType;
   readonly workersMax: number;
-  /** Per request; 0 means no limit. */
+  /** Per request; 0: no limit. */
   readonly timeoutMs: number;
-  /** Queued jobs as of the last look, plus what this process queued since. */
+  /** Queued jobs at the last count, plus those this process queued since. */
   queuedEstimate: number;
 }
 
-const DEPTH_TTL_MS = 500;
+/** How often the count of queued jobs is refreshed while jobs are submitted. */
+const COUNT_INTERVAL_MS = 500;
 
-/** The endpoints that are used through this process. */
+/** The endpoints that clients use through this process. */
 export class EndpointDirectory {
-  readonly #pool: Pool;
-  readonly #clock: Clock;
+  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock };
   readonly #cache: EntryCache<EndpointEntry>;
-  readonly #depthAt = new Map<string, number>();
-  readonly #depthLooks = new Map<string, Promise<number>>();
+  readonly #countedAt = new Map<string, number>();
+  readonly #counts = new Map<string, Promise<number>>();
 
-  constructor(options: { pool: Pool; bus: Bus; clock: Clock }) {
-    this.#pool = options.pool;
-    this.#clock = options.clock;
-    this.#cache = new EntryCache({ clock: options.clock, load: (id, previous) => this.#load(id, previous) });
+  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock }) {
+    this.#deps = options;
+    this.#cache = new EntryCache({ monotonic: options.monotonic, load: (id, previous) => this.#load(id, previous) });
     options.bus.subscribe('endpoint', (id) => {
       this.#cache.drop(id);
-      this.#depthAt.delete(id);
+      this.#countedAt.delete(id);
     });
   }
 
-  /** The endpoint, if it is there; synchronous when known. */
+  /** The endpoint, or undefined when it does not exist. Synchronous when cached. */
   find(id: string): EndpointEntry | undefined | Promise<EndpointEntry | undefined> {
     return this.#cache.find(id);
   }
 
-  /** Jobs were queued by this process; refreshes the estimate now and then, behind the caller's back. */
+  /** Adds to the estimate of queued jobs, and refreshes it in the background now and then. */
   addQueued(entry: EndpointEntry, count: number): void {
     entry.queuedEstimate += count;
-    const now = this.#clock.now();
-    if (now - (this.#depthAt.get(entry.id) ?? 0) < DEPTH_TTL_MS) return;
-    this.#depthAt.set(entry.id, now);
+    const now = this.#deps.monotonic.now();
+    if (now - (this.#countedAt.get(entry.id) ?? -COUNT_INTERVAL_MS) < COUNT_INTERVAL_MS) return;
+    this.#countedAt.set(entry.id, now);
     void this.countQueued(entry).catch(() => {});
   }
 
-  /** How many jobs are queued now. The estimate may be too high, so nobody is refused by it alone. */
+  /** Counts the queued jobs. The estimate may be too high: never refuse a job because of it alone. */
   async countQueued(entry: EndpointEntry): Promise<number> {
-    const look =
-      this.#depthLooks.get(entry.id) ?? this.#queued(entry.id).finally(() => this.#depthLooks.delete(entry.id));
-    this.#depthLooks.set(entry.id, look);
-    entry.queuedEstimate = await look;
+    const count =
+      this.#counts.get(entry.id) ?? this.#queryQueued(entry.id).finally(() => this.#counts.delete(entry.id));
+    this.#counts.set(entry.id, count);
+    entry.queuedEstimate = await count;
     return entry.queuedEstimate;
   }
 
   async #load(id: string, previous: EndpointEntry | undefined): Promise<EndpointEntry | undefined> {
-    const result = await this.#pool.query<Omit<EndpointEntry, 'queuedEstimate'>>({
+    const result = await this.#deps.pool.query<Omit<EndpointEntry, 'queuedEstimate'>>({
       name: 'endpoint-entry',
       text: `select id, user_id as "userId", type, workers_max as "workersMax", timeout_ms as "timeoutMs"
              from endpoints where id = $1`,
       values: [id],
     });
     const row = result.rows[0];
-    return row && { ...row, queuedEstimate: previous?.queuedEstimate ?? (await this.#queued(id)) };
+    return row && { ...row, queuedEstimate: previous?.queuedEstimate ?? (await this.#queryQueued(id)) };
   }
 
-  async #queued(id: string): Promise<number> {
-    const result = await this.#pool.query<{ queued: number }>({
+  async #queryQueued(id: string): Promise<number> {
+    const result = await this.#deps.pool.query<{ queued: number }>({
       name: 'endpoint-queued',
       text: 'select coalesce(sum(queued + queued_low), 0)::int8 as queued from endpoint_counters where endpoint_id = $1',
       values: [id],

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { EntryCache } from './entry-cache.ts';
 
-/** A table of one row, whose reads are answered when the test says so. */
+/** A table of one row, whose reads end when the test says so. */
 function setUp() {
   const state = { row: 'old' as string | undefined, now: 0, reads: 0 };
   const answers: (() => void)[] = [];
   const cache = new EntryCache<{ value: string }>({
-    clock: { now: () => state.now },
+    monotonic: { now: () => state.now },
     load: () => {
       state.reads += 1;
       const seen = state.row;
@@ -23,7 +23,7 @@ function setUp() {
   return { state, answers, cache, find };
 }
 
-test('a row is read once, whoever asks meanwhile, and is known without waiting afterwards', async () => {
+test('concurrent finds share one read, and later ones are synchronous', async () => {
   const { state, cache, find } = setUp();
   const first = cache.find('id');
   expect(await find()).toBe('old');
@@ -32,7 +32,7 @@ test('a row is read once, whoever asks meanwhile, and is known without waiting a
   expect(state.reads).toBe(1);
 });
 
-test('after ten seconds it is read again, also without a hint', async () => {
+test('an entry is read again after ten seconds, also without a hint', async () => {
   const { state, find } = setUp();
   await find();
   state.row = 'new';
@@ -42,7 +42,7 @@ test('after ten seconds it is read again, also without a hint', async () => {
   expect(await find()).toBe('new');
 });
 
-test('a read that was under way when the row changed is not remembered', async () => {
+test('a read that was in flight when the row changed is not cached', async () => {
   const { state, answers, cache } = setUp();
   const stale = cache.find('id');
   state.row = 'new';
@@ -53,7 +53,7 @@ test('a read that was under way when the row changed is not remembered', async (
   expect(cache.peek('id')).toEqual({ value: 'new' });
 });
 
-test('a row that is not there is not remembered', async () => {
+test('a missing row is not cached', async () => {
   const { state, cache, find } = setUp();
   state.row = undefined;
   expect(await find()).toBeUndefined();

@@ -1,52 +1,53 @@
+import { BoundedMap } from '../core/bounded-map.ts';
 import type { Clock } from '../core/clock.ts';
 
-/** A hint drops an entry at once; this bounds how long a lost hint can matter. */
+/** Bounds how long a lost hint can matter; a hint drops its entry at once. */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 50_000;
 
-/** What the data plane keeps in memory of rows that it would otherwise read with every request. */
+/** Rows that the data plane would otherwise read with every request, cached in memory. */
 export class EntryCache<Entry extends object> {
   readonly #load: (id: string, previous: Entry | undefined) => Promise<Entry | undefined>;
-  readonly #clock: Clock;
-  readonly #entries = new Map<string, { entry: Entry; loadedAt: number }>();
+  readonly #monotonic: Clock;
+  readonly #entries = new BoundedMap<string, { entry: Entry; loadedAt: number }>(MAX_ENTRIES);
   readonly #loads = new Map<string, Promise<Entry | undefined>>();
 
-  /** `load` answers undefined for a row that is not there, which is not remembered. */
+  /** `load` resolves with undefined for a missing row, which is not cached. */
   constructor(options: {
-    clock: Clock;
+    monotonic: Clock;
     load: (id: string, previous: Entry | undefined) => Promise<Entry | undefined>;
   }) {
     this.#load = options.load;
-    this.#clock = options.clock;
+    this.#monotonic = options.monotonic;
   }
 
-  /** Synchronous when known, so that the hot path does not wait for a turn of the event loop. */
+  /** Synchronous for a cached entry, so that the hot path does not wait for a turn of the event loop. */
   find(id: string): Entry | undefined | Promise<Entry | undefined> {
     const known = this.#entries.get(id);
-    if (known && this.#clock.now() - known.loadedAt < TTL_MS) return known.entry;
-    return this.#loads.get(id) ?? this.#start(id);
+    if (known && this.#monotonic.now() - known.loadedAt < TTL_MS) return known.entry;
+    return this.#loads.get(id) ?? this.#startLoad(id);
   }
 
-  /** What is in memory, however old. */
+  /** The cached entry, however old. */
   peek(id: string): Entry | undefined {
     return this.#entries.get(id)?.entry;
   }
 
-  /** True when somebody of this process has asked for it lately. */
+  /** True when this process has used the entry lately. */
   isKnown(id: string): boolean {
     return this.#entries.has(id) || this.#loads.has(id);
   }
 
-  /** The row changed: the next look reads it. A read that is under way may have seen the old row and is not remembered. */
+  /** Makes the next `find` read the row. A read in flight may have seen the old row and is not cached. */
   drop(id: string): void {
     this.#entries.delete(id);
     this.#loads.delete(id);
   }
 
-  #start(id: string): Promise<Entry | undefined> {
+  #startLoad(id: string): Promise<Entry | undefined> {
     const loading = this.#load(id, this.peek(id))
       .then((entry) => {
-        if (this.#loads.get(id) === loading) this.#remember(id, entry);
+        if (this.#loads.get(id) === loading) this.#store(id, entry);
         return entry;
       })
       .finally(() => {
@@ -56,9 +57,8 @@ export class EntryCache<Entry extends object> {
     return loading;
   }
 
-  #remember(id: string, entry: Entry | undefined): void {
-    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
-    if (entry) this.#entries.set(id, { entry, loadedAt: this.#clock.now() });
+  #store(id: string, entry: Entry | undefined): void {
+    if (entry) this.#entries.set(id, { entry, loadedAt: this.#monotonic.now() });
     else this.#entries.delete(id);
   }
 }

@@ -3,18 +3,18 @@ import { Failure } from '../core/errors.ts';
 import { PROBLEM_JSON, type Problem, renderProblem } from '../http/problem.ts';
 
 /**
- * Request and response on node:http itself. The data plane serves thousands of small exchanges a second, whose payloads
- * it passes on unread: a framework's hooks, schemas and serialisers would cost more than the work.
+ * Request and response on bare node:http. The data plane serves thousands of small requests per second and passes their
+ * payloads on unread: a framework's hooks, schemas and serializers would cost more than the work.
  */
 
-/** Headers that every answer of a request carries, as name, value, name, value: cheaper than `setHeader` for each. */
+/** Headers of every response to a request, as name, value, name, value: cheaper than a `setHeader` for each. */
 const commonHeaders = new WeakMap<ServerResponse, readonly string[]>();
 
 export function setCommonHeaders(res: ServerResponse, headers: readonly string[]): void {
   commonHeaders.set(res, headers);
 }
 
-/** Starts the answer: the common headers, then these. */
+/** Starts the response: the common headers, then these. */
 export function writeHead(res: ServerResponse, status: number, headers: readonly (string | number)[]): void {
   const common = commonHeaders.get(res);
   res.writeHead(status, (common ? [...common, ...headers] : headers) as string[]);
@@ -36,12 +36,12 @@ export function sendNoContent(res: ServerResponse): void {
   res.end();
 }
 
-/** The problem record with its detail repeated as `error`, where older clients of the queue look for it. */
+/** The problem record with its detail repeated as `error`, which older clients of the queue read. */
 export function problemWithError(problem: Problem): string {
   return JSON.stringify({ ...problem, error: problem.detail });
 }
 
-/** Answers with a problem record. Cuts the connection when a response was already started. */
+/** Responds with a problem record; cuts the connection if a response was already started. */
 export function sendProblem(res: ServerResponse, error: unknown, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
@@ -55,8 +55,8 @@ export function sendProblem(res: ServerResponse, error: unknown, headers: readon
 }
 
 /**
- * The whole body. Over the limit: the rest is read and dropped, so that the client gets the answer and not a reset; from
- * four times the limit on the connection is cut.
+ * Reads the whole body. Beyond the limit the rest is read and dropped, so that the client gets the response instead of a
+ * reset; beyond four times the limit the connection is cut.
  */
 export function readBody(
   req: IncomingMessage,
@@ -78,14 +78,14 @@ export function readBody(
       if (size > limitBytes) reject(tooLarge(limitBytes));
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
-    // A connection that closes before the end is an error as well.
+    // Also when the connection closes before the end.
     req.on('error', (cause) =>
       reject(new Failure('badRequest', 'the connection was closed before the request was complete', { cause })),
     );
   });
 }
 
-/** A query parameter in milliseconds; the fallback when absent. Throws a 400 that names it. */
+/** Reads `wait` in milliseconds; the fallback when absent. Throws `badRequest` for a value out of range. */
 export function readWaitMs(query: URLSearchParams, fallbackMs: number, maxMs: number): number {
   const text = query.get('wait');
   if (text === null || text === '') return fallbackMs;
@@ -93,7 +93,7 @@ export function readWaitMs(query: URLSearchParams, fallbackMs: number, maxMs: nu
   if (!Number.isInteger(wait) || wait < 0 || wait > maxMs) {
     throw new Failure(
       'badRequest',
-      `wait is '${text.slice(0, 40)}', but must be a whole number of milliseconds from 0 to ${maxMs}`,
+      `wait: '${text.slice(0, 40)}' is not a whole number of milliseconds from 0 to ${maxMs}`,
     );
   }
   return wait;

@@ -7,14 +7,14 @@ import { HandOver } from './hand-over.ts';
 const ENDPOINT = 'endpoint' as EndpointId;
 const HOLD_MS = 30_000;
 
-/** The table: queued jobs, and who holds which. Looks and commits end when the test says so, in any order. */
+/** The table: queued jobs and leases. Polls and commits end when the test says so, in any order. */
 class FakeQueue {
   readonly queued: string[] = [];
   readonly leases = new Map<string, string>();
   readonly pending: (() => void)[] = [];
   readonly handOver = new HandOver({
     takeFromQueue: (_endpointId, workerId, slots) => this.#later(() => this.#take(workerId, slots)),
-    giveBack: (_endpointId, _workerId, jobs) => this.#giveBack(jobs),
+    returnToQueue: (_endpointId, _workerId, jobs) => this.#returnToQueue(jobs),
   });
   fails = false;
 
@@ -36,7 +36,7 @@ class FakeQueue {
     return ids.map(job);
   }
 
-  #giveBack(jobs: readonly TakenJob[]): void {
+  #returnToQueue(jobs: readonly TakenJob[]): void {
     void this.#later(() => {
       for (const { id } of jobs) {
         this.leases.delete(id);
@@ -48,13 +48,13 @@ class FakeQueue {
   #later<T>(work: () => T, isCertain = false): Promise<T> {
     return new Promise((resolve, reject) => {
       this.pending.push(() => {
-        if (this.fails && !isCertain) reject(new Error('the database is away'));
+        if (this.fails && !isCertain) reject(new Error('the database is down'));
         else resolve(work());
       });
     });
   }
 
-  /** Lets the n-th statement under way end, and everything that follows from it. */
+  /** Ends the n-th pending statement, and runs everything that follows from it. */
   async settle(n: number): Promise<void> {
     this.pending.splice(n % this.pending.length, 1)[0]?.();
     await vi.advanceTimersByTimeAsync(0);
@@ -69,7 +69,7 @@ function job(id: string): TakenJob {
   return { id: id as JobId, input: 'null', extras: null };
 }
 
-/** A worker with one held take at a time; notes what it got. */
+/** A worker with one held take at a time, which records the jobs it got. */
 class FakeTake {
   readonly workerId: WorkerId;
   readonly got: string[] = [];
@@ -102,7 +102,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A take that has looked in vain and waits. */
+/** A take that found the queue empty and waits. */
 async function waiting(queue: FakeQueue, ...args: [string, ConstructorParameters<typeof FakeTake>[2]?]) {
   const take = new FakeTake(queue, ...args);
   await queue.settleAll();
@@ -111,7 +111,7 @@ async function waiting(queue: FakeQueue, ...args: [string, ConstructorParameters
 }
 
 describe('a job', () => {
-  test('that is submitted while a worker waits is committed as leased by it and given to it', async () => {
+  test('submitted while a worker waits is committed as leased by it and delivered to it', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.submit('a');
@@ -138,7 +138,7 @@ describe('a job', () => {
     expect(order).toEqual(['new, last', 'new, first', 'old', 'oldest']);
   });
 
-  test('never overtakes older jobs that wait in the queue', async () => {
+  test('never overtakes older queued jobs', async () => {
     const queue = new FakeQueue();
     queue.queued.push('older');
     const take = new FakeTake(queue, 'w');
@@ -148,7 +148,7 @@ describe('a job', () => {
     expect(queue.queued).toEqual(['younger']);
   });
 
-  test('that was queued elsewhere reaches a waiting worker with the hint', async () => {
+  test('queued by another process reaches a waiting worker with the hint', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.queued.push('a');
@@ -157,7 +157,7 @@ describe('a job', () => {
     expect(take.got).toEqual(['a']);
   });
 
-  test('of many that a single sign tells of reaches its worker, too: each one that is found leads to further looks', async () => {
+  test('of many that share a single hint reaches its worker too: each poll that finds one starts more polls', async () => {
     const queue = new FakeQueue();
     const takes = [];
     for (let i = 0; i < 12; i++) takes.push(await waiting(queue, `w${i}`));
@@ -168,7 +168,7 @@ describe('a job', () => {
     expect(takes.map(({ got }) => got.length)).toEqual(takes.map(() => 1));
   });
 
-  test('whose hint was lost reaches a waiting worker with the look around', async () => {
+  test('whose hint was lost reaches a waiting worker with wakeAll', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.queued.push('a');
@@ -177,17 +177,17 @@ describe('a job', () => {
     expect(take.got).toEqual(['a']);
   });
 
-  test('that is queued while a look is under way is looked for again', async () => {
+  test('queued during a poll makes it poll again', async () => {
     const queue = new FakeQueue();
     const take = new FakeTake(queue, 'w');
     queue.handOver.wake(ENDPOINT, 1);
-    await queue.settle(0); // saw an empty queue
+    await queue.settle(0); // found an empty queue
     queue.queued.push('a');
     await queue.settle(0);
     expect(take.got).toEqual(['a']);
   });
 
-  test('comes back when the connection of its worker is gone at the last moment', async () => {
+  test('returns to the queue when its worker disconnects at the last moment', async () => {
     const queue = new FakeQueue();
     const gone = await waiting(queue, 'gone');
     gone.isConnected = false;
@@ -200,7 +200,7 @@ describe('a job', () => {
 });
 
 describe('a worker', () => {
-  test('takes several jobs at once, no more than it has slots', async () => {
+  test('takes several jobs at once, at most as many as it has slots', async () => {
     const queue = new FakeQueue();
     queue.queued.push('a', 'b', 'c');
     const take = new FakeTake(queue, 'w', { slots: 2 });
@@ -208,7 +208,7 @@ describe('a worker', () => {
     expect(take.got).toEqual(['a', 'b']);
   });
 
-  test('is answered with nothing when its hold is over', async () => {
+  test('gets nothing when its hold ends', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w', { holdMs: 500 });
     await vi.advanceTimersByTimeAsync(499);
@@ -217,7 +217,7 @@ describe('a worker', () => {
     expect(take).toMatchObject({ isHeld: false, got: [] });
   });
 
-  test('is not held any longer because it looks again and again in vain, nor cut short', async () => {
+  test('has the same hold, however many polls find nothing', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w', { holdMs: 20_000 });
     for (let second = 0; second < 20; second++) {
@@ -239,7 +239,7 @@ describe('a worker', () => {
     expect(take.got).toEqual(['a']);
   });
 
-  test('that is dismissed while it waits is answered with nothing, at once', async () => {
+  test('dismissed while it waits gets nothing, at once', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.handOver.dismiss(ENDPOINT, take.workerId);
@@ -249,7 +249,7 @@ describe('a worker', () => {
     expect(queue.queued).toEqual(['a']);
   });
 
-  test('that is dismissed during a look gets nothing: what the look brings is put back, and it does not wait on', async () => {
+  test('dismissed during a poll gets nothing: the jobs found are requeued, and it stops waiting', async () => {
     const queue = new FakeQueue();
     const found = new FakeTake(queue, 'found');
     const empty = new FakeTake(queue, 'empty');
@@ -262,7 +262,7 @@ describe('a worker', () => {
     expect(queue.queued).toEqual(['a']);
   });
 
-  test('that is dismissed while a job is committed for it does not get the job', async () => {
+  test('dismissed while a job is committed for it does not get the job', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.submit('a');
@@ -272,7 +272,7 @@ describe('a worker', () => {
     expect(queue.queued).toEqual(['a']);
   });
 
-  test('that went away during a look does not stand in line', async () => {
+  test('that disconnects during a poll does not wait', async () => {
     const queue = new FakeQueue();
     const take = new FakeTake(queue, 'w');
     take.leave();
@@ -281,7 +281,7 @@ describe('a worker', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('waits on for a short while when the database is away, and asks again', async () => {
+  test('waits briefly when the database is down, and asks again', async () => {
     const queue = new FakeQueue();
     const take = await waiting(queue, 'w');
     queue.fails = true;
@@ -293,7 +293,7 @@ describe('a worker', () => {
   });
 });
 
-test('at the end of the process every held take is answered, and a job on its way still arrives', async () => {
+test('dismissAll answers every held take, and a job on its way still arrives', async () => {
   const queue = new FakeQueue();
   const held = await waiting(queue, 'held');
   const given = await waiting(queue, 'given');
@@ -329,7 +329,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   n: fc.nat(40),
 });
 
-test('whatever crosses whatever: no job is lost, none is given twice, none to a worker after its dismissal', async () => {
+test('in any interleaving no job is lost, delivered twice, or delivered after a dismissal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       vi.clearAllTimers();
@@ -370,20 +370,20 @@ test('whatever crosses whatever: no job is lost, none is given twice, none to a 
           queue.fails = true;
           await queue.settleAll();
           queue.fails = false;
-          // a submit that failed was refused: its client knows
+          // a failed submit was reported to its client
           const known = new Set([...queue.queued, ...queue.leases.keys()]);
           submitted.splice(0, submitted.length, ...submitted.filter((id) => known.has(id)));
         } else await vi.advanceTimersByTimeAsync(n * 10);
       }
       await queue.settleAll();
-      queue.handOver.wakeAll(); // after an outage only the look around helps
+      queue.handOver.wakeAll(); // after an outage only wakeAll helps
       await queue.settleAll();
       const got = takes.flatMap((take) => take.got);
       expect(new Set(got).size).toBe(got.length);
       for (const take of dismissed) expect(take.got).toEqual([]);
       for (const take of takes) for (const id of take.got) expect(queue.leases.get(id)).toBe(take.workerId);
       expect([...got, ...queue.queued].sort()).toEqual([...submitted].sort());
-      // and nothing waits beside somebody who waits for it
+      // and no job is queued while a worker waits
       if (queue.queued.length > 0) expect(held()).toEqual([]);
       queue.handOver.dismissAll();
       expect(held()).toEqual([]);

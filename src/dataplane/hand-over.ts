@@ -1,7 +1,7 @@
 import type { EndpointId, WorkerId } from '../core/ids.ts';
 import type { TakenJob } from '../domain/jobs/job.ts';
 
-/** The database did not answer: the worker gets a 204 soon and asks again. */
+/** Hold of a take when the database does not answer: the worker gets a 204 soon and asks again. */
 const DATABASE_DOWN_HOLD_MS = 1_000;
 
 /** A worker's held take. */
@@ -9,213 +9,211 @@ interface Waiter {
   readonly workerId: WorkerId;
   readonly version: number;
   readonly slots: number;
-  /** Answers the take. False when the connection is gone and the jobs did not leave. */
+  /** Answers the take. False when the connection is gone and the jobs were not sent. */
   readonly deliver: (jobs: readonly TakenJob[]) => boolean;
   holdTimer: NodeJS.Timeout | undefined;
-  /** It was dismissed, or its connection is gone: it gets nothing any more. */
-  isOver: boolean;
+  /** Dismissed, or its connection is gone: it gets no more jobs. */
+  isClosed: boolean;
   /** Its hold ended while a job was on its way: it gets that one or nothing. */
-  isDue: boolean;
+  isExpired: boolean;
 }
 
-interface Line {
+/** The held takes of one endpoint. */
+interface WaitList {
   readonly waiters: Waiter[];
-  /** False only while it is known that the queue held nothing at the last look and nothing was queued since. */
+  /** False only when the last poll found the queue empty and nothing was queued since. */
   mayHaveQueued: boolean;
-  /** Grows with every sign of a queued job: a look that started before the sign proves nothing. */
-  signs: number;
-  /** Waiters for whom a look or a reservation is under way. */
+  /** Hints of queued jobs so far. A poll that started before the latest one does not prove the queue empty. */
+  hints: number;
+  /** Waiters with a poll or a reservation in flight. */
   readonly busy: Set<Waiter>;
 }
 
 /**
- * Brings jobs and waiting workers together inside this process.
- * - A job that is submitted while a worker waits is reserved for it (`reserve`) and committed as leased by it: one
- *   statement, no queue in between.
- * - Otherwise jobs wait in the table; a worker that asks, or a sign of a queued job (`wake`), leads to a look at it for
- *   one worker. Looks of the same moment share a statement (JobQueue.take).
- * The newest release is served first; within it the worker that waited least, so that surplus workers become idle for
- * good and can leave.
+ * Matches jobs with waiting workers inside this process.
+ * - A job that is submitted while a worker waits is reserved for it (`reserve`) and committed as leased by it, in one
+ *   statement, without passing through the queue.
+ * - Otherwise jobs wait in the table. A take, or a hint of a queued job (`wake`), polls the table for one worker;
+ *   concurrent polls share a statement (JobQueue.take).
+ * The newest release is served first; within it the worker that waited least, so that surplus workers stay idle and can
+ * be stopped.
  */
 export class HandOver {
   readonly #takeFromQueue: (endpointId: EndpointId, workerId: WorkerId, slots: number) => Promise<TakenJob[]>;
-  readonly #giveBack: (endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]) => void;
-  readonly #lines = new Map<EndpointId, Line>();
-  #isEnding = false;
+  readonly #returnToQueue: (endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]) => void;
+  readonly #waitLists = new Map<EndpointId, WaitList>();
+  #isStopping = false;
 
   constructor(options: {
     takeFromQueue: (endpointId: EndpointId, workerId: WorkerId, slots: number) => Promise<TakenJob[]>;
-    /** Jobs are leased to a worker whose connection is gone: they have to return to the queue. */
-    giveBack: (endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]) => void;
+    /** Requeues jobs that were leased to a worker whose connection is gone. */
+    returnToQueue: (endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]) => void;
   }) {
     this.#takeFromQueue = options.takeFromQueue;
-    this.#giveBack = options.giveBack;
+    this.#returnToQueue = options.returnToQueue;
   }
 
-  /** Waits for jobs for at most `holdMs`; an empty list ends every wait that brings none. Aborts with the connection. */
+  /** Waits for jobs for at most `holdMs`; delivers `[]` on timeout. Call `abandon` when the connection closes. */
   take(
     worker: { endpointId: EndpointId; workerId: WorkerId; version: number; slots: number; holdMs: number },
     deliver: (jobs: readonly TakenJob[]) => boolean,
   ): { abandon: () => void } {
-    const line = this.#line(worker.endpointId);
-    const waiter: Waiter = { ...worker, deliver, holdTimer: undefined, isOver: false, isDue: false };
-    waiter.holdTimer = setTimeout(() => this.#endHold(line, waiter), worker.holdMs);
-    if (line.mayHaveQueued) void this.#look(worker.endpointId, line, waiter);
-    else this.#enlist(line, waiter);
+    const list = this.#waitList(worker.endpointId);
+    const waiter: Waiter = { ...worker, deliver, holdTimer: undefined, isClosed: false, isExpired: false };
+    waiter.holdTimer = setTimeout(() => this.#expire(list, waiter), worker.holdMs);
+    if (list.mayHaveQueued) void this.#poll(worker.endpointId, list, waiter);
+    else this.#wait(list, waiter);
     return {
       abandon: () => {
-        waiter.isOver = true;
+        waiter.isClosed = true;
         clearTimeout(waiter.holdTimer);
-        this.#unlist(line, waiter);
+        this.#remove(list, waiter);
       },
     };
   }
 
-  /** A worker for a job that is about to be committed, or undefined when it has to be queued. */
+  /** Reserves a worker for a job that is about to be committed; undefined when the job has to be queued. */
   reserve(endpointId: EndpointId): Reservation | undefined {
-    const line = this.#line(endpointId);
-    if (line.mayHaveQueued) return undefined; // older jobs go first
-    const waiter = this.#next(line);
+    const list = this.#waitList(endpointId);
+    if (list.mayHaveQueued) return undefined; // older jobs go first
+    const waiter = this.#removeNext(list);
     if (!waiter) return undefined;
-    line.busy.add(waiter);
+    list.busy.add(waiter);
     return {
       workerId: waiter.workerId,
-      deliver: (job) => this.#deliver(endpointId, line, waiter, [job]),
-      cancel: () => this.#enlistBriefly(line, waiter),
+      deliver: (job) => this.#deliver(endpointId, list, waiter, [job]),
+      cancel: () => this.#waitBriefly(list, waiter),
     };
   }
 
-  /** `count` jobs were queued, here or elsewhere: as many waiting workers look for them. Answers how many there were. */
+  /** Polls for up to `count` waiting workers, after `count` jobs were queued here or elsewhere. Returns how many there were. */
   wake(endpointId: EndpointId, count: number): number {
-    const line = this.#line(endpointId);
-    line.mayHaveQueued = true;
-    line.signs += 1;
+    const list = this.#waitList(endpointId);
+    list.mayHaveQueued = true;
+    list.hints += 1;
     for (let i = 0; i < count; i++) {
-      const waiter = this.#next(line);
+      const waiter = this.#removeNext(list);
       if (!waiter) return i;
-      void this.#look(endpointId, line, waiter);
+      void this.#poll(endpointId, list, waiter);
     }
     return count;
   }
 
-  /** A look for everybody who waits: signs may get lost between processes, the table is the truth. */
+  /** Polls for every waiting worker: hints may be lost, the table is the truth. */
   wakeAll(): void {
-    for (const [endpointId, line] of this.#lines) this.wake(endpointId, line.waiters.length);
+    for (const [endpointId, list] of this.#waitLists) this.wake(endpointId, list.waiters.length);
   }
 
-  /** The worker gets no more jobs: its held takes are answered now, those with a job on its way as soon as it is put back. */
+  /** Gives the worker no more jobs: answers its held takes now, and those with a job on its way once that is requeued. */
   dismiss(endpointId: EndpointId, workerId: WorkerId): void {
-    const line = this.#line(endpointId);
-    for (const waiter of [...line.waiters, ...line.busy].filter((candidate) => candidate.workerId === workerId)) {
-      waiter.isOver = true;
-      if (!line.busy.has(waiter)) this.#answerEmpty(line, waiter);
+    const list = this.#waitList(endpointId);
+    for (const waiter of [...list.waiters, ...list.busy].filter((candidate) => candidate.workerId === workerId)) {
+      waiter.isClosed = true;
+      if (!list.busy.has(waiter)) this.#answerEmpty(list, waiter);
     }
   }
 
-  /** Answers all held takes, because this process is about to end; a job on its way still reaches its worker. */
+  /** Answers all held takes before the process stops; a job on its way still reaches its worker. */
   dismissAll(): void {
-    this.#isEnding = true;
-    for (const line of this.#lines.values()) {
-      for (const waiter of [...line.waiters]) this.#answerEmpty(line, waiter);
+    this.#isStopping = true;
+    for (const list of this.#waitLists.values()) {
+      for (const waiter of [...list.waiters]) this.#answerEmpty(list, waiter);
     }
   }
 
   forget(endpointId: EndpointId): void {
-    const line = this.#lines.get(endpointId);
-    if (line && line.waiters.length === 0 && line.busy.size === 0) this.#lines.delete(endpointId);
+    const list = this.#waitLists.get(endpointId);
+    if (list && list.waiters.length === 0 && list.busy.size === 0) this.#waitLists.delete(endpointId);
   }
 
-  #line(endpointId: EndpointId): Line {
-    let line = this.#lines.get(endpointId);
-    if (!line) {
-      line = { waiters: [], mayHaveQueued: true, signs: 0, busy: new Set() };
-      this.#lines.set(endpointId, line);
+  #waitList(endpointId: EndpointId): WaitList {
+    let list = this.#waitLists.get(endpointId);
+    if (!list) {
+      list = { waiters: [], mayHaveQueued: true, hints: 0, busy: new Set() };
+      this.#waitLists.set(endpointId, list);
     }
-    return line;
+    return list;
   }
 
-  /** Takes from the table for one waiter; with an empty queue it waits on. */
-  async #look(endpointId: EndpointId, line: Line, waiter: Waiter): Promise<void> {
-    line.busy.add(waiter);
+  /** Takes jobs from the table for one waiter, which keeps waiting when the queue is empty. */
+  async #poll(endpointId: EndpointId, list: WaitList, waiter: Waiter): Promise<void> {
+    list.busy.add(waiter);
     try {
       for (;;) {
-        const signs = line.signs;
+        const hints = list.hints;
         const jobs = await this.#takeFromQueue(endpointId, waiter.workerId, waiter.slots);
         if (jobs.length > 0) {
-          this.#deliver(endpointId, line, waiter, jobs);
-          return this.#lookFurther(endpointId, line);
+          this.#deliver(endpointId, list, waiter, jobs);
+          return this.#pollForMore(endpointId, list);
         }
-        if (line.signs === signs) line.mayHaveQueued = false;
-        else if (!waiter.isOver) continue; // something was queued while we looked
-        return this.#enlist(line, waiter);
+        if (list.hints === hints) list.mayHaveQueued = false;
+        else if (!waiter.isClosed) continue; // a job was queued during the poll
+        return this.#wait(list, waiter);
       }
     } catch {
-      this.#enlistBriefly(line, waiter);
+      this.#waitBriefly(list, waiter);
     }
   }
 
-  /**
-   * Where one job was there may be more, whoever queued them: a sign says that there are some, not how many. So one look
-   * leads to two, and a burst that came with a single sign finds all who wait.
-   */
-  #lookFurther(endpointId: EndpointId, line: Line): void {
-    for (let i = 0; i < 2 && line.mayHaveQueued; i++) {
-      const waiter = this.#next(line);
+  /** Starts two more polls after one that found a job: a hint says that jobs are queued, not how many. */
+  #pollForMore(endpointId: EndpointId, list: WaitList): void {
+    for (let i = 0; i < 2 && list.mayHaveQueued; i++) {
+      const waiter = this.#removeNext(list);
       if (!waiter) return;
-      void this.#look(endpointId, line, waiter);
+      void this.#poll(endpointId, list, waiter);
     }
   }
 
-  #deliver(endpointId: EndpointId, line: Line, waiter: Waiter, jobs: readonly TakenJob[]): void {
-    line.busy.delete(waiter);
+  #deliver(endpointId: EndpointId, list: WaitList, waiter: Waiter, jobs: readonly TakenJob[]): void {
+    list.busy.delete(waiter);
     clearTimeout(waiter.holdTimer);
-    if (!waiter.isOver && waiter.deliver(jobs)) return;
-    this.#giveBack(endpointId, waiter.workerId, jobs);
+    if (!waiter.isClosed && waiter.deliver(jobs)) return;
+    this.#returnToQueue(endpointId, waiter.workerId, jobs);
     waiter.deliver([]);
   }
 
-  /** Stands in line for the rest of its hold. */
-  #enlist(line: Line, waiter: Waiter): void {
-    line.busy.delete(waiter);
-    if (waiter.isOver || waiter.isDue || this.#isEnding) this.#answerEmpty(line, waiter);
-    else line.waiters.push(waiter);
+  /** Waits for the rest of the hold. */
+  #wait(list: WaitList, waiter: Waiter): void {
+    list.busy.delete(waiter);
+    if (waiter.isClosed || waiter.isExpired || this.#isStopping) this.#answerEmpty(list, waiter);
+    else list.waiters.push(waiter);
   }
 
-  #enlistBriefly(line: Line, waiter: Waiter): void {
+  #waitBriefly(list: WaitList, waiter: Waiter): void {
     clearTimeout(waiter.holdTimer);
-    waiter.holdTimer = setTimeout(() => this.#endHold(line, waiter), DATABASE_DOWN_HOLD_MS);
-    this.#enlist(line, waiter);
+    waiter.holdTimer = setTimeout(() => this.#expire(list, waiter), DATABASE_DOWN_HOLD_MS);
+    this.#wait(list, waiter);
   }
 
-  #endHold(line: Line, waiter: Waiter): void {
-    if (line.busy.has(waiter)) waiter.isDue = true;
-    else this.#answerEmpty(line, waiter);
+  #expire(list: WaitList, waiter: Waiter): void {
+    if (list.busy.has(waiter)) waiter.isExpired = true;
+    else this.#answerEmpty(list, waiter);
   }
 
-  #answerEmpty(line: Line, waiter: Waiter): void {
+  #answerEmpty(list: WaitList, waiter: Waiter): void {
     clearTimeout(waiter.holdTimer);
-    this.#unlist(line, waiter);
+    this.#remove(list, waiter);
     waiter.deliver([]);
   }
 
-  #unlist(line: Line, waiter: Waiter): void {
-    const at = line.waiters.indexOf(waiter);
-    if (at >= 0) line.waiters.splice(at, 1);
+  #remove(list: WaitList, waiter: Waiter): void {
+    const at = list.waiters.indexOf(waiter);
+    if (at >= 0) list.waiters.splice(at, 1);
   }
 
-  #next(line: Line): Waiter | undefined {
-    let best = line.waiters.length - 1;
-    for (let i = best - 1; i >= 0; i--) if (line.waiters[i]!.version > line.waiters[best]!.version) best = i;
-    const waiter = line.waiters[best];
-    if (waiter) this.#unlist(line, waiter);
+  #removeNext(list: WaitList): Waiter | undefined {
+    let best = list.waiters.length - 1;
+    for (let i = best - 1; i >= 0; i--) if (list.waiters[i]!.version > list.waiters[best]!.version) best = i;
+    const waiter = list.waiters[best];
+    if (waiter) this.#remove(list, waiter);
     return waiter;
   }
 }
 
 export interface Reservation {
   readonly workerId: WorkerId;
-  /** To be called after the commit. */
+  /** Call it after the commit. */
   deliver(job: TakenJob): void;
-  /** The commit failed: the worker waits on. */
+  /** The commit failed: the worker keeps waiting. */
   cancel(): void;
 }

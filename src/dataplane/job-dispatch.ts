@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
@@ -11,49 +12,58 @@ import { HandOver } from './hand-over.ts';
 import { JobWaiters } from './job-waiters.ts';
 import { recordJob } from './record-job.ts';
 
-const LOOK_AROUND_MS = 5_000;
+/** Every waiting worker polls the queue this often, in case a hint was lost. */
+const POLL_MS = 5_000;
 
 /**
- * The way of a job through this process: submit → hand-over → finish → whoever waits. It joins the durable queue with
- * the held requests of both sides and tells other processes what they have to know. The queue API, the worker API and
- * the rescue loops all end jobs through `notifyEnded`.
+ * A job's way through this process: submit → hand-over → finish → waiting clients. Joins the durable queue with the held
+ * requests of clients and workers, and notifies other processes. The queue API, the worker API and the rescue loops all
+ * end jobs through `notifyEnded`.
  */
 export class JobDispatch {
   readonly queue: JobQueue;
   readonly waiters = new JobWaiters();
   readonly handOver: HandOver;
-  readonly #bus: Bus;
-  readonly #metrics: Metrics;
-  readonly #tracing: Tracing | null;
-  readonly #logger: Logger;
-  readonly #lookAround: Loop;
+  readonly #deps: {
+    readonly bus: Bus;
+    readonly clock: Clock;
+    readonly metrics: Metrics;
+    readonly tracing: Tracing | null;
+    readonly logger: Logger;
+  };
+  readonly #pollLoop: Loop;
   readonly #unsubscribe: (() => void)[];
-  /** True when this process is about to end: held requests are to be answered with what is known now. */
+  /** True when the process is stopping: held requests are answered with what is known now. */
   isStopping = false;
 
-  constructor(options: { queue: JobQueue; bus: Bus; metrics: Metrics; tracing: Tracing | null; logger: Logger }) {
+  constructor(options: {
+    queue: JobQueue;
+    bus: Bus;
+    clock: Clock;
+    metrics: Metrics;
+    tracing: Tracing | null;
+    logger: Logger;
+  }) {
+    const { bus, logger } = options;
+    this.#deps = options;
     this.queue = options.queue;
-    this.#bus = options.bus;
-    this.#metrics = options.metrics;
-    this.#tracing = options.tracing;
-    this.#logger = options.logger;
     this.handOver = new HandOver({
       takeFromQueue: (endpointId, workerId, slots) => this.queue.take(endpointId, workerId, slots),
-      giveBack: (endpointId, workerId, jobs) => void this.#giveBack(endpointId, workerId, jobs),
+      returnToQueue: (endpointId, workerId, jobs) => void this.#returnToQueue(endpointId, workerId, jobs),
     });
-    this.#lookAround = new Loop({
-      name: 'look-around',
-      tickMs: LOOK_AROUND_MS,
-      logger: options.logger,
+    this.#pollLoop = new Loop({
+      name: 'queue-poll',
+      tickMs: POLL_MS,
+      logger,
       runOnce: async () => {
         this.handOver.wakeAll();
         return undefined;
       },
     });
     this.#unsubscribe = [
-      this.#bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, 1)),
-      this.#bus.subscribe('job', (payload) => this.#hear(payload)),
-      this.#bus.onGap(() => {
+      bus.subscribe('queued', (endpointId) => this.handOver.wake(endpointId as EndpointId, 1)),
+      bus.subscribe('job', (payload) => this.#onJobHint(payload)),
+      bus.onGap(() => {
         this.handOver.wakeAll();
         this.waiters.wakeAll();
       }),
@@ -62,23 +72,23 @@ export class JobDispatch {
 
   /** True while other processes may hold the workers or clients of a job. */
   get hasPeers(): boolean {
-    return this.#bus.hasDataPeers;
+    return this.#deps.bus.hasDataPeers;
   }
 
   start(): void {
-    this.#lookAround.start();
+    this.#pollLoop.start();
   }
 
-  /** Answers everything that is held; nothing is lost by it, clients and workers ask again. */
+  /** Answers all held requests. Nothing is lost: clients and workers ask again. */
   async stop(): Promise<void> {
     this.isStopping = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await this.#lookAround.stop();
+    await this.#pollLoop.stop();
     this.handOver.dismissAll();
     this.waiters.releaseAll();
   }
 
-  /** Commits the job, handed to a waiting worker if there is one. False when the endpoint is gone. */
+  /** Commits the job, leased to a waiting worker if there is one. False when the endpoint is gone. */
   async submit(job: NewJob): Promise<boolean> {
     const reservation = this.handOver.reserve(job.endpointId);
     const isInserted = await this.queue
@@ -94,81 +104,82 @@ export class JobDispatch {
     return isInserted;
   }
 
-  /** One more job was accepted. */
+  /** Counts a submitted job. */
   notifySubmitted(endpointId: EndpointId): void {
-    this.#metrics.jobsOf(endpointId).submitted += 1;
+    this.#deps.metrics.jobsOf(endpointId).submitted += 1;
     this.notifyDemand(endpointId);
   }
 
-  /** The result of a worker. */
+  /** Stores the result of a worker. */
   async finish(result: JobResult): ReturnType<JobQueue['finish']> {
     const outcome = await this.queue.finish(result);
     if (outcome.kind === 'ended') this.notifyEnded([outcome.job]);
-    // The commit of a first try may have succeeded although its answer was lost, and with it the news.
-    else if (outcome.kind === 'stale') this.waiters.tell(result.jobId, undefined);
+    // A first try may have been committed although its response, and this notification, were lost.
+    else if (outcome.kind === 'stale') this.waiters.notify(result.jobId, undefined);
     return outcome;
   }
 
-  /** `count` jobs or fewer are in the queue (again): workers that wait here look; if they are too few, others get a hint. */
+  /** Up to `count` jobs were queued: waiting workers poll, and other processes get a hint when there are too few here. */
   notifyQueued(endpointId: EndpointId, count = 1): void {
-    if (this.handOver.wake(endpointId, count) < count) this.#bus.tellPeers('queued', endpointId);
+    if (this.handOver.wake(endpointId, count) < count) this.#deps.bus.tellPeers('queued', endpointId);
   }
 
-  /** Jobs reached a terminal state, by whatever way. */
+  /** Jobs reached a terminal state, for whatever reason. */
   notifyEnded(jobs: readonly EndedJob[]): void {
+    const { bus, clock, metrics, tracing, logger } = this.#deps;
     for (const job of jobs) {
-      this.#metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
-      if (this.#tracing !== null && job.traceparent !== null) recordJob(this.#tracing, job, job.traceparent);
+      metrics.jobEnded(job.endpointId, job.status as JobEnd, job.delayTimeMs, job.executionTimeMs);
+      if (tracing !== null && job.traceparent !== null) recordJob(tracing, job, job.traceparent, clock.now());
       const { id: jobId, endpointId, workerId, status } = job;
-      this.#logger.debug({ endpointId, workerId, jobId, status }, 'job ended');
-      this.waiters.tell(job.id, job);
+      logger.debug({ endpointId, workerId, jobId, status }, 'job ended');
+      this.waiters.notify(job.id, job);
       this.#notifyPeers(job.id, job.waiter);
-      if (job.hasWebhook) this.#bus.publish('webhook', '');
+      if (job.hasWebhook) bus.publish('webhook', '');
       this.notifyDemand(job.endpointId);
     }
   }
 
-  /** A job streamed a chunk or made progress. */
+  /** A job streamed a chunk or reported progress. */
   notifyProgress(jobId: JobId, waiter: string | null): void {
-    this.waiters.tell(jobId, undefined);
+    this.waiters.notify(jobId, undefined);
     this.#notifyPeers(jobId, waiter);
-  }
-
-  /** `waiters`: the processes that hold a request for the job, as it is noted with it. */
-  #notifyPeers(jobId: JobId, waiters: string | null): void {
-    if (waiters === null || waiters === this.#bus.processId) return;
-    for (const processId of waiters.split(' ')) {
-      if (processId !== this.#bus.processId) this.#bus.tellPeers('job', `${processId} ${jobId}`);
-    }
   }
 
   /** The scaler may have to act. */
   notifyDemand(endpointId: EndpointId): void {
-    this.#bus.publish('demand', endpointId);
+    this.#deps.bus.publish('demand', endpointId);
   }
 
-  /** A worker has to give a job up: its held job-stop poll is answered. */
+  /** A worker has to stop a job: its held job-stop poll is answered. */
   notifyJobStop(workerId: WorkerId): void {
-    this.#bus.publish('jobStop', workerId);
+    this.#deps.bus.publish('jobStop', workerId);
   }
 
-  #hear(payload: string): void {
+  /** `waiters`: ids of the processes that hold a request for the job, as stored with it, separated by blanks. */
+  #notifyPeers(jobId: JobId, waiters: string | null): void {
+    const { bus } = this.#deps;
+    if (waiters === null || waiters === bus.processId) return;
+    for (const processId of waiters.split(' ')) {
+      if (processId !== bus.processId) bus.tellPeers('job', `${processId} ${jobId}`);
+    }
+  }
+
+  #onJobHint(payload: string): void {
     const [processId, jobId] = payload.split(' ');
-    if (processId === this.#bus.processId) this.waiters.tell(jobId as JobId, undefined);
+    if (processId === this.#deps.bus.processId) this.waiters.notify(jobId as JobId, undefined);
   }
 
-  async #giveBack(endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]): Promise<void> {
+  async #returnToQueue(endpointId: EndpointId, workerId: WorkerId, jobs: readonly TakenJob[]): Promise<void> {
+    const { logger } = this.#deps;
     const ids = jobs.map((job) => job.id);
-    this.#logger.warn(
-      { endpointId, workerId, jobIds: ids },
-      'the worker went away while it was given a job; the job is queued again',
-    );
+    const fields = { endpointId, workerId, jobIds: ids };
+    logger.warn(fields, 'worker disconnected during delivery; requeuing its jobs');
     try {
       await this.queue.releaseUndelivered(workerId, ids);
       this.notifyQueued(endpointId, ids.length);
     } catch (error) {
-      // The lease stands; the worker's next take or its silence brings the job back (control/jobs/rescue-jobs.ts).
-      this.#logger.error({ endpointId, workerId, jobIds: ids }, `a job could not be given back: ${messageOf(error)}`);
+      // The lease stands until the worker's next take, or its silence, brings the job back (control/jobs/rescue-jobs.ts).
+      logger.error({ ...fields, err: error }, `undelivered jobs not requeued: ${messageOf(error)}`);
     }
   }
 }

@@ -14,56 +14,56 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('everybody who waits for a job hears of its end at once, nobody else does', async () => {
+test('every waiter of a job gets its end at once, and no other waiter does', async () => {
   const waiters = new JobWaiters();
   const [one, two, other] = [waiters.wait(JOB, 1000), waiters.wait(JOB, 2000), waiters.wait('other' as JobId, 500)];
-  waiters.tell(JOB, ended);
-  expect(await one.news).toBe(ended);
-  expect(await two.news).toBe(ended);
+  waiters.notify(JOB, ended);
+  expect(await one.update).toBe(ended);
+  expect(await two.update).toBe(ended);
   await vi.advanceTimersByTimeAsync(500);
-  expect(await other.news).toBe('timeout');
+  expect(await other.update).toBe('timeout');
 });
 
-test('news without the job means: look yourself', async () => {
+test('an update without the job makes the waiter read it', async () => {
   const waiters = new JobWaiters();
-  const { news } = waiters.wait(JOB, 1000);
-  waiters.tell(JOB, undefined);
-  expect(await news).toBeUndefined();
+  const { update } = waiters.wait(JOB, 1000);
+  waiters.notify(JOB, undefined);
+  expect(await update).toBeUndefined();
 });
 
-test('a wait ends when its time is over', async () => {
+test('a wait ends with its timeout', async () => {
   const waiters = new JobWaiters();
-  const { news } = waiters.wait(JOB, 1000);
+  const { update } = waiters.wait(JOB, 1000);
   await vi.advanceTimersByTimeAsync(1000);
-  expect(await news).toBe('timeout');
+  expect(await update).toBe('timeout');
 });
 
-test('a cancelled wait ends, and later news or a second cancel change nothing', async () => {
+test('a cancelled wait ends, and later updates or a second cancel change nothing', async () => {
   const waiters = new JobWaiters();
-  const { news, cancel } = waiters.wait(JOB, 1000);
+  const { update, cancel } = waiters.wait(JOB, 1000);
   cancel();
-  waiters.tell(JOB, ended);
+  waiters.notify(JOB, ended);
   cancel();
-  expect(await news).toBe('timeout');
+  expect(await update).toBe('timeout');
 });
 
-test('at the end of the process everybody is released to look once more', async () => {
+test('releaseAll makes every waiter read its job once more', async () => {
   const waiters = new JobWaiters();
   const waits = [waiters.wait(JOB, 1000), waiters.wait('other' as JobId, 1000)];
   waiters.releaseAll();
-  expect(await Promise.all(waits.map(({ news }) => news))).toEqual([undefined, undefined]);
+  expect(await Promise.all(waits.map(({ update }) => update))).toEqual([undefined, undefined]);
 });
 
-test('who begins to wait while the process ends is released at once', async () => {
+test('a wait that begins after releaseAll ends at once', async () => {
   const waiters = new JobWaiters();
   waiters.releaseAll();
-  expect(await waiters.wait(JOB, 60_000).news).toBe(undefined);
+  expect(await waiters.wait(JOB, 60_000).update).toBe(undefined);
 });
 
-test('a job that ends again after a retry is told to those who wait then', async () => {
+test('a job that ends again after a retry notifies its waiters at that time', async () => {
   const waiters = new JobWaiters();
-  waiters.tell(JOB, ended);
-  const { news } = waiters.wait(JOB, 1000);
-  waiters.tell(JOB, ended);
-  expect(await news).toBe(ended);
+  waiters.notify(JOB, ended);
+  const { update } = waiters.wait(JOB, 1000);
+  waiters.notify(JOB, ended);
+  expect(await update).toBe(ended);
 });

@@ -1,25 +1,25 @@
 import type { JobId } from '../core/ids.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 
-/** What a waiting request hears: the job that ended, or nothing when it has to look for itself (a chunk, another process). */
+/** What a waiting request receives: the job that ended, or undefined when it has to read the job itself. */
 export type JobUpdate = EndedJob | undefined;
 
-/** The requests of this process that are held open for a job: runsync, status-sync, stream. */
+/** The requests of this process that are held for a job: runsync, status-sync, stream. */
 export class JobWaiters {
-  readonly #byJob = new Map<JobId, Set<(news: JobUpdate) => void>>();
+  readonly #byJob = new Map<JobId, Set<(update: JobUpdate) => void>>();
   #isReleased = false;
 
   /**
-   * Resolves with news of the job, or with 'timeout'. Subscribe before you look at the job, or its end may slip through
-   * between the look and the wait; `cancel` ends a wait that is no longer needed.
+   * Resolves with the next update of the job, or 'timeout'. Call it before you read the job: an end between the read and
+   * the wait would be missed. `cancel` ends a wait that is no longer needed, as a timeout.
    */
-  wait(jobId: JobId, timeoutMs: number): { news: Promise<JobUpdate | 'timeout'>; cancel: () => void } {
-    let settle: (news: JobUpdate | 'timeout') => void = () => {};
-    const news = new Promise<JobUpdate | 'timeout'>((resolve) => {
+  wait(jobId: JobId, timeoutMs: number): { update: Promise<JobUpdate | 'timeout'>; cancel: () => void } {
+    let settle: (update: JobUpdate | 'timeout') => void = () => {};
+    const update = new Promise<JobUpdate | 'timeout'>((resolve) => {
       const timer = setTimeout(() => settle('timeout'), timeoutMs);
       settle = (result) => {
         clearTimeout(timer);
-        this.#unlist(jobId, settle);
+        this.#remove(jobId, settle);
         resolve(result);
       };
     });
@@ -30,26 +30,26 @@ export class JobWaiters {
     }
     listeners.add(settle);
     if (this.#isReleased) settle(undefined);
-    return { news, cancel: () => settle('timeout') };
+    return { update, cancel: () => settle('timeout') };
   }
 
-  tell(jobId: JobId, news: JobUpdate): void {
+  notify(jobId: JobId, update: JobUpdate): void {
     const listeners = this.#byJob.get(jobId);
-    if (listeners) for (const listener of [...listeners]) listener(news);
+    if (listeners) for (const listener of [...listeners]) listener(update);
   }
 
-  /** News may have been missed: everybody looks for themselves. */
+  /** Makes every waiter read its job: updates may have been missed. */
   wakeAll(): void {
     for (const listeners of [...this.#byJob.values()]) for (const listener of [...listeners]) listener(undefined);
   }
 
-  /** Answers everybody, because this process is about to end; who comes later does not wait at all. */
+  /** Ends every wait, later ones too, before the process stops. */
   releaseAll(): void {
     this.#isReleased = true;
     this.wakeAll();
   }
 
-  #unlist(jobId: JobId, listener: (news: JobUpdate) => void): void {
+  #remove(jobId: JobId, listener: (update: JobUpdate) => void): void {
     const listeners = this.#byJob.get(jobId);
     listeners?.delete(listener);
     if (listeners?.size === 0) this.#byJob.delete(jobId);

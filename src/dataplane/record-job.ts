@@ -1,21 +1,19 @@
 import type { Tracing } from '../core/tracing.ts';
 import type { EndedJob } from '../domain/jobs/job.ts';
 
-/** The spans of a job's wait and of its run, made at its end: what they need is in its row, whichever process looks. */
-export function recordJob(tracing: Tracing, job: EndedJob, traceparent: string): void {
-  const endedAt = Date.now();
-  const startedAt = endedAt - (job.executionTimeMs ?? 0);
+/** Records the spans of a job's wait and run when it ends: its row holds all they need, in whichever process. */
+export function recordJob(tracing: Tracing, job: EndedJob, traceparent: string, endedAtMs: number): void {
+  const startedAtMs = endedAtMs - (job.executionTimeMs ?? 0);
   const parent = { traceparent, tracestate: null };
   const attributes = { 'podyard.endpoint.id': job.endpointId, 'podyard.job.id': job.id };
   if (job.delayTimeMs !== null) {
-    const fromMs = startedAt - job.delayTimeMs;
     tracing.record({
       name: 'job wait',
       kind: 'internal',
       parent,
       attributes,
-      fromMs,
-      toMs: startedAt,
+      fromMs: startedAtMs - job.delayTimeMs,
+      toMs: startedAtMs,
       hasFailed: false,
     });
   }
@@ -30,8 +28,8 @@ export function recordJob(tracing: Tracing, job: EndedJob, traceparent: string):
       'podyard.job.retries': job.retries,
       ...(job.workerId === null ? {} : { 'podyard.worker.id': job.workerId }),
     },
-    fromMs: startedAt,
-    toMs: endedAt,
+    fromMs: startedAtMs,
+    toMs: endedAtMs,
     hasFailed: job.status === 'FAILED' || job.status === 'TIMED_OUT',
   });
 }

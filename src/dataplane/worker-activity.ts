@@ -8,20 +8,20 @@ import type { Pool } from '../db/pool.ts';
 interface Activity {
   seenAt: number;
   lastWorkAt: number | null;
-  /** When it last asked for a job. */
+  /** Its last take. */
   askedAt: number | null;
   unhealthyReason: string | null;
   writtenAt: number;
-  /** Something other than the time of contact changed: it is written at the next turn. */
+  /** More than the time of contact changed: write it at the next tick. */
   isUrgent: boolean;
 }
 
-const TURN_MS = 500;
-/** Contact alone is written this often, or four times a lease: so seldom that it costs nothing, so often that nobody seems silent. */
+const TICK_MS = 500;
+/** Contact alone is written this often, or four times per lease if that is more often, so that no live worker seems silent. */
 const CONTACT_WRITE_MS = 5_000;
 const FORGET_AFTER_MS = 300_000;
 
-/** When workers were last heard of and last worked: noted in memory with every contact, written in batches. */
+/** When workers last called, took jobs and worked: recorded in memory with every call, written in batches. */
 export class WorkerActivity {
   readonly #pool: Pool;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class WorkerActivity {
     this.#clock = options.clock;
     this.#loop = new Loop({
       name: 'worker-activity',
-      tickMs: TURN_MS,
+      tickMs: TICK_MS,
       logger: options.logger,
       runOnce: () => this.#write(),
     });
@@ -75,7 +75,7 @@ export class WorkerActivity {
     this.#loop.wake();
   }
 
-  /** Writes what is noted now; tests and the end of the process use it. */
+  /** Writes everything due now, for tests. */
   async flush(): Promise<void> {
     await this.#write();
   }

@@ -13,7 +13,7 @@ export function authenticate(keyRing: KeyRing, secret: string): Actor | Promise<
   );
 }
 
-/** Throws `forbidden`. The text is the same whatever is missing, so that nothing can be told from it. */
+/** Throws `forbidden`. The text never says which permission is missing. */
 export function checkPermission(actor: Actor, permission: Permission): void {
   if (!isPermitted(actor, permission)) throw new Failure('forbidden', 'access denied');
 }

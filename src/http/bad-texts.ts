@@ -1,6 +1,6 @@
 /**
- * What is wrong with texts in `data`, each `location: what`. The database stores neither NUL nor half of a surrogate pair; a
- * JSON text can carry both, in values and in names.
+ * Lists the texts in `data` that the database cannot store, each as `location: problem`. JSON can carry NUL and lone
+ * surrogates, in values and in names; PostgreSQL stores neither.
  */
 export function badTexts(data: unknown, path: string): string[] {
   if (typeof data === 'string') {

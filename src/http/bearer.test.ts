@@ -15,6 +15,6 @@ test.each(['abc', 'Basic abc', 'Bearer', 'Bearer ', 'Bearer a b', 'Bearerabc'])(
   expect(() => readBearer(header)).toThrow('invalid bearer token');
 });
 
-test('the data plane takes a raw key too', () => {
+test('the data plane also accepts a raw key', () => {
   expect(readKey('abc')).toBe('abc');
 });

@@ -2,7 +2,7 @@ import { Failure } from '../core/errors.ts';
 
 const BEARER = /^bearer +([^\s]+)$/i;
 
-/** The token of `Authorization: Bearer <token>`, the only form that REST takes. Throws `unauthorized` for any other. */
+/** Returns the token of `Authorization: Bearer <token>`, the only form REST accepts. Throws `unauthorized` for others. */
 export function readBearer(authorization: string | undefined): string {
   if (!authorization) throw new Failure('unauthorized', 'missing bearer token');
   const token = BEARER.exec(authorization.trim())?.[1];
@@ -10,7 +10,7 @@ export function readBearer(authorization: string | undefined): string {
   return token;
 }
 
-/** For the data plane, whose older clients send the key without a scheme: the token, or all there is. */
+/** Returns the bearer token, or the whole header: older clients of the data plane send the key without a scheme. */
 export function readKey(authorization: string | undefined): string {
   if (!authorization) throw new Failure('unauthorized', 'missing bearer token');
   const text = authorization.trim();

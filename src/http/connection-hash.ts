@@ -1,11 +1,9 @@
 import { hashSecret } from '../domain/access/secret-hash.ts';
 
-/**
- * Clients and workers send the same secret with every request of a connection: its hash is computed once. The secret is
- * held no longer than the connection that brought it.
- */
+/** The latest secret of each connection, with its hash. It is forgotten with the connection. */
 const lastSent = new WeakMap<object, { secret: string; hash: Buffer }>();
 
+/** Hashes a secret, once per connection: clients and workers send the same one with every request. */
 export function hashOnConnection(connection: object, secret: string): Buffer {
   const known = lastSent.get(connection);
   if (known?.secret === secret) return known.hash;

@@ -1,12 +1,12 @@
 import type { Permission } from '../domain/access/actor.ts';
 import type { Access, Area } from '../domain/access/scopes.ts';
 
-/** Access to an area, or to one record of it when its `id` is in the path. */
+/** Access to an area, or to one of its records when the path holds an `id`. */
 function permit(area: Area, access: Access): (params: Record<string, string>) => Permission {
   return ({ id }) => ({ area, access, ...(id === undefined ? {} : { resourceId: id }) });
 }
 
-/** What operations name, in REST and in GraphQL; an `id` restricts to one record. */
+/** The permission that each operation needs, in REST and in GraphQL. */
 export const PERMISSIONS = {
   readPod: permit('pods', 'read'),
   writePod: permit('pods', 'write'),
@@ -18,7 +18,7 @@ export const PERMISSIONS = {
   writeVolume: permit('network-volumes', 'write'),
   readRegistry: permit('registries', 'read'),
   writeRegistry: permit('registries', 'write'),
-  // The id of a delegation is none of a registry.
+  // A delegation's id does not name a registry, so it restricts nothing.
   readDelegation: (): Permission => ({ area: 'registries', access: 'read' }),
   writeDelegation: (): Permission => ({ area: 'registries', access: 'write' }),
   readCatalog: (): Permission => ({ area: 'catalog', access: 'read' }),

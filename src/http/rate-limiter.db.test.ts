@@ -60,7 +60,7 @@ test('the request after the last allowed one is refused, and the first of the ne
   expect(await check()).toBe(true);
 });
 
-test('the headers name every window, what remains of it and when it ends, and the policy', async () => {
+test('the headers name every window with what remains and when it ends, and the policy', async () => {
   nowMs = NOON + 48_000;
   const { headers } = await limiter.check(userId);
   expect(headers.RateLimit).toBe('"minute";r=4;t=12, "hour";r=7;t=3552, "day";r=10;t=43152');
@@ -69,14 +69,14 @@ test('the headers name every window, what remains of it and when it ends, and th
   expect(parseList(headers['RateLimit-Policy']!)[1]).toEqual(['hour', { q: 8, w: 3600 }]);
 });
 
-test('what remains counts down request by request, also when they come at once', async () => {
+test('what remains counts down request by request, also for concurrent requests', async () => {
   const verdicts = await Promise.all(Array.from({ length: 7 }, () => limiter.check(userId)));
   expect(verdicts.map(({ headers }) => parseList(headers.RateLimit!)[0]![1].r)).toEqual([4, 3, 2, 1, 0, 0, 0]);
   expect(verdicts.map(isAllowed)).toEqual([true, true, true, true, true, false, false]);
   expect(queries).toHaveBeenCalledTimes(1);
 });
 
-test('a refusal names the used-up window that ends last, and the seconds until then, rounded up', async () => {
+test('a refusal names the exhausted window that ends last, and the seconds until then, rounded up', async () => {
   const use = async (times: number) => {
     for (let i = 0; i < times; i++) expect(await check()).toBe(true);
     return (await limiter.check(userId)).exceeded;
@@ -93,7 +93,7 @@ test('a refusal names the used-up window that ends last, and the seconds until t
   expect(await check()).toBe(true);
 });
 
-test('with both the minute and the hour used up, the hour is named', async () => {
+test('with both the minute and the hour exhausted, the hour is named', async () => {
   for (let i = 0; i < 4; i++) await check();
   nowMs += 60_000;
   for (let i = 0; i < 4; i++) await check();
@@ -101,7 +101,7 @@ test('with both the minute and the hour used up, the hour is named', async () =>
   expect((await limiter.check(userId)).exceeded?.window).toBe('hour');
 });
 
-test('who waits as long as Retry-After says is let in', async () => {
+test('a request after Retry-After is allowed', async () => {
   for (let i = 0; i < 5; i++) await check();
   nowMs = NOON + 12_345;
   const { exceeded } = await limiter.check(userId);
@@ -109,7 +109,7 @@ test('who waits as long as Retry-After says is let in', async () => {
   expect(await check()).toBe(true);
 });
 
-test('two processes with requests at once let in exactly the quota, again and again', async () => {
+test('two processes with concurrent requests allow exactly the quota, in every window', async () => {
   const options = { quotas: { minute: 37, hour: 100_000, day: 100_000 }, clock: { now: () => nowMs } };
   const processes = pools.map((pool) => new SharedRateLimiter({ pool, ...options }));
   for (let round = 0; round < 5; round++) {
@@ -124,7 +124,7 @@ test('two processes with requests at once let in exactly the quota, again and ag
   }
 });
 
-test('many users in two processes neither wait for each other for ever nor mix', async () => {
+test('many users in two processes neither deadlock nor share counts', async () => {
   const ids = await Promise.all(
     Array.from(
       { length: 20 },
@@ -165,7 +165,7 @@ test('a raised quota is noticed within a second, in the middle of a refusal', as
   expect([await check(), await check()]).toEqual([true, false]);
 });
 
-test('an exempt user is let in without headers, from memory for a second', async () => {
+test('an exempt user gets no headers, and is cached for a second', async () => {
   await updateUserRateLimit(database.pool, userId, 'exempt');
   for (let i = 0; i < 20; i++) expect(await limiter.check(userId)).toEqual({ headers: {}, exceeded: null });
   expect(queries).toHaveBeenCalledTimes(1);
@@ -174,7 +174,7 @@ test('an exempt user is let in without headers, from memory for a second', async
   expect((await limiter.check(userId)).headers).toHaveProperty('RateLimit');
 });
 
-test('without a clock of the test’s the database’s time counts', async () => {
+test('without an injected clock the database’s time applies', async () => {
   const real = new SharedRateLimiter({ pool: pools[0]!, quotas: QUOTAS });
   const [, , day] = parseList((await real.check(userId)).headers.RateLimit!);
   const untilMidnight = 86_400 - (Math.floor(Date.now() / 1000) % 86_400);

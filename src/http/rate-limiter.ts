@@ -1,4 +1,5 @@
 import { Batcher } from '../core/batcher.ts';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
@@ -7,18 +8,18 @@ import type { Db } from '../db/pool.ts';
 import { countRequests, type RateCount } from '../domain/rate-limits/count-requests.ts';
 
 export interface RateLimitVerdict {
-  /** `RateLimit` and `RateLimit-Policy`, for every answer to the request; empty when nothing is limited. */
+  /** `RateLimit` and `RateLimit-Policy` for the response; empty for users without a limit. */
   headers: Readonly<Record<string, string>>;
-  /** The window that is used up, or null when the request may pass. */
+  /** The exhausted window; null when the request is allowed. */
   exceeded: { window: RateWindow; retryAfterSeconds: number } | null;
 }
 
-/** Counts a request of a user, whatever key it came with, and says whether it may pass. */
+/** Counts a request against its user, whichever key it came with, and decides whether it is allowed. */
 export interface RateLimiter {
   check(userId: UserId): RateLimitVerdict | Promise<RateLimitVerdict>;
 }
 
-/** Throws `tooManyRequests` that names the window, unless the request may pass. */
+/** Throws `tooManyRequests`, which names the window, unless the request is allowed. */
 export function refuseExceeded({ exceeded }: RateLimitVerdict): void {
   if (exceeded === null) return;
   const { window, retryAfterSeconds } = exceeded;
@@ -29,21 +30,21 @@ const PASS: RateLimitVerdict = { headers: {}, exceeded: null };
 
 export const unlimited: RateLimiter = { check: () => PASS };
 
-/** How long a refusal or an exemption is given from memory: so long may a change of the user's quotas go unnoticed. */
-const REMEMBER_MS = 1_000;
-const MAX_REMEMBERED = 10_000;
+/** How long refusals and exemptions are cached, and so how long a change of a user's quotas may go unnoticed. */
+const CACHE_TTL_MS = 1_000;
+const MAX_CACHED_USERS = 10_000;
 const MAX_BATCH = 1_000;
 
 const WINDOWS = Object.keys(RATE_WINDOWS) as RateWindow[];
 
 /**
- * Counts in the database, so that all processes share one count and none of them can be wrong by a request. Requests of
- * the same moment, whoever they are from, share one statement; while it runs, later ones gather for the next. A refusal
- * holds until its window ends, whatever else happens: it is repeated from memory, so that a flood costs the database
- * one statement a second.
- * The counts are kept in a logged table, but the connections given here should not wait for the disk
- * (`synchronous_commit = off`): after a crash of the database server the last fraction of a second is uncounted. An
- * unlogged table would be a little cheaper and lose the whole day.
+ * Counts in the database, so that all processes share one exact count. Concurrent requests of all users share one
+ * statement; while it runs, later ones gather for the next. A refusal holds until its window ends and is repeated from
+ * memory, so a flood costs the database one statement per second.
+ *
+ * The counts are in a logged table, but the given connections should not wait for the disk (`synchronous_commit = off`):
+ * a crash of the database server loses the last fraction of a second. An unlogged table would be slightly cheaper, but a
+ * crash would lose the whole day.
  */
 export class SharedRateLimiter implements RateLimiter {
   readonly #db: Db;
@@ -51,9 +52,11 @@ export class SharedRateLimiter implements RateLimiter {
   readonly #clock: Clock | undefined;
   readonly #elapsed: Clock;
   readonly #batcher: Batcher<UserId, RateLimitVerdict>;
-  readonly #remembered = new Map<UserId, { count: RateCount | null; atMs: number; untilMs: number }>();
+  readonly #cache = new BoundedMap<UserId, { count: RateCount | null; atMs: number; untilMs: number }>(
+    MAX_CACHED_USERS,
+  );
 
-  /** `quotas` are those of users without any of their own. `clock` absent: the database's time counts. */
+  /** `quotas`: for users without their own. `clock`: absent, the database's time applies. */
   constructor(options: { pool: Db; quotas: RateQuotas; clock?: Clock }) {
     this.#db = options.pool;
     this.#quotas = options.quotas;
@@ -68,29 +71,29 @@ export class SharedRateLimiter implements RateLimiter {
   }
 
   check(userId: UserId): RateLimitVerdict | Promise<RateLimitVerdict> {
-    return this.#recall(userId) ?? this.#batcher.run(userId);
+    return this.#fromCache(userId) ?? this.#batcher.run(userId);
   }
 
-  #recall(userId: UserId): RateLimitVerdict | undefined {
-    const known = this.#remembered.get(userId);
-    if (!known) return undefined;
+  #fromCache(userId: UserId): RateLimitVerdict | undefined {
+    const cached = this.#cache.get(userId);
+    if (!cached) return undefined;
     const elapsed = this.#elapsed.now();
-    if (elapsed >= known.untilMs) {
-      this.#remembered.delete(userId);
+    if (elapsed >= cached.untilMs) {
+      this.#cache.delete(userId);
       return undefined;
     }
-    return known.count === null ? PASS : toVerdict(known.count, 0, known.count.nowMs + elapsed - known.atMs);
+    return cached.count === null ? PASS : toVerdict(cached.count, 0, cached.count.nowMs + elapsed - cached.atMs);
   }
 
   async #count(userIds: readonly UserId[]): Promise<RateLimitVerdict[]> {
     const asked = new Map<UserId, number>();
     for (const userId of userIds) asked.set(userId, (asked.get(userId) ?? 0) + 1);
-    const atMs = this.#elapsed.now(); // before the database looks at its clock: what is remembered ends early, never late
+    const atMs = this.#elapsed.now(); // read before the database's clock, so that cached verdicts expire early, never late
     const now = this.#clock ? new Date(this.#clock.now()) : null;
     const counts = await countRequests(this.#db, asked, this.#quotas, now);
     for (const [userId, wanted] of asked) {
       const count = counts.get(userId) ?? null;
-      if (count === null || count.granted < wanted) this.#remember(userId, count, atMs);
+      if (count === null || count.granted < wanted) this.#cacheVerdict(userId, count, atMs);
     }
     const placed = new Map<UserId, number>();
     return userIds.map((userId) => {
@@ -102,14 +105,13 @@ export class SharedRateLimiter implements RateLimiter {
     });
   }
 
-  #remember(userId: UserId, count: RateCount | null, atMs: number): void {
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+  #cacheVerdict(userId: UserId, count: RateCount | null, atMs: number): void {
     const resets = count === null ? [] : WINDOWS.map((window) => resetMs(count, window) - count.nowMs);
-    this.#remembered.set(userId, { count, atMs, untilMs: atMs + Math.min(REMEMBER_MS, ...resets) });
+    this.#cache.set(userId, { count, atMs, untilMs: atMs + Math.min(CACHE_TTL_MS, ...resets) });
   }
 }
 
-/** The verdict on the `place`-th request of a count, from 1; 0 is one that comes after. */
+/** The verdict on the `place`-th request of a count, from 1. 0: a later request, for which nothing is left. */
 function toVerdict(count: RateCount, place: number, nowMs: number): RateLimitVerdict {
   const isGranted = place >= 1 && place <= count.granted;
   const later = isGranted ? count.granted - place : 0;
@@ -121,7 +123,7 @@ function toVerdict(count: RateCount, place: number, nowMs: number): RateLimitVer
     const seconds = Math.max(1, Math.ceil((resetMs(count, window) - nowMs) / 1000));
     limits.push(`"${window}";r=${Math.max(0, quota - used + later)};t=${seconds}`);
     policies.push(`"${window}";q=${quota};w=${RATE_WINDOWS[window]}`);
-    // The later the window in the list, the later its end; on the same second either is right.
+    // WINDOWS is ordered by length, so the last exhausted one ends last, or in the same second.
     if (!isGranted && used >= quota) exceeded = { window, retryAfterSeconds: seconds };
   }
   return { headers: { RateLimit: limits.join(', '), 'RateLimit-Policy': policies.join(', ') }, exceeded };

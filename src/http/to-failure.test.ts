@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Failure } from '../core/errors.ts';
 import { toFailure } from './to-failure.ts';
 
-test('a refusal stays what it is', () => {
+test('a Failure stays as it is', () => {
   const failure = new Failure('conflict', 'taken');
   expect(toFailure(failure)).toBe(failure);
 });
@@ -13,12 +13,12 @@ test.each([
   Object.assign(new Error('terminating connection'), { code: '57P01' }),
   new Error('Connection terminated unexpectedly'),
   new Error('timeout exceeded when trying to connect'),
-])('a database that is gone is unavailable: %s', (error) => {
+])('an unreachable database is `unavailable`: %s', (error) => {
   expect(toFailure(error)).toMatchObject({ kind: 'unavailable', message: 'The database is not reachable.' });
 });
 
 test.each([new Error('secret text'), 'text', undefined, null, Object.assign(new Error('x'), { code: '42P01' })])(
-  'anything else is internal and keeps its text to itself',
+  'anything else is `internal` and does not show its text',
   (error) => {
     const failure = toFailure(error);
     expect(failure).toMatchObject({ kind: 'internal', message: 'An unexpected error occurred.' });

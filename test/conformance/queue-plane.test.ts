@@ -157,7 +157,7 @@ describe('runsync and status-sync', () => {
     const answer = await plane.call('POST', `${idle}/runsync?wait=${wait}`, { body: { input: 1 } });
     expect(answer).toMatchObject({
       status: 400,
-      body: { detail: `wait is '${wait}', but must be a whole number of milliseconds from 0 to 300000` },
+      body: { detail: `wait: '${wait}' is not a whole number of milliseconds from 0 to 300000` },
     });
     expect((await health(idle)).jobs.inQueue).toBe(before);
     const id = await plane.run(idle);
@@ -624,7 +624,7 @@ test('a full queue answers 429 with Retry-After, and takes jobs again as soon as
   const refused = await until(submit, ({ status }) => status === 429);
   expect(refused.headers.get('retry-after')).toBe('5');
   expect(refused.body.detail).toMatch(
-    /the queue of this endpoint is full: \d+ jobs wait, and with at most 0 workers up to 50 may/,
+    /the queue of this endpoint is full: \d+ jobs are queued; the limit is 50 with workers\.max 0/,
   );
   expect((await submit()).status).toBe(429);
   const queued = (await health(id)).jobs.inQueue;

@@ -1,9 +1,6 @@
-import type { Affinity } from './request-balancer.ts';
+import type { Affinity } from './backend.ts';
 
-/**
- * `X-Runpod-Worker-Id` of a request: `<id>`, `strict <id>` or `strict-resume <id>` (docs/interface/queue.md,
- * "Affinity").
- */
+/** Parses `X-Runpod-Worker-Id`: `<id>`, `strict <id>` or `strict-resume <id>` (docs/interface/queue.md, "Affinity"). */
 export function readAffinity(header: string | undefined): Affinity | undefined {
   const match = header && /^(?:(strict|strict-resume) +)?(\S+)$/i.exec(header.trim());
   if (!match) return undefined;

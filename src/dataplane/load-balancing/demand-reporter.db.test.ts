@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { until } from '../../../test/queue-plane.ts';
-import { systemClock } from '../../core/clock.ts';
+import { monotonicClock, systemClock } from '../../core/clock.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Upstream } from '../proxy/upstream.ts';
+import type { Attempt } from './backend.ts';
 import { DemandReporter } from './demand-reporter.ts';
-import { type Attempt, RequestBalancer } from './request-balancer.ts';
+import { RequestBalancer } from './request-balancer.ts';
 
 let endpoint: BalancedEndpoint;
 let reporter: DemandReporter;
@@ -18,10 +19,11 @@ beforeAll(async () => {
 afterAll(() => endpoint.close());
 beforeEach(() => {
   const { pool } = endpoint.database;
-  reporter = new DemandReporter({ pool, bus: endpoint.bus, clock: systemClock, logger: silentLogger });
+  reporter = new DemandReporter({ pool, bus: endpoint.bus, monotonic: monotonicClock, logger: silentLogger });
   balancer = new RequestBalancer({
     maxHeld: () => 100,
-    now: () => Date.now(),
+    clock: systemClock,
+    monotonic: monotonicClock,
     onChange: (isUrgent) => reporter.recordChange(endpoint.id, isUrgent),
     connect: (_id, { host, port }) => new Upstream({ address: host, port }),
   });
@@ -42,18 +44,18 @@ const ready = (id: string, concurrency = 10) =>
     { id: id as WorkerId, version: 1, state: 'ready', concurrency, at: { host: '127.0.0.1', port: 1 } },
   ]);
 
-test('the first request is written down, and the scaler is told after that', async () => {
-  const told: Promise<unknown[]> = new Promise((resolve) => {
+test('the first request is written, and the scaler is notified after that', async () => {
+  const seen: Promise<unknown[]> = new Promise((resolve) => {
     const unsubscribe = endpoint.bus.subscribe('demand', () => {
       unsubscribe();
       resolve(rows());
     });
   });
   void balancer.hold(attempt(), client(), 60_000);
-  expect(await told).toEqual([{ held: 1, in_flight: 0, waits: true, workers: {} }]);
+  expect(await seen).toEqual([{ held: 1, in_flight: 0, waits: true, workers: {} }]);
 });
 
-test('when all is over, that is written down as well', async () => {
+test('the end of the last request is written too', async () => {
   ready('a');
   const backend = balancer.acquire(attempt())!;
   await until(rows, ([row]) => row?.in_flight === 1 && row.workers.a === 1);
@@ -61,7 +63,7 @@ test('when all is over, that is written down as well', async () => {
   await until(rows, ([row]) => row?.in_flight === 0 && row.workers.a === 0);
 });
 
-test('steady load is written four times a second at most', async () => {
+test('steady load is written at most four times per second', async () => {
   ready('a', 1000);
   const first = balancer.acquire(attempt())!;
   await until(rows, ([row]) => row?.in_flight === 1);
@@ -77,14 +79,14 @@ test('steady load is written four times a second at most', async () => {
   balancer.release(first);
 });
 
-test('a row that was lost is written again while somebody waits', async () => {
+test('a lost row is written again while a request is held', async () => {
   void balancer.hold(attempt(), client(), 60_000);
   await until(rows, (found) => found.length === 1);
   await endpoint.sql('delete from request_demand');
   await until(rows, ([row]) => row?.held === 1);
 });
 
-test('a process that ends leaves no row behind', async () => {
+test('a process that stops leaves no row behind', async () => {
   void balancer.hold(attempt(), client(), 60_000);
   await until(rows, (found) => found.length === 1);
   await reporter.stop();

@@ -12,35 +12,31 @@ import {
 } from '../../domain/endpoints/request-demand.ts';
 import type { RequestBalancer } from './request-balancer.ts';
 
-/** Four writes a second, for all endpoints together. */
+/** At most four writes per second, for all endpoints together. */
 const MIN_INTERVAL_MS = 250;
 
 interface Reported {
   balancer: RequestBalancer;
   isDirty: boolean;
-  /** Held and in flight, as last written. */
+  /** Held and in-flight requests, as last written. */
   total: number;
 }
 
 /**
- * Writes down what this process has to do for each load-balancing endpoint, for the scaler and for whoever stops workers.
- * The first request after none is written at once, so that even one that is over before the next write has woken the
- * scaler; other changes gather for a quarter of a second. A change costs the request that makes it a look at two fields.
+ * Writes this process's demand for each load-balancing endpoint, for the scaler and for the loop that stops workers. The
+ * first request after none is written at once, so that even a short one wakes the scaler; other changes are batched for a
+ * quarter of a second. Recording a change costs a request two field reads.
  */
 export class DemandReporter {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #clock: Clock;
+  readonly #deps: { readonly pool: Pool; readonly bus: Bus; readonly monotonic: Clock };
   readonly #loop: Loop;
   readonly #reported = new Map<EndpointId, Reported>();
   #dueTimer: NodeJS.Timeout | undefined;
-  #writtenAt = 0;
-  #fullAt = 0;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writtenFullAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: { pool: Pool; bus: Bus; clock: Clock; logger: Logger }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#clock = options.clock;
+  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock; logger: Logger }) {
+    this.#deps = options;
     this.#loop = new Loop({
       name: 'request-demand',
       tickMs: SAY_SEEN_MS,
@@ -53,11 +49,11 @@ export class DemandReporter {
     this.#loop.start();
   }
 
-  /** What it wrote holds no longer. */
+  /** Deletes what it wrote. */
   async stop(): Promise<void> {
     clearTimeout(this.#dueTimer);
     await this.#loop.stop();
-    await deleteRequestDemand(this.#pool, this.#bus.processId, null).catch(() => {});
+    await deleteRequestDemand(this.#deps.pool, this.#deps.bus.processId, null).catch(() => {});
   }
 
   add(endpointId: EndpointId, balancer: RequestBalancer): void {
@@ -66,10 +62,10 @@ export class DemandReporter {
 
   async remove(endpointId: EndpointId): Promise<void> {
     this.#reported.delete(endpointId);
-    await deleteRequestDemand(this.#pool, this.#bus.processId, [endpointId]);
+    await deleteRequestDemand(this.#deps.pool, this.#deps.bus.processId, [endpointId]);
   }
 
-  /** `isUrgent`: the workers in use changed, and somebody may wait to stop one. */
+  /** `isUrgent`: the set of workers in use changed, and control may wait to stop one. */
   recordChange(endpointId: EndpointId, isUrgent: boolean): void {
     const reported = this.#reported.get(endpointId);
     if (!reported || (reported.isDirty && !isUrgent)) return;
@@ -79,26 +75,27 @@ export class DemandReporter {
   }
 
   #untilDueMs(): number {
-    return Math.max(0, this.#writtenAt + MIN_INTERVAL_MS - this.#clock.now());
+    return Math.max(0, this.#writtenAt + MIN_INTERVAL_MS - this.#deps.monotonic.now());
   }
 
   async #write(): Promise<NextRun | undefined> {
     clearTimeout(this.#dueTimer);
     this.#dueTimer = undefined;
     if (this.#reported.size === 0) return undefined;
-    const now = this.#clock.now();
-    const isFull = now - this.#fullAt >= SAY_SEEN_MS; // whatever became of the rows: who waits is heard
-    if (isFull) this.#fullAt = now;
+    const { pool, bus, monotonic } = this.#deps;
+    const now = monotonic.now();
+    const isFull = now - this.#writtenFullAt >= SAY_SEEN_MS; // rewrites rows that may have been lost
+    if (isFull) this.#writtenFullAt = now;
     const due = [...this.#reported].filter(([, entry]) => entry.isDirty || (isFull && totalOf(entry) > 0));
     const demands = due.map(([endpointId, reported]) => this.#take(endpointId, reported));
     this.#writtenAt = now;
     try {
-      await writeRequestDemand(this.#pool, this.#bus.processId, demands);
+      await writeRequestDemand(pool, bus.processId, demands);
     } catch (error) {
       for (const [, reported] of due) reported.isDirty = true;
       throw error;
     }
-    for (const { endpointId } of demands) this.#bus.publish('demand', endpointId);
+    for (const { endpointId } of demands) bus.publish('demand', endpointId);
     return undefined;
   }
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { WorkerId } from '../../core/ids.ts';
 import { Upstream } from '../proxy/upstream.ts';
-import { type Affinity, type Attempt, type BalancedWorker, RequestBalancer } from './request-balancer.ts';
+import type { Affinity, Attempt, BalancedWorker } from './backend.ts';
+import { RequestBalancer } from './request-balancer.ts';
 
 let changes: boolean[];
 let connected: Upstream[];
@@ -13,7 +14,8 @@ beforeEach(() => {
   connected = [];
   balancer = new RequestBalancer({
     maxHeld: () => 3,
-    now: () => Date.now(),
+    clock: { now: () => Date.now() },
+    monotonic: { now: () => Date.now() },
     onChange: (isUrgent) => changes.push(isUrgent),
     connect: (_id, at) => {
       const upstream = new Upstream({ address: at.host, port: at.port });
@@ -55,7 +57,7 @@ test('the worker with the fewest requests in flight gets the next one', () => {
   expect(held[first as WorkerId]).toBe(3);
 });
 
-test('among equals chance decides, so that processes do not all choose the same', () => {
+test('among equals one is chosen at random, so that processes do not all choose the same', () => {
   balancer.update([worker('a'), worker('b'), worker('c')]);
   const chosen = new Set<string>();
   for (let i = 0; i < 200; i++) {
@@ -66,7 +68,7 @@ test('among equals chance decides, so that processes do not all choose the same'
   expect([...chosen].sort()).toEqual(['a', 'b', 'c']);
 });
 
-test('among equals a worker of the newest release goes first', () => {
+test('among equals a worker of the newest release is chosen', () => {
   balancer.update([worker('old'), worker('new', { version: 2 })]);
   for (let i = 0; i < 20; i++) {
     const backend = balancer.acquire(attempt())!;
@@ -86,7 +88,7 @@ test('only a ready worker gets requests', () => {
   expect(balancer.acquire(attempt())?.id).toBe('starting');
 });
 
-test('a worker gets as many requests at once as it takes; more wait until one is over', async () => {
+test('a worker gets at most its concurrency; further requests wait until one ends', async () => {
   balancer.update([worker('a', { concurrency: 2 })]);
   const [first] = [balancer.acquire(attempt())!, balancer.acquire(attempt())!];
   expect(balancer.acquire(attempt())).toBeUndefined();
@@ -97,7 +99,7 @@ test('a worker gets as many requests at once as it takes; more wait until one is
   expect(balancer.held).toBe(0);
 });
 
-test('held requests are served in the order they came when a worker becomes ready', async () => {
+test('held requests are served first in, first out when a worker becomes ready', async () => {
   const order: number[] = [];
   const waits = [1, 2, 3].map((n) => balancer.hold(attempt(), client(), 1000).then(() => order.push(n)));
   expect([balancer.held, balancer.oldestHeldAt]).toEqual([3, Date.now()]);
@@ -107,7 +109,7 @@ test('held requests are served in the order they came when a worker becomes read
   expect([balancer.held, balancer.inFlight, balancer.oldestHeldAt]).toEqual([0, 3, null]);
 });
 
-test('when as many wait as may, the next is refused with 429 and a time to come back', async () => {
+test('beyond the limit of held requests the next is refused with 429 and Retry-After', async () => {
   for (let i = 0; i < 3; i++) void balancer.hold(attempt(), client(), 1000);
   await expect(balancer.hold(attempt(), client(), 1000)).rejects.toMatchObject({
     kind: 'tooManyRequests',
@@ -115,7 +117,7 @@ test('when as many wait as may, the next is refused with 429 and a time to come 
   });
 });
 
-test('a request waits no longer than it may', async () => {
+test('a held request times out', async () => {
   const waiting = balancer.hold(attempt(), client(), 1000);
   await vi.advanceTimersByTimeAsync(999);
   expect(balancer.held).toBe(1);
@@ -124,7 +126,7 @@ test('a request waits no longer than it may', async () => {
   expect(balancer.held).toBe(0);
 });
 
-test('a client that goes away gives up its place', async () => {
+test('a client that disconnects is no longer held', async () => {
   const gone = client();
   const waiting = balancer.hold(attempt(), gone, 1000);
   gone.onGone!();
@@ -133,7 +135,7 @@ test('a client that goes away gives up its place', async () => {
   expect(await balancer.hold(attempt(), { ...client(), isOver: true }, 1000)).toBeUndefined();
 });
 
-test('a request that a worker could not take goes to another one, and the next ones avoid it for a moment', () => {
+test('a request that could not reach a worker goes to another, and later ones avoid that worker for a moment', () => {
   balancer.update([worker('a'), worker('b')]);
   const retried = attempt();
   const bad = balancer.acquire(retried)!;
@@ -146,7 +148,7 @@ test('a request that a worker could not take goes to another one, and the next o
   expect(idsOf(5)).toContain(bad.id);
 });
 
-test('one failed dial does not take the only worker out: a fresh request goes to it, the refused one tries again soon', async () => {
+test('one failed connect does not quarantine the only worker: new requests go to it, the failed one tries again soon', async () => {
   balancer.update([worker('only')]);
   const retried = attempt();
   const backend = balancer.acquire(retried)!;
@@ -159,7 +161,7 @@ test('one failed dial does not take the only worker out: a fresh request goes to
   expect((await waiting)?.id).toBe('only');
 });
 
-test('the pause before the next try grows while a worker stays out of reach, and ends with its first answer', () => {
+test('the backoff grows while a worker is unreachable, and is reset by its first response', () => {
   balancer.update([worker('only')]);
   const pauses = Array.from({ length: 8 }, () => {
     const one = attempt();
@@ -178,16 +180,16 @@ test('the pause before the next try grows while a worker stays out of reach, and
   expect(one.retryAt - Date.now()).toBe(25);
 });
 
-test('requests that were refused together count once', () => {
+test('concurrent connect failures count once', () => {
   balancer.update([worker('only')]);
   const all = Array.from({ length: 5 }, () => attempt());
   const backends = all.map((one) => balancer.acquire(one)!);
-  const news = backends.map((backend, i) => balancer.markUnreachable(backend, all[i]!));
-  expect(news).toEqual([true, false, false, false, false]);
+  const results = backends.map((backend, i) => balancer.markUnreachable(backend, all[i]!));
+  expect(results).toEqual([true, false, false, false, false]);
   expect(all.every(({ retryAt }) => retryAt === Date.now() + 25)).toBe(true);
 });
 
-test('a held request that was refused does not keep those behind it from another worker', async () => {
+test('a held request that failed to connect does not block those behind it', async () => {
   balancer.update([worker('a')]);
   const retried = attempt();
   const backend = balancer.acquire(retried)!;
@@ -200,7 +202,7 @@ test('a held request that was refused does not keep those behind it from another
   expect((await behind)?.id).toBe('b');
 });
 
-test('soft affinity prefers a worker and takes another when that one is busy or gone', () => {
+test('soft affinity prefers a worker and uses another when that one is busy or gone', () => {
   balancer.update([worker('a', { concurrency: 1 }), worker('b')]);
   const soft = () => attempt({ workerId: 'a', kind: 'soft' });
   expect(idsOf(3, soft)).toEqual(['a', 'b', 'b']);
@@ -208,7 +210,7 @@ test('soft affinity prefers a worker and takes another when that one is busy or 
   expect(idsOf(1, soft)).toEqual(['b']);
 });
 
-test('strict affinity waits for its worker, however free the others are', async () => {
+test('strict affinity waits for its worker even while others are free', async () => {
   balancer.update([worker('a', { concurrency: 1 }), worker('b')]);
   const strict = attempt({ workerId: 'a', kind: 'strict' });
   const busy = balancer.acquire(strict)!;
@@ -219,7 +221,7 @@ test('strict affinity waits for its worker, however free the others are', async 
   expect((await waiting)?.id).toBe('a');
 });
 
-test('strict affinity to a worker that is gone, leaves or is frozen is refused; strict-resume waits for a frozen one', async () => {
+test('strict affinity to a worker that is gone, leaving or frozen is refused; strict-resume waits for a frozen one', async () => {
   const strict = attempt({ workerId: 'a', kind: 'strict' });
   const resume = attempt({ workerId: 'a', kind: 'strict-resume' });
   for (const state of ['leaving', 'frozen'] as const) {
@@ -232,7 +234,7 @@ test('strict affinity to a worker that is gone, leaves or is frozen is refused; 
   await expect(waiting).rejects.toThrow('affinity_worker_gone');
 });
 
-test('a worker that leaves is in use until its last request has ended, and its connections are closed then', () => {
+test('a leaving worker is in use until its last request has ended, and its connections are closed then', () => {
   balancer.update([worker('a')]);
   const backend = balancer.acquire(attempt())!;
   balancer.update([]);
@@ -240,18 +242,18 @@ test('a worker that leaves is in use until its last request has ended, and its c
   expect(connected[0]!.isClosed).toBe(false);
   changes.length = 0;
   balancer.release(backend);
-  expect(changes).toEqual([true]); // whoever waits to stop it hears of it
+  expect(changes).toEqual([true]); // urgent: control may wait to stop it
   expect(balancer.inUse()).toEqual({});
   expect(connected[0]!.isClosed).toBe(true);
 });
 
-test('a worker that may get requests is in use even while it has none', () => {
+test('a ready worker is in use even while it has no requests', () => {
   balancer.update([worker('a'), worker('b', { state: 'waiting' })]);
   expect(balancer.inUse()).toEqual({ a: 0 });
   expect(changes).toContain(true);
 });
 
-test('every way out gives its count back', async () => {
+test('every outcome releases its count', async () => {
   balancer.update([worker('a', { concurrency: 2 })]);
   const retried = attempt();
   const refused = balancer.acquire(retried)!;

@@ -1,77 +1,40 @@
+import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
-import type { ClientExchange, RawHeaders } from '../proxy/client-exchange.ts';
+import type { ClientExchange } from '../proxy/client-exchange.ts';
 import type { Upstream } from '../proxy/upstream.ts';
+import type { Attempt, Backend, BalancedWorker } from './backend.ts';
+import { chooseBackend } from './choose-backend.ts';
 
 /**
- * Who gets which request of one load-balancing endpoint, in the memory of one process. No I/O: it is told which workers
- * there are, and it says where each request goes, or that it has to wait.
+ * Distributes the requests of one load-balancing endpoint to its workers, in the memory of one process. It does no I/O:
+ * `update` gives it the workers, and it decides where each request goes or that it waits.
  *
- * - A worker is chosen when it is ready and has fewer requests in flight than its concurrency; of those the one with the
- *   fewest, among equals one of the newest release, then one at random.
- * - When there is none, the request is held: first come, first served, up to `maxHeld`.
- * - A worker that could not be reached is left to others for a moment, never for good: a request that it has not refused
- *   yet may still go to it, and when it is the only one, the request waits and tries again.
- * - Every request that got a worker gives it back with `release`, whatever became of it.
+ * - A worker can be chosen when it is ready and has fewer requests in flight than its concurrency (choose-backend.ts).
+ * - When there is none, the request is held, first in, first out, up to `maxHeld`.
+ * - A worker that could not be reached is avoided for a moment, never for good: requests that have not tried it may still
+ *   go to it, and when it is the only one, the others wait and try again.
+ * - Every request that got a worker releases it, however it ends.
  */
 
-export interface BalancedWorker {
-  readonly id: WorkerId;
-  readonly version: number;
-  /** `waiting`: it is on its way to being ready, or ill. `leaving`: it finishes what it has and gets nothing more. */
-  readonly state: 'ready' | 'waiting' | 'frozen' | 'leaving';
-  /** How many requests it may have in flight. */
-  readonly concurrency: number;
-  /** Where it takes requests; null before it was ready. */
-  readonly at: { readonly host: string; readonly port: number } | null;
-}
-
-/** A worker with what this process has sent to it. */
-export interface Backend extends BalancedWorker {
-  /** Its connections. There is one as soon as it is ready. */
-  upstream: Upstream | undefined;
-  /** What answers that come from it carry. */
-  readonly answerHeaders: RawHeaders;
-  inFlight: number;
-  /** In a row. */
-  connectFailures: number;
-  /** Others are preferred until then; ms of the clock that is given. */
-  avoidUntil: number;
-}
-
-/** What the client asks for with `X-Runpod-Worker-Id` (docs/interface/queue.md, "Affinity"). */
-export interface Affinity {
-  workerId: string;
-  /** `soft`: this one rather than others. `strict`: only this one. `strict-resume`: and if it is frozen, wait for it. */
-  kind: 'soft' | 'strict' | 'strict-resume';
-}
-
-/** One request on its way to a worker. */
-export interface Attempt {
-  readonly affinity: Affinity | undefined;
-  /** Workers that could not be reached for it. */
-  unreachable: Set<WorkerId> | undefined;
-  /** From then on it tries those again. */
-  retryAt: number;
-}
-
-/** The client that waits, as a `ClientExchange` tells of it. */
+/** The client of a held request. */
 type Client = Pick<ClientExchange, 'isOver' | 'onGone'>;
 
-/** A request that waits for a worker. */
 interface Held {
   attempt: Attempt;
+  /** ms since 1970. */
   heldAt: number;
   settle: (backend: Backend | Failure) => void;
 }
 
 const FIRST_RETRY_MS = 25;
-const LAST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 1_000;
 
 export class RequestBalancer {
   readonly #maxHeld: () => number;
   readonly #onChange: (isUrgent: boolean) => void;
-  readonly #now: () => number;
+  readonly #clock: Clock;
+  readonly #monotonic: Clock;
   readonly #connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
   readonly #backends = new Map<WorkerId, Backend>();
   #ready: Backend[] = [];
@@ -79,16 +42,18 @@ export class RequestBalancer {
   #inFlight = 0;
   #retryTimer: NodeJS.Timeout | undefined;
 
-  /** `onChange` is called when what is held or in flight changes; urgently when the set of workers in use does. */
+  /** `onChange`: called when held or in-flight requests change; urgently when the set of workers in use does. */
   constructor(options: {
     maxHeld: () => number;
     onChange: (isUrgent: boolean) => void;
-    now: () => number;
+    clock: Clock;
+    monotonic: Clock;
     connect: (id: WorkerId, at: { host: string; port: number }) => Upstream;
   }) {
     this.#maxHeld = options.maxHeld;
     this.#onChange = options.onChange;
-    this.#now = options.now;
+    this.#clock = options.clock;
+    this.#monotonic = options.monotonic;
     this.#connect = options.connect;
   }
 
@@ -100,12 +65,13 @@ export class RequestBalancer {
     return this.#inFlight;
   }
 
+  /** ms since 1970; null when nothing is held. */
   get oldestHeldAt(): number | null {
     for (const { heldAt } of this.#held) return heldAt;
     return null;
   }
 
-  /** Requests in flight of every worker that may get one from here, or still has one. */
+  /** Requests in flight of every worker that may get requests from this process, or still has some. */
   inUse(): Record<WorkerId, number> {
     const used: Record<WorkerId, number> = {};
     for (const { id, state, inFlight } of this.#backends.values()) {
@@ -118,25 +84,11 @@ export class RequestBalancer {
     return this.#backends.has(id);
   }
 
-  /** Takes over the workers there are now. Those that are gone stay until their last request has ended. */
+  /** Replaces the set of workers. Those that are gone stay until their last request has ended. */
   update(workers: readonly BalancedWorker[]): void {
     const before = this.#ready.map(({ id }) => id).join();
-    const present = new Set<WorkerId>();
-    for (const worker of workers) {
-      present.add(worker.id);
-      const backend = this.#backends.get(worker.id) ?? {
-        ...worker,
-        upstream: undefined,
-        answerHeaders: ['X-Runpod-Worker-Id', worker.id],
-        inFlight: 0,
-        connectFailures: 0,
-        avoidUntil: 0,
-      };
-      this.#backends.set(worker.id, Object.assign(backend, worker));
-      if (worker.state === 'ready' && worker.at) {
-        backend.upstream ??= this.#connect(worker.id, worker.at);
-      }
-    }
+    for (const worker of workers) this.#upsert(worker);
+    const present = new Set(workers.map(({ id }) => id));
     for (const backend of this.#backends.values()) {
       if (present.has(backend.id)) continue;
       if (backend.inFlight > 0) Object.assign(backend, { state: 'leaving' } satisfies Partial<BalancedWorker>);
@@ -147,9 +99,11 @@ export class RequestBalancer {
     if (this.#ready.map(({ id }) => id).join() !== before) this.#onChange(true);
   }
 
-  /** A worker for the request, counted as in flight; undefined when it has to wait. Throws when it asks for one that is gone. */
+  /** Chooses a worker and counts the request as in flight; undefined when it has to wait. Throws as `chooseBackend`. */
   acquire(attempt: Attempt): Backend | undefined {
-    const backend = this.#choose(attempt);
+    const now = attempt.unreachable || this.#ready.length > 1 ? this.#monotonic.now() : 0;
+    if (attempt.unreachable && attempt.retryAt <= now) attempt.unreachable = undefined;
+    const backend = chooseBackend(this.#backends, this.#ready, attempt, now);
     if (!backend) return undefined;
     backend.inFlight += 1;
     this.#inFlight += 1;
@@ -158,8 +112,8 @@ export class RequestBalancer {
   }
 
   /**
-   * Waits until there is a worker for it. Undefined when there was none for `waitMs`, or when the client has gone; rejects
-   * when too many wait already, or when the worker it insists on goes.
+   * Holds the request until there is a worker for it. Resolves with undefined after `waitMs`, or when the client has gone;
+   * rejects when too many are held, or when the worker that it insists on goes.
    */
   hold(attempt: Attempt, client: Client, waitMs: number): Promise<Backend | undefined> {
     if (this.#held.size >= this.#maxHeld()) return Promise.reject(this.#full());
@@ -174,10 +128,10 @@ export class RequestBalancer {
         else resolve(result);
       };
       const timer = setTimeout(settle, waitMs, undefined);
-      const held: Held = { attempt, heldAt: this.#now(), settle };
+      const held: Held = { attempt, heldAt: this.#clock.now(), settle };
       client.onGone = () => settle(undefined);
       this.#held.add(held);
-      if (attempt.unreachable) this.#retryIn(attempt.retryAt - this.#now());
+      if (attempt.unreachable) this.#retryIn(attempt.retryAt - this.#monotonic.now());
       this.#onChange(false);
     });
   }
@@ -186,14 +140,14 @@ export class RequestBalancer {
     for (const held of this.#held) held.settle(failure());
   }
 
-  /** The endpoint is gone: refuses what is held, and nothing new can be sent. */
+  /** Refuses held requests and drops all workers: the endpoint is gone. */
   close(failure: () => Failure): void {
     clearTimeout(this.#retryTimer);
     this.refuseHeld(failure);
     this.update([]);
   }
 
-  /** The request has ended, well or badly. */
+  /** The request has ended, however. */
   release(backend: Backend): void {
     backend.inFlight -= 1;
     this.#inFlight -= 1;
@@ -203,22 +157,19 @@ export class RequestBalancer {
     this.#onChange(isLast);
   }
 
-  /**
-   * It could not be reached: nothing of the request was sent. Notes it for the request and for the next ones; true when
-   * it is news.
-   */
+  /** Marks a worker that could not be connected to, for this request and for others. True for a new failure. */
   markUnreachable(backend: Backend, attempt: Attempt): boolean {
-    const now = this.#now();
-    const pauseMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** backend.connectFailures);
-    const isNews = backend.avoidUntil <= now; // requests that were on their way together count as one refusal
-    if (isNews) {
+    const now = this.#monotonic.now();
+    const pauseMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** backend.connectFailures);
+    const isNew = backend.avoidUntil <= now; // failures of concurrent requests count once
+    if (isNew) {
       backend.connectFailures += 1;
       backend.avoidUntil = now + pauseMs;
     }
     attempt.unreachable ??= new Set();
     attempt.unreachable.add(backend.id);
     attempt.retryAt = backend.avoidUntil;
-    return isNews;
+    return isNew;
   }
 
   markReachable(backend: Backend): void {
@@ -226,48 +177,27 @@ export class RequestBalancer {
     backend.avoidUntil = 0;
   }
 
-  #choose(attempt: Attempt): Backend | undefined {
-    const { affinity } = attempt;
-    if (attempt.unreachable && attempt.retryAt <= this.#now()) attempt.unreachable = undefined;
-    if (affinity) {
-      const wanted = this.#backends.get(affinity.workerId as WorkerId);
-      if (wanted && hasRoom(wanted) && !attempt.unreachable?.has(wanted.id)) return wanted;
-      if (affinity.kind !== 'soft') {
-        if (wanted === undefined || wanted.state === 'leaving') throw affinityGone();
-        if (wanted.state === 'frozen' && affinity.kind === 'strict') throw affinityGone();
-        return undefined;
-      }
-    }
-    return this.#leastBusy(attempt);
+  #upsert(worker: BalancedWorker): void {
+    const backend = this.#backends.get(worker.id) ?? {
+      ...worker,
+      upstream: undefined,
+      answerHeaders: ['X-Runpod-Worker-Id', worker.id],
+      inFlight: 0,
+      connectFailures: 0,
+      avoidUntil: 0,
+    };
+    this.#backends.set(worker.id, Object.assign(backend, worker));
+    if (worker.state === 'ready' && worker.at) backend.upstream ??= this.#connect(worker.id, worker.at);
   }
 
-  #leastBusy({ unreachable }: Attempt): Backend | undefined {
-    const now = this.#ready.length > 1 ? this.#now() : 0;
-    let best: Backend | undefined;
-    let ties = 1;
-    for (const backend of this.#ready) {
-      if (backend.inFlight >= backend.concurrency || unreachable?.has(backend.id)) continue;
-      const order = best === undefined ? -1 : compare(backend, best, now);
-      if (order < 0) {
-        best = backend;
-        ties = 1;
-      } else if (order === 0) {
-        ties += 1;
-        if (Math.random() * ties < 1) best = backend;
-      }
-    }
-    return best;
-  }
-
-  /** Gives workers to those that wait, oldest first. */
+  /** Gives workers to held requests, oldest first. */
   #dispatch(): void {
-    if (this.#held.size === 0) return;
     for (const held of this.#held) {
       const { affinity } = held.attempt;
       try {
         const backend = this.acquire(held.attempt);
         if (backend) held.settle(backend);
-        else if ((!affinity || affinity.kind === 'soft') && !held.attempt.unreachable) break; // nor for those behind it
+        else if ((!affinity || affinity.kind === 'soft') && !held.attempt.unreachable) break; // no capacity: stop dispatching
       } catch (error) {
         held.settle(error as Failure);
       }
@@ -286,29 +216,14 @@ export class RequestBalancer {
         this.#dispatch();
         let next = Number.POSITIVE_INFINITY;
         for (const { attempt } of this.#held) if (attempt.unreachable) next = Math.min(next, attempt.retryAt);
-        if (next < Number.POSITIVE_INFINITY) this.#retryIn(next - this.#now());
+        if (next < Number.POSITIVE_INFINITY) this.#retryIn(next - this.#monotonic.now());
       },
       Math.max(1, delayMs),
     );
   }
 
   #full(): Failure {
-    const detail = `this endpoint is full: ${this.#inFlight} requests are in flight and ${this.#held.size} wait, as many as may`;
+    const detail = `this endpoint is full: ${this.#inFlight} requests are in flight and ${this.#held.size} are held`;
     return new Failure('tooManyRequests', detail, { retryAfterSeconds: 1 });
   }
-}
-
-function hasRoom({ state, inFlight, concurrency }: Backend): boolean {
-  return state === 'ready' && inFlight < concurrency;
-}
-
-/** Negative when `a` is the better one. */
-function compare(a: Backend, b: Backend, now: number): number {
-  const avoided = Number(a.avoidUntil > now) - Number(b.avoidUntil > now);
-  return avoided || a.inFlight - b.inFlight || b.version - a.version;
-}
-
-/** docs/interface/queue.md, "Affinity": the worker that a client insists on is no more. */
-function affinityGone(): Failure {
-  return new Failure('notFound', 'affinity_worker_gone: the worker that X-Runpod-Worker-Id names is gone');
 }

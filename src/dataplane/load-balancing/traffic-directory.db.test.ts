@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
-import { systemClock } from '../../core/clock.ts';
+import { monotonicClock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { noteServing } from '../../domain/workers/serving-workers.ts';
@@ -29,12 +29,12 @@ afterEach(async () => {
 
 const portOf = (listening: Server) => (listening.address() as { port: number }).port;
 
-/** Opens a connection to the endpoint's only worker, which was found serving at this port. */
+/** Opens a connection to the endpoint's only worker, which the prober found serving on this port. */
 async function connect(port: number, reachWorker: ReachWorker | null): Promise<string> {
   const { pool } = endpoint.database;
   const id = await endpoint.runningWorker({ http: port, health: port });
   await noteServing(pool, id, { host: '127.0.0.1', port });
-  const options = { pool, bus: endpoint.bus, clock: systemClock, logger: silentLogger };
+  const options = { pool, bus: endpoint.bus, clock: systemClock, monotonic: monotonicClock, logger: silentLogger };
   const reporter = new DemandReporter(options);
   traffics = new TrafficDirectory({ ...options, reporter, limits: { maxHeld: 1, concurrency: 1 }, reachWorker });
   const { balancer, loaded } = traffics.find(endpoint.id);
@@ -44,11 +44,11 @@ async function connect(port: number, reachWorker: ReachWorker | null): Promise<s
   return new Promise((resolve) => backend.upstream!.connect(() => resolve('connected'), resolve));
 }
 
-test('a worker with an address of its own is connected to where it was found', async () => {
+test('a worker with its own address is connected to where the prober found it', async () => {
   expect(await connect(portOf(server), null)).toBe('connected');
 });
 
-test('a port that is shared with this machine is only connected to while it is the worker’s', async () => {
+test('a port of this machine is connected to only while it is the worker’s', async () => {
   const asked: unknown[] = [];
   const answer = await connect(portOf(server), async (...place) => {
     asked.push(place);
@@ -59,7 +59,7 @@ test('a port that is shared with this machine is only connected to while it is t
   expect(accepted).toBe(0);
 });
 
-test('what the runtime says by then counts, not where the worker was found', async () => {
+test('the runtime’s current address is used, not the one that the prober found', async () => {
   const reach = async () => ({ host: '127.0.0.1', port: portOf(server) });
   expect(await connect(1, reach)).toBe('connected');
 });

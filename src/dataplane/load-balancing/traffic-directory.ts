@@ -8,75 +8,70 @@ import type { Pool } from '../../db/pool.ts';
 import { listBalancedEndpoints, listServingWorkers, type ServingWorker } from '../../domain/workers/serving-workers.ts';
 import type { ForwardSettings } from '../proxy/forward.ts';
 import { Upstream } from '../proxy/upstream.ts';
+import type { BalancedWorker } from './backend.ts';
 import type { DemandReporter } from './demand-reporter.ts';
-import { type BalancedWorker, RequestBalancer } from './request-balancer.ts';
+import { RequestBalancer } from './request-balancer.ts';
 import { shareOf } from './share-of.ts';
 
-/** The requests of one endpoint that go through this process. */
+/** One endpoint's requests in this process. */
 export interface Traffic {
   readonly endpointId: EndpointId;
   readonly balancer: RequestBalancer;
-  /** Resolves when the endpoint's workers were read once. */
+  /** Resolves when the endpoint's workers were read for the first time. */
   readonly loaded: Promise<void>;
   isLoaded: boolean;
   settings: ForwardSettings;
+  /** Both in ms of the monotonic clock. */
   usedAt: number;
-  lookedAt: number;
+  polledAt: number;
 }
 
 const TICK_MS = 1_000;
-/** Hints bring every change at once; this bounds how long a lost one can matter. While requests wait, it is a tick. */
-const LOOK_AGAIN_MS = 10_000;
+/** Bounds how long a lost hint can matter. While requests are held, every tick polls. */
+const POLL_MS = 10_000;
 const FORGET_AFTER_MS = 600_000;
-/** Where a worker takes connections on a port at this moment; null: nothing of it listens there. */
+
+/** Resolves where a worker takes connections on a port now; null when it does not listen there. */
 export type ReachWorker = (id: WorkerId, port: number) => Promise<{ host: string; port: number } | null>;
 
 /** Replaced before the first request is forwarded. */
 const UNSET: ForwardSettings = { answerTimeoutMs: -1, maxBodyBytes: 0 };
 
-/** The load-balancing endpoints that are used through this process, each with the workers that there are for it. */
+interface TrafficDirectoryDeps {
+  readonly pool: Pool;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly monotonic: Clock;
+  readonly logger: Logger;
+  readonly reporter: DemandReporter;
+  readonly limits: { maxHeld: number; concurrency: number };
+  /** Null: each worker has an address of its own, so whatever listens there is the worker. */
+  readonly reachWorker: ReachWorker | null;
+}
+
+/** The load-balancing endpoints that clients use through this process, each with its workers. */
 export class TrafficDirectory {
-  readonly #pool: Pool;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #reporter: DemandReporter;
-  readonly #limits: { maxHeld: number; concurrency: number };
-  readonly #reachWorker: ReachWorker | null;
+  readonly #deps: TrafficDirectoryDeps;
   readonly #traffics = new Map<EndpointId, Traffic>();
-  /** Workers that a hint named and nobody here knows. */
+  /** Hinted workers of no endpoint known here. */
   readonly #unknown = new Set<string>();
+  /** Endpoints to poll. */
   readonly #due = new Set<EndpointId>();
   readonly #loop: Loop;
-  readonly #bus: Bus;
   readonly #unsubscribe: (() => void)[];
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    clock: Clock;
-    logger: Logger;
-    reporter: DemandReporter;
-    limits: { maxHeld: number; concurrency: number };
-    /** Null: a worker has its address for itself, so that whatever answers there is the worker. */
-    reachWorker: ReachWorker | null;
-  }) {
-    this.#pool = options.pool;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#reporter = options.reporter;
-    this.#limits = options.limits;
-    this.#reachWorker = options.reachWorker;
+  constructor(deps: TrafficDirectoryDeps) {
+    this.#deps = deps;
     this.#loop = new Loop({
       name: 'load-balancing',
       tickMs: TICK_MS,
-      logger: options.logger,
-      runOnce: () => this.#look(),
+      logger: deps.logger,
+      runOnce: () => this.#poll(),
     });
-    this.#bus = options.bus;
     this.#unsubscribe = [
-      this.#bus.subscribe('worker', (id) => this.#onWorkerHint(id)),
-      this.#bus.onPeers(() => this.#lookAtAll()), // each process has another share now
-      this.#bus.onGap(() => this.#lookAtAll()),
+      deps.bus.subscribe('worker', (id) => this.#onWorkerHint(id)),
+      deps.bus.onPeers(() => this.#pollAll()), // each process has another share now
+      deps.bus.onGap(() => this.#pollAll()),
     ];
   }
 
@@ -84,7 +79,7 @@ export class TrafficDirectory {
     this.#loop.start();
   }
 
-  /** Refuses what is held; what can be served still is. */
+  /** Refuses held requests; others are still served. */
   async stop(failure: () => Failure): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
@@ -95,17 +90,19 @@ export class TrafficDirectory {
     return this.#traffics.has(endpointId);
   }
 
-  /** The endpoint's traffic through this process; await `loaded` before its first use. */
+  /** The endpoint's traffic in this process. Await `loaded` before its first use. */
   find(endpointId: EndpointId): Traffic {
     const known = this.#traffics.get(endpointId);
     if (known) return known;
+    const { clock, monotonic, limits, reporter } = this.#deps;
     const balancer = new RequestBalancer({
-      maxHeld: () => this.#share(this.#limits.maxHeld, endpointId),
-      now: () => this.#clock.now(),
-      onChange: (isUrgent) => this.#reporter.recordChange(endpointId, isUrgent),
+      maxHeld: () => this.#share(limits.maxHeld, endpointId),
+      clock,
+      monotonic,
+      onChange: (isUrgent) => reporter.recordChange(endpointId, isUrgent),
       connect: (id, at) => this.#connect(id, at),
     });
-    const now = this.#clock.now();
+    const now = monotonic.now();
     const traffic: Traffic = {
       endpointId,
       balancer,
@@ -116,35 +113,36 @@ export class TrafficDirectory {
       isLoaded: false,
       settings: UNSET,
       usedAt: now,
-      lookedAt: now,
+      polledAt: now,
     };
     this.#traffics.set(endpointId, traffic);
-    this.#reporter.add(endpointId, balancer);
+    reporter.add(endpointId, balancer);
     return traffic;
   }
 
-  /** The endpoint is gone. */
+  /** Forgets an endpoint that is unused or gone. */
   drop(endpointId: EndpointId): void {
     const traffic = this.#traffics.get(endpointId);
     if (!traffic) return;
     this.#traffics.delete(endpointId);
     traffic.balancer.close(() => notFound('Endpoint'));
-    void this.#reporter.remove(endpointId).catch((error) => this.#logger.warn({ err: error }, messageOf(error)));
+    const { reporter, logger } = this.#deps;
+    void reporter.remove(endpointId).catch((err) => logger.warn({ endpointId, err }, messageOf(err)));
   }
 
-  /** Another program may have taken the port since it was found: where that can be, it is made sure of before each connection. */
+  /** Where another program may have taken the worker's port, asks the runtime before each connection. */
   #connect(id: WorkerId, { host, port }: { host: string; port: number }): Upstream {
-    const reach = this.#reachWorker;
+    const reach = this.#deps.reachWorker;
     return new Upstream(reach ? () => reach(id, port) : { address: host, port });
   }
 
-  #lookAtAll(): void {
+  #pollAll(): void {
     for (const endpointId of this.#traffics.keys()) this.#due.add(endpointId);
     this.#loop.wake();
   }
 
   #share(total: number, key: string): number {
-    return shareOf(total, this.#bus.dataProcessIds, this.#bus.processId, key);
+    return shareOf(total, this.#deps.bus.dataProcessIds, this.#deps.bus.processId, key);
   }
 
   #onWorkerHint(id: string): void {
@@ -159,16 +157,16 @@ export class TrafficDirectory {
     this.#loop.wake();
   }
 
-  async #look(): Promise<NextRun | undefined> {
+  async #poll(): Promise<NextRun | undefined> {
     if (this.#unknown.size > 0) {
       const ids = [...this.#unknown];
       this.#unknown.clear();
-      for (const id of await listBalancedEndpoints(this.#pool, ids)) this.#due.add(id);
+      for (const id of await listBalancedEndpoints(this.#deps.pool, ids)) this.#due.add(id);
     }
-    const now = this.#clock.now();
-    for (const { endpointId, balancer, usedAt, lookedAt } of this.#traffics.values()) {
+    const now = this.#deps.monotonic.now();
+    for (const { endpointId, balancer, usedAt, polledAt } of this.#traffics.values()) {
       if (balancer.held + balancer.inFlight === 0 && now - usedAt > FORGET_AFTER_MS) this.drop(endpointId);
-      else if (now - lookedAt >= (balancer.held > 0 ? TICK_MS : LOOK_AGAIN_MS)) this.#due.add(endpointId);
+      else if (now - polledAt >= (balancer.held > 0 ? TICK_MS : POLL_MS)) this.#due.add(endpointId);
     }
     const due = [...this.#due].filter((id) => this.#traffics.has(id));
     this.#due.clear();
@@ -183,11 +181,11 @@ export class TrafficDirectory {
   }
 
   async #load(endpointIds: readonly EndpointId[]): Promise<void> {
-    const workers = await listServingWorkers(this.#pool, endpointIds);
+    const workers = await listServingWorkers(this.#deps.pool, endpointIds);
     for (const endpointId of endpointIds) {
       const traffic = this.#traffics.get(endpointId);
       if (!traffic) continue;
-      traffic.lookedAt = this.#clock.now();
+      traffic.polledAt = this.#deps.monotonic.now();
       traffic.isLoaded = true;
       const own = workers.filter((worker) => worker.endpointId === endpointId);
       traffic.balancer.update(own.map((worker) => this.#toBalanced(worker)));
@@ -196,8 +194,9 @@ export class TrafficDirectory {
 
   #toBalanced(worker: ServingWorker): BalancedWorker {
     const { id, version, host, port } = worker;
-    const wanted = Number(worker.concurrency ?? this.#limits.concurrency);
-    const concurrency = Number.isInteger(wanted) && wanted > 0 ? wanted : this.#limits.concurrency;
+    const { limits } = this.#deps;
+    const wanted = Number(worker.concurrency ?? limits.concurrency);
+    const concurrency = Number.isInteger(wanted) && wanted > 0 ? wanted : limits.concurrency;
     return {
       id,
       version,

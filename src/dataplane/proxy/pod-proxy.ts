@@ -11,7 +11,7 @@ import { type ForwardSettings, forward, statusOf } from './forward.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
-/** What has to be known of a pod to carry traffic to it. */
+/** What the proxy needs to know of a pod. */
 export interface PodRoute {
   isRunning: boolean;
   httpPorts: readonly number[];
@@ -19,42 +19,34 @@ export interface PodRoute {
 
 export interface PodProxyOptions {
   bus: Pick<Bus, 'subscribe'>;
-  clock: Clock;
+  monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
-  /** Where a port of a running pod is; null where nothing of the pod's own listens. */
+  /** Resolves where a port of a running pod is; null when the pod does not listen there. */
   reach: (podId: string, port: number) => Promise<{ host: string; port: number } | null>;
 }
 
-/** Targets that nobody used for so long are forgotten. */
+/** Unused upstreams are closed after this. */
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * Carries requests to the HTTP ports of pods, which are public (docs/interface/queue.md, "Pod proxy"). A name, a pod and a
- * port that do not belong together all get one answer, so that nothing can be told from it.
+ * Forwards requests to the HTTP ports of pods, which are public (docs/interface/queue.md, "Pod proxy"). An unknown pod, a
+ * stopped one and a closed port all get the same 404, which reveals nothing.
  */
 export class PodProxy {
-  readonly #settings: ForwardSettings;
-  readonly #logger: Logger;
-  readonly #metrics: Metrics;
-  readonly #clock: Clock;
-  readonly #reach: PodProxyOptions['reach'];
+  readonly #deps: PodProxyOptions;
   readonly #routes: EntryCache<PodRoute>;
   /** Pod → port → its connections. */
   readonly #upstreams = new Map<string, Map<number, { upstream: Upstream; usedAt: number }>>();
   readonly #unsubscribe: () => void;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor({ bus, clock, logger, metrics, settings, findRoute, reach }: PodProxyOptions) {
-    this.#settings = settings;
-    this.#logger = logger;
-    this.#metrics = metrics;
-    this.#clock = clock;
-    this.#reach = reach;
-    this.#routes = new EntryCache({ clock, load: findRoute });
-    this.#unsubscribe = bus.subscribe('pod', (podId) => this.#drop(podId));
+  constructor(options: PodProxyOptions) {
+    this.#deps = options;
+    this.#routes = new EntryCache({ monotonic: options.monotonic, load: options.findRoute });
+    this.#unsubscribe = options.bus.subscribe('pod', (podId) => this.#drop(podId));
     this.#sweep = setInterval(() => this.#forgetUnused(), FORGET_AFTER_MS).unref();
   }
 
@@ -64,25 +56,25 @@ export class PodProxy {
     for (const podId of this.#upstreams.keys()) this.#drop(podId);
   }
 
-  /** Answers one request. Never throws. */
+  /** Serves one request. Never throws. */
   async handle(exchange: ClientExchange, podId: string, port: number): Promise<void> {
     const startedAt = performance.now();
     const status = await this.#serve(exchange, podId, port);
-    this.#metrics.proxyEnded('pod', status, performance.now() - startedAt);
+    this.#deps.metrics.proxyEnded('pod', status, performance.now() - startedAt);
   }
 
-  /** Answers the status that the client got. */
+  /** Returns the status that the client got. */
   async #serve(exchange: ClientExchange, podId: string, port: number): Promise<number> {
     try {
       const found = this.#routes.find(podId);
       const route = found instanceof Promise ? await found : found;
       if (!route?.isRunning || !route.httpPorts.includes(port)) throw noSuchPort();
-      const outcome = await forward(this.#settings, exchange, this.#upstream(podId, port));
+      const outcome = await forward(this.#deps.settings, exchange, this.#upstream(podId, port));
       if (outcome.kind === 'notConnected') throw notConnected(outcome.reason, port);
       return statusOf(outcome);
     } catch (error) {
       const failure = toFailure(error);
-      if (failure !== error) logFailure(this.#logger, failure, { podId, port });
+      if (failure !== error) logFailure(this.#deps.logger, failure, { podId, port });
       refuse(exchange, failure);
       return FAILURES[failure.kind].status;
     }
@@ -96,14 +88,14 @@ export class PodProxy {
     }
     let entry = ports.get(port);
     if (!entry) {
-      entry = { upstream: new Upstream(() => this.#reach(podId, port)), usedAt: 0 };
+      entry = { upstream: new Upstream(() => this.#deps.reach(podId, port)), usedAt: 0 };
       ports.set(port, entry);
     }
-    entry.usedAt = this.#clock.now();
+    entry.usedAt = this.#deps.monotonic.now();
     return entry.upstream;
   }
 
-  /** The pod changed: its connections may lead to what is not it any more. */
+  /** Closes the connections of a pod that changed: its address may belong to another one now. */
   #drop(podId: string): void {
     this.#routes.drop(podId);
     for (const { upstream } of this.#upstreams.get(podId)?.values() ?? []) upstream.close();
@@ -111,11 +103,11 @@ export class PodProxy {
   }
 
   #forgetUnused(): void {
-    const before = this.#clock.now() - FORGET_AFTER_MS;
+    const before = this.#deps.monotonic.now() - FORGET_AFTER_MS;
     for (const [podId, ports] of this.#upstreams) {
       for (const [port, { upstream, usedAt }] of ports) {
         if (usedAt >= before) continue;
-        upstream.close(); // what is under way goes on
+        upstream.close(); // running requests continue
         ports.delete(port);
       }
       if (ports.size === 0) this.#upstreams.delete(podId);
@@ -129,10 +121,10 @@ function noSuchPort(): Failure {
 
 function notConnected(reason: ConnectFailure, port: number): Failure {
   if (reason === 'timedOut')
-    return new Failure('gatewayTimeout', `Port ${port} of the pod could not be reached in time.`);
+    return new Failure('gatewayTimeout', `Port ${port} of the pod did not accept a connection in time.`);
   return new Failure(
     'badGateway',
-    `Nothing can be reached on port ${port} of the pod. Either its server has not started yet, or it listens on the wrong ` +
+    `Port ${port} of the pod accepts no connections. Either its server has not started yet, or it listens on the wrong ` +
       'address: inside a pod, a server must bind to all interfaces (0.0.0.0), not to localhost or 127.0.0.1.',
   );
 }

@@ -4,37 +4,37 @@ import { isTerminal, type JobView, renderJob } from '../../domain/jobs/job.ts';
 import { sendJson } from '../exchange.ts';
 import type { QueueCall } from './queue-call.ts';
 
-/** The longest that a request may ask to be held. */
+/** The longest `wait` of a request. */
 export const MAX_WAIT_MS = 300_000;
 
-/** News of other processes may be lost: whoever waits looks for themselves this often. */
-export const LOOK_AGAIN_MS = 10_000;
+/** A waiting request reads its job this often, in case an update from another process was lost. */
+export const POLL_MS = 10_000;
 
-/** Holds the request until the job ended or the time is over, and answers the job as it then is. */
+/** Holds the request until the job ended or the time is up, and responds with the job as it is then. */
 export async function answerWhenEnded(call: QueueCall, jobId: JobId, waitMs: number): Promise<void> {
-  const { dispatch, clock, processId } = call.plane;
-  const deadline = clock.now() + waitMs;
-  for (let isNoted = false; ; isNoted = true) {
-    const remainingMs = deadline - clock.now();
-    const wait = remainingMs > 0 ? dispatch.waiters.wait(jobId, Math.min(remainingMs, LOOK_AGAIN_MS)) : undefined;
+  const { dispatch, monotonic, processId } = call.plane;
+  const deadline = monotonic.now() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    const remainingMs = deadline - monotonic.now();
+    const wait = remainingMs > 0 ? dispatch.waiters.wait(jobId, Math.min(remainingMs, POLL_MS)) : undefined;
     try {
-      if (wait && !isNoted) await dispatch.queue.addWaiter(jobId, call.endpoint.id, processId);
+      if (wait && isFirst) await dispatch.queue.addWaiter(jobId, call.endpoint.id, processId);
       const isOver = () => call.res.destroyed || dispatch.isStopping;
       if (!wait || isOver()) return sendJson(call.res, 200, renderJob(await getJob(call, jobId)));
-      const job = await (isNoted ? lookAgain(call, jobId) : getJob(call, jobId));
+      const job = await (isFirst ? getJob(call, jobId) : pollJob(call, jobId));
       if (job && (isTerminal(job.status) || isOver())) return sendJson(call.res, 200, renderJob(job));
       call.res.once('close', wait.cancel);
-      const news = await wait.news;
+      const update = await wait.update;
       call.res.off('close', wait.cancel);
-      if (news && news !== 'timeout') return sendJson(call.res, 200, renderJob(news));
+      if (update && update !== 'timeout') return sendJson(call.res, 200, renderJob(update));
     } finally {
       wait?.cancel();
     }
   }
 }
 
-/** Undefined while the database does not answer: whoever waits goes on waiting. */
-async function lookAgain(call: QueueCall, jobId: JobId): Promise<JobView | undefined> {
+/** Undefined while the database does not answer: the request keeps waiting. */
+async function pollJob(call: QueueCall, jobId: JobId): Promise<JobView | undefined> {
   try {
     return await getJob(call, jobId);
   } catch (error) {

@@ -10,26 +10,36 @@ import { submitTraced } from './submit-traced.ts';
 
 const DAY_MS = 86_400_000;
 const CHUNKS_AT_ONCE = 500;
-const LOOK_AGAIN_MS = 30_000;
+const POLL_MS = 30_000;
 
 /**
- * `/openai/…`: any OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
- * (docs/interface/queue.md, "OpenAI routes"). A streaming worker's text pieces are relayed as they are; one JSON
- * answer is sent as JSON. There is no time limit: the connection lives as long as the job does, and a client that
- * leaves cancels the job.
+ * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
+ * (docs/interface/queue.md, "OpenAI routes"). Text chunks of a streaming worker are relayed as they are; a single JSON
+ * output is sent as JSON.
+ * There is no time limit: the connection lasts as long as the job, and a client that disconnects cancels it.
  */
 export async function openai(call: QueueCall): Promise<void> {
-  const route = call.subPath;
   const bytes = await readBody(call.req, call.plane.limits.runsyncBodyBytes, tooLargeBody);
   const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
-  const id = newJobId('sync-', call.plane.clock.now());
   const { dispatch } = call.plane;
-  const job: NewJob = {
-    id,
+  const job = newJob(call, body?.text);
+  call.log.jobId = job.id;
+  if (!(await submitTraced(call, job, (traced) => dispatch.submit(traced)))) throw endpointGone();
+  const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
+  call.res.once('close', () => {
+    if (!call.res.writableEnded) void cancelJob(call, job.id).catch(() => {});
+  });
+  await relay(call, job.id, isStreaming);
+}
+
+/** `body`: the request's JSON, or undefined for a GET without one. */
+function newJob(call: QueueCall, body: string | undefined): NewJob {
+  return {
+    id: newJobId('sync-', call.plane.clock.now()),
     endpointId: call.endpoint.id,
     isLowPriority: false,
     isSync: true,
-    input: `{"openai_route":${JSON.stringify(route)}${body === undefined ? '' : `,"openai_input":${body.text}`}}`,
+    input: `{"openai_route":${JSON.stringify(call.subPath)}${body === undefined ? '' : `,"openai_input":${body}`}}`,
     extras: null,
     webhook: null,
     executionTimeoutMs: null,
@@ -38,28 +48,21 @@ export async function openai(call: QueueCall): Promise<void> {
     workerId: null,
     waiter: call.plane.processId,
   };
-  call.log.jobId = id;
-  if (!(await submitTraced(call, job, (traced) => dispatch.submit(traced)))) throw endpointGone();
-  const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
-  call.res.once('close', () => {
-    if (!call.res.writableEnded) void abandon(call, id).catch(() => {});
-  });
-  await relay(call, id, isStreaming);
 }
 
-/** Chunks as they come, then the end; without streaming the end alone. */
+/** Sends the chunks as they arrive, then the end; without streaming only the end. */
 async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<void> {
   const { dispatch, stream } = call.plane;
   while (!call.res.destroyed) {
-    const wait = dispatch.waiters.wait(id, LOOK_AGAIN_MS);
+    const wait = dispatch.waiters.wait(id, POLL_MS);
     call.res.once('close', wait.cancel);
     try {
       const job = await getJob(call, id);
       const chunks = isStreaming ? await stream.drain(id, CHUNKS_AT_ONCE) : [];
-      for (const { chunk } of chunks) writePiece(call, chunk);
+      for (const { chunk } of chunks) writeChunk(call, chunk);
       if (chunks.length === CHUNKS_AT_ONCE) continue;
       if (isTerminal(job.status)) return finish(call, job);
-      await wait.news;
+      await wait.update;
     } finally {
       call.res.off('close', wait.cancel);
       wait.cancel();
@@ -67,10 +70,10 @@ async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<
   }
 }
 
-function writePiece(call: QueueCall, chunk: string): void {
+function writeChunk(call: QueueCall, chunk: string): void {
   if (!call.res.headersSent) writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
-  const piece: unknown = JSON.parse(chunk);
-  call.res.write(typeof piece === 'string' ? piece : `data: ${chunk}\n\n`);
+  const text: unknown = JSON.parse(chunk);
+  call.res.write(typeof text === 'string' ? text : `data: ${chunk}\n\n`);
 }
 
 function finish(call: QueueCall, job: JobView): void {
@@ -83,7 +86,7 @@ function finish(call: QueueCall, job: JobView): void {
   else sendBody(call.res, 500, 'application/json', errorBody(job));
 }
 
-/** A text is what a streaming worker would have sent; of a list of one its item; anything else as it is. */
+/** Sends a string as the event stream that it is, the item of a list of one, and anything else as it is. */
 function sendOutput(call: QueueCall, job: JobView): void {
   const output: unknown = job.output === null ? null : JSON.parse(job.output);
   const isList = Array.isArray(output) && output.length === 1;
@@ -93,7 +96,7 @@ function sendOutput(call: QueueCall, job: JobView): void {
   else sendBody(call.res, statusOf(answer), 'application/json', text);
 }
 
-/** A worker's own error body names its status. */
+/** The status that a worker's own error body names. */
 function statusOf(answer: unknown): number {
   const { object, code } = (answer ?? {}) as { object?: unknown; code?: unknown };
   return object === 'error' && Number.isInteger(code) && (code as number) >= 400 && (code as number) < 600
@@ -106,8 +109,8 @@ function errorBody(job: JobView): string {
   return JSON.stringify({ error: { message, type: 'server_error', param: null, code: 500 } });
 }
 
-/** Nobody waits for the answer any more. */
-async function abandon(call: QueueCall, id: JobId): Promise<void> {
+/** Cancels the job of a client that disconnected. */
+async function cancelJob(call: QueueCall, id: JobId): Promise<void> {
   const { dispatch } = call.plane;
   const job = await dispatch.queue.cancel(id, call.endpoint.id);
   if (!job) return;

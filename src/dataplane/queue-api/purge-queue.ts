@@ -1,7 +1,7 @@
 import { sendJson } from '../exchange.ts';
 import type { QueueCall } from './queue-call.ts';
 
-/** Cancels what is queued at this moment; running jobs go on. */
+/** Cancels the jobs that are queued now; running jobs continue. */
 export async function purgeQueue(call: QueueCall): Promise<void> {
   const { dispatch, endpoints } = call.plane;
   let removed = 0;

@@ -22,16 +22,16 @@ interface Operation {
   methods: readonly string[];
   access: 'read' | 'write';
   hasJobId: boolean;
-  /** Any path may follow the name. */
+  /** Any path may follow the operation's name. */
   hasSubPath?: true;
-  /** The operations of the queue itself are refused on load-balancing endpoints. */
+  /** False for operations that load-balancing endpoints refuse. */
   isForAnyType: boolean;
   handle: (call: QueueCall) => Promise<void> | void;
 }
 
 const GET_OR_POST = ['GET', 'POST'];
 
-/** Every operation of docs/interface/queue.md, "Operations". Clients GET and POST the reading ones (Go POSTs). */
+/** docs/interface/queue.md, "Operations". Some clients, such as the Go SDK, read by POST. */
 const OPERATIONS: Record<string, Operation> = {
   run: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: run },
   runsync: { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: runSync },
@@ -56,7 +56,7 @@ const OPERATIONS: Record<string, Operation> = {
 
 const NO_QUERY = new URLSearchParams();
 
-/** `/v2/{endpointId}/{operation}[/{jobId}]`. Never throws and never leaves a request without an answer. */
+/** `/v2/{endpointId}/{operation}[/{jobId}]`. Never throws, and always responds. */
 export async function handleQueueRequest(
   plane: QueuePlane,
   req: IncomingMessage,
@@ -68,7 +68,7 @@ export async function handleQueueRequest(
   try {
     await route(plane, req, res, log);
   } catch (error) {
-    const failure = toFailure(error); // with the database away it is a 503, which clients repeat
+    const failure = toFailure(error); // an unreachable database is a 503, which clients retry
     if (failure !== error) logFailure(plane.logger, failure, log);
     sendProblem(res, failure);
   }
@@ -114,7 +114,7 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   });
 }
 
-/** Bearer, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
+/** Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
 function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<Actor> {
   if (!req.headers.authorization) throw new Failure('unauthorized', 'no token provided');
   const key = readKey(req.headers.authorization);

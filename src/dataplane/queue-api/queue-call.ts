@@ -13,7 +13,7 @@ import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts'
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { RequestLog } from '../request-log.ts';
 
-/** What the operations of the queue plane work with. */
+/** What the operations of the queue API share. */
 export interface QueuePlane {
   dispatch: JobDispatch;
   stream: JobStream;
@@ -21,6 +21,7 @@ export interface QueuePlane {
   keyRing: KeyRing;
   pool: Pool;
   clock: Clock;
+  monotonic: Clock;
   limits: JobLimits;
   metrics: Metrics;
   tracing: Tracing | null;
@@ -28,7 +29,7 @@ export interface QueuePlane {
   logger: Logger;
 }
 
-/** One request, past authentication: who asks, which endpoint, which job. */
+/** One authenticated request: its actor, endpoint and job. */
 export interface QueueCall {
   req: IncomingMessage;
   res: ServerResponse;
@@ -37,7 +38,7 @@ export interface QueueCall {
   actor: Actor;
   endpoint: EndpointEntry;
   jobId: JobId | undefined;
-  /** What follows the operation's name, `/` included. */
+  /** What follows the operation's name, with its `/`. */
   subPath: string;
   query: URLSearchParams;
 }

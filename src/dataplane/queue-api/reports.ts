@@ -8,7 +8,7 @@ import type { QueueCall } from './queue-call.ts';
 const MAX_REQUESTS = 100;
 
 /**
- * Jobs and workers of the endpoint (docs/interface/queue.md, "Reports"). `completed`, `failed` and `retried` count
+ * Job and worker counts of the endpoint (docs/interface/queue.md, "Reports"). `completed`, `failed` and `retried` count
  * since its creation.
  */
 export async function health(call: QueueCall): Promise<void> {
@@ -18,7 +18,7 @@ export async function health(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, JSON.stringify({ jobs, workers }));
 }
 
-/** Worker counts with the ids of those that are ready. */
+/** Worker counts, with the ids of the ready workers. */
 export async function metrics(call: QueueCall): Promise<void> {
   const { counts, readyWorkers } = await readWorkers(call);
   const { idle, initializing, running, throttled, unhealthy } = counts;
@@ -26,7 +26,7 @@ export async function metrics(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, JSON.stringify({ readyWorkers, workers }));
 }
 
-/** What is queued or running, oldest first, without payloads. */
+/** Queued and running jobs, oldest first, without payloads. */
 export async function listRequests(call: QueueCall): Promise<void> {
   const result = await call.plane.pool.query<{
     id: string;

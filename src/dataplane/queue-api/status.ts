@@ -7,7 +7,7 @@ import type { QueueCall } from './queue-call.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
 
-/** With `?explain=1` (Podyard only) it says what the job waited for, from when to when, try by try. */
+/** With `?explain=1` (Podyard only) it adds what each attempt waited for, and when. */
 export async function status(call: QueueCall): Promise<void> {
   const job = await getJob(call, call.jobId!);
   const isExplained = ['1', 'true'].includes(call.query.get('explain') ?? '');
@@ -26,12 +26,12 @@ async function renderExplanation({ plane, endpoint, jobId }: QueueCall): Promise
   return `,"explain":${JSON.stringify({ attempts: explained })}`;
 }
 
-/** Like status, but held until the job ended or `wait` is over. */
+/** Like status, but held until the job ended or `wait` is up. */
 export async function statusSync(call: QueueCall): Promise<void> {
   await answerWhenEnded(call, call.jobId!, readWaitMs(call.query, DEFAULT_STATUS_WAIT_MS, MAX_WAIT_MS));
 }
 
-/** Queued: cancelled at once. Running: cancelled, and its worker is told through job-stop. A job that ended stays as it is. */
+/** Cancels a queued or running job; a running one's worker is notified through job-stop. An ended job stays as it is. */
 export async function cancel(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   const job = await dispatch.queue.cancel(call.jobId!, call.endpoint.id);
@@ -44,7 +44,7 @@ export async function cancel(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, renderJob(job));
 }
 
-/** A FAILED or TIMED_OUT job starts again with the same id and input, its output cleared. */
+/** Requeues a FAILED or TIMED_OUT job with the same id and input, and clears its output. */
 export async function retry(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   if (!(await dispatch.queue.retry(call.jobId!, call.endpoint.id))) {

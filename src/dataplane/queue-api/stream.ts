@@ -8,29 +8,29 @@ const CHUNKS_AT_ONCE = 500;
 const KEEP_ALIVE_MS = 15_000;
 
 /**
- * The chunks that were not fetched yet, each delivered once; held until there is one, the job ended, or `wait` is over.
- * With `Accept: text/event-stream` the chunks follow each other as server-sent events instead, and stay.
+ * The chunks that were not fetched yet, each delivered once. Held until there is one, the job ended, or `wait` is up.
+ * With `Accept: text/event-stream` all chunks are sent as server-sent events instead, and stay fetchable.
  */
 export async function stream(call: QueueCall): Promise<void> {
   if (call.req.headers.accept?.includes('text/event-stream')) return streamEvents(call);
-  const { dispatch, clock } = call.plane;
+  const { dispatch, monotonic } = call.plane;
   const jobId = call.jobId!;
-  const deadline = clock.now() + readWaitMs(call.query, DEFAULT_STREAM_WAIT_MS, MAX_WAIT_MS);
-  for (let isNoted = false; ; isNoted = true) {
-    const wait = dispatch.waiters.wait(jobId, Math.max(0, deadline - clock.now()));
+  const deadline = monotonic.now() + readWaitMs(call.query, DEFAULT_STREAM_WAIT_MS, MAX_WAIT_MS);
+  for (let isFirst = true; ; isFirst = false) {
+    const wait = dispatch.waiters.wait(jobId, Math.max(0, deadline - monotonic.now()));
     try {
-      if (!isNoted && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
-      const job = await getJob(call, jobId); // before the chunks: whatever ended has streamed everything by now
+      if (isFirst && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
+      const job = await getJob(call, jobId); // read before the chunks: a job that has ended has streamed all of them
       const chunks = await call.plane.stream.drain(jobId, CHUNKS_AT_ONCE);
       const isDone = isTerminal(job.status) && chunks.length < CHUNKS_AT_ONCE;
-      const isOver = clock.now() >= deadline || call.res.destroyed || dispatch.isStopping;
+      const isOver = monotonic.now() >= deadline || call.res.destroyed || dispatch.isStopping;
       if (chunks.length > 0 || isDone || isOver) {
-        const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks wait
+        const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks are left
         const items = chunks.map(({ chunk }) => `{"output":${chunk}}`).join(',');
         return sendJson(call.res, 200, `{"status":"${status}","stream":[${items}]}`);
       }
       call.res.once('close', wait.cancel);
-      await wait.news;
+      await wait.update;
       call.res.off('close', wait.cancel);
     } finally {
       wait.cancel();
@@ -38,7 +38,7 @@ export async function stream(call: QueueCall): Promise<void> {
   }
 }
 
-/** Podyard's own: `id` is the chunk's number, resumed exactly with Last-Event-ID; a last event `done` carries the job. */
+/** Podyard only. `id` is the chunk's number, to resume from with Last-Event-ID; a final event `done` carries the job. */
 async function streamEvents(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   const jobId = call.jobId!;
@@ -58,9 +58,9 @@ async function streamEvents(call: QueueCall): Promise<void> {
       if (chunks.length === CHUNKS_AT_ONCE) continue;
       if (isTerminal(job.status)) break;
       call.res.once('close', wait.cancel);
-      const news = await wait.news;
+      const update = await wait.update;
       call.res.off('close', wait.cancel);
-      if (news === 'timeout') call.res.write(': still running\n\n');
+      if (update === 'timeout') call.res.write(': still running\n\n');
     } finally {
       wait.cancel();
     }

@@ -2,10 +2,7 @@ import { keepTraceContext, readTraceContext } from '../../core/trace-context.ts'
 import type { NewJob } from '../../domain/jobs/job-queue.ts';
 import type { QueueCall } from './queue-call.ts';
 
-/**
- * Submits the job with its trace context: the client's own, or that of a span of ours below it where an exporter is
- * configured. Without either nothing is kept.
- */
+/** Submits the job with its trace context: the client's own, or, where an exporter is configured, that of a child span. */
 export async function submitTraced<T>(call: QueueCall, job: NewJob, submit: (job: NewJob) => Promise<T>): Promise<T> {
   const { tracing } = call.plane;
   const incoming = readTraceContext(call.req.headers);

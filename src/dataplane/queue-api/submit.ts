@@ -6,13 +6,13 @@ import { renderJob } from '../../domain/jobs/job.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import { readBody, readWaitMs, sendJson } from '../exchange.ts';
-import { answerWhenEnded, LOOK_AGAIN_MS, MAX_WAIT_MS } from './await-job.ts';
+import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
 
-/** Queues a job and answers its id once it is committed. */
+/** Queues a job; responds with its id once it is committed. */
 export async function run(call: QueueCall): Promise<void> {
   const body = await readJob(call, call.plane.limits.runBodyBytes);
   const job = newJob(call, body, false);
@@ -22,22 +22,22 @@ export async function run(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
 }
 
-/** Queues a job and holds the request until it ended or `wait` is over; then answers the job as it is. */
+/** Queues a job and holds the request until it ended or `wait` is up; responds with the job as it is then. */
 export async function runSync(call: QueueCall): Promise<void> {
   const waitMs = readWaitMs(call.query, DEFAULT_SYNC_WAIT_MS, MAX_WAIT_MS);
   const body = await readJob(call, call.plane.limits.runsyncBodyBytes);
   const job = newJob(call, body, true);
-  const deadline = call.plane.clock.now() + waitMs;
-  // Before the commit: the result may follow it at once.
-  const wait = call.plane.dispatch.waiters.wait(job.id, Math.min(waitMs, LOOK_AGAIN_MS));
+  const deadline = call.plane.monotonic.now() + waitMs;
+  // Before the commit: the job may end right after it.
+  const wait = call.plane.dispatch.waiters.wait(job.id, Math.min(waitMs, POLL_MS));
   call.res.once('close', wait.cancel);
   try {
     const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
     call.log.jobId = id;
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
-    const news = await wait.news;
-    if (news && news !== 'timeout') sendJson(call.res, 200, renderJob(news));
-    else await answerWhenEnded(call, id, Math.max(0, deadline - call.plane.clock.now()));
+    const update = await wait.update;
+    if (update && update !== 'timeout') sendJson(call.res, 200, renderJob(update));
+    else await answerWhenEnded(call, id, Math.max(0, deadline - call.plane.monotonic.now()));
   } finally {
     wait.cancel();
   }
@@ -77,14 +77,14 @@ async function refuseOverfullQueue({ endpoint, plane }: QueueCall): Promise<void
   if (endpoint.queuedEstimate <= limit || (await plane.endpoints.countQueued(endpoint)) <= limit) return;
   throw new Failure(
     'tooManyRequests',
-    `the queue of this endpoint is full: ${endpoint.queuedEstimate} jobs wait, and with at most ${endpoint.workersMax} workers up to ${limit} may`,
+    `the queue of this endpoint is full: ${endpoint.queuedEstimate} jobs are queued; the limit is ${limit} with workers.max ${endpoint.workersMax}`,
     { retryAfterSeconds: 5 },
   );
 }
 
 /**
- * Idempotent submit: the same key and body within 24 hours give the same job, another body is refused. The key and the
- * job are committed together, so a kill in between leaves neither.
+ * Submits idempotently: the same key and body within 24 hours return the same job; another body is refused. The key and
+ * the job are committed in one transaction.
  */
 async function submitOnce(
   call: QueueCall,
@@ -92,7 +92,7 @@ async function submitOnce(
   key: string,
   body: Buffer,
 ): Promise<{ id: JobId; isNew: boolean }> {
-  if (key.length > 255) throw new Failure('badRequest', 'Idempotency-Key is longer than 255 characters');
+  if (key.length > 255) throw new Failure('badRequest', 'Idempotency-Key: must have at most 255 characters');
   const hash = createHash('sha256')
     .update(job.isSync ? 'runsync' : 'run')
     .update(body)
@@ -113,7 +113,7 @@ async function submitOnce(
     return row;
   });
   if (!first.isSame) {
-    throw new Failure('unprocessable', 'this Idempotency-Key was used before with another request body');
+    throw new Failure('unprocessable', 'this Idempotency-Key was already used with a different request body');
   }
   if (first.isNew) {
     plane.dispatch.notifyQueued(endpoint.id);

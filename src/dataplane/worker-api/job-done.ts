@@ -1,21 +1,16 @@
-import { Failure, notFound } from '../../core/errors.ts';
-import { findShapeFault } from '../../core/json-shape.ts';
+import { Failure } from '../../core/errors.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import type { JobResult } from '../../domain/jobs/job-queue.ts';
 import { readBody, sendJson } from '../exchange.ts';
 import type { WorkerCall } from './worker-call.ts';
 
-/** From here on a result is worth a look at its job before it is read. */
-const LARGE_BYTES = 65_536;
-
 /**
  * The result of a job, or a progress update. The body is JSON whatever its content type says (SDKs send a form type).
- * 200 for a result that counts, for its repetition and for one that comes too late; 404 for a job that is not known;
- * 400 when it cannot be kept, in which case the job is FAILED with the same sentence.
+ * Responds 200 to a result that is stored, repeated or too late, 404 for an unknown job, and 400 to a result that cannot
+ * be stored, which fails the job with the same sentence.
  */
 export async function jobDone(call: WorkerCall): Promise<void> {
   const { plane, worker, jobId, res } = call;
-  if (isLarge(call) && !(await plane.dispatch.queue.has(jobId, worker.endpointId))) throw notFound('job');
   const report = await readReport(call);
   plane.activity.recordWork(worker.id);
   if (report.progress !== undefined) {
@@ -26,27 +21,22 @@ export async function jobDone(call: WorkerCall): Promise<void> {
   const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...report.result });
   if (report.wantsRecycling) await recycle(call);
   const isForeign = outcome.kind === 'stale' && outcome.job.endpointId !== worker.endpointId;
-  if (outcome.kind === 'unknown' || isForeign) throw notFound('job');
+  if (outcome.kind === 'unknown' || isForeign) throw new Failure('notFound', 'job not found');
   if (report.refusal) throw new Failure('badRequest', report.refusal);
   if (outcome.kind === 'stale') {
     plane.logger.info(
       { endpointId: worker.endpointId, workerId: worker.id, jobId },
-      'a result came for a job that this worker does not hold; it was dropped',
+      'dropped a result for a job that the worker does not hold',
     );
   }
   sendJson(res, 200, '{}');
-}
-
-/** A body of unknown length counts as large. */
-function isLarge({ req }: WorkerCall): boolean {
-  return !(Number(req.headers['content-length']) < LARGE_BYTES);
 }
 
 interface Report {
   progress?: string;
   result: Pick<JobResult, 'status' | 'output' | 'error'>;
   wantsRecycling: boolean;
-  /** Why the result cannot be kept as it is. */
+  /** Why the result cannot be stored. */
   refusal?: string;
 }
 
@@ -55,27 +45,26 @@ async function readReport(call: WorkerCall): Promise<Report> {
   const tooLarge = (max: number) =>
     new Failure('contentTooLarge', `the result is larger than the limit of ${max} bytes`);
   try {
-    return parseReport(await readBody(call.req, limit, tooLarge));
+    return parseReport((await readBody(call.req, limit, tooLarge)).toString());
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
     const size = call.req.headers['content-length'];
-    return refused(`the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`);
+    const refusal = `the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`;
+    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
   }
 }
 
 /**
- * The bodies of docs/interface/worker-api.md, "Results". A result that cannot be parsed fails the job: it must not hang
- * until its timeout.
+ * Parses the bodies of docs/interface/worker-api.md, "Results". A result that is not JSON fails the job, which would
+ * otherwise hang until its timeout.
  */
-function parseReport(bytes: Buffer): Report {
-  const fault = findShapeFault(bytes);
-  if (fault !== null) return refused(`the result cannot be taken: ${fault}`);
-  const text = bytes.toString();
+function parseReport(text: string): Report {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    return refused('the worker sent a result that is not valid JSON');
+    const refusal = 'the worker sent a result that is not valid JSON';
+    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { result: { status: 'COMPLETED', output: text, error: null }, wantsRecycling: false }; // a bare output
@@ -95,19 +84,15 @@ function parseReport(bytes: Buffer): Report {
   };
 }
 
-function refused(refusal: string): Report {
-  return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
-}
-
 const NOTHING = { status: 'COMPLETED', output: null, error: null } as const;
 
-/** A string as it is, anything else as its JSON. */
+/** Returns a string as it is, anything else as its JSON. */
 function errorText(error: unknown, source: string): string {
   const text = typeof error === 'string' ? error : source;
-  return text.replaceAll('\0', '\uFFFD'); // PostgreSQL's text holds no NUL
+  return text.replaceAll('\0', '\uFFFD'); // PostgreSQL's text cannot hold NUL
 }
 
-/** The worker wants to be replaced after this job (refresh_worker). */
+/** Drains a worker that asked to be replaced after this job (refresh_worker). */
 async function recycle({ plane, worker }: WorkerCall): Promise<void> {
   await plane.pool.query(
     "update workers set wanted = 'DRAIN', wanted_reason = 'it asked to be replaced', drain_at = now() where id = $1 and wanted = 'RUN'",

@@ -1,10 +1,10 @@
 import { sendJson, sendNoContent } from '../exchange.ts';
 import type { WorkerCall } from './worker-call.ts';
 
-/** A worker that is to leave must not wait for this poll for long, nor spin. */
-const LEAVING_HOLD_MS = 1_000;
+/** Hold of a draining worker's poll: short, so that it can exit, but not so short that it spins. */
+const DRAINING_HOLD_MS = 1_000;
 
-/** Held until jobs of this worker have to stop: 200 with their ids, or 204 when the hold is over. */
+/** Held until jobs of this worker have to stop: 200 with their ids, or 204 when the hold ends. */
 export async function jobStop(call: WorkerCall): Promise<void> {
   const { plane, worker, res } = call;
   let timer: NodeJS.Timeout | undefined;
@@ -13,24 +13,24 @@ export async function jobStop(call: WorkerCall): Promise<void> {
     if (isDone) return;
     isDone = true;
     clearTimeout(timer);
-    unlist();
+    remove();
     if (jobIds.length > 0) return sendJson(res, 200, JSON.stringify({ jobsToStop: jobIds }));
     sendNoContent(res);
   };
-  const look = async () => {
+  const check = async () => {
     const jobIds = await takeOrders(call);
     if (jobIds.length === 0) return;
     if (isDone || res.destroyed) await putBackOrders(call, jobIds);
     else finish(jobIds);
   };
   const dismiss = () => finish([]);
-  const unlist = plane.stopPolls.add(worker.id, { look: () => void look().catch(dismiss), dismiss });
+  const remove = plane.stopPolls.add(worker.id, { check: () => void check().catch(dismiss), dismiss });
   res.once('close', dismiss);
   timer = setTimeout(
     dismiss,
-    worker.isWanted && !plane.dispatch.isStopping ? plane.limits.takeHoldMs : LEAVING_HOLD_MS,
+    worker.isWanted && !plane.dispatch.isStopping ? plane.limits.takeHoldMs : DRAINING_HOLD_MS,
   );
-  await look();
+  await check();
 }
 
 async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
@@ -42,7 +42,7 @@ async function takeOrders({ plane, worker }: WorkerCall): Promise<string[]> {
   return result.rows.map((row) => row.jobId);
 }
 
-/** The poll was over before they could be told: the next one gets them. */
+/** Leaves the orders to the next poll when this one ended before it could report them. */
 async function putBackOrders({ plane, worker }: WorkerCall, jobIds: readonly string[]): Promise<void> {
   await plane.pool.query('update job_stops set told_at = null where worker_id = $1 and job_id = any($2::text[])', [
     worker.id,
@@ -51,10 +51,10 @@ async function putBackOrders({ plane, worker }: WorkerCall, jobIds: readonly str
 }
 
 /**
- * The worker's pings still name jobs that it was told to stop: the order overtook the job on its way to the worker, or was
- * lost with the process that told it. It is told again. A job that is leased to this worker once more is meant to run.
+ * Repeats stop orders for jobs that the worker's pings still name: the order overtook the job on its way to the worker, or
+ * was lost with the process that sent it. A job that is leased to this worker again is meant to run.
  */
-export async function repeatOrders({ plane, worker }: WorkerCall, namedJobIds: readonly string[]): Promise<void> {
+export async function repeatStopOrders({ plane, worker }: WorkerCall, namedJobIds: readonly string[]): Promise<void> {
   if (namedJobIds.length === 0) return;
   const result = await plane.pool.query({
     name: 'job-stop-repeat',

@@ -4,7 +4,7 @@ import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import { readBody, sendJson } from '../exchange.ts';
 import type { WorkerCall } from './worker-call.ts';
 
-/** One chunk of a job's stream. A late one, of a job the worker does not hold any more, is dropped with 200. */
+/** One chunk of a job's stream. A chunk of a job that the worker no longer holds is dropped with 200. */
 export async function jobStream(call: WorkerCall): Promise<void> {
   const { plane, worker, jobId, res } = call;
   const bytes = await readBody(

@@ -5,24 +5,24 @@ import { markReady } from './mark-ready.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_BATCH = 100;
-/** A worker that is to leave asks again at once after its 204; held back a little, it does not spin. */
-const LEAVING_HOLD_MS = 1_000;
-/** One that rests is told at once when it is needed; should that be lost, it asks again after this. */
-const RESTING_HOLD_MS = 5_000;
+/** Delay of a 204 for a worker that drains, which asks again at once and would spin. */
+const DRAINING_HOLD_MS = 1_000;
+/** Delay of a 204 for a frozen worker. It is answered as soon as it is thawed; this covers a lost hint. */
+const FROZEN_HOLD_MS = 5_000;
 
-/** One free slot: answered with a job, or 204 when the hold is over. */
+/** One free slot: a job, or 204 when the hold ends. */
 export function jobTake(call: WorkerCall): Promise<void> {
   return take(call, 1, ([job]) => render(job!));
 }
 
-/** Several free slots: answered with a list of at most `batch_size` jobs. */
+/** Several free slots: a list of at most `batch_size` jobs, or 204 when the hold ends. */
 export function jobTakeBatch(call: WorkerCall): Promise<void> {
   const wanted = Number(new URLSearchParams(call.search).get('batch_size') ?? 1);
   const slots = Number.isInteger(wanted) ? Math.min(Math.max(wanted, 1), MAX_BATCH) : 1;
   return take(call, slots, (jobs) => `[${jobs.map(render).join(',')}]`);
 }
 
-/** Both required keys always, `input` as the bytes that came; further members reach the handler. */
+/** Renders `id`, `input` as the bytes that were submitted, and further members for the handler. */
 function render(job: TakenJob): string {
   return `{"id":"${job.id}","input":${job.input}${job.extras === null ? '' : `,${job.extras}`}}`;
 }
@@ -30,10 +30,10 @@ function render(job: TakenJob): string {
 async function take(call: WorkerCall, slots: number, body: (jobs: readonly TakenJob[]) => string): Promise<void> {
   const { plane, res } = call;
   if (!call.worker.isReady) await markReady(call);
-  if (call.search.includes('job_in_progress=0')) await plane.undeliveredJobs.giveBack(call.worker);
+  if (call.search.includes('job_in_progress=0')) await plane.undeliveredJobs.checkIdleWorker(call.worker);
   plane.activity.recordTake(call.worker.id);
-  const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have been told to leave meanwhile
-  if (!worker.isWanted || plane.dispatch.isStopping) return refuse(call, worker);
+  const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have become unwanted meanwhile
+  if (!worker.isWanted || plane.dispatch.isStopping) return answerWithoutJob(call, worker);
   if (res.destroyed) return;
   const { endpointId, id: workerId, version } = worker;
   const { abandon } = plane.dispatch.handOver.take(
@@ -43,7 +43,7 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   res.once('close', abandon);
 }
 
-/** Answers the take. False when that is not possible any more: the jobs did not leave. */
+/** Answers the take. False when the connection is gone and the jobs were not sent. */
 function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: readonly TakenJob[]) => string): boolean {
   const { plane, worker, res } = call;
   if (res.headersSent || res.destroyed || res.socket?.destroyed !== false) return false;
@@ -57,23 +57,23 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
 }
 
 /**
- * No job for a worker that is to leave or to be frozen: at once the first time, so that it can end. The connection of one
- * that is frozen is kept for as long as that takes: a worker that woke up to a closed one would lose time.
+ * Answers a worker that drains or is frozen: at once the first time, so that it can exit, later after a delay. A frozen
+ * worker's connection has no idle timeout, so that it can continue on it when it is thawed.
  */
-function refuse({ plane, res }: WorkerCall, worker: WorkerEntry): void {
+function answerWithoutJob({ plane, res }: WorkerCall, worker: WorkerEntry): void {
   const { socket } = res;
   const end = () => {
     clearTimeout(timer);
-    unlist();
+    remove();
   };
   const answer = () => {
     end();
     res.once('finish', () => socket?.setTimeout(0));
     sendNoContent(res);
   };
-  const holdMs = worker.isResting ? RESTING_HOLD_MS : LEAVING_HOLD_MS;
-  const timer = setTimeout(answer, worker.leavingSince === undefined ? 0 : holdMs);
-  const unlist = plane.parkedTakes.add(worker.id, answer);
-  worker.leavingSince ??= plane.clock.now();
+  const holdMs = worker.isFrozen ? FROZEN_HOLD_MS : DRAINING_HOLD_MS;
+  const timer = setTimeout(answer, worker.wasRefused ? holdMs : 0);
+  const remove = plane.parkedTakes.add(worker.id, answer);
+  worker.wasRefused = true;
   res.once('close', end);
 }

@@ -2,9 +2,9 @@ import { countStart, type WorkerStart } from '../../domain/workers/worker-timeli
 import type { WorkerCall } from './worker-call.ts';
 
 /**
- * The first take or healthy ping of a worker: its start is over (its own checks and loading come before). The idle
- * clock starts here, or a worker that loads for long would be stopped before it ever worked. A load-balancing worker is
- * ready when its health path says so, whatever it says here.
+ * Marks a worker ready at its first take or healthy ping, which follow its own checks and loading. The idle timeout starts
+ * here, or a worker that loads slowly would be stopped before it worked. A load-balancing worker becomes ready only when
+ * its health path says so.
  */
 export async function markReady({ plane, worker }: WorkerCall): Promise<void> {
   if (worker.isReady) return;

@@ -1,13 +1,13 @@
 import type { WorkerId } from '../../core/ids.ts';
 
 /**
- * Questions for work of workers that shall get none, held back a little so that they do not spin. A worker that is frozen
- * finds the answer when it is thawed; one that is thawed before the answer was due gets it at once, and asks again.
+ * Takes of workers that get no jobs, held briefly so that such workers do not spin. A frozen worker finds the answer when
+ * it is thawed; one that is thawed earlier is answered at once, and asks again.
  */
 export class ParkedTakes {
   readonly #byWorker = new Map<WorkerId, Set<() => void>>();
 
-  /** Returns the function that ends the entry. */
+  /** Returns the function that removes the take. */
   add(workerId: WorkerId, answer: () => void): () => void {
     const answers = this.#byWorker.get(workerId) ?? new Set();
     this.#byWorker.set(workerId, answers.add(answer));
@@ -17,7 +17,7 @@ export class ParkedTakes {
     };
   }
 
-  /** The worker shall work again. */
+  /** Answers the takes of a worker that gets jobs again. */
   release(workerId: WorkerId): void {
     for (const answer of [...(this.#byWorker.get(workerId) ?? [])]) answer();
   }

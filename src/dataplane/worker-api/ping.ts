@@ -1,24 +1,24 @@
 import { sendJson } from '../exchange.ts';
-import { repeatOrders } from './job-stop.ts';
+import { repeatStopOrders } from './job-stop.ts';
 import { markReady } from './mark-ready.ts';
 import type { WorkerCall } from './worker-call.ts';
 
-const MAX_REASON = 256;
+const MAX_REASON_CHARS = 256;
 
-/** A sign of life; renews the worker's leases. Names the jobs it has (`job_id=a,b`), or why it will not work. */
+/** A heartbeat, which renews the worker's leases. It names the worker's jobs (`job_id=a,b`), or why it is unhealthy. */
 export async function ping(call: WorkerCall): Promise<void> {
   const { plane, worker, res } = call;
   const query = new URLSearchParams(call.search);
   if (query.get('status') === 'unhealthy') {
-    const reason = `${query.get('check') ?? 'check'}: ${query.get('reason') ?? 'failed'}`.slice(0, MAX_REASON);
+    const reason = `${query.get('check') ?? 'check'}: ${query.get('reason') ?? 'failed'}`.slice(0, MAX_REASON_CHARS);
     plane.activity.recordUnhealthy(worker.id, reason);
     plane.bus.publish('worker', worker.id);
   } else {
     await markReady(call);
-    // Only of workers whose pings name their jobs, which SDKs show by their version, does silence about a job say anything.
+    // A job missing from a ping means something only if the worker names its jobs; SDKs that do send their version.
     const isNaming = query.has('job_id') || query.has('runpod_version');
     const named = (query.get('job_id') ?? '').split(',').filter(Boolean);
-    if (isNaming) await Promise.all([plane.undeliveredJobs.compare(worker, named), repeatOrders(call, named)]);
+    if (isNaming) await Promise.all([plane.undeliveredJobs.checkPing(worker, named), repeatStopOrders(call, named)]);
   }
   sendJson(res, 200, '{}');
 }

@@ -1,20 +1,27 @@
 import type { WorkerId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 
+export interface StopPoll {
+  /** Reads the stop orders: there may be one. */
+  check(): void;
+  /** Answers 204 now. */
+  dismiss(): void;
+}
+
 /** The held job-stop polls of this process. */
 export class StopPolls {
   readonly #byWorker = new Map<WorkerId, Set<StopPoll>>();
 
   constructor(bus: Bus) {
     bus.subscribe('jobStop', (workerId) => {
-      for (const poll of this.#byWorker.get(workerId as WorkerId) ?? []) poll.look();
+      for (const poll of this.#byWorker.get(workerId as WorkerId) ?? []) poll.check();
     });
     bus.onGap(() => {
-      for (const polls of this.#byWorker.values()) for (const poll of polls) poll.look();
+      for (const polls of this.#byWorker.values()) for (const poll of polls) poll.check();
     });
   }
 
-  /** Returns the function that ends the entry. */
+  /** Returns the function that removes the poll. */
   add(workerId: WorkerId, poll: StopPoll): () => void {
     const polls = this.#byWorker.get(workerId) ?? new Set();
     this.#byWorker.set(workerId, polls.add(poll));
@@ -24,7 +31,7 @@ export class StopPolls {
     };
   }
 
-  /** The worker is to leave: its polls are answered, or its shutdown would wait for them. */
+  /** Answers the polls of a worker that is draining, whose shutdown would wait for them. */
   dismiss(workerId: WorkerId): void {
     for (const poll of [...(this.#byWorker.get(workerId) ?? [])]) poll.dismiss();
   }
@@ -32,11 +39,4 @@ export class StopPolls {
   dismissAll(): void {
     for (const workerId of [...this.#byWorker.keys()]) this.dismiss(workerId);
   }
-}
-
-export interface StopPoll {
-  /** There may be an order: look at the table. */
-  look(): void;
-  /** Answer 204 now. */
-  dismiss(): void;
 }

@@ -30,13 +30,10 @@ const OPERATIONS: Record<string, Operation> = {
   'job-stream': { method: 'POST', hasJobId: true, handle: jobStream },
 };
 
-/**
- * Workers ask again at once after an error: each refusal is held back for so long (docs/interface/worker-api.md,
- * "Addresses and tokens").
- */
+/** Delay of error responses: workers retry at once (docs/interface/worker-api.md, "Addresses and tokens"). */
 const ERROR_DELAY_MS = 1_000;
 
-/** The listener of the worker API. Bind it where workloads reach it and nothing else does. */
+/** Creates the server of the worker API. Bind it where only workloads can reach it. */
 export function createWorkerServer(plane: WorkerPlane): Server {
   const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
     void handle(plane, req, res);
@@ -91,7 +88,7 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
   await operation.handle(call);
 }
 
-/** The token is valid for this worker and its endpoint only; anything else looks the same. */
+/** Throws the same `unauthorized` unless the token is that of this worker and endpoint. */
 function authenticate(req: IncomingMessage, endpointId: string, worker: WorkerEntry | undefined): WorkerEntry {
   const token = req.headers.authorization?.replace(/^bearer /i, '') ?? '';
   const isValid =

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JobLimits } from '../../config.ts';
-import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
@@ -14,7 +13,7 @@ import type { ParkedTakes } from './parked-takes.ts';
 import type { StopPolls } from './stop-polls.ts';
 import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
-/** What the operations of the worker API work with. */
+/** What the operations of the worker API share. */
 export interface WorkerPlane {
   dispatch: JobDispatch;
   stream: JobStream;
@@ -25,19 +24,18 @@ export interface WorkerPlane {
   stopPolls: StopPolls;
   pool: Pool;
   bus: Bus;
-  clock: Clock;
   limits: JobLimits;
   metrics: Metrics;
   logger: Logger;
 }
 
-/** One request of a worker that showed its token. */
+/** One authenticated request of a worker. */
 export interface WorkerCall {
   req: IncomingMessage;
   res: ServerResponse;
   plane: WorkerPlane;
   worker: WorkerEntry;
   jobId: JobId;
-  /** What follows the `?`, unparsed: most operations look at one parameter or none. */
+  /** What follows the `?`, unparsed: most operations read one parameter or none. */
   search: string;
 }

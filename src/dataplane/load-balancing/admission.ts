@@ -1,0 +1,83 @@
+import { Failure, notFound } from '../../core/errors.ts';
+import type { EndpointId } from '../../core/ids.ts';
+import { type Actor, isPermitted } from '../../domain/access/actor.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
+import { readKey } from '../../http/bearer.ts';
+import { hashOnConnection } from '../../http/connection-hash.ts';
+import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
+import type { ClientExchange } from '../proxy/client-exchange.ts';
+import type { HeaderList } from '../proxy/header-list.ts';
+
+interface AdmissionDeps {
+  readonly keyRing: KeyRing;
+  readonly endpoints: EndpointDirectory;
+  /** Of a request's body; 0: no limit. */
+  readonly maxBodyBytes: number;
+}
+
+/** Decides which requests may reach a load-balancing endpoint. */
+export class Admission {
+  readonly #deps: AdmissionDeps;
+
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Returns the endpoint if the request's key may invoke it; throws a `Failure` otherwise. Synchronous when key and
+   * endpoint are cached. The endpoint is read only for a valid key, so that strangers cause no query.
+   */
+  admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
+    const { key, hash } = credentialsOf(exchange);
+    const actor = this.#deps.keyRing.peek(key, hash);
+    if (!actor) return this.#authenticate(exchange, key, endpointId);
+    const endpoint = this.#deps.endpoints.find(endpointId);
+    if (!(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
+    return endpoint.then((found) => this.#check(exchange, actor, endpointId, found));
+  }
+
+  async #authenticate(exchange: ClientExchange, key: string, endpointId: string): Promise<EndpointEntry> {
+    const actor = await this.#deps.keyRing.authenticate(key);
+    if (!actor) throw new Failure('unauthorized', 'invalid api key');
+    return this.#check(exchange, actor, endpointId, await this.#deps.endpoints.find(endpointId));
+  }
+
+  #check(
+    exchange: ClientExchange,
+    actor: Actor,
+    endpointId: string,
+    endpoint: EndpointEntry | undefined,
+  ): EndpointEntry {
+    if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
+      throw new Failure('forbidden', 'access denied');
+    }
+    if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+    if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
+    const { maxBodyBytes } = this.#deps;
+    if (maxBodyBytes > 0 && typeof exchange.bodyLength === 'number' && exchange.bodyLength > maxBodyBytes) {
+      throw new Failure('contentTooLarge', `the request body is larger than the limit of ${maxBodyBytes} bytes`);
+    }
+    return endpoint;
+  }
+}
+
+interface Credentials {
+  key: string;
+  hash: Buffer;
+}
+
+/** By list of headers, which is the same one as long as a connection sends the same headers. */
+const credentials = new WeakMap<HeaderList, Credentials>();
+
+/** Throws `unauthorized` when the request has no key. */
+function credentialsOf({ headers, connection }: ClientExchange): Credentials {
+  let known = credentials.get(headers);
+  if (known === undefined) {
+    const authorization = headers.get('authorization');
+    if (!authorization) throw new Failure('unauthorized', 'no token provided');
+    const key = readKey(authorization);
+    known = { key, hash: hashOnConnection(connection, key) };
+    credentials.set(headers, known);
+  }
+  return known;
+}
