@@ -7,11 +7,14 @@ import { type BackupHeader, readBackup, writeBackup } from '../db/dump-file.ts';
 import type { Db } from '../db/pool.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { countSealedValues } from '../domain/secrets/sealed-values.ts';
-import type { CommandOutput, Storage } from './cli-pieces.ts';
+import type { CliPieces, Storage } from './cli-pieces.ts';
+
+/** Where backups, restores and moves tell what they do, and hear Ctrl-C. */
+export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;
 
 /**
- * Writes a consistent snapshot of the database to a file, while servers run. The master key is included only on request;
- * the output says what to keep besides the file. Files of volumes and pods are not included.
+ * Writes all of the database, as it is at one moment, into a file, while servers run. The master key is inside only when
+ * it is asked for; the output says what has to be kept besides the file. Files of volumes and pods are not part of it.
  */
 export async function backUp(
   storage: Storage,
@@ -33,7 +36,7 @@ export async function backUp(
       };
       const masterKeys = options.withMasterKey ? keysAtHand(storage).map((key) => key.toString('base64')) : [];
       if (options.withMasterKey) refuseMissingKeys(header, masterKeys, storage);
-      const { followed, counts } = follow(records(), signal, progressReporter(output));
+      const { followed, counts } = follow(records(), signal, tellProgress(output));
       const size = await writeBackup(file, { header, masterKeys, records: followed }, signal);
       output.terminal.progress('');
       output.print(
@@ -45,51 +48,51 @@ export async function backUp(
 }
 
 /**
- * Restores a backup into an empty database, atomically. An older schema is migrated, a newer one refused. An included
- * master key goes into the data directory.
+ * Makes the database from a backup. It must be empty; all of the backup gets there or nothing. A backup of an older schema
+ * is brought up to date, a newer one is refused. A master key that is inside goes into the data directory.
  */
 export async function restore(storage: Storage, options: { file: string }, output: CommandOutput): Promise<void> {
   const file = resolve(options.file);
   const { interrupted: signal } = output.terminal;
   await readBackup(file, signal, async ({ header, masterKeys, records }) => {
     if (masterKeys.length > 0) refuseOtherKeys(header, masterKeys, storage);
-    const { followed, counts } = follow(records, signal, progressReporter(output));
+    const { followed, counts } = follow(records, signal, tellProgress(output));
     const load = (databaseUrl: string) =>
       loadDump(databaseUrl, {
         migrations: header.migrations,
         records: followed,
         allowReplacing: async () => {
           throw new Error(
-            `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one with --data-dir or --database-url`,
+            `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one, with --data-dir or --database-url`,
           );
         },
         beforeCommit: async () => {
-          // The key first: an unused key does no harm, a database without its key does.
+          // Before: a key that nothing needs yet does no harm, a database without its key does.
           if (masterKeys.length > 0 && keysAtHand(storage).length === 0) await placeKeys(storage, masterKeys);
         },
       });
-    await withDatabaseOf(storage, load, { mayCreate: true });
+    await withDatabaseOf(storage, load, { mayMake: true });
     output.terminal.progress('');
     output.print(`${nameOf(storage)}: ${counts.tables} tables, ${grouped(counts.rows)} rows of ${header.createdAt}`);
     output.note(nextSteps(header, storage));
   });
 }
 
-/** Runs `work` on the configured database. Throws if it does not exist, unless it may be created. */
+/** Runs `work` on the database that the configuration names. Unless it may be made, it must be there. */
 export async function withDatabaseOf<T>(
   storage: Storage,
   work: (databaseUrl: string) => Promise<T>,
-  options: { mayCreate?: boolean } = {},
+  options: { mayMake?: boolean } = {},
 ): Promise<T> {
   if (storage.databaseUrl !== null) return work(storage.databaseUrl);
   const directory = join(storage.dataDir, 'postgres');
-  if (!options.mayCreate && !(await stat(directory).catch(() => null))) {
+  if (!options.mayMake && !(await stat(directory).catch(() => null))) {
     throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
   }
   return storage.withEmbedded(work);
 }
 
-/** Passes records on, counts them and reports progress. Throws on Ctrl-C. */
+/** Hands records on, counts them, tells of them, and ends with an error when Ctrl-C was pressed. */
 export function follow(
   records: AsyncIterable<DumpRecord>,
   signal: AbortSignal,
@@ -116,15 +119,15 @@ export function follow(
 
 type DumpProgress = (progress: { table: string; bytes: number; rows: number | null }) => void;
 
-/** Redraws one line on a terminal; elsewhere, writes one line per table that is not empty. */
-export function progressReporter({ terminal, note }: CommandOutput): DumpProgress {
+/** One line that is redrawn for people; a line for each table that holds something, otherwise. */
+export function tellProgress({ terminal, note }: CommandOutput): DumpProgress {
   return ({ table, bytes, rows }) => {
     if (terminal.isInteractive) terminal.progress(`… ${table} (${sizeOf(bytes)})`);
     else if (rows) note(`… ${table}: ${grouped(rows)} rows`);
   };
 }
 
-/** Describes a database for people, without credentials. */
+/** For people: without credentials. */
 export function nameOf({ databaseUrl, dataDir }: Pick<Storage, 'databaseUrl' | 'dataDir'>): string {
   return databaseUrl === null ? `the embedded database in ${dataDir}` : describeUrl(databaseUrl);
 }
@@ -140,7 +143,7 @@ function describeUrl(databaseUrl: string): string {
 }
 
 async function countSealed(db: Db): Promise<Map<string | null, number>> {
-  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have no such table
+  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have none
   return known.rowCount === 0 ? new Map() : countSealedValues(db);
 }
 
@@ -158,19 +161,19 @@ function refuseMissingKeys({ keyIds }: Pick<BackupHeader, 'keyIds'>, masterKeys:
   );
 }
 
-/** Throws if another master key is present: it would be overwritten, or win over the one that is needed. */
+/** Another key in the same place would be lost, or would win over the one that is needed. */
 function refuseOtherKeys({ keyIds }: BackupHeader, masterKeys: readonly string[], storage: Storage): void {
   const present = keysAtHand(storage).map(masterKeyId);
   if (present.length === 0 || keyIds.every((keyId) => present.includes(keyId))) return;
   const inside = masterKeys.map((key) => masterKeyId(Buffer.from(key, 'base64')));
   throw new Error(
     `the backup holds the master key ${inside.join(', ')}, but here is ${present.join(', ')} ` +
-      `(${storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file}): remove that key first`,
+      `(${storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file}): take that one away first`,
   );
 }
 
 async function placeKeys({ masterKey: { file } }: Storage, masterKeys: readonly string[]): Promise<void> {
-  await ensureMasterKeys(file); // creates the directory; fails if the path holds anything else
+  await ensureMasterKeys(file); // makes the directory, and fails where something else stands
   await replaceMasterKeys(
     file,
     masterKeys.map((key) => Buffer.from(key, 'base64')),
@@ -182,11 +185,11 @@ function adviceOn(
   storage: Storage,
 ): string {
   if (holdsMasterKey) {
-    return 'The master key is inside: anyone with this file can read its secrets. Store it as safely.';
+    return 'The master key is inside: whoever has this file can read every secret in it. Keep it as you keep those.';
   }
   const where = storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file;
-  if (keyIds.length === 0) return 'The master key is not inside; nothing in the file needs it.';
-  return `The master key is not inside. Keep ${where} too, apart from this file: without it, the secrets cannot be decrypted (key ${keyIds.join(', ')}).`;
+  if (keyIds.length === 0) return `The master key is not inside; nothing in the file needs it.`;
+  return `The master key is not inside. Keep ${where} too, apart from this file: without it the secrets in it cannot be read (key ${keyIds.join(', ')}).`;
 }
 
 function nextSteps({ keyIds }: BackupHeader, storage: Storage): string {
@@ -195,11 +198,11 @@ function nextSteps({ keyIds }: BackupHeader, storage: Storage): string {
   const key =
     missing.length === 0
       ? []
-      : [`Copy the master key (${missing.join(', ')}) to ${storage.masterKey.file}, or set PODYARD_MASTER_KEY.`];
+      : [`Bring the master key (${missing.join(', ')}) to ${storage.masterKey.file}, or set PODYARD_MASTER_KEY.`];
   return [
     ...key,
-    'Files of network volumes and pods are not in a backup: copy the directory storage of the old data directory.',
-    'Then stop the old server before you start one here: two would run the same jobs.',
+    'Files of network volumes and pods are not in a backup: bring the directory storage of the old data directory.',
+    `Then start a server on it, once the old one is stopped: two would run the same jobs.`,
   ].join('\n');
 }
 

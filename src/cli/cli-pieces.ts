@@ -4,43 +4,40 @@ import type { Context } from '../domain/context.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Terminal } from './remote/terminal.ts';
 
-/** A command's output. */
+/** Where a command's words go. */
 export interface CliOutput {
-  /** Writes a result to stdout. */
+  /** A result, for stdout. */
   print(text: string): void;
-  /** Writes anything else to stderr. */
+  /** Anything else, for stderr. */
   note(text: string): void;
 }
 
-/** Where an installation keeps its data: a database, and a directory for the rest. */
+/** What there is of an installation: a database, and a directory for the rest. */
 export interface Storage {
   dataDir: string;
   /** Null: the embedded database in the data directory. */
   databaseUrl: string | null;
   masterKey: MasterKeySource;
-  /** Runs `work` with the embedded database up: started, or shared with a server; created if missing. Runs no migrations. */
+  /** Starts, or shares, the embedded database for as long as `work` takes; makes it where there is none. Not migrated. */
   withEmbedded<T>(work: (databaseUrl: string) => Promise<T>): Promise<T>;
 }
 
-/** What the commands act on. Injected, so that `--help` loads none of it. */
+/** What the commands act on. Given from outside, so that showing the help loads nothing of it. */
 export interface CliPieces extends CliOutput {
-  /** Runs the server until a signal stops it. */
+  /** Runs the server until it is told to stop. */
   serve(flags: Flags): Promise<void>;
-  /** Runs the demo; with `exit` it does not stay up. */
+  /** Runs the demonstration; with `exit` it ends by itself. */
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
-  /** Runs `work` with the database that the flags name, migrated. */
+  /** Opens the database that the flags name, brings it up to date, and closes it after `work`. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
-  /** Returns where the data is, from flags and environment. Opens nothing. */
+  /** Where the data is that the flags and the environment name; opens nothing. */
   storage(flags: Flags): Storage;
-  /** Opens a runtime with this installation's workloads. The caller closes it. */
+  /** A runtime with what this installation has there, as the flags and the environment reach it; the caller closes it. */
   openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
-  /** Returns where the master keys are, from flags and environment. */
+  /** Where the master keys are that the flags and the environment name. */
   masterKeySource(flags: Flags): MasterKeySource;
-  /** Checks this machine for a server with these flags. Resolves with false if it cannot run. */
+  /** Looks at the machine as a server with these flags would; false when it could not run. */
   doctor(flags: Flags, isJson: boolean): Promise<boolean>;
-  /** The user's terminal, for commands that talk to a server or run for long. */
+  /** For commands that talk to a server. */
   terminal: Terminal;
 }
-
-/** What a long-running command needs to report its progress and to be interrupted. */
-export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;

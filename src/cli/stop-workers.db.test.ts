@@ -58,17 +58,17 @@ async function withServer<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => bus.stop());
 }
 
-test('stops the workloads of this installation in the last runtime, and no others', async () => {
+test('ends what the last runtime has of this installation, and nothing of another one', async () => {
   const { listed } = await startSome();
   await open('another').start(workloadSpec());
   await noteRuntime(database.pool, 'docker');
   await run();
   expect(opened).toEqual(['docker']);
-  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were stopped']);
+  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were ended']);
   expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
 });
 
-test('reports its progress; a workload that cannot be stopped is named, and the others are stopped', async () => {
+test('tells how far it is; what cannot be ended keeps nothing else running, and is named', async () => {
   const { listed } = await startSome();
   await noteRuntime(database.pool, 'kubernetes');
   open = (installation) => {
@@ -82,13 +82,15 @@ test('reports its progress; a workload that cannot be stopped is named, and the 
     };
     return runtime;
   };
-  await expect(run()).rejects.toThrow(/^1 could not be stopped; run it again. First failure: \w+: its node is silent$/);
-  expect(noted).toEqual(['Stopping 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s to finish …']);
-  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were stopped']);
+  await expect(run()).rejects.toThrow(/^1 could not be ended; run it again. Of \w+: its node is silent$/);
+  expect(noted).toEqual([
+    'Ending 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s for the work that it has …',
+  ]);
+  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were ended']);
   expect(await listed()).toBe(1);
 });
 
-test('throws while a server uses that runtime; workloads of a former runtime can be stopped meanwhile', async () => {
+test('is refused while a server uses that runtime; what a former one has can be ended meanwhile', async () => {
   const { listed } = await startSome();
   await noteRuntime(database.pool, 'kubernetes');
   await withServer(async () => {
@@ -100,16 +102,16 @@ test('throws while a server uses that runtime; workloads of a former runtime can
   expect([opened, await listed()]).toEqual([['docker'], 0]);
 });
 
-test('stops nothing of a database that was moved away: the new one may need it', async () => {
+test('of a database that was moved away it ends nothing: where it is now may need it', async () => {
   const { listed } = await startSome();
   await saveMoveMark(database.pool, { id: 'm', state: 'left', to: 'elsewhere', at: 'then' });
   await expect(run('docker')).rejects.toThrow('this database was moved to elsewhere');
   expect(await listed()).toBe(3);
 });
 
-test('an unknown runtime must be named', async () => {
+test('what cannot be known is asked for', async () => {
   await expect(run()).rejects.toThrow('no server ever ran on this database');
   await startSome();
-  await expect(run()).rejects.toThrow('the runtime is unknown: name it with --runtime docker, process');
+  await expect(run()).rejects.toThrow('which runtime has them is not known: name it with --runtime docker, process');
   await expect(run('podman')).rejects.toThrow('name it with --runtime');
 });

@@ -286,6 +286,9 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
     test('after a restart the workloads are still there, and another installation never sees them', async () => {
       const id = await started('tick');
       await lineOf(runtime, id, (line) => line === 'tick 1');
+      const former = await under.open(installation);
+      expect((await former.list()).map((seen) => seen.id)).toEqual([id]);
+      await former.close();
       const stranger = await open(`${installation}x`);
       const heir = await open(installation);
       expect(await stranger.list()).toEqual([]);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { limitMs, times } from './extent.ts';
@@ -12,7 +11,7 @@ test(
   async () => {
     const { server, load, endpointIds, random } = await begin('process');
     for (let i = 0; i < ENDS; i++) {
-      await sleep(random.between(1_000, 2_500));
+      await load.answers(random.between(20, 60));
       const { pid } = await server.postmaster();
       process.kill(pid, (ENDS - i) % 2 === 1 ? 'SIGKILL' : 'SIGINT');
       if (i === ENDS - 1) {
@@ -24,7 +23,7 @@ test(
         return isAnother && (await server.query('select 1')).length === 1;
       });
     }
-    await sleep(1_000);
+    await load.answers(20);
     await load.stop();
     await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
     report(`${ENDS} ends of PostgreSQL`, load);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
@@ -23,7 +22,7 @@ test(
       stopsMs.push(Date.now() - startedAt);
       await server.start();
     }
-    await sleep(1_000);
+    await load.answers(20);
     await load.stop();
     await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: 20_000 });
     report(`${STOPS} ends by SIGTERM, which took ${stopsMs.join(', ')} ms`, load);

@@ -36,7 +36,7 @@ export function killTests(runtime: TestedRuntime, times: { serverKills: number; 
         await server.start();
         startsMs.push(performance.now() - startedAt);
       }
-      await sleep(1_000);
+      await load.answers(20);
       await load.stop();
       await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
       await expectNoWorkloadLeft(server, endpointIds);
@@ -60,7 +60,7 @@ export function killTests(runtime: TestedRuntime, times: { serverKills: number; 
         });
         await killWorker(server, victim);
       }
-      await sleep(1_000);
+      await load.answers(20);
       await load.stop();
       await expectNothingLost(server, load, endpointIds, { mayFail: true, atMostMs: SETTLE_MS });
       report(`${times.workerKills} kills of workers (${runtime})`, load);

@@ -55,7 +55,7 @@ test(
         killed.data += 1;
       }
     }
-    await sleep(1_000);
+    await load.answers(20);
     await load.stop();
     await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
     report(`${killed.first} kills of the first process, ${killed.data} of others`, load);
@@ -75,7 +75,7 @@ test(
       await victim.start();
     }
     await until('one leads', async () => (await fleet.leaders()) === 1, 10_000);
-    await sleep(1_000);
+    for (const load of loads) await load.answers(20);
     for (const load of loads) await load.stop();
     for (const [i, load] of loads.entries()) {
       await expectNothingLost(fleet.data[i]!, load, endpointIds, { mayFail: false, atMostMs: SETTLE_MS });
@@ -93,7 +93,7 @@ test(
     const [probed] = await makeEndpoints(fleet.data[0]!, 1); // without a backlog: what is measured is not how long a queue is
     const backAfterMs: number[] = [];
     for (let i = 0; i < FAILOVERS; i++) {
-      await sleep(1_500);
+      for (const load of loads) await load.answers(20);
       const before = await fleet.postmaster();
       process.kill(before!, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
       await until('PostgreSQL is another and answers', async () => {

@@ -464,7 +464,7 @@ describe('Update a serverless endpoint: effect timing', () => {
     const { pool, url: databaseUrl } = plane.database;
     bus = new Bus({ pool, databaseUrl, processId: newId(8), logger: silentLogger });
     await bus.start();
-    await new Promise((resolve) => setTimeout(resolve, 200)); // until the server knows that somebody listens
+    await serverHears(await plane.endpoint(0));
   });
   afterAll(async () => {
     await bus.stop();
@@ -474,6 +474,18 @@ describe('Update a serverless endpoint: effect timing', () => {
     const answer = await plane.call('PATCH', `serverless/${endpointId}`, { body });
     expect(answer.status).toBe(200);
     return performance.now();
+  };
+  /** Hints are sent only to processes that the server knows: resolves once it knows of `bus`. */
+  const serverHears = async (endpointId: EndpointId) => {
+    let isHeard = false;
+    const unsubscribe = bus.subscribe('endpoint', () => {
+      isHeard = true;
+    });
+    await until(async () => {
+      await patch(endpointId, { name: 'heard' });
+      return isHeard;
+    }, Boolean);
+    unsubscribe();
   };
   const live = async (endpointId: EndpointId) =>
     (await plane.call('GET', `serverless/${endpointId}/workers`)).body.workers as {
@@ -527,7 +539,6 @@ describe('Update a serverless endpoint: effect timing', () => {
       const worker = await plane.worker(endpointId);
       const jobId = await plane.run(endpointId);
       expect((await worker.take()).body.id).toBe(jobId);
-      await new Promise((resolve) => setTimeout(resolve, 50));
       const answeredAt = await patch(endpointId, { timeout: 20 });
       const ended = await until(
         () => plane.status(endpointId, jobId),

@@ -1,11 +1,13 @@
 /** Endpoints that several processes share without affinity: who comes to which of them makes no difference. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import { silentLogger } from '../../src/core/logger.ts';
+import { HandOver } from '../../src/dataplane/hand-over.ts';
+import { JobWaiters } from '../../src/dataplane/job-waiters.ts';
+import { StopPolls } from '../../src/dataplane/worker-api/stop-polls.ts';
 import { startServer } from '../../src/server.ts';
 import { createTestDatabase } from '../database.ts';
 import type { FakeWorker } from '../fake-worker.ts';
@@ -30,11 +32,21 @@ afterAll(async () => {
   await plane?.close();
 });
 
-/** The worker has asked, and waits. */
-async function waiting(worker: FakeWorker) {
-  const take = worker.take();
-  await sleep(60);
-  return take.then((answer) => ({ ...answer, at: performance.now() }));
+/** The places where a process holds requests. Both processes share this one's memory, so both are seen. */
+const heldTakes = vi.spyOn(HandOver.prototype, 'take');
+const heldReads = vi.spyOn(JobWaiters.prototype, 'wait');
+const heldStops = vi.spyOn(StopPolls.prototype, 'add');
+afterAll(() => vi.restoreAllMocks());
+
+/** Makes requests and resolves once `count` more are held. Returns a function, as a promise would be waited for. */
+async function held<T>(place: MockInstance, request: () => Promise<T>, count = 1): Promise<() => Promise<T>> {
+  const goal = place.mock.calls.length + count;
+  const answer = request();
+  await until(
+    () => place.mock.calls.length,
+    (calls) => calls >= goal,
+  );
+  return () => answer;
 }
 
 /** docs/interface/queue.md, "Several processes", "Waiting", "Streams" and "Cancel, retry and purge" */
@@ -42,11 +54,10 @@ describe('jobs', () => {
   test('a job that is submitted at one is handed to a worker that waits at the other, far sooner than anybody looks around', async () => {
     const times: number[] = [];
     for (let i = 0; i < 9; i++) {
-      const take = waiting(there);
-      await sleep(80);
+      const take = await held(heldTakes, async () => ({ ...(await there.take()), at: performance.now() }));
       const submittedAt = performance.now();
       const id = await plane.run(endpointId, { n: i });
-      const { body, at } = await take;
+      const { body, at } = await take();
       times.push(at - submittedAt);
       expect(body).toEqual({ id, input: { n: i } });
       expect((await there.done(id, '{"output":1}')).status).toBe(200);
@@ -64,11 +75,14 @@ describe('jobs', () => {
           workers.map(({ id }) => id),
         ),
       );
-    const takes = workers.map(({ id }) => second.worker(many, id).take());
-    await sleep(200);
+    const takes = await held(
+      heldTakes,
+      () => Promise.all(workers.map(({ id }) => second.worker(many, id).take())),
+      workers.length,
+    );
     const startedAt = performance.now();
     await Promise.all(workers.map((_, i) => plane.run(many, i)));
-    const inputs = (await Promise.all(takes)).map(({ body }) => body.input);
+    const inputs = (await takes()).map(({ body }) => body.input);
     expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(inputs.sort((a, b) => a - b)).toEqual(workers.map((_, i) => i));
   });
@@ -99,28 +113,21 @@ describe('jobs', () => {
     const id = await plane.run(endpointId);
     await there.take();
     for (const n of [1, 2]) {
-      const held = plane.call('GET', `${endpointId}/stream/${id}?wait=20000`);
-      await until(
-        () => plane.sql('select waiter from jobs where id = $1', id),
-        ([job]) => job.waiter !== null,
-      );
-      await sleep(50);
+      const chunk = await held(heldReads, () => plane.call('GET', `${endpointId}/stream/${id}?wait=20000`));
       await there.chunk(id, `{"output":${n}}`);
-      expect((await held).body).toEqual({ status: 'IN_PROGRESS', stream: [{ output: n }] });
+      expect((await chunk()).body).toEqual({ status: 'IN_PROGRESS', stream: [{ output: n }] });
     }
-    const end = plane.call('GET', `${endpointId}/stream/${id}?wait=20000`);
-    await sleep(50);
+    const end = await held(heldReads, () => plane.call('GET', `${endpointId}/stream/${id}?wait=20000`));
     await there.done(id, '{"output":[]}', true);
-    expect((await end).body).toEqual({ status: 'COMPLETED', stream: [] });
+    expect((await end()).body).toEqual({ status: 'COMPLETED', stream: [] });
   });
 
   test('a job that is cancelled at one is stopped in the worker that polls at the other', async () => {
     const id = await plane.run(endpointId);
     await there.take();
-    const order = there.stopOrders();
-    await sleep(50);
+    const order = await held(heldStops, () => there.stopOrders());
     expect((await plane.call('POST', `${endpointId}/cancel/${id}`)).body.status).toBe('CANCELLED');
-    expect((await order).body).toEqual({ jobsToStop: [id] });
+    expect((await order()).body).toEqual({ jobsToStop: [id] });
   });
 
   test('a job that was taken at one may be finished at the other, and counts once, however often it is', async () => {

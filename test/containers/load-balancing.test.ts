@@ -4,5 +4,5 @@ import { describeWithEngine, needExampleImages } from './container-engine.ts';
 
 describeWithEngine('load balancing over workers in containers', () => {
   beforeAll(needExampleImages);
-  loadBalancingTests('docker', true);
+  loadBalancingTests('docker');
 });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, type Job, until } from '../e2e/api.ts';
@@ -20,7 +19,7 @@ describeWithEngine('with containers', () => {
     await database?.drop();
   });
 
-  queueCore(() => server, 'podyard/echo-js:dev');
+  queueCore(() => server, 'podyard/echo-js:dev', 'onRuntime');
 
   describe.concurrent('and more', () => {
     test('the Python worker runs, streams, is cancelled and survives a handler that throws', async () => {
@@ -106,7 +105,7 @@ describeWithEngine('with containers', () => {
       const job = await api.runToEnd(id, { echo: i });
       submits.push({ at, workerId: job.workerId!, delayTime: job.delayTime! });
       await until('no worker', async () => (await api.workers(id)).length === 0);
-      await sleep(300);
+      await until('its container is gone', async () => !(await containersOf(server.installation)).has(job.workerId!));
     }
     const creations = await creationsOf(server.installation, sinceMs);
     const untilCreated = submits.map(({ at, workerId }) => creations.get(workerId)! - at).sort((a, b) => a - b);

@@ -73,6 +73,8 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(kinds.toReversed().slice(0, 4)).toEqual(['start', 'freeze', 'thaw', 'freeze']);
   });
 
+  if (runtime !== 'process') return; // what follows needs of a runtime only what contract.ts proves of each
+
   test('a frozen worker that was lost is replaced by a cold start, and the job does not notice', async () => {
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1 });
@@ -83,8 +85,6 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(second.workerId).not.toBe(first.workerId);
     expect(second.retries ?? 0).toBe(0);
   });
-
-  if (runtime === 'process') return; // what follows is decided in front of the runtime: one stands for all
 
   test('a frozen worker leaves when it is of no use any more: after a new release, and without FlashBoot', async () => {
     const id = await create();

@@ -1,3 +1,3 @@
 import { loadBalancingTests } from './load-balancing.ts';
 
-loadBalancingTests('process', true);
+loadBalancingTests('process');

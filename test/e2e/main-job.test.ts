@@ -15,4 +15,4 @@ afterAll(async () => {
   await database?.drop();
 });
 
-queueCore(() => server, 'podyard/echo-js:dev');
+queueCore(() => server, 'podyard/echo-js:dev', 'whole');

@@ -23,9 +23,13 @@ const LEASE = { PODYARD_LEASE_SECONDS: '600' };
 
 /**
  * Everything moves from a server with its embedded database to another one with an external database and another
- * runtime, and back, while jobs wait and one is under way: same ids, same keys, and each job has one result.
+ * runtime, `andBack` or not, while jobs wait and one is under way: same ids, same keys, and each job has one result.
  */
-export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerProcessOptions): void {
+export function moveTests(
+  first: ServerProcessOptions,
+  elsewhere: () => ServerProcessOptions,
+  { andBack = true }: { andBack?: boolean } = {},
+): void {
   let here: ServerProcess;
   let there: ServerProcess;
   let database: TestDatabase;
@@ -103,6 +107,13 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     expect(counted).toEqual([{ count: jobs.length }]);
   }
 
+  const endThere = async () => {
+    expect(await there.stop()).toBe(0);
+    const stop = ['stop-workers', '--data-dir', there.dataDir, '--database-url', database.url];
+    expect(await run(stop, settings)).toContain(`1 workers and 1 pods of the ${there.runtime} runtime were ended`);
+    expect(await has(there)).toEqual([]);
+  };
+
   test('everything moves to an external database, with jobs that wait and one that runs', async () => {
     const client = api(here);
     await client.call('POST', '/v2/account/secrets', { name: 'token', value: 'hunter2' });
@@ -128,7 +139,7 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     expect(await here.stop()).toBe(0);
 
     const text = await run(['move', '--data-dir', here.dataDir, '--to', database.url]);
-    expect(text).toContain(`1 workers and 1 pods may still run (${here.runtime})`);
+    expect(text).toContain(`1 workers and 1 pods may run on (${here.runtime})`);
     await expect(here.start()).rejects.toThrow('this database was moved to');
   }, 120_000);
 
@@ -146,22 +157,24 @@ export function moveTests(first: ServerProcessOptions, elsewhere: () => ServerPr
     expect(await has(there)).toEqual(['pod', 'worker']);
   }, 240_000);
 
+  if (!andBack) {
+    test('once that server has ended, a command ends what it had', endThere, 120_000);
+    return;
+  }
+
   test('what the former runtime still has is ended by a command while the server runs; what the server has is not', async () => {
     expect(await has(here)).toEqual(['pod', 'worker']);
     const stop = ['stop-workers', '--data-dir', here.dataDir, '--database-url', database.url];
     expect(await runToFailure(stop)).toContain('a server runs on postgresql://');
     expect(await run([...stop, '--runtime', here.runtime])).toContain(
-      `1 workers and 1 pods of the ${here.runtime} runtime were stopped`,
+      `1 workers and 1 pods of the ${here.runtime} runtime were ended`,
     );
     expect([await has(here), await has(there)]).toEqual([[], ['pod', 'worker']]);
   }, 120_000);
 
   test('and everything moves back the same way', async () => {
     await submitSome(there);
-    expect(await there.stop()).toBe(0);
-    const stop = ['stop-workers', '--data-dir', there.dataDir, '--database-url', database.url];
-    expect(await run(stop, settings)).toContain(`1 workers and 1 pods of the ${there.runtime} runtime were stopped`);
-    expect(await has(there)).toEqual([]);
+    await endThere();
     await run(['move', '--data-dir', here.dataDir, '--database-url', database.url, '--to', 'embedded']);
     const since = Date.now();
     await here.start();

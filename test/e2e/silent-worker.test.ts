@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, until } from './api.ts';
@@ -43,7 +42,6 @@ test('a worker that falls silent loses its job after the lease; when it comes ba
     process.kill(-group, 'SIGCONT'); // the runtime may have woken it to end it
   } catch {}
   await until('it is gone', async () => !(await api.workers(id)).some((worker) => worker.id === first));
-  await sleep(500);
   expect(await api.status(id, jobId)).toEqual(done);
   expect(await api.call('GET', `/v2/${id}/health`)).toMatchObject({ jobs: { completed: 1, failed: 0, retried: 1 } });
   await api.delete(id);

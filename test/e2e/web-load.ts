@@ -67,19 +67,48 @@ export class WebClient {
   }
 }
 
-/** Sends `perSecond` requests a second, however slow the answers are, until `isOver`; at least one batch. */
-export async function webLoad(
-  client: WebClient,
-  path: string,
-  perSecond: number,
-  isOver: () => boolean,
-): Promise<WebAnswer[]> {
-  const answers: Promise<WebAnswer>[] = [];
-  const from = performance.now();
-  do {
-    const due = Math.ceil(((performance.now() - from) / 1000) * perSecond) + 1;
-    while (answers.length < due) answers.push(client.get(path));
-    await sleep(10);
-  } while (!isOver());
-  return Promise.all(answers);
+/** Requests at a steady rate, however slow the answers are, until `end`. */
+export class WebLoad {
+  readonly #answers: Promise<WebAnswer>[] = [];
+  readonly #sending: Promise<void>;
+  #served = 0;
+  #onServed = () => {};
+  #isOver = false;
+
+  constructor(client: WebClient, path: string, perSecond: number) {
+    this.#sending = this.#send(client, path, perSecond);
+  }
+
+  /** Resolves when `count` more requests have been answered. */
+  async served(count: number): Promise<void> {
+    const goal = this.#served + count;
+    while (this.#served < goal) {
+      await new Promise<void>((resolve) => {
+        this.#onServed = resolve;
+      });
+    }
+  }
+
+  /** Sends no more, and resolves with what became of all. */
+  async end(): Promise<WebAnswer[]> {
+    this.#isOver = true;
+    await this.#sending;
+    return Promise.all(this.#answers);
+  }
+
+  async #send(client: WebClient, path: string, perSecond: number): Promise<void> {
+    const from = performance.now();
+    while (!this.#isOver) {
+      const due = Math.ceil(((performance.now() - from) / 1000) * perSecond) + 1;
+      while (this.#answers.length < due) this.#answers.push(this.#get(client, path));
+      await sleep(10);
+    }
+  }
+
+  async #get(client: WebClient, path: string): Promise<WebAnswer> {
+    const answer = await client.get(path);
+    this.#served += 1;
+    this.#onServed();
+    return answer;
+  }
 }

@@ -14,5 +14,5 @@ describeOnCluster('load-balancing endpoints with pods of a cluster', () => {
   });
   afterAll(() => cluster?.dispose());
 
-  loadBalancingTests('kubernetes', false, () => place);
+  loadBalancingTests('kubernetes', () => place);
 });

@@ -24,5 +24,5 @@ describeOnCluster('with pods of a cluster', () => {
     await database?.drop();
   });
 
-  queueCore(() => server, 'podyard/echo-js:dev', { hasScarcePool: false, goneMs: 90_000 });
+  queueCore(() => server, 'podyard/echo-js:dev', 'onRuntime');
 });

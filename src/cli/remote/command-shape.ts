@@ -4,7 +4,7 @@ import type { ApiClient } from './api-client.ts';
 import { wholeNumber } from './fields.ts';
 import type { RecordKind } from './records.ts';
 
-/** Options of every command that talks to a server. */
+/** What every command takes that talks to a server. */
 export interface Common {
   context?: string;
   json?: boolean;
@@ -12,23 +12,23 @@ export interface Common {
 
 export function addCommon(command: Command): Command {
   return command
-    .option('--context <name>', 'server to use, as listed by `podyard contexts` (default: the current one)')
+    .option('--context <name>', 'which server, as `podyard contexts` lists them (default: the current one)')
     .option('--json', 'print JSON, for programs');
 }
 
-/** Returns a client for the server that the options name, or else the current one. */
+/** To the server that the options name, or the current one. */
 export async function connect(pieces: CliPieces, { context }: Common): Promise<ApiClient> {
   const [{ ApiClient }, { findTarget }] = await Promise.all([import('./api-client.ts'), import('./contexts.ts')]);
   return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal.interrupted);
 }
 
-/** Loaded when a command runs, so that `--help` stays fast. */
+/** Loaded when a command runs, not when the program lists its commands. */
 export const records = () => import('./records.ts');
 
-/** Adds `list`, `get` and `delete` for one kind of record. */
+/** `list`, `get` and `delete`, the same for every kind of record. */
 export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: () => Promise<RecordKind>): void {
   addCommon(parent.command('list', { isDefault: true }))
-    .description('list all')
+    .description('list them')
     .action(async (options: Common) => {
       const [{ listRecords, showRecords }, kind] = await Promise.all([records(), kindOf()]);
       const found = await listRecords(await connect(pieces, options), kind);
@@ -36,14 +36,14 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     });
   addCommon(parent.command('get'))
     .description('show one')
-    .argument('<id>', 'id or name')
+    .argument('<id>', 'its id, or its name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord, showRecord }, kind] = await Promise.all([records(), kindOf()]);
       showRecord(await findRecord(await connect(pieces, options), kind, id), options.json === true, pieces);
     });
   addCommon(parent.command('delete'))
     .description('delete one')
-    .argument('<id>', 'id or name')
+    .argument('<id>', 'its id, or its name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
@@ -53,7 +53,7 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     });
 }
 
-/** Makes a call, prints the record it returns (id and name, or everything with `--json`), and resolves with it. */
+/** Sends a body and shows the record of the answer, which it answers: for people its id and name, for programs all of it. */
 export async function send(
   pieces: CliPieces,
   options: Common,
@@ -64,14 +64,14 @@ export async function send(
   return record;
 }
 
-/** Adds an endpoint argument, by id or name, and runs `work` with the endpoint's id. */
+/** A command about one endpoint, by id or name. */
 export function onEndpoint<Options>(
   command: Command,
   pieces: CliPieces,
   work: (client: ApiClient, endpointId: string, options: Options & Common) => Promise<void>,
 ): Command {
   return addCommon(command)
-    .argument('<endpoint>', 'id or name')
+    .argument('<endpoint>', 'its id, or its name')
     .action(async (id: string, options: Options & Common) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       await work(client, (await findRecord(client, RECORDS.endpoints, id)).id, options);
@@ -80,7 +80,12 @@ export function onEndpoint<Options>(
 
 export function addLogOptions(command: Command): Command {
   return command
-    .option('-f, --follow', 'keep printing new lines')
-    .option('--tail <lines>', 'start with this many of the last lines', wholeNumber, 100)
-    .addOption(new Option('--source <which>', 'lines of this source only').choices(['container', 'system']));
+    .option('-f, --follow', 'go on as lines come')
+    .option('--tail <lines>', 'begin with the last so many', wholeNumber, 100)
+    .addOption(new Option('--source <which>', 'only these lines').choices(['container', 'system']));
+}
+
+/** What commands that take long need to show what goes on. */
+export function parts(pieces: CliPieces) {
+  return { terminal: pieces.terminal, output: pieces };
 }

@@ -1,32 +1,40 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
-import type { Column } from '../table.ts';
-import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
+import {
+  addCommon,
+  addRecordCommands,
+  type Common,
+  connect,
+  onEndpoint,
+  parts,
+  records,
+  send,
+} from './command-shape.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
-import type { Wire } from './records.ts';
+import type { Column } from './records.ts';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
-  const endpoints = program.command('endpoints').description('manage serverless endpoints');
+  const endpoints = program.command('endpoints').description('serverless endpoints');
   const kindOf = async () => (await records()).RECORDS.endpoints;
   addRecordCommands(endpoints, pieces, kindOf);
   addCommon(addEndpointOptions(endpoints.command('create')))
-    .description('deploy an endpoint')
-    .addOption(new Option('--type <kind>', 'how requests reach its workers').choices(['QUEUE_BASED', 'LOAD_BALANCING']))
-    .option('--template <id>', 'template to copy container settings from')
+    .description('deploy one')
+    .addOption(new Option('--type <kind>', 'how work reaches it').choices(['QUEUE_BASED', 'LOAD_BALANCING']))
+    .option('--template <id>', 'a template to copy the container settings from')
     .action(async (options: EndpointOptions & Common) => {
       const body = endpointBody(options);
       await send(pieces, options, (client) => client.call('POST', '/v2/serverless', body));
     });
   addCommon(addEndpointOptions(endpoints.command('update')))
-    .description('change the given settings only')
-    .argument('<id>', 'id or name')
+    .description('change what is given, and nothing else')
+    .argument('<id>', 'its id, or its name')
     .option('--wait', 'wait until every worker runs the new release')
     .action(async (id: string, options: EndpointOptions & Common & { wait?: boolean }) => {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
       const found = await findRecord(client, kind, id);
       await send(pieces, options, () => client.call('PATCH', `/v2/serverless/${found.id}`, endpointBody(options)));
-      if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
+      if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, parts(pieces));
     });
   onEndpoint(program.command('workers'), pieces, async (client, endpointId, options) => {
     const { showRecords, WORKER_COLUMNS } = await records();
@@ -37,13 +45,13 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const { showRecords } = await records();
-    const columns: Column<Wire>[] = [
+    const columns: Column[] = [
       ['AT', (r) => r.at],
       ['WANTED', (r) => r.wanted],
       ['WHY', (r) => r.reason],
     ];
     showRecords(decisions, columns, options.json === true, pieces);
-  }).description('list the latest scaling decisions of an endpoint, with reasons');
+  }).description('list the last scaling decisions of an endpoint, and why they were made');
 }
 
 function addReleases(program: Command, pieces: CliPieces): void {
@@ -51,18 +59,18 @@ function addReleases(program: Command, pieces: CliPieces): void {
     const { showRecords, RELEASE_COLUMNS } = await records();
     const { releases } = await client.call<{ releases: [] }>('GET', `/v2/serverless/${endpointId}/releases`);
     showRecords(releases, RELEASE_COLUMNS, options.json === true, pieces);
-  }).description('list the releases of an endpoint, newest first');
+  }).description('list the releases of an endpoint, the newest first');
   onEndpoint<{ to?: number; wait: boolean }>(
     program.command('rollback'),
     pieces,
     async (client, endpointId, options) => {
       const { rollBack, watchRollout } = await import('./rollout.ts');
-      await rollBack(client, endpointId, options.to, pieces);
-      if (options.wait) await watchRollout(client, endpointId, pieces);
+      await rollBack(client, endpointId, options.to, parts(pieces));
+      if (options.wait) await watchRollout(client, endpointId, parts(pieces));
     },
   )
-    .description('create a release with the settings of an older one')
-    .option('--to <version>', 'version to roll back to (default: the one before the newest)', wholeNumber)
+    .description('make a new release with the settings of an older one')
+    .option('--to <version>', 'which one (default: the one before the newest)', wholeNumber)
     .option('--no-wait', 'do not wait until every worker runs it');
   onEndpoint<{ pause?: boolean; resume?: boolean }>(
     program.command('rollout'),
@@ -70,10 +78,10 @@ function addReleases(program: Command, pieces: CliPieces): void {
     async (client, endpointId, options) => {
       const action = options.pause ? 'pause' : options.resume ? 'resume' : undefined;
       if (action) await client.call('POST', `/v2/serverless/${endpointId}/rollout`, { action });
-      if (action !== 'pause') await (await import('./rollout.ts')).watchRollout(client, endpointId, pieces);
+      if (action !== 'pause') await (await import('./rollout.ts')).watchRollout(client, endpointId, parts(pieces));
     },
   )
-    .description('watch, pause or resume the roll-out of the newest release')
-    .option('--pause', 'keep workers of older releases')
-    .option('--resume', 'continue to replace them');
+    .description('watch the roll-out of the newest release, pause it or resume it')
+    .option('--pause', 'keep the workers that run older releases')
+    .option('--resume', 'go on replacing them');
 }

@@ -1,17 +1,19 @@
 import type { CliOutput } from '../cli-pieces.ts';
-import { type Column, formatTable } from '../table.ts';
+import { formatTable } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** A record as the API returns it. */
+/** A record as the interface shows it. */
 // biome-ignore lint/suspicious/noExplicitAny: the command line shows whatever the server sends
 export type Wire = Record<string, any>;
 
-/** A kind of record: its path, and the columns of its table. */
+export type Column = [heading: string, cell: (record: Wire) => unknown];
+
+/** A kind of record: where it is, and what a table of it shows. */
 export interface RecordKind {
   path: string;
-  /** Member of the list response that holds the records. */
+  /** The member of the list's answer. */
   list: string;
-  columns: readonly Column<Wire>[];
+  columns: readonly Column[];
 }
 
 const list = (items: unknown): string => (items as unknown[] | undefined)?.join(', ') || '-';
@@ -116,7 +118,7 @@ export const RECORDS = {
   },
 } satisfies Record<string, RecordKind>;
 
-export const WORKER_COLUMNS: readonly Column<Wire>[] = [
+export const WORKER_COLUMNS: readonly Column[] = [
   ['ID', (r) => r.id],
   ['STATUS', (r) => r.status],
   ['VERSION', (r) => (r.isStale ? `${r.version} (old)` : r.version)],
@@ -125,7 +127,7 @@ export const WORKER_COLUMNS: readonly Column<Wire>[] = [
   ['UP, S', (r) => r.uptimeSeconds ?? '-'],
 ];
 
-export const RELEASE_COLUMNS: readonly Column<Wire>[] = [
+export const RELEASE_COLUMNS: readonly Column[] = [
   ['VERSION', (r) => r.version],
   ['ID', (r) => r.id],
   ['WORKERS', (r) => r.workerCount],
@@ -133,39 +135,51 @@ export const RELEASE_COLUMNS: readonly Column<Wire>[] = [
   ['CHANGED', (r) => list((r.diff as Wire[]).map(({ field }) => field))],
 ];
 
-/** Prints records as JSON or as a table. An empty table is reported on stderr. */
+/** As JSON for programs, as a table for people; an empty list says so on stderr, where no program reads it. */
 export function showRecords(
   records: readonly Wire[],
-  columns: readonly Column<Wire>[],
+  columns: readonly Column[],
   isJson: boolean,
   output: CliOutput,
 ): void {
-  if (isJson) output.print(JSON.stringify(records, null, 2));
-  else if (records.length === 0) output.note('There are none.');
-  else output.print(formatTable(columns, records));
+  if (isJson || records.length === 0) {
+    if (isJson) output.print(JSON.stringify(records, null, 2));
+    else output.note('There are none.');
+    return;
+  }
+  const rows = records.map((record) => columns.map(([, cell]) => String(cell(record) ?? '-')));
+  output.print(
+    formatTable(
+      columns.map(([heading]) => heading),
+      rows,
+    ),
+  );
 }
 
-const FIELD_COLUMNS: readonly Column<[name: string, value: unknown]>[] = [
-  ['FIELD', ([name]) => name],
-  ['VALUE', ([, value]) => (value !== null && typeof value === 'object' ? JSON.stringify(value) : value)],
-];
-
-/** Prints one record as JSON, or one field per line with nested values as JSON. */
+/** One record, a member a line; nested ones as JSON. */
 export function showRecord(record: Wire, isJson: boolean, output: CliOutput): void {
-  output.print(isJson ? JSON.stringify(record, null, 2) : formatTable(FIELD_COLUMNS, Object.entries(record)));
+  if (isJson) {
+    output.print(JSON.stringify(record, null, 2));
+    return;
+  }
+  const rows = Object.entries(record).map(([name, value]) => [
+    name,
+    value !== null && typeof value === 'object' ? JSON.stringify(value) : String(value ?? '-'),
+  ]);
+  output.print(formatTable(['FIELD', 'VALUE'], rows));
 }
 
 export async function listRecords(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
   return (await client.call<Wire>('GET', kind.path))[kind.list];
 }
 
-/** Finds a record by id, or by a unique name. Throws the server's `404` if there is none. */
+/** By id, or by a name that only one record has. */
 export async function findRecord(client: ApiClient, kind: RecordKind, idOrName: string): Promise<Wire> {
   const records = await listRecords(client, kind);
   const byId = records.find(({ id }) => id === idOrName);
   if (byId) return byId;
   const named = records.filter(({ name }) => name === idOrName);
-  if (named.length > 1) throw new Error(`${named.length} ${kind.list} are named '${idOrName}': use the id`);
-  // Asks for it by id: the server's own 404 sets the text and the exit status.
+  if (named.length > 1) throw new Error(`${named.length} of the ${kind.list} are called '${idOrName}': use the id`);
+  // The server says it for an id that is not there: the same words, the same status.
   return named[0] ?? (await client.call<Wire>('GET', `${kind.path}/${encodeURIComponent(idOrName)}`));
 }

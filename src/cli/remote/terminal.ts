@@ -1,21 +1,21 @@
-/** The user's terminal and environment. Injected, for tests. */
+/** What a command may know of, and do with, the terminal and the user's environment. Given from outside, for tests. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
-  /** True on a terminal: progress lines may be redrawn, and colors used. */
+  /** People read along: a progress line may be redrawn, colours may be used. */
   isInteractive: boolean;
-  /** Reads all of stdin, when it is not a terminal. */
+  /** All of stdin, when it is not a terminal. */
   readInput(): Promise<string>;
-  /** Prompts on the terminal without echo. */
+  /** Asks on the terminal without showing what is typed. */
   askSecret(question: string): Promise<string>;
-  /** Redraws one line on stderr, if that is a terminal. An empty text clears it. */
+  /** Redraws one line on stderr; nothing where people do not read along. An empty text takes it away. */
   progress(text: string): void;
-  /** Writes to stdout, without a line break. */
+  /** Writes to stdout as it is. */
   write(text: string): void;
-  /** Aborts on Ctrl-C. */
+  /** Aborts with Ctrl-C. */
   interrupted: AbortSignal;
 }
 
-/** Reads a secret, which must not be an argument: every user of the machine can read command lines. */
+/** A value that must not stand on a command line, where every user of the machine could read it. */
 export async function readSecret(terminal: Terminal, what: string): Promise<string> {
   const text = terminal.isInteractive ? await terminal.askSecret(`${what}: `) : await terminal.readInput();
   const value = text.replace(/\r?\n$/, '');

@@ -1,22 +1,26 @@
-import type { CommandOutput } from '../cli-pieces.ts';
+import type { CliOutput } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
+import type { Terminal } from './terminal.ts';
 
 const SETTLED = new Set(['RUNNING', 'ERROR', 'EXITED']);
 
 /**
- * Waits until a pod runs, and shows its system log lines, such as the image pull, as progress. Throws a sentence with the
- * last line if the pod settles in another state.
+ * Watches a pod until it runs; the lines that the system logs about it, the pull of its image among them, are the
+ * progress. Throws a sentence with the last one when it came to rest in another state.
  */
-export async function waitForPod(client: ApiClient, id: string, output: CommandOutput): Promise<void> {
-  const { terminal } = output;
+export async function waitForPod(
+  client: ApiClient,
+  id: string,
+  { terminal, output }: { terminal: Terminal; output: CliOutput },
+): Promise<void> {
   const end = new AbortController();
   let last = '';
-  const following = (async () => {
+  const telling = (async () => {
     for await (const event of client.events(`/v2/pods/${id}/logs?source=system&tail=0`, end.signal)) {
       last = (JSON.parse(event) as { line: string }).line;
       terminal.progress(last);
     }
-  })().catch(() => {}); // only progress is lost
+  })().catch(() => {}); // without them it is only quieter
   try {
     for await (const snapshot of client.events('/v2/pods/live', end.signal)) {
       const { pods } = JSON.parse(snapshot) as { pods: { id: string; status: string }[] };
@@ -24,11 +28,11 @@ export async function waitForPod(client: ApiClient, id: string, output: CommandO
       if (status !== 'TERMINATED' && !SETTLED.has(status)) continue;
       terminal.progress('');
       if (status !== 'RUNNING') throw new Error(`the pod is ${status}${last === '' ? '' : `: ${last}`}`);
-      output.note('The pod is running.');
+      output.note('It runs.');
       return;
     }
   } finally {
     end.abort();
-    await following;
+    await telling;
   }
 }

@@ -293,7 +293,7 @@ test('an engine that is away during a start is no reason to give up', async () =
   };
   const pod = await create();
   await until('it was tried', () => isAway);
-  await sleep(50);
+  await runner.runOnce();
   expect((await get(pod.id)).status).toBe('PROVISIONING');
   pull = () => ({ ms: 0 });
   isAway = false;
@@ -402,7 +402,8 @@ test('GPUs of frozen workers are a pod’s for the asking, and it starts when th
   const leaving = await sql("select id from workers where wanted = 'STOP'");
   expect(leaving).toEqual([{ id: 'older' }]);
   await expect(create({ gpu: { id: GPU, count: 3 } })).rejects.toThrow(/no longer any instances available/);
-  await sleep(300);
+  await runner.runOnce();
+  await runner.runOnce();
   expect(started.filter(({ kind }) => kind === 'pod')).toEqual([]);
   await runtime.stop('older', 0);
   await statusIs(pod.id, 'RUNNING');
