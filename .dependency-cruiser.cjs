@@ -61,6 +61,14 @@ module.exports = {
       to: { path: '.', pathNot: '^src/(scaling|domain|core)/' },
     },
     {
+      name: 'decisions-are-pure',
+      comment:
+        'A next step depends on rows and on what was observed: types of domain/ and of the runtime, nothing that acts.',
+      severity: 'error',
+      from: { path: '^src/control/[^/]+/decide-', pathNot: TESTS },
+      to: { path: '.', pathNot: ['^src/(scaling|domain|core)/', '^src/runtimes/runtime[.]ts$'] },
+    },
+    {
       name: 'no-test-in-production',
       severity: 'error',
       from: { path: '^src/', pathNot: TESTS },

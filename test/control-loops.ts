@@ -54,7 +54,7 @@ export class ControlLoops {
         logs,
         capacity: new CapacityLedger({ pool, runtime }),
         queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
-        tell: { queued: () => {}, ended: () => {} },
+        notify: { queued: () => {}, ended: () => {} },
         secretBox: createSecretBox(randomBytes(32)),
         mounts: new WorkloadMounts({ pool, storage: null }),
         apiUrl: 'http://127.0.0.1:1',

@@ -8,7 +8,7 @@ import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { IncidentRunner } from '../control/housekeeping/run-incidents.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
-import { rescueLeases } from '../control/jobs/rescue-leases.ts';
+import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
 import { Leadership } from '../control/leader.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { CapacityLedger } from '../control/workers/capacity-ledger.ts';
@@ -32,121 +32,166 @@ import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
 
-/** Rescued jobs come in groups: so many waiting workers look for them. */
+/** Rescued jobs come in groups: this many waiting workers are woken for them. */
 const RESCUED_AT_ONCE = 64;
 
 /**
- * How much garbage V8 lets gather before it collects all, in percent of what lives: by itself several times as much. Where
- * control is alone that costs nothing that was measured, and with 20,000 workers it is 60 MB less. Not for what serves
- * clients: there collections would cost them time.
+ * How far V8's heap may grow between full collections, in percent of what lives; the default is several times as much. In a
+ * process with the control role alone this had no measurable cost, and with 20,000 workers it saves 60 MB. Not for processes
+ * that serve clients: collections would add to their latency.
  */
 const COMPACT_HEAP = '--heap-growing-percent=40';
 
-/** The loops of the leader, in one object: nothing when this process has no such role. */
+/** Frozen workers are evicted while less than this share of the machine's memory is free. */
+const SCARCE_SHARE = 0.05;
+
+export interface ControlParts {
+  pool: Pool;
+  bus: Bus;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  tracing: Tracing | null;
+  secretBox: SecretBox;
+  runtime: Runtime;
+  storage: WorkloadStorage | null;
+  data: DataPlane;
+  workerApiUrl: string;
+  databaseUrl: string;
+}
+
+interface Loop {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Runs the loops of the control role while this process leads. Does nothing without that role. */
 export function startControl(
   config: Config,
-  parts: {
-    pool: Pool;
-    bus: Bus;
-    clock: Clock;
-    logger: Logger;
-    metrics: Metrics;
-    tracing: Tracing | null;
-    secretBox: SecretBox;
-    runtime: Runtime;
-    storage: WorkloadStorage | null;
-    data: DataPlane;
-    workerApiUrl: string;
-    databaseUrl: string;
-  },
+  parts: ControlParts,
 ): { started: Promise<void>; stop: () => Promise<void> } {
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
   if (!config.roles.has('data')) setFlagsFromString(COMPACT_HEAP);
-  const { pool, bus, clock, logger, metrics, tracing, secretBox, runtime, storage, data, workerApiUrl, databaseUrl } =
-    parts;
-  const { queue, dispatch } = data;
-  const tell = {
-    queued: (endpointId: EndpointId) => dispatch.notifyQueued(endpointId, RESCUED_AT_ONCE),
-    ended: dispatch.notifyEnded.bind(dispatch),
-    jobStop: dispatch.notifyJobStop.bind(dispatch),
-  };
-  const { graceMs, leaseMs } = config.limits;
-  const logs = new LogCollector({ pool, bus, runtime, logger });
-  const mounts = new WorkloadMounts({ pool, storage });
-  const capacity = new CapacityLedger({ pool, runtime });
-  const runner = new WorkerRunner({
-    pool,
-    bus,
-    clock,
-    logger,
-    runtime,
-    logs,
-    capacity,
-    queue,
-    tell,
-    secretBox,
-    mounts,
-    apiUrl: workerApiUrl,
-    graceMs,
-    drainMs: config.loadBalancing.drainMs,
-  });
-  const publishIp = runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
-  const pods = new PodRunner({ pool, bus, clock, logger, runtime, logs, mounts, secretBox, publishIp, graceMs });
-  const memory = createFrozenMemory(config, runtime);
-  const onChange = () => {
-    capacity.forget();
-    bus.publish('worker', ''); // whoever waits for a place looks again
-  };
-  const loops = [
-    logs,
-    runner,
-    pods,
-    new WorkerProber({ pool, bus, runtime, logs, metrics, logger }),
-    new WorkerFreezer({ pool, bus, clock, logger, metrics, runtime, logs, memory }),
-    new EndpointScaler({ pool, bus, clock, logger, frozenBudget: memory.budgetBytes }),
-    new JobRescuer({ pool, bus, clock, logger, queue, tell, leaseMs }),
-    new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
-    new UsageMeter({ pool, logger }),
-    new Cleaner({ pool, clock, logger, limits: config.limits }),
-    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
-    ...(storage ? [new VolumeKeeper({ pool, bus, logger, logs, storage })] : []),
-    ...(runtime instanceof ShortageRuntime ? [new IncidentRunner({ pool, bus, logger, runtime, onChange })] : []),
-  ];
-  const stopLoops = async () => {
-    for (const loop of [...loops].reverse()) await loop.stop();
-  };
-  const leaveOther = async () => {
-    const left = await leaveRuntime(pool, runtime.name);
-    if (left === null) return;
-    const { workerIds, podIds } = left;
-    await rescueLeases(queue, tell, workerIds);
-    const reason = `the ${left.runtime} runtime had ${workerIds.length} workers and ${podIds.length} pods`;
-    logger.warn({ reason }, 'another runtime had the workloads: they are begun anew');
-    for (const id of workerIds) bus.publish('worker', id);
-    for (const id of podIds) bus.publish('pod', id);
-  };
+  const notify = createNotify(parts.data);
+  const { workers, pods, loops } = createLoops(config, parts, notify);
   const leadership = new Leadership({
-    databaseUrl,
-    logger,
-    prepare: leaveOther,
+    databaseUrl: parts.databaseUrl,
+    logger: parts.logger,
+    prepare: () => leaveOtherRuntime(parts, notify),
     onLead: () => {
       for (const loop of loops) loop.start();
     },
-    onStepDown: stopLoops,
+    onStepDown: async () => {
+      for (const loop of [...loops].reverse()) await loop.stop();
+    },
   });
   return {
     started: leadership.start(),
     stop: async () => {
       await leadership.stop();
-      if (config.stopWorkersOnExit) await Promise.all([runner.stopAll(), pods.stopAll()]);
+      if (config.stopWorkersOnExit) await Promise.all([workers.stopAll(), pods.stopAll()]);
     },
   };
 }
 
-/** Below this share of free memory the machine needs what frozen workers hold. */
-const SCARCE = 0.05;
+type Notify = NotifyDispatch & { jobStop: DataPlane['dispatch']['notifyJobStop'] };
 
-/** The budget is a share of what the runtime's machine has, which does not change. */
+function createNotify({ dispatch }: DataPlane): Notify {
+  return {
+    queued: (endpointId: EndpointId) => dispatch.notifyQueued(endpointId, RESCUED_AT_ONCE),
+    ended: dispatch.notifyEnded.bind(dispatch),
+    jobStop: dispatch.notifyJobStop.bind(dispatch),
+  };
+}
+
+/** Creates the loops in the order in which they start; they stop in reverse, so that the logs are stored last. */
+function createLoops(
+  config: Config,
+  parts: ControlParts,
+  notify: Notify,
+): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
+  const { pool, runtime, storage } = parts;
+  const logs = new LogCollector(parts);
+  const mounts = new WorkloadMounts({ pool, storage });
+  const capacity = new CapacityLedger({ pool, runtime });
+  const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify });
+  const pods = createPodRunner(config, parts, { logs, mounts });
+  const memory = createFrozenMemory(config, runtime);
+  const loops = [
+    logs,
+    workers,
+    pods,
+    new WorkerProber({ ...parts, logs }),
+    new WorkerFreezer({ ...parts, logs, memory }),
+    new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes }),
+    ...createJobLoops(config, parts, notify),
+    ...createHousekeeping(config, parts, { logs, capacity }),
+  ];
+  return { workers, pods, loops };
+}
+
+function createWorkerRunner(
+  config: Config,
+  { data, workerApiUrl, ...parts }: ControlParts,
+  own: { logs: LogCollector; mounts: WorkloadMounts; capacity: CapacityLedger; notify: Notify },
+): WorkerRunner {
+  const { graceMs } = config.limits;
+  const { drainMs } = config.loadBalancing;
+  return new WorkerRunner({ ...parts, ...own, queue: data.queue, apiUrl: workerApiUrl, graceMs, drainMs });
+}
+
+function createPodRunner(
+  config: Config,
+  parts: ControlParts,
+  own: { logs: LogCollector; mounts: WorkloadMounts },
+): PodRunner {
+  const publishIp = parts.runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
+  return new PodRunner({ ...parts, ...own, publishIp, graceMs: config.limits.graceMs });
+}
+
+function createJobLoops(config: Config, { pool, bus, logger, tracing, data }: ControlParts, notify: Notify): Loop[] {
+  const { queue } = data;
+  const { leaseMs } = config.limits;
+  return [
+    new JobRescuer({ pool, bus, logger, queue, notify, leaseMs }),
+    new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
+  ];
+}
+
+function createHousekeeping(
+  config: Config,
+  { pool, bus, clock, logger, runtime, secretBox, storage }: ControlParts,
+  { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
+): Loop[] {
+  const loops: Loop[] = [
+    new UsageMeter({ pool, logger }),
+    new Cleaner({ pool, clock, logger, limits: config.limits }),
+    new ImagePuller({ pool, bus, logger, runtime, secretBox }),
+  ];
+  if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
+  if (runtime instanceof ShortageRuntime) {
+    const onChange = () => {
+      capacity.forget();
+      bus.publish('worker', ''); // workers without a place are placed again
+    };
+    loops.push(new IncidentRunner({ pool, bus, logger, runtime, onChange }));
+  }
+  return loops;
+}
+
+/** Ends what another runtime than this one was running: its jobs are rescued, its pods start again. */
+async function leaveOtherRuntime({ pool, bus, logger, runtime, data }: ControlParts, notify: Notify): Promise<void> {
+  const left = await leaveRuntime(pool, runtime.name);
+  if (left === null) return;
+  const { workerIds, podIds } = left;
+  await rescueLeases(data.queue, notify, workerIds);
+  const fields = { from: left.runtime, to: runtime.name, workers: workerIds.length, pods: podIds.length };
+  logger.warn(fields, 'runtime changed: starting workloads again');
+  for (const id of workerIds) bus.publish('worker', id);
+  for (const id of podIds) bus.publish('pod', id);
+}
+
+/** The budget is computed once: it is a share of what the runtime's machine has, which does not change. */
 function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenMemory {
   let budget: Promise<number> | undefined;
   const readBudget = async () => {
@@ -161,7 +206,7 @@ function createFrozenMemory({ frozenMemory }: Config, runtime: Runtime): FrozenM
       });
       return budget;
     },
-    // What is parked on other machines holds what it was given, and they see to their own memory.
-    isScarce: () => runtime.capabilities.freeze === 'freezer' && freemem() < SCARCE * totalmem(),
+    // Other machines that hold parked workers look after their own memory.
+    isScarce: () => runtime.capabilities.freeze === 'freezer' && freemem() < SCARCE_SHARE * totalmem(),
   };
 }

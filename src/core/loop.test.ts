@@ -5,7 +5,7 @@ import { Loop, type NextRun } from './loop.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A loop whose runs are counted and end when told to. */
+/** A loop that counts its runs; each run ends when the test says so. */
 function gatedLoop(tickMs = 1000) {
   const gates: (() => void)[] = [];
   let atOnce = 0;
@@ -43,7 +43,7 @@ function countingLoop(body: () => NextRun | undefined | Promise<NextRun | undefi
   return { loop, runs: () => runs };
 }
 
-test('it runs at the start and then at every tick', async () => {
+test('a loop runs at the start and then at every tick', async () => {
   const { loop, runs } = countingLoop(() => undefined);
   loop.start();
   await vi.advanceTimersByTimeAsync(0);
@@ -55,8 +55,8 @@ test('it runs at the start and then at every tick', async () => {
   await loop.stop();
 });
 
-test('a run that names an earlier time is followed at that time, and a later one never delays the tick', async () => {
-  const answers: NextRun[] = [{ atMs: Date.now() + 50 }, { atMs: Date.now() + 3_600_000 }];
+test('a run that asks for a shorter delay gets it, and a longer one never delays the tick', async () => {
+  const answers: NextRun[] = [{ inMs: 50 }, { inMs: 3_600_000 }];
   const { loop, runs } = countingLoop(() => answers.shift());
   loop.start();
   await vi.advanceTimersByTimeAsync(50);
@@ -129,6 +129,32 @@ test('an error is logged and delays the next run by a growing pause that a wake 
   await loop.stop();
 });
 
+test.each([
+  ['forward', 86_400_000],
+  ['back', -86_400_000],
+])(
+  'a wall clock that jumps a day %s neither delays nor hastens a run, nor a pause after an error',
+  async (_, jumpMs) => {
+    let isBroken = false;
+    const { loop, runs } = countingLoop(() => (isBroken ? Promise.reject(new Error('broken')) : { inMs: 500 }), 60_000);
+    loop.start();
+    await vi.advanceTimersByTimeAsync(0);
+    vi.setSystemTime(Date.now() + jumpMs);
+    await vi.advanceTimersByTimeAsync(499);
+    expect(runs()).toBe(1);
+    isBroken = true;
+    await vi.advanceTimersByTimeAsync(1);
+    expect(runs()).toBe(2);
+    vi.setSystemTime(Date.now() + jumpMs);
+    loop.wake();
+    await vi.advanceTimersByTimeAsync(99);
+    expect(runs()).toBe(2);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(runs()).toBe(3);
+    await loop.stop();
+  },
+);
+
 test('the pause never exceeds ten seconds', async () => {
   const { loop, runs } = countingLoop(() => Promise.reject(new Error('broken')), 60_000);
   loop.start();
@@ -156,8 +182,8 @@ test('stop waits for the run in progress, and nothing runs afterwards', async ()
   expect(runs()).toBe(1);
 });
 
-test('a loop that was never started can be run by hand, once a call', async () => {
-  const { loop, runs } = countingLoop(() => ({ atMs: 0 }));
+test('a loop that was never started runs once per call of runOnce', async () => {
+  const { loop, runs } = countingLoop(() => ({ inMs: 0 }));
   loop.wake();
   await loop.runOnce();
   await vi.advanceTimersByTimeAsync(10_000);

@@ -1,38 +1,47 @@
+import { type Clock, monotonicClock } from './clock.ts';
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** What a loop's body answers: when it wants to run again at the latest, or nothing for "at the usual tick". */
+/** What a run returns. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
 export interface NextRun {
-  atMs?: number;
+  inMs?: number;
 }
 
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 10_000;
+
 /**
- * Runs `runOnce` now and then: at every `wake()`, at the time the last run asked for, and at a slow tick.
- * Guarantees: never two runs at once; a wake during a run leads to one more run right after it; an error is logged,
- * never thrown, and delays the next run by a growing pause (100 ms … 10 s) that a wake does not shorten.
+ * Calls `runOnce` at every `wake()`, after the delay the last run asked for, and at a slow tick.
+ * Guarantees: runs never overlap; a wake during a run leads to one more run right after it; an error is logged, never
+ * thrown, and delays the next run by a growing backoff (100 ms … 10 s) that a wake does not shorten. Delays are measured
+ * with the monotonic clock, so a jump of the wall clock neither stalls a loop nor makes it spin.
  */
 export class Loop {
   readonly #name: string;
   readonly #tickMs: number;
   readonly #body: () => Promise<NextRun | undefined>;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #isWoken = false;
   #isStopped = true;
   #failures = 0;
-  #pausedUntil = 0;
+  #backoffUntil = Number.NEGATIVE_INFINITY;
 
+  /** `clock` must be monotonic. */
   constructor(options: {
     name: string;
     tickMs: number;
     logger: Logger;
     runOnce: () => Promise<NextRun | undefined>;
+    clock?: Clock;
   }) {
     this.#name = options.name;
     this.#tickMs = options.tickMs;
     this.#body = options.runOnce;
     this.#logger = options.logger;
+    this.#clock = options.clock ?? monotonicClock;
   }
 
   start(): void {
@@ -46,9 +55,9 @@ export class Loop {
       this.#isWoken = true;
       return;
     }
-    const pauseMs = this.#pausedUntil - Date.now();
-    if (pauseMs > 0) {
-      this.#runIn(pauseMs);
+    const backoffMs = this.#backoffUntil - this.#clock.now();
+    if (backoffMs > 0) {
+      this.#runIn(backoffMs);
       return;
     }
     clearTimeout(this.#timer);
@@ -59,7 +68,7 @@ export class Loop {
     });
   }
 
-  /** One run, awaited. The loop itself uses it; tests may call it on a loop that was never started. */
+  /** One run, awaited. Tests may call it on a loop that was never started. */
   async runOnce(): Promise<void> {
     this.#isWoken = false;
     let next: NextRun | undefined;
@@ -67,25 +76,27 @@ export class Loop {
       next = await this.#body();
       this.#failures = 0;
     } catch (error) {
-      this.#failures += 1;
-      const pauseMs = Math.min(10_000, 100 * 2 ** Math.min(this.#failures - 1, 10));
-      this.#pausedUntil = Date.now() + pauseMs;
-      this.#logger.error(
-        { loop: this.#name, failures: this.#failures, err: error },
-        `loop failed: ${messageOf(error)}`,
-      );
-      next = { atMs: this.#pausedUntil };
+      next = { inMs: this.#backOff(error) };
     }
     if (this.#isStopped) return;
-    const untilNext = next?.atMs === undefined ? this.#tickMs : Math.max(0, next.atMs - Date.now());
-    this.#runIn(Math.min(untilNext, this.#tickMs));
+    this.#runIn(Math.min(Math.max(0, next?.inMs ?? this.#tickMs), this.#tickMs));
   }
 
-  /** Resolves when the run in progress, if any, has ended; no further one starts. */
+  /** Resolves when the run in progress, if any, has ended; no other run starts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.#running;
+  }
+
+  /** Logs the failure and returns the delay before the next run, ms. */
+  #backOff(error: unknown): number {
+    const backoffMs = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    this.#backoffUntil = this.#clock.now() + backoffMs;
+    const fields = { loop: this.#name, failures: this.#failures, err: error };
+    this.#logger.error(fields, `loop failed: ${messageOf(error)}`);
+    return backoffMs;
   }
 
   #runIn(delayMs: number): void {

@@ -21,7 +21,7 @@ export function reservedBytes(
 export function frozenOverBudget(frozen: readonly FrozenWorker[], budgetBytes: number): Leave[] {
   let bytes = frozen.reduce((sum, worker) => sum + worker.memoryBytes, 0);
   const leave: Leave[] = [];
-  for (const worker of [...frozen].sort(byEagernessToStop)) {
+  for (const worker of [...frozen].sort(byEvictionOrder)) {
     if (bytes <= budgetBytes) break;
     bytes -= worker.memoryBytes;
     const reason = `the memory for frozen workers, ${inGigabytes(budgetBytes)}, is needed for others`;
@@ -31,7 +31,7 @@ export function frozenOverBudget(frozen: readonly FrozenWorker[], budgetBytes: n
 }
 
 /** The order in which frozen workers make room. */
-export function byEagernessToStop(
+export function byEvictionOrder(
   a: Pick<FrozenWorker, 'isPriority' | 'frozenAt'>,
   b: Pick<FrozenWorker, 'isPriority' | 'frozenAt'>,
 ): number {

@@ -146,7 +146,7 @@ export function moveTests(
   test('a server with another runtime begins anew what ran, and answers for the same jobs', async () => {
     const since = Date.now();
     await there.start();
-    expect(there.stderr).toContain('another runtime had the workloads');
+    expect(there.stderr).toContain('runtime changed: starting workloads again');
     expect([there.installation, await everything(there)]).toEqual([here.installation, before]);
     await checkJobs(there, since);
     await until('the pod runs', () => isPodUp(there), 60_000);

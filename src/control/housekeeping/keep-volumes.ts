@@ -1,3 +1,4 @@
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
@@ -14,45 +15,41 @@ import type { StorageOwner, WorkloadStorage } from '../../runtimes/storage.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 
 const TICK_MS = 60_000;
-/** Looking through millions of files takes the disk's time: a fiftieth of it is enough. */
+/** Measuring reads every directory entry: the pause after it is this many times as long, so it takes 2 % of the disk's time. */
 const REST_FACTOR = 50;
 const GIBIBYTE = 2 ** 30;
 
-/** Removes the files of deleted volumes, measures what the others hold, and says so when it is too much. */
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  logger: Logger;
+  logs: LogCollector;
+  storage: WorkloadStorage;
+}
+
+/** Removes the files of deleted volumes, measures what the others hold, and warns when one exceeds its size. */
 export class VolumeKeeper {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #logger: Logger;
-  readonly #logs: LogCollector;
-  readonly #storage: WorkloadStorage;
+  readonly #deps: Deps;
+  readonly #monotonic: Clock;
   readonly #loop: Loop;
   #unsubscribe = () => {};
-  #measureAt = 0;
-  /** What holds more than it may, and was told about. */
+  #measureAt = Number.NEGATIVE_INFINITY;
+  /** Storage over its size for which a warning was logged. */
   readonly #overfull = new Set<string>();
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    logger: Logger;
-    logs: LogCollector;
-    storage: WorkloadStorage;
-  }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#logger = options.logger;
-    this.#logs = options.logs;
-    this.#storage = options.storage;
+  constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
+    this.#deps = deps;
+    this.#monotonic = monotonic;
     this.#loop = new Loop({
       name: 'keep-volumes',
       tickMs: TICK_MS,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#run(),
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#bus.subscribe('volume', () => this.#loop.wake());
+    this.#unsubscribe = this.#deps.bus.subscribe('volume', () => this.#loop.wake());
     this.#loop.start();
   }
 
@@ -63,45 +60,48 @@ export class VolumeKeeper {
 
   /** Removes and measures now. */
   runOnce(): Promise<void> {
-    this.#measureAt = 0;
+    this.#measureAt = Number.NEGATIVE_INFINITY;
     return this.#loop.runOnce();
   }
 
   async #run(): Promise<NextRun> {
     await this.#removeDeleted();
-    const now = Date.now();
-    if (now < this.#measureAt) return { atMs: this.#measureAt };
-    for (const storage of await listMeasuredStorage(this.#pool)) await this.#measure(storage);
-    this.#measureAt = Date.now() + Math.max(TICK_MS, (Date.now() - now) * REST_FACTOR);
-    return { atMs: this.#measureAt };
+    const startedAt = this.#monotonic.now();
+    if (startedAt < this.#measureAt) return { inMs: this.#measureAt - startedAt };
+    for (const storage of await listMeasuredStorage(this.#deps.pool)) await this.#measure(storage);
+    const now = this.#monotonic.now();
+    const restMs = Math.max(TICK_MS, (now - startedAt) * REST_FACTOR);
+    this.#measureAt = now + restMs;
+    return { inMs: restMs };
   }
 
-  /** What cannot be removed is met again at the next tick. */
+  /** A removal that fails is tried again at the next tick. */
   async #removeDeleted(): Promise<void> {
-    for (const { id, dataCenterId } of await listVolumeRemovals(this.#pool)) {
+    const { pool, storage, logger } = this.#deps;
+    for (const { id, dataCenterId } of await listVolumeRemovals(pool)) {
       try {
-        await this.#storage.remove({ kind: 'volume', dataCenterId, id });
-        await deleteVolumeRemoval(this.#pool, id);
+        await storage.remove({ kind: 'volume', dataCenterId, id });
+        await deleteVolumeRemoval(pool, id);
       } catch (error) {
-        this.#logger.warn({ volumeId: id, err: error }, `a deleted volume's files stay for now: ${messageOf(error)}`);
+        logger.warn({ volumeId: id, err: error }, `removing a deleted volume's files failed: ${messageOf(error)}`);
       }
     }
   }
 
   async #measure(storage: MeasuredStorage): Promise<void> {
-    const usedBytes = await this.#storage.usedBytes(ownerOf(storage)).catch((error) => {
-      this.#logger.warn({ ...nameOf(storage), err: error }, `what is stored cannot be measured: ${messageOf(error)}`);
+    const usedBytes = await this.#deps.storage.usedBytes(ownerOf(storage)).catch((error) => {
+      this.#deps.logger.warn({ ...nameOf(storage), err: error }, `measuring storage failed: ${messageOf(error)}`);
       return null;
     });
     if (usedBytes === null) return;
     if (storage.kind === 'volume' && usedBytes !== storage.usedBytes) {
-      await noteVolumeUsage(this.#pool, storage.id, usedBytes);
+      await noteVolumeUsage(this.#deps.pool, storage.id, usedBytes);
     }
-    this.#tellOverfull(storage, usedBytes);
+    this.#warnOverfull(storage, usedBytes);
   }
 
-  /** Once for each time that it grows over its size. */
-  #tellOverfull(storage: MeasuredStorage, usedBytes: number): void {
+  /** Warns once each time storage grows over its size. */
+  #warnOverfull(storage: MeasuredStorage, usedBytes: number): void {
     if (usedBytes <= storage.sizeGb * GIBIBYTE) {
       this.#overfull.delete(storage.id);
       return;
@@ -110,8 +110,8 @@ export class VolumeKeeper {
     this.#overfull.add(storage.id);
     const what = storage.kind === 'volume' ? `network volume '${storage.name}'` : 'persistent storage';
     const line = `the ${what} holds ${(usedBytes / GIBIBYTE).toFixed(1)} GB, more than its ${storage.sizeGb} GB`;
-    this.#logger.warn(nameOf(storage), line);
-    for (const id of storage.workloadIds) this.#logs.system(id, line);
+    this.#deps.logger.warn({ ...nameOf(storage), usedBytes, sizeGb: storage.sizeGb }, 'storage over its size');
+    for (const id of storage.workloadIds) this.#deps.logs.system(id, line);
   }
 }
 

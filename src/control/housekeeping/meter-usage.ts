@@ -6,23 +6,20 @@ import { foldUsage, meterUsage, SETTLE_MS } from '../../domain/billing/meter-usa
 import { currentPrices } from '../../domain/billing/price-list.ts';
 
 const MINUTE_MS = 60_000;
+/** The database's clock may be a little behind this one. */
+const MARGIN_MS = 100;
 
-/** Writes down what every minute cost, soon after it is over. */
+/** Meters every minute's usage soon after the minute is over. */
 export class UsageMeter {
   readonly #pool: Pool;
   readonly #clock: Clock | undefined;
   readonly #loop: Loop;
 
-  /** `clock` absent: the database's time counts, by which starts and ends of workers are written too. */
-  constructor(options: { pool: Pool; logger: Logger; clock?: Clock }) {
-    this.#pool = options.pool;
-    this.#clock = options.clock;
-    this.#loop = new Loop({
-      name: 'meter-usage',
-      tickMs: MINUTE_MS,
-      logger: options.logger,
-      runOnce: () => this.#run(),
-    });
+  /** Without `clock`, the database's time counts, as it does for the starts and ends of workers. */
+  constructor({ pool, logger, clock }: { pool: Pool; logger: Logger; clock?: Clock }) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#loop = new Loop({ name: 'meter-usage', tickMs: MINUTE_MS, logger, runOnce: () => this.#run() });
   }
 
   start(): void {
@@ -40,9 +37,9 @@ export class UsageMeter {
   async #run(): Promise<NextRun> {
     const now = this.#clock ? new Date(this.#clock.now()) : null;
     const isUpToDate = await meterUsage(this.#pool, currentPrices(), now);
+    if (!isUpToDate) return { inMs: 0 };
     const nowMs = (this.#clock ?? systemClock).now();
-    if (!isUpToDate) return { atMs: nowMs };
     await foldUsage(this.#pool, new Date(nowMs));
-    return { atMs: Math.floor((nowMs - SETTLE_MS) / MINUTE_MS + 1) * MINUTE_MS + SETTLE_MS + 100 };
+    return { inMs: MINUTE_MS - ((nowMs - SETTLE_MS) % MINUTE_MS) + MARGIN_MS };
   }
 }

@@ -12,43 +12,35 @@ import { bringImage } from '../workloads/bring-image.ts';
 const TICK_MS = 3_600_000;
 
 /**
- * Brings the image of an endpoint when it is created or changed, so that its first worker need not wait for it. One at a
- * time, and never at the start of a server: what was there before has been pulled. A pull that fails is told by the
- * worker that needs the image.
+ * Pulls the image of an endpoint that was created or changed, so that its first worker need not wait for it. One image at a
+ * time, and none when the server starts: they were pulled before. A failed pull is only logged; the worker that needs the
+ * image reports it.
  */
 export class ImagePuller {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #logger: Logger;
-  readonly #runtime: Runtime;
-  readonly #secretBox: SecretBox;
+  readonly #deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox };
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
   #unsubscribe = () => {};
 
-  constructor(options: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#logger = options.logger;
-    this.#runtime = options.runtime;
-    this.#secretBox = options.secretBox;
+  constructor(deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox }) {
+    this.#deps = deps;
     this.#loop = new Loop({
       name: 'pull-ahead',
       tickMs: TICK_MS,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#run(),
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#bus.subscribe('endpoint', (id) => {
+    this.#unsubscribe = this.#deps.bus.subscribe('endpoint', (id) => {
       this.#changed.add(id as EndpointId);
       this.#loop.wake();
     });
     this.#loop.start();
   }
 
-  /** Does not wait for a pull under way. */
+  /** Does not wait for a pull in progress. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#changed.clear();
@@ -63,11 +55,11 @@ export class ImagePuller {
     const ids = [...this.#changed];
     this.#changed.clear();
     if (ids.length === 0) return undefined;
-    for (const wanted of await listImagesToPull(this.#pool, ids)) {
+    for (const wanted of await listImagesToPull(this.#deps.pool, ids)) {
       try {
-        await bringImage({ pool: this.#pool, runtime: this.#runtime, secretBox: this.#secretBox }, wanted);
+        await bringImage(this.#deps, wanted);
       } catch (error) {
-        this.#logger.info({ image: wanted.image }, `the image could not be pulled ahead of need: ${messageOf(error)}`);
+        this.#deps.logger.info({ image: wanted.image }, `pull ahead failed: ${messageOf(error)}`);
       }
     }
     return undefined;

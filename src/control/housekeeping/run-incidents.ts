@@ -8,33 +8,33 @@ import type { ShortageRuntime } from '../../runtimes/shortage/shortage-runtime.t
 
 const TICK_MS = 60_000;
 
-/** Keeps the runtime of the process that leads pretending what was asked for, and lets incidents happen. */
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  logger: Logger;
+  runtime: ShortageRuntime;
+  /** Called after each run: remembered capacity is out of date. */
+  onChange: () => void;
+}
+
+/** Applies the simulated shortage that was asked for to the leader's runtime, and carries incidents out. */
 export class IncidentRunner {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #logger: Logger;
-  readonly #runtime: ShortageRuntime;
-  readonly #onChange: () => void;
+  readonly #deps: Deps;
   readonly #loop: Loop;
   #unsubscribe = () => {};
 
-  /** `onChange`: capacity that others remember is out of date. */
-  constructor(options: { pool: Pool; bus: Bus; logger: Logger; runtime: ShortageRuntime; onChange: () => void }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#logger = options.logger;
-    this.#runtime = options.runtime;
-    this.#onChange = options.onChange;
+  constructor(deps: Deps) {
+    this.#deps = deps;
     this.#loop = new Loop({
       name: 'run-incidents',
       tickMs: TICK_MS,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#run(),
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#bus.subscribe('simulation', () => this.#loop.wake());
+    this.#unsubscribe = this.#deps.bus.subscribe('simulation', () => this.#loop.wake());
     this.#loop.start();
   }
 
@@ -44,15 +44,16 @@ export class IncidentRunner {
   }
 
   async #run(): Promise<undefined> {
-    const simulation = await findSimulation(this.#pool);
-    if (simulation) this.#runtime.pretend(simulation);
-    for (const incident of await takeIncidents(this.#pool)) {
-      this.#logger.info({ incident }, 'a simulated incident happens');
-      void this.#runtime
+    const { pool, logger, runtime, onChange } = this.#deps;
+    const simulation = await findSimulation(pool);
+    if (simulation) runtime.pretend(simulation);
+    for (const incident of await takeIncidents(pool)) {
+      logger.info({ incident }, 'simulating incident');
+      void runtime
         .happen(incident)
-        .catch((error) => this.#logger.error({ incident, err: error }, `it did not happen: ${messageOf(error)}`));
+        .catch((error) => logger.error({ incident, err: error }, `simulated incident failed: ${messageOf(error)}`));
     }
-    this.#onChange();
+    onChange();
     return undefined;
   }
 }

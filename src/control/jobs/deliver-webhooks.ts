@@ -14,14 +14,14 @@ import { resolveWebhookHost } from './webhook-address.ts';
 
 const TICK_MS = 30_000;
 const MAX_ATTEMPTS = 3;
-/** The wait after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
-const BACK_OFF_SECONDS = [5, 15];
+/** The backoff after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
+const BACKOFF_SECONDS = [5, 15];
 const TIMEOUT_MS = 10_000;
-const AT_ONCE = 50;
+const MAX_IN_FLIGHT = 50;
 
 const WEBHOOK_SPAN = { name: 'job webhook', kind: 'client' } as const;
 
-/** What is sent, and the trace that it belongs to. */
+/** What is sent, and the trace it belongs to. */
 interface Message {
   body: string;
   context: TraceContext | null;
@@ -35,114 +35,107 @@ interface Delivery {
   attempt: number;
 }
 
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  logger: Logger;
+  queue: JobQueue;
+  tracing: Tracing | null;
+  allowPrivate: boolean;
+}
+
 /**
  * POSTs every job with a webhook when it ends. A delivery is a row until it succeeded or was tried three times, so it
- * survives a kill; it may then arrive twice. Redirects are not followed, and each try resolves and checks the address.
+ * survives a kill, and may then arrive twice. Redirects are not followed; each attempt resolves and checks the address.
  */
 export class WebhookDeliverer {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #logger: Logger;
-  readonly #queue: JobQueue;
-  readonly #tracing: Tracing | null;
-  readonly #allowPrivate: boolean;
+  readonly #deps: Deps;
   readonly #loop: Loop;
-  /** Deliveries under way: a slow receiver holds up none but its own. */
-  readonly #underWay = new Map<number, Promise<void>>();
+  /** By delivery: a slow receiver delays no other. */
+  readonly #inFlight = new Map<number, Promise<void>>();
   #stopping = new AbortController();
   #unsubscribe: () => void = () => {};
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    logger: Logger;
-    queue: JobQueue;
-    tracing: Tracing | null;
-    allowPrivate: boolean;
-  }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#logger = options.logger;
-    this.#queue = options.queue;
-    this.#tracing = options.tracing;
-    this.#allowPrivate = options.allowPrivate;
+  constructor(deps: Deps) {
+    this.#deps = deps;
     this.#loop = new Loop({
       name: 'deliver-webhooks',
       tickMs: TICK_MS,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#run(),
     });
   }
 
   start(): void {
     this.#stopping = new AbortController();
-    this.#unsubscribe = this.#bus.subscribe('webhook', () => this.#loop.wake());
+    this.#unsubscribe = this.#deps.bus.subscribe('webhook', () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
-    this.#stopping.abort(); // what is cut off stays a row, and is delivered by the next leader
-    await Promise.all(this.#underWay.values());
+    this.#stopping.abort(); // the rows stay: the next leader delivers them
+    await Promise.all(this.#inFlight.values());
   }
 
   async #run(): Promise<NextRun | undefined> {
-    const room = AT_ONCE - this.#underWay.size;
-    if (room === 0) return undefined; // the next one that ends wakes the loop
-    const due = await this.#pool.query<Delivery>(
+    const room = MAX_IN_FLIGHT - this.#inFlight.size;
+    if (room === 0) return undefined; // the next delivery that ends wakes the loop
+    const { pool } = this.#deps;
+    const due = await pool.query<Delivery>(
       `select id, job_id as "jobId", endpoint_id as "endpointId", url, attempt from webhook_deliveries
        where next_at <= now() and id <> all($1::bigint[]) order by next_at limit $2`,
-      [[...this.#underWay.keys()], room],
+      [[...this.#inFlight.keys()], room],
     );
     for (const delivery of due.rows) this.#start(delivery);
-    const next = await this.#pool.query<{ at: Date | null }>(
-      'select min(next_at) as at from webhook_deliveries where id <> all($1::bigint[])',
-      [[...this.#underWay.keys()]],
+    const next = await pool.query<{ inMs: number | null }>(
+      `select extract(epoch from min(next_at) - now())::float8 * 1000 as "inMs"
+       from webhook_deliveries where id <> all($1::bigint[])`,
+      [[...this.#inFlight.keys()]],
     );
-    const at = next.rows[0]!.at;
-    return at && this.#underWay.size < AT_ONCE ? { atMs: at.getTime() } : undefined;
+    const { inMs } = next.rows[0]!;
+    return inMs !== null && this.#inFlight.size < MAX_IN_FLIGHT ? { inMs } : undefined;
   }
 
   #start(delivery: Delivery): void {
     const task = this.#deliver(delivery)
       .catch((error) => {
         const { jobId, endpointId } = delivery;
-        this.#logger.warn({ endpointId, jobId }, `a webhook is tried again: ${messageOf(error)}`);
+        this.#deps.logger.warn({ endpointId, jobId, err: error }, `recording a webhook failed: ${messageOf(error)}`);
       })
       .finally(() => {
-        this.#underWay.delete(delivery.id);
+        this.#inFlight.delete(delivery.id);
         this.#loop.wake();
       });
-    this.#underWay.set(delivery.id, task);
+    this.#inFlight.set(delivery.id, task);
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
     try {
       await this.#post(delivery, await this.#read(delivery));
-      await this.#pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
+      await this.#deps.pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
     } catch (error) {
-      if (!this.#stopping.signal.aborted) await this.#postpone(delivery, messageOf(error));
+      if (!this.#stopping.signal.aborted) await this.#retryLater(delivery, messageOf(error));
     }
   }
 
   async #post({ id: _id, url, ...delivery }: Delivery, { body, context }: Message): Promise<void> {
-    const options = { allowPrivate: this.#allowPrivate, signal: this.#stopping.signal };
-    const span =
-      context && this.#tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
+    const { allowPrivate, tracing } = this.#deps;
+    const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
     try {
-      await post(url, body, { ...options, context: span?.context ?? context });
+      await post(url, body, { allowPrivate, signal: this.#stopping.signal, context: span?.context ?? context });
       hasFailed = false;
     } finally {
       span?.end(hasFailed);
     }
   }
 
-  /** The job as /status shows it, with its input and webhook. Throws when there is no result (any more, or a retry is under way). */
+  /** Reads the job as /status shows it, with its input and webhook. Throws when its result has expired or it is retried. */
   async #read(delivery: Delivery): Promise<Message> {
-    const job = await this.#queue.find(delivery.jobId);
-    const source = await this.#pool.query<{ input: string; extras: string | null }>(
+    const job = await this.#deps.queue.find(delivery.jobId);
+    const source = await this.#deps.pool.query<{ input: string; extras: string | null }>(
       'select input, extras from finished_jobs where id = $1 and keep_until > now()',
       [delivery.jobId],
     );
@@ -152,18 +145,18 @@ export class WebhookDeliverer {
     return { body, context: findTraceContext(row.extras) };
   }
 
-  async #postpone(delivery: Delivery, reason: string): Promise<void> {
+  /** Schedules the next attempt, or gives up after the last one. */
+  async #retryLater(delivery: Delivery, reason: string): Promise<void> {
+    const { pool, logger } = this.#deps;
     const attempt = delivery.attempt + 1;
     const isLast = attempt >= MAX_ATTEMPTS;
-    this.#logger.warn(
-      { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt },
-      `a webhook was not delivered: ${reason}${isLast ? '; given up' : ''}`,
-    );
-    if (isLast) await this.#pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
+    const fields = { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt, isLast };
+    logger.warn(fields, `webhook delivery failed: ${reason}`);
+    if (isLast) await pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
     else {
-      await this.#pool.query(
+      await pool.query(
         "update webhook_deliveries set attempt = $2, next_at = now() + $3 * interval '1 second' where id = $1",
-        [delivery.id, attempt, BACK_OFF_SECONDS[attempt - 1]],
+        [delivery.id, attempt, BACKOFF_SECONDS[attempt - 1]],
       );
     }
   }

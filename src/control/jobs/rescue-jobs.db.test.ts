@@ -23,10 +23,10 @@ beforeAll(async () => {
   rescuer = new JobRescuer({
     pool,
     bus: new Bus({ pool, databaseUrl: url, processId: 'test', logger: silentLogger }),
-    clock,
+    monotonic: clock,
     logger: silentLogger,
     queue: new JobQueue({ pool, processId: 'test', limits }),
-    tell: {
+    notify: {
       queued: (endpointId) => queued.push(endpointId),
       ended: (jobs) => ended.push(...jobs),
       jobStop: (workerId) => stops.push(workerId),

@@ -2,16 +2,22 @@ import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { EndedJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 
-/** docs/interface/queue.md, "Redelivery": a lost job is delivered again once. */
+/** A lost job is delivered once more (docs/interface/queue.md, "Redelivery"). */
 const MAX_RETRIES = 1;
 
-/** Ends the leases of lost workers, and tells those who wait: for the jobs that are queued again, and for those that failed. */
+/** Notifies the data plane of this process: of jobs that were queued again, and of jobs that ended. */
+export interface NotifyDispatch {
+  queued: (endpointId: EndpointId) => void;
+  ended: (jobs: readonly EndedJob[]) => void;
+}
+
+/** Takes the leases of lost workers away, and notifies those who wait for the jobs. */
 export async function rescueLeases(
   queue: JobQueue,
-  tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void },
+  notify: NotifyDispatch,
   workerIds: readonly WorkerId[],
 ): Promise<void> {
   const rescued = await queue.rescue(workerIds, MAX_RETRIES);
-  for (const endpointId of rescued.requeued) tell.queued(endpointId);
-  tell.ended(rescued.ended);
+  for (const endpointId of rescued.requeued) notify.queued(endpointId);
+  notify.ended(rescued.ended);
 }

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Addresses that a webhook must not reach: this machine, its neighbours, cloud metadata, multicast (RFC 6890), and the
- * IPv6 forms that carry an IPv4 address (compatible, NAT64, 6to4) and could stand for any of them.
+ * Addresses that a webhook must not reach: loopback, private and link-local networks, cloud metadata, multicast (RFC 6890), and
+ * IPv6 forms that embed an IPv4 address (compatible, NAT64, 6to4), which could stand for any of them.
  */
 const blocked = new BlockList();
 for (const [network, prefix] of [
@@ -32,6 +32,7 @@ for (const [network, prefix] of [
   blocked.addSubnet(network, prefix, 'ipv6');
 }
 
+/** False for addresses that a webhook must not reach. */
 export function isPublicAddress(address: string): boolean {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped) return isPublicAddress(mapped);
@@ -39,8 +40,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The address to connect to, resolved once and used as it is, so that a name cannot point elsewhere between the check
- * and the connection. Throws a sentence when it is not allowed.
+ * Resolves the address to connect to. The caller uses it as it is, so that a name cannot be rebound between the check and the
+ * connection. Throws an error whose message is fit for users when the address is not allowed.
  */
 export async function resolveWebhookHost(
   hostname: string,

@@ -1,21 +1,21 @@
 import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 
 /**
- * The environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with their secrets, then
- * those that tell it what and where it is, which cannot be overridden. The account's SSH keys are a default of the
- * user's own `PUBLIC_KEY`.
+ * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved, then those that
+ * describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys.
  */
 export function podEnv(
   pod: Pick<ControlledPod, 'id' | 'dataCenterId' | 'gpu'>,
   found: {
-    /** The user's, with secrets resolved. */
+    /** The user's variables, with secrets resolved. */
     env: Readonly<Record<string, string>>;
     storageEnv: Readonly<Record<string, string>>;
     cpus: number;
     memoryBytes: number;
     publicKeys: string;
-    /** Where its TCP ports are reached: the address, unless the runtime has to tell it, and private port → public port. */
+    /** Where its TCP ports are reached; null when the runtime sets it. */
     publicIp: string | null;
+    /** Private port → public port. */
     tcpPorts: ReadonlyMap<number, number>;
   },
 ): Record<string, string> {

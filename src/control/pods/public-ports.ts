@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 
-/** Below those that systems lend to outgoing connections, above those that Podyard's own worker API may have. */
+/** Below the ephemeral ports of common systems, above the ports Podyard's own worker API may have. */
 const FIRST_PORT = 30_000;
 const PORTS = 2_768;
 const TRIES = 50;
 
 /**
- * A free port of this machine for each of the private ones. It is chosen before the container is made, because a pod
- * finds it in its environment; somebody may take it meanwhile, which the start then says. Throws when all are taken.
+ * Returns a free port of this machine for each private port. They are chosen before the container is created, because its
+ * environment names them; if another process takes one meanwhile, the start fails. Throws when no port is free.
  */
 export async function choosePublicPorts(ip: string, ports: readonly number[]): Promise<Map<number, number>> {
   const chosen = new Map<number, number>();

@@ -87,7 +87,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A control process that takes over, as after a crash of the one before. */
+/** Starts a control process that takes over, as after a crash of the previous one. */
 function lead(): void {
   const { pool } = database;
   logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
@@ -97,6 +97,7 @@ function lead(): void {
     pool,
     bus,
     clock: { now: () => now },
+    monotonic: { now: () => now },
     logger: silentLogger,
     runtime,
     logs,
@@ -109,7 +110,7 @@ function lead(): void {
   runner.start();
 }
 
-/** An engine that fails every call while it is away. */
+/** Fails every call while the engine is away. */
 function mayBeAway(real: Runtime): Runtime {
   return new Proxy(real, {
     get: (target, name) => {
@@ -189,14 +190,14 @@ test('a pod gets its variables, its secrets, its public ports and its GPUs', asy
   expect(JSON.stringify(await get(pod.id))).not.toContain('hush');
 });
 
-test('a CPU pod is held to its vCPUs and its memory', async () => {
+test('a CPU pod is limited to its vCPUs and its memory', async () => {
   const pod = await create({ gpu: null, cpu: { id: 'cpu3g', vcpuCount: 4 } });
   await statusIs(pod.id, 'RUNNING');
   expect(started[0]).toMatchObject({ cpus: 4, memoryBytes: 16 * 2 ** 30, gpu: null });
   expect(started[0]!.env).toMatchObject({ RUNPOD_GPU_COUNT: '0', RUNPOD_CPU_COUNT: '4', RUNPOD_MEM_GB: '16' });
 });
 
-test('the way to a pod is known while it runs, and for no port but its HTTP ports', async () => {
+test('a pod has a route while it runs, and only to its HTTP ports', async () => {
   const pod = await create({ ports: ['80/http', '22/tcp'] });
   await statusIs(pod.id, 'RUNNING');
   const route = await findPodRoute(database.pool, pod.id);
@@ -207,7 +208,7 @@ test('the way to a pod is known while it runs, and for no port but its HTTP port
   expect(await findPodRoute(database.pool, pod.id)).toBeUndefined();
 });
 
-test('who wants something else does not wait for a pull', async () => {
+test('a stop, a change or a termination does not wait for a pull', async () => {
   pull = (image) => ({ ms: image === 'slow' ? 3_600_000 : 0 });
   const stopped = await create({ image: 'slow' });
   const changed = await create({ image: 'slow' });
@@ -233,7 +234,7 @@ test('who wants something else does not wait for a pull', async () => {
   expect(started.map(({ image }) => image)).toEqual(['fast']);
 });
 
-test('an image that cannot be had is an ERROR with its reason, holds no GPUs, and is not tried again by itself', async () => {
+test('an image that cannot be pulled is an ERROR with its reason, holds no GPUs, and is not retried', async () => {
   pull = () => ({ failure: 'manifest unknown' });
   const pod = await create({ gpu: { id: GPU, count: 4 } });
   await statusIs(pod.id, 'ERROR');
@@ -257,18 +258,18 @@ test('an image that cannot be had is an ERROR with its reason, holds no GPUs, an
   await statusIs(pod.id, 'RUNNING');
 });
 
-test('a secret that there is not is an ERROR that names it', async () => {
+test('a missing secret is an ERROR that names it', async () => {
   const pod = await create({ env: { TOKEN: '{{ RUNPOD_SECRET_nobody }}' } });
   await statusIs(pod.id, 'ERROR');
   expect((await get(pod.id)).statusReason).toContain('nobody');
 });
 
-test('what ends by itself is started again: three times at once, then after pauses', async () => {
+test('a pod that ends by itself is started again: three times at once, then after pauses', async () => {
   behave = () => ({ exitAfterMs: 1, exitCode: 0 });
   const pod = await create();
   const pausedUntil = async () =>
     (await sql('select not_before from pods where id = $1', pod.id))[0].not_before as Date | null;
-  await until('a pause is kept', async () => Number(await pausedUntil()) > now);
+  await until('it is in a pause', async () => Number(await pausedUntil()) > now);
   expect(started).toHaveLength(3);
   expect(Number(await pausedUntil()) - now).toBe(1_000);
   expect(await get(pod.id)).toMatchObject({
@@ -286,7 +287,7 @@ test('what ends by itself is started again: three times at once, then after paus
   expect(runs.map((run: { ended_at: Date | null }) => run.ended_at === null)).toEqual([false, false, false, true]);
 });
 
-test('an engine that is away during a start is no reason to give up', async () => {
+test('a start is retried when the engine was away during it', async () => {
   pull = () => {
     isAway = true;
     return { failure: 'the connection was lost' };
@@ -300,7 +301,7 @@ test('an engine that is away during a start is no reason to give up', async () =
   await statusIs(pod.id, 'RUNNING');
 });
 
-test('a start that was cut off is adopted if its container runs, and made again if there is none', async () => {
+test('an interrupted start is adopted if its container runs, and made again if there is none', async () => {
   const whole = await create();
   const half = await create();
   await statusIs(whole.id, 'RUNNING');
@@ -329,9 +330,9 @@ test('a restart of the server changes nothing about what runs', async () => {
   expect(started).toHaveLength(1);
 });
 
-test('a container without a pod is removed; those of workers are left alone', async () => {
+test('an orphaned container is removed; those of workers are left alone', async () => {
   await runtime.prepare('i');
-  await runtime.start({ ...SPEC, id: 'stray', kind: 'pod' });
+  await runtime.start({ ...SPEC, id: 'orphan', kind: 'pod' });
   await runtime.start({ ...SPEC, id: 'worker', kind: 'worker' });
   now += 2_000;
   await runner.runOnce();
@@ -339,7 +340,7 @@ test('a container without a pod is removed; those of workers are left alone', as
   expect((await runtime.list())[0]!.id).toBe('worker');
 });
 
-test('storage of its own is kept by stop, start and other settings, and goes with the pod', async () => {
+test('persistent storage survives stop, start and new settings, and is removed with the pod', async () => {
   const pod = await create({ mounts: { persistent: { sizeGb: 10, path: '/workspace' }, network: null } });
   await statusIs(pod.id, 'RUNNING');
   await act(pod.id, 'stop');
@@ -356,7 +357,7 @@ test('storage of its own is kept by stop, start and other settings, and goes wit
   expect(await runtime.list()).toEqual([]);
 });
 
-test('a pod costs while its container runs, by its own tariff, and its storage for as long as there is any', async () => {
+test('a pod is billed by its own tariff while its container runs, and its storage for as long as it exists', async () => {
   const pod = await create({
     cloud: 'COMMUNITY',
     gpu: { id: GPU, count: 2 },
@@ -384,7 +385,7 @@ test('a pod costs while its container runs, by its own tariff, and its storage f
   ]);
 });
 
-test('GPUs of frozen workers are a pod’s for the asking, and it starts when they are gone', async () => {
+test('a pod may take the GPUs of frozen workers, and starts once these are gone', async () => {
   await runtime.prepare('i');
   const addFrozen = async (id: string, minutes: number) => {
     await runtime.start({ ...SPEC, id, kind: 'worker', gpu: { pool: 'ADA_24', count: 2 } });
@@ -410,7 +411,7 @@ test('GPUs of frozen workers are a pod’s for the asking, and it starts when th
   await sql('delete from workers');
 });
 
-test('a pod that is gone is forgotten once it is metered, and with it its runs', async () => {
+test('a terminated pod is deleted with its runs once it is metered', async () => {
   const pod = await create();
   await statusIs(pod.id, 'RUNNING');
   await act(pod.id, 'terminate');

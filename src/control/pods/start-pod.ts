@@ -17,21 +17,21 @@ export interface PodStart {
   runtime: Runtime;
   logs: LogCollector;
   mounts: WorkloadMounts;
-  /** Opens the credentials of private registries, and the secrets that an env names. */
+  /** Opens credentials of private registries and secrets named in an env. */
   secretBox: SecretBox;
-  /** The address on which ports of pods are published; null: that of whichever machine a pod is on, and the runtime tells it. */
+  /** Where ports of pods are published; null: on the machine a pod runs on, which the runtime tells it. */
   publishIp: string | null;
 }
 
-/** What an engine says when somebody else was faster to take a port of this machine. */
+/** An engine's message when another process took the port first. */
 const PORT_TAKEN = /already allocated|address already in use/i;
 const PORT_TRIES = 3;
-const ROOM_TRIES = 60;
-const ROOM_PAUSE_MS = 250;
+const GPU_POLLS = 60;
+const GPU_POLL_INTERVAL_MS = 250;
 
 /**
- * From a wish to a running container. `superseded` aborts when something else is wanted meanwhile: a pull, or a place, is
- * then not waited for. Answers whether it runs; throws a sentence fit for users.
+ * Takes a pod from a wish to a running container. True when it runs; false when it was superseded: `superseded` aborts when
+ * something else is wanted, and no pull or place is then waited for. Throws an error whose message is fit for users.
  */
 export async function startPod(deps: PodStart, pod: ControlledPod, superseded: AbortSignal): Promise<boolean> {
   const { pool, logs } = deps;
@@ -56,22 +56,22 @@ function pullImage(
     if (!isSilent) deps.logs.system(pod.id, line);
   };
   const done = bringImage(deps, pod, onProgress);
-  done.catch(() => {}); // nobody waits any more for one that was superseded
+  done.catch(() => {}); // a superseded pull may fail unheard
   return { done, silence: () => (isSilent = true) };
 }
 
 /**
- * The ledger has given it GPUs; whoever holds them still (a frozen worker that makes room, a container on its way out)
- * leaves in a moment. When not, the start says what is missing.
+ * Waits, at most 15 s, until the runtime has the GPUs that were allocated to the pod: an evicted worker or a stopping container
+ * may still hold them. After that, the start reports what is missing.
  */
 async function waitForGpus({ runtime }: PodStart, pod: ControlledPod): Promise<void> {
   if (pod.gpu === null) return;
   const { count } = pod.gpu;
-  for (let left = ROOM_TRIES; left > 0; left--) {
+  for (let left = GPU_POLLS; left > 0; left--) {
     const { gpus } = await runtime.capacity();
     const here = gpus.filter((one) => one.pool === pod.gpuPool && one.dataCenterId === pod.dataCenterId);
     if (here.some(({ free }) => free >= count)) return;
-    await sleep(ROOM_PAUSE_MS);
+    await sleep(GPU_POLL_INTERVAL_MS);
   }
 }
 
@@ -96,7 +96,7 @@ async function startContainer(
 async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<WorkloadSpec, 'registry'>> {
   const { pool, runtime, publishIp } = deps;
   const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
-  // Without a network of its own a container's ports are those of this machine.
+  // Without a network of its own, a container's ports are this machine's.
   const tcpPorts = runtime.capabilities.isolation
     ? await choosePublicPorts(publishIp ?? '127.0.0.1', tcp)
     : new Map(tcp.map((port) => [port, port]));

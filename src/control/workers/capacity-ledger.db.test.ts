@@ -6,6 +6,7 @@ import { CapacityLedger } from './capacity-ledger.ts';
 const place = { pool: 'ADA_24', dataCenterId: 'LOCAL-1' };
 let database: TestDatabase;
 let ledger: CapacityLedger;
+let nowMs = 0;
 beforeAll(async () => {
   database = await createTestDatabase();
 });
@@ -13,7 +14,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await database.pool.query('delete from workers');
   const runtime = createSimulatedRuntime({ installation: 'test', gpus: new Map([['ADA_24', 8]]) });
-  ledger = new CapacityLedger({ pool: database.pool, runtime });
+  ledger = new CapacityLedger({ pool: database.pool, runtime, monotonic: { now: () => nowMs } });
 });
 
 const writeDown = (id: string, count: number) =>
@@ -22,8 +23,10 @@ const writeDown = (id: string, count: number) =>
      values ($1, 'e', 'u', 1, 'test', '{}', 'STARTING', $2, $3, $4)`,
     [id, place.pool, place.dataCenterId, count],
   );
-const free = async (now: number, options?: { fresh: boolean }) =>
-  (await ledger.readFree(now, options)).reduce((sum, capacity) => sum + capacity.free, 0);
+async function free(now: number, options?: { fresh: boolean }): Promise<number> {
+  nowMs = now;
+  return (await ledger.readFree(options)).reduce((sum, capacity) => sum + capacity.free, 0);
+}
 
 test('what is given away is gone at once: while it is promised, once it is written down, and after the table was read again', async () => {
   expect(await free(0)).toBe(8);

@@ -1,37 +1,38 @@
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { Pool } from '../../db/pool.ts';
 import { listGpusInUse } from '../../domain/workers/worker-lifecycle.ts';
 import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
 import type { PoolCapacity } from '../../scaling/place-worker.ts';
 
 const CAPACITY_TTL_MS = 10_000;
-/** So old may the list of what is in use be: reading it costs more the more workers there are. */
-const GIVEN_TTL_MS = 1_000;
+/** Reading what is in use costs more the more workers there are. */
+const IN_USE_TTL_MS = 1_000;
 
-interface Given {
+interface Allocation {
   pool: string | null;
   dataCenterId: string | null;
   count: number;
 }
 
-/** What the runtime has, less what was given away: workers and pods are placed out of the same ledger. */
+/** Tracks free GPUs: what the runtime has, less what workers and pods were given. Both are placed out of this ledger. */
 export class CapacityLedger {
-  readonly #pool: Pool;
-  readonly #runtime: Runtime;
-  /** Given away, but not yet written down. */
-  readonly #promised = new Map<string, Given>();
-  /** What the table said when it was read last, and what was given away and written down since. */
-  #given: { readonly rows: readonly Given[]; readonly readAt: number } | undefined;
-  #settled: Given[] = [];
+  readonly #deps: { pool: Pool; runtime: Runtime };
+  readonly #monotonic: Clock;
+  /** Given away, but not in the table yet. */
+  readonly #promised = new Map<string, Allocation>();
+  /** The table as last read, and what was written to it since. */
+  #inUse: { readonly rows: readonly Allocation[]; readonly readAt: number } | undefined;
+  #settled: Allocation[] = [];
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
   #isKnown = false;
   #reading: Promise<void> | undefined;
-  /** Counts them: one that was overtaken by `forget` has nothing to say. */
+  /** Counts reads of the runtime's capacity: a read that `forget` overtook is dropped. */
   #reads = 0;
 
-  constructor(options: { pool: Pool; runtime: Runtime }) {
-    this.#pool = options.pool;
-    this.#runtime = options.runtime;
+  constructor({ monotonic = monotonicClock, ...deps }: { pool: Pool; runtime: Runtime; monotonic?: Clock }) {
+    this.#deps = deps;
+    this.#monotonic = monotonic;
   }
 
   /** The whole machine or cluster, as last read. */
@@ -39,7 +40,7 @@ export class CapacityLedger {
     return this.#capacity;
   }
 
-  /** What the runtime has changed: the next look waits for what it has now. */
+  /** The runtime's capacity changed: the next `readFree` waits for the new one. */
   forget(): void {
     this.#reads += 1;
     this.#isKnown = false;
@@ -48,25 +49,26 @@ export class CapacityLedger {
   }
 
   /**
-   * Free GPUs by pool and data centre, possibly fewer than there are: what became free a moment ago is in the next look,
-   * or in a `fresh` one, and starts that are being written down may count twice. More than there are only while a pod took
-   * some: whoever writes a start down looks again.
+   * Free GPUs by pool and data center. May be too low: GPUs freed a moment ago count from the next read of the table on, or
+   * with `fresh` at once, and a start that is being written down may count twice. Too high only while a pod took some, so a
+   * start is checked again when it is written down.
    */
-  async readFree(now: number, { fresh = false } = {}): Promise<PoolCapacity[]> {
-    if (Math.abs(now - this.#readAt) > CAPACITY_TTL_MS) {
-      this.#reading ??= this.#read(now);
-      // What there is in all hardly ever changes, and a job may be waiting: the next look has what is read now.
+  async readFree({ fresh = false } = {}): Promise<PoolCapacity[]> {
+    const now = this.#monotonic.now();
+    if (now - this.#readAt > CAPACITY_TTL_MS) {
+      this.#reading ??= this.#readCapacity(now);
+      // The total hardly ever changes, and a job may be waiting: this read is for the next call.
       if (this.#isKnown) this.#reading.catch(() => {});
       else await this.#reading;
     }
-    const known = !fresh && this.#given && Math.abs(now - this.#given.readAt) < GIVEN_TTL_MS;
-    const rows = known ? this.#given!.rows : await this.#readGiven(now);
-    const given = [...rows, ...this.#settled, ...this.#promised.values()].map((entry) => ({ ...entry }));
+    const known = !fresh && this.#inUse && now - this.#inUse.readAt < IN_USE_TTL_MS;
+    const rows = known ? this.#inUse!.rows : await this.#readInUse(now);
+    const allocations = [...rows, ...this.#settled, ...this.#promised.values()].map((entry) => ({ ...entry }));
     return this.#capacity.gpus.map((gpu) => {
       let free = gpu.total;
-      for (const entry of given) {
+      for (const entry of allocations) {
         if (entry.pool !== gpu.pool || entry.dataCenterId !== gpu.dataCenterId) continue;
-        const taken = Math.min(free, entry.count); // what one node has no room for is on the next
+        const taken = Math.min(free, entry.count); // the rest is on the next node
         free -= taken;
         entry.count -= taken;
       }
@@ -74,38 +76,39 @@ export class CapacityLedger {
     });
   }
 
-  /** What there is, and what is in use, is asked anew at the next look: a start failed, or somebody waits for more. */
+  /** The next `readFree` reads everything again: a start failed, or a worker found no place. */
   expire(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
-    this.#given = undefined;
+    this.#inUse = undefined;
   }
 
-  /** Keeps GPUs for a workload until `settle`: its row says so then, or it needs them no more. */
-  promise(workloadId: string, given: Given): void {
-    this.#promised.set(workloadId, given);
+  /** Reserves GPUs for a workload until `settle`. */
+  promise(workloadId: string, allocation: Allocation): void {
+    this.#promised.set(workloadId, allocation);
   }
 
+  /** The allocation is in the table now, or not needed any more. */
   settle(workloadId: string): void {
-    const given = this.#promised.get(workloadId);
-    if (given === undefined) return;
+    const allocation = this.#promised.get(workloadId);
+    if (allocation === undefined) return;
     this.#promised.delete(workloadId);
-    this.#settled.push(given);
+    this.#settled.push(allocation);
   }
 
-  /** What is written down while the table is read counts twice, not never. */
-  async #readGiven(now: number): Promise<readonly Given[]> {
-    this.#given = undefined;
+  /** A row written while the table is read counts twice rather than not at all. */
+  async #readInUse(now: number): Promise<readonly Allocation[]> {
+    this.#inUse = undefined;
     this.#settled = [];
-    const rows = await listGpusInUse(this.#pool);
-    this.#given = { rows, readAt: now };
+    const rows = await listGpusInUse(this.#deps.pool);
+    this.#inUse = { rows, readAt: now };
     return rows;
   }
 
-  async #read(now: number): Promise<void> {
+  async #readCapacity(now: number): Promise<void> {
     this.#reads += 1;
     const read = this.#reads;
     try {
-      const capacity = await this.#runtime.capacity();
+      const capacity = await this.#deps.runtime.capacity();
       if (read !== this.#reads) return;
       this.#capacity = capacity;
       this.#readAt = now;

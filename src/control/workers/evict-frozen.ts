@@ -3,13 +3,13 @@ import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { stopWorker } from '../../domain/workers/order-workers.ts';
-import { byEagernessToStop } from '../../scaling/frozen-workers.ts';
+import { byEvictionOrder } from '../../scaling/frozen-workers.ts';
 import type { PoolCapacity } from '../../scaling/place-worker.ts';
 
 /**
- * A frozen worker keeps its GPUs, and what it has loaded into them, until somebody who would work needs them. Makes as
- * many leave as it takes for `count` GPUs in one place, in the first listed pool where that is possible. Their GPUs are
- * free once they are gone. False when it would not be enough.
+ * Evicts as many frozen workers as it takes for `count` GPUs in one place, in the first listed pool where that is possible.
+ * Their GPUs are free once they are gone. Evicts none and returns false when it would not be enough. (A frozen worker keeps its
+ * GPUs, and what it has loaded into them, until a workload that would use them needs them.)
  */
 export async function evictFrozen(
   deps: { pool: Db; bus: Pick<Bus, 'publish'> },
@@ -25,7 +25,7 @@ export async function evictFrozen(
   return chosen !== null;
 }
 
-/** Those already on their way out count first, so that a second look while they leave chooses no others. */
+/** Chooses whom to evict; null when it would not be enough. Workers already leaving count first, so that a second call chooses no more. */
 export function chooseFrozen(
   frozen: readonly FreezingWorker[],
   wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
@@ -50,5 +50,5 @@ export function chooseFrozen(
 
 function byAge(a: FreezingWorker, b: FreezingWorker): number {
   const known = (one: FreezingWorker) => ({ isPriority: one.isPriority, frozenAt: one.frozenAt?.getTime() ?? 0 });
-  return byEagernessToStop(known(a), known(b));
+  return byEvictionOrder(known(a), known(b));
 }

@@ -36,7 +36,7 @@ beforeAll(async () => {
   freezer = new WorkerFreezer({
     pool: database.pool,
     bus,
-    clock: { now: () => Date.now() + 1_000 }, // whoever was told a moment ago was told long enough ago
+    clock: { now: () => Date.now() + 1_000 }, // past every settle time
     logger: silentLogger,
     metrics: new Metrics({ maxEndpoints: 0 }),
     runtime,

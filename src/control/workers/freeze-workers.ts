@@ -1,8 +1,8 @@
 /**
- * FlashBoot: freezes workers that have nothing to do and thaws them when there is. The rules of docs/states.md:
- * - a worker is frozen a moment after it was told that it gets no more work, and only if no job reached it meanwhile;
- * - together the frozen ones hold at most a budget of memory, and less when the machine runs out of it;
- * - a thaw that fails, or takes too long, is given up, and the worker with it: the scaler starts another one.
+ * FlashBoot: freezes idle workers and thaws them when there is work. The rules of docs/states.md:
+ * - a worker is frozen a moment after it stopped getting work, and only if no job reached it in between;
+ * - all frozen workers together hold at most a budget of memory, and less when the machine runs out of it;
+ * - a thaw that fails or takes too long ends the worker: the scaler starts another one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
@@ -17,73 +17,58 @@ import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/f
 import { drainWorker, stopWorker, thawWorker } from '../../domain/workers/order-workers.ts';
 import { noteExited, noteFrozen, noteThawed } from '../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
-import { byEagernessToStop, frozenOverBudget } from '../../scaling/frozen-workers.ts';
+import { byEvictionOrder, frozenOverBudget } from '../../scaling/frozen-workers.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
 
-/** A hand-over that was under way when the worker was told to rest has committed by then. */
+/** Jobs that were being dispatched when the worker was ordered to freeze have been committed by then. */
 const SETTLE_MS = 150;
-/** So long requests of a load balancer may go on before the worker is needed after all. */
-const PATIENCE_MS = 5_000;
-/** Longer than this a thaw is no better than a start. */
-const THAW_LIMIT_MS = 1_000;
-/** While something is frozen: the budget and the machine's memory are looked at so often. */
+/** Requests of a load balancer that go on for longer than this cancel the freeze. */
+const REQUESTS_TIMEOUT_MS = 5_000;
+/** A slower thaw is no better than a start. */
+const THAW_TIMEOUT_MS = 1_000;
+/** How often the budget and the machine's memory are checked while something is frozen. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
 
 export interface FrozenMemory {
-  /** What frozen workers may hold in all; 0: nothing is ever frozen. */
+  /** What all frozen workers together may hold; 0: nothing is ever frozen. */
   budgetBytes(): Promise<number>;
-  /** The machine that frozen workers are on has hardly any memory left. */
+  /** True when the machine of the frozen workers is running out of memory. */
   isScarce(): boolean;
 }
 
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  runtime: Runtime;
+  logs: LogCollector;
+  memory: FrozenMemory;
+}
+
+/** Carries out orders to freeze and to thaw. */
 export class WorkerFreezer {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #metrics: Metrics;
-  readonly #runtime: Runtime;
-  readonly #logs: LogCollector;
-  readonly #memory: FrozenMemory;
+  readonly #deps: Deps;
   readonly #loop: Loop;
   readonly #tasks: WorkloadTasks;
   #unsubscribe = () => {};
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    clock: Clock;
-    logger: Logger;
-    metrics: Metrics;
-    runtime: Runtime;
-    logs: LogCollector;
-    memory: FrozenMemory;
-  }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#metrics = options.metrics;
-    this.#runtime = options.runtime;
-    this.#logs = options.logs;
-    this.#memory = options.memory;
-    this.#tasks = new WorkloadTasks({ logger: options.logger, onEnd: () => this.#loop.wake() });
-    this.#loop = new Loop({
-      name: 'freeze-workers',
-      tickMs: IDLE_TICK_MS,
-      logger: options.logger,
-      runOnce: () => this.#run(),
-    });
+  constructor(deps: Deps) {
+    const { logger } = deps;
+    this.#deps = deps;
+    this.#tasks = new WorkloadTasks({ logger, onEnd: () => this.#loop.wake() });
+    this.#loop = new Loop({ name: 'freeze-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
   start(): void {
-    this.#unsubscribe = this.#bus.subscribe('worker', () => this.#loop.wake());
+    this.#unsubscribe = this.#deps.bus.subscribe('worker', () => this.#loop.wake());
     this.#loop.start();
   }
 
-  /** Ends the loop and waits for what is under way; frozen workers stay frozen. */
+  /** Ends the loop and waits a moment for actions in progress; frozen workers stay frozen. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     await this.#loop.stop();
@@ -95,93 +80,107 @@ export class WorkerFreezer {
   }
 
   async #run(): Promise<NextRun | undefined> {
-    const workers = await listFreezingWorkers(this.#pool);
+    const workers = await listFreezingWorkers(this.#deps.pool);
     if (workers.length === 0) return undefined;
-    const now = this.#clock.now();
-    let nextAt = now + TICK_MS;
+    const now = this.#deps.clock.now();
+    let inMs = TICK_MS;
     for (const worker of workers) {
-      if (this.#tasks.isBusy(worker.id)) continue;
-      if (worker.phase === 'FROZEN' && worker.wanted === 'RUN') this.#tasks.run(worker.id, () => this.#thaw(worker));
-      else if (worker.wanted === 'FREEZE' && worker.leased > 0) await this.#rouse(worker);
-      else if (worker.wanted === 'FREEZE' && worker.phase === 'RUNNING') {
-        const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
-        if (worker.requests > 0 && settledAt + PATIENCE_MS <= now) await this.#rouse(worker);
-        else if (worker.requests > 0) nextAt = Math.min(nextAt, now + SETTLE_MS);
-        else if (settledAt <= now) this.#tasks.run(worker.id, () => this.#freeze(worker));
-        else nextAt = Math.min(nextAt, settledAt);
-      }
+      if (!this.#tasks.isBusy(worker.id)) inMs = Math.min(inMs, await this.#advance(worker, now));
     }
-    await this.#makeRoom(workers.filter(({ phase, wanted }) => phase === 'FROZEN' && wanted === 'FREEZE'));
-    return { atMs: nextAt };
+    await this.#evictOverBudget(workers.filter(({ phase, wanted }) => phase === 'FROZEN' && wanted === 'FREEZE'));
+    return { inMs };
   }
 
-  /** Work reached it at the last moment: it goes on. */
-  async #rouse(worker: FreezingWorker): Promise<void> {
-    if (await thawWorker(this.#pool, worker.id, 'it was given work')) this.#bus.publish('worker', worker.id);
+  /** Takes the next step of one worker. Returns after how many ms there may be another. */
+  async #advance(worker: FreezingWorker, now: number): Promise<number> {
+    const { id, phase, wanted, leased, requests, drainAt } = worker;
+    if (phase === 'FROZEN' && wanted === 'RUN') this.#tasks.run(id, () => this.#thaw(worker));
+    else if (wanted === 'FREEZE' && leased > 0) await this.#cancelFreeze(worker);
+    else if (wanted === 'FREEZE' && phase === 'RUNNING') {
+      const settlesInMs = (drainAt?.getTime() ?? 0) + SETTLE_MS - now;
+      if (requests > 0 && settlesInMs + REQUESTS_TIMEOUT_MS <= 0) await this.#cancelFreeze(worker);
+      else if (requests > 0) return SETTLE_MS;
+      else if (settlesInMs > 0) return settlesInMs;
+      else this.#tasks.run(id, () => this.#freeze(worker));
+    }
+    return TICK_MS;
   }
 
-  async #freeze({ id, endpointId, wantedReason, isPriority }: FreezingWorker): Promise<void> {
+  /** Orders a worker that work reached at the last moment to run again. */
+  async #cancelFreeze({ id }: FreezingWorker): Promise<void> {
+    if (await thawWorker(this.#deps.pool, id, 'it was given work')) this.#deps.bus.publish('worker', id);
+  }
+
+  /** Freezes a worker, or drains it when that is not possible. */
+  async #freeze(worker: FreezingWorker): Promise<void> {
+    const { pool, bus, runtime } = this.#deps;
+    const { id, wantedReason, isPriority } = worker;
     let hindrance: string | null;
     try {
-      const bytes = await this.#runtime.memoryBytes(id);
-      hindrance = await this.#hindrance(bytes, isPriority);
+      const bytes = await runtime.memoryBytes(id);
+      hindrance = await this.#findHindrance(bytes, isPriority);
       if (hindrance === null) {
-        await this.#runtime.freeze(id);
-        if (!(await noteFrozen(this.#pool, id, bytes))) return;
-        this.#bus.publish('worker', id);
-        this.#logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(bytes)} of memory`);
-        this.#logger.info({ endpointId, workerId: id, memoryBytes: bytes }, 'worker frozen');
-        return;
+        await runtime.freeze(id);
+        return await this.#recordFrozen(worker, bytes);
       }
     } catch (error) {
       hindrance = messageOf(error);
     }
-    await drainWorker(this.#pool, id, `${wantedReason}; it could not be frozen: ${hindrance}`);
-    this.#bus.publish('worker', id);
+    await drainWorker(pool, id, `${wantedReason}; it could not be frozen: ${hindrance}`);
+    bus.publish('worker', id);
   }
 
-  /** Null when there is room for it, be it by making others leave that come before it in doing so. */
-  async #hindrance(bytes: number, isPriority: boolean): Promise<string | null> {
-    const budgetBytes = await this.#memory.budgetBytes();
-    const others = await listFreezingWorkers(this.#pool);
+  async #recordFrozen({ id, endpointId, wantedReason }: FreezingWorker, memoryBytes: number): Promise<void> {
+    const { pool, bus, logs, logger } = this.#deps;
+    if (!(await noteFrozen(pool, id, memoryBytes))) return;
+    bus.publish('worker', id);
+    logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(memoryBytes)} of memory`);
+    logger.info({ endpointId, workerId: id, memoryBytes }, 'worker frozen');
+  }
+
+  /** Returns why the worker does not fit the budget; null if it does, after evictions at most. */
+  async #findHindrance(bytes: number, isPriority: boolean): Promise<string | null> {
+    const { pool, memory } = this.#deps;
+    const budgetBytes = await memory.budgetBytes();
+    const others = await listFreezingWorkers(pool);
     const reserved = others.reduce((sum, one) => sum + (one.isPriority && !isPriority ? one.memoryBytes : 0), 0);
     if (bytes <= budgetBytes - reserved) return null;
     return `it holds ${inMebibytes(bytes)} of memory, and of ${inMebibytes(budgetBytes)} for frozen workers ${inMebibytes(reserved)} are kept for PRIORITY_FLASHBOOT`;
   }
 
   async #thaw(worker: FreezingWorker): Promise<void> {
+    const { pool, bus, logs, logger, metrics } = this.#deps;
     const { id, endpointId } = worker;
     const startedAt = performance.now();
     const failure = await this.#tryThaw(id);
     const tookMs = Math.round(performance.now() - startedAt);
-    if (failure === null) {
-      await noteThawed(this.#pool, id);
-      this.#logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
-      this.#metrics.thaws.observe(tookMs / 1000);
-      this.#logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
-      this.#bus.publish('worker', id);
-      return;
-    }
-    // Its container is removed as one without a worker, however long that takes: the cold start need not wait for it.
-    const reason = `it could not be thawed: ${failure}`;
-    await noteExited(this.#pool, [{ id, code: null, reason, isLost: false }]);
-    this.#logs.system(id, `ended: ${reason}`);
-    this.#logger.warn(
-      { endpointId, workerId: id, durationMs: tookMs, reason: failure },
-      'thaw failed; a cold start takes its place',
-    );
-    this.#bus.publish('worker', id);
-    this.#bus.publish('demand', endpointId);
+    if (failure !== null) return this.#giveUp(worker, failure, tookMs);
+    await noteThawed(pool, id);
+    logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
+    metrics.thaws.observe(tookMs / 1000);
+    logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
+    bus.publish('worker', id);
   }
 
-  /** Null, or why not. */
+  /** Records its exit only: its container is then removed as an orphan, and the cold start need not wait for that. */
+  async #giveUp({ id, endpointId }: FreezingWorker, failure: string, tookMs: number): Promise<void> {
+    const { pool, bus, logs, logger } = this.#deps;
+    const reason = `it could not be thawed: ${failure}`;
+    await noteExited(pool, [{ id, code: null, reason, isLost: false }]);
+    logs.system(id, `ended: ${reason}`);
+    logger.warn({ endpointId, workerId: id, durationMs: tookMs, reason: failure }, 'thaw failed');
+    bus.publish('worker', id);
+    bus.publish('demand', endpointId);
+  }
+
+  /** Returns null, or why the thaw failed. */
   async #tryThaw(id: WorkerId): Promise<string | null> {
     const limit = new AbortController();
-    const thaw = this.#runtime.thaw(id).then(
+    const thaw = this.#deps.runtime.thaw(id).then(
       () => null,
       (error: unknown) => messageOf(error),
     );
-    const late = sleep(THAW_LIMIT_MS, `it took longer than ${THAW_LIMIT_MS / 1000} s`, { signal: limit.signal });
+    const late = sleep(THAW_TIMEOUT_MS, `it took longer than ${THAW_TIMEOUT_MS / 1000} s`, { signal: limit.signal });
     late.catch(() => {});
     try {
       return await Promise.race([thaw, late]);
@@ -190,17 +189,18 @@ export class WorkerFreezer {
     }
   }
 
-  /** What is over the budget stops, and one more each time the machine has hardly any memory left. */
-  async #makeRoom(frozen: readonly FreezingWorker[]): Promise<void> {
+  /** Evicts what is over the budget, or one worker per run while the machine runs out of memory. */
+  async #evictOverBudget(frozen: readonly FreezingWorker[]): Promise<void> {
+    const { pool, bus, memory } = this.#deps;
     const known = frozen.map((worker) => ({ ...worker, frozenAt: worker.frozenAt?.getTime() ?? 0 }));
-    const leave = frozenOverBudget(known, await this.#memory.budgetBytes());
-    const [first] = known.sort(byEagernessToStop);
-    if (leave.length === 0 && first && this.#memory.isScarce()) {
-      leave.push({ id: first.id, reason: 'the machine runs out of memory' });
+    const evicted = frozenOverBudget(known, await memory.budgetBytes());
+    const [first] = known.sort(byEvictionOrder);
+    if (evicted.length === 0 && first && memory.isScarce()) {
+      evicted.push({ id: first.id, reason: 'the machine runs out of memory' });
     }
-    for (const { id, reason } of leave) {
-      await stopWorker(this.#pool, id as WorkerId, reason);
-      this.#bus.publish('worker', id);
+    for (const { id, reason } of evicted) {
+      await stopWorker(pool, id as WorkerId, reason);
+      bus.publish('worker', id);
     }
   }
 }

@@ -9,7 +9,7 @@ import { dataCentersFor, type PlaceWish, type PoolCapacity } from '../../scaling
 import { type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { evictFrozen } from './evict-frozen.ts';
-import type { Place } from './start-worker.ts';
+import type { Place } from './launch-worker.ts';
 
 export interface Placements {
   placed: Map<string, Place>;
@@ -31,11 +31,11 @@ interface Deps {
  */
 export async function placeWorkers(deps: Deps, pending: readonly ControlledWorker[], now: number): Promise<Placements> {
   const needsGpus = pending.some(({ spec }) => spec.gpu);
-  const capacities = needsGpus ? await deps.capacity.readFree(now) : [];
+  const capacities = needsGpus ? await deps.capacity.readFree() : [];
   const { waiting, nowhere } = await toWaiting(deps.pool, pending, capacities);
   let share = shareCapacity({ capacities, waiting, holding: [], minOf: () => 0, now });
   if (share.missing.size > 0) {
-    const exact = needsGpus ? await deps.capacity.readFree(now, { fresh: true }) : [];
+    const exact = needsGpus ? await deps.capacity.readFree({ fresh: true }) : [];
     share = await shareFairly(deps, { capacities: exact, waiting, now });
     deps.capacity.expire(); // capacity that comes back is seen at the next look
   }

@@ -1,18 +1,18 @@
 import { connect } from 'node:net';
 
-/** What a worker's health path said, or why it said nothing. */
+/** A worker's answer on its health path: a status, no open port, or no answer. */
 export type HealthAnswer = { kind: 'status'; status: number } | { kind: 'closed' } | { kind: 'silent' };
 
-/** A dial that gets no answer at all: the network of a container that has just been made. */
+/** A new container's network may drop packets: a dial without an answer ends after this. */
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A program that loads may accept and answer only later: it is answered by the same question then. */
+/** A loading program may accept the connection and answer later. */
 const ANSWER_TIMEOUT_MS = 10_000;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})[ \r\n]/;
 const MAX_HEAD_BYTES = 4096;
 
 /**
- * Asks once. A connection of its own and the status line are all it takes: an HTTP client would cost more than the
- * worker's answer, forty times a second.
+ * Sends one GET and reads the status line, on a connection of its own. An HTTP client would cost more than the worker's
+ * answer, forty times a second.
  */
 export function probeHealth(
   at: { host: string; port: number },
@@ -50,7 +50,7 @@ export function probeHealth(
   });
 }
 
-/** Whether a connection can be opened. */
+/** True when a connection can be opened. */
 export function canConnect(at: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: at.host, port: at.port });
@@ -64,7 +64,7 @@ export function canConnect(at: { host: string; port: number }): Promise<boolean>
   });
 }
 
-/** `HEALTH_CHECK_PATH` as it goes into a request line; `/ping` for what cannot. */
+/** Returns `HEALTH_CHECK_PATH` as it goes into a request line; `/ping` when it is not a valid path. */
 export function healthPath(text: string): string {
   const path = text.startsWith('/') ? text : `/${text}`;
   return text !== '' && /^[\x21-\x7e]+$/.test(path) ? path : '/ping';

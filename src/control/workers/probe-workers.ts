@@ -1,3 +1,4 @@
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -21,13 +22,14 @@ import { canConnect, type HealthAnswer, healthPath, probeHealth } from './probe-
 
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-/** Between two tries while a worker starts, as long as not more than 25 start at once: then, one a millisecond in all. */
-const STARTING_MS = 25;
-const SERVING_MS = 5_000;
-/** A worker that failed once, or is out of service. */
-const DOUBTFUL_MS = 500;
-/** One bad answer takes nobody out of service, and least of all the only worker. */
+/** Probe interval of a starting worker; with more than 25 of them, one probe per ms in total. */
+const STARTING_INTERVAL_MS = 25;
+const SERVING_INTERVAL_MS = 5_000;
+/** Probe interval of a worker that failed a probe or is out of service. */
+const DOUBTFUL_INTERVAL_MS = 500;
+/** A single failure must not take a worker out of service, least of all the only one. */
 const FAILURES_ALLOWED = 2;
+/** A worker out of service for this long is replaced. */
 const REPLACED_AFTER_MS = 60_000;
 
 type Verdict =
@@ -40,59 +42,54 @@ interface Probe {
   worker: ProbedWorker;
   readonly stop: AbortController;
   timer: NodeJS.Timeout | undefined;
-  isAsking: boolean;
+  isInFlight: boolean;
   isServing: boolean;
   failures: number;
-  /** What stands in the row. */
-  toldReason: string | null;
+  /** The reason in the worker's row. */
+  reportedReason: string | null;
+  /** Monotonic, ms. */
   outSince: number | null;
 }
 
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  runtime: Pick<Runtime, 'reach'>;
+  logs: Pick<LogCollector, 'system'>;
+  metrics: Metrics;
+  logger: Logger;
+}
+
 /**
- * Asks the workers of load-balancing endpoints for their health, each on its own clock: fast while it starts, slowly
- * while it serves. Only the leader asks; what it finds goes into the worker's row, and a hint tells the load balancers.
+ * Probes the health of load-balancing workers, each at its own interval: fast while it starts, slowly while it serves. Only
+ * the leader probes; results go into the workers' rows, and a hint notifies the load balancers.
  *
- * 200: it serves, once its port takes connections. 204: it is initializing. Anything else is no readiness for a worker
- * that starts, and ill health for one that served: after three in a row it gets no more requests, and when it does not
- * recover within a minute, it is replaced. Who works and does not answer meanwhile is busy, not ill.
+ * 200: it serves, once its port takes connections. 204: it is initializing. Anything else means not ready for a starting
+ * worker and unhealthy for one that served: after three in a row it gets no more requests, and if it does not recover within
+ * a minute it is replaced. A worker that does not answer while it has requests is busy, not unhealthy.
  */
 export class WorkerProber {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #runtime: Pick<Runtime, 'reach'>;
-  readonly #logs: Pick<LogCollector, 'system'>;
-  readonly #metrics: Metrics;
-  readonly #logger: Logger;
+  readonly #deps: Deps;
+  readonly #monotonic: Clock;
   readonly #loop: Loop;
   readonly #probes = new Map<WorkerId, Probe>();
   #starting = 0;
   #unsubscribe: () => void = () => {};
 
-  constructor(options: {
-    pool: Pool;
-    bus: Bus;
-    runtime: Pick<Runtime, 'reach'>;
-    logs: Pick<LogCollector, 'system'>;
-    metrics: Metrics;
-    logger: Logger;
-  }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#runtime = options.runtime;
-    this.#logs = options.logs;
-    this.#metrics = options.metrics;
-    this.#logger = options.logger;
+  constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
+    this.#deps = deps;
+    this.#monotonic = monotonic;
     this.#loop = new Loop({
       name: 'probe-workers',
       tickMs: IDLE_TICK_MS,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#run(),
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#bus.subscribe('worker', (id) => {
-      this.#askSoon(id as WorkerId);
+    this.#unsubscribe = this.#deps.bus.subscribe('worker', (id) => {
+      this.#probeSoon(id as WorkerId);
       this.#loop.wake();
     });
     this.#loop.start();
@@ -109,7 +106,7 @@ export class WorkerProber {
   }
 
   async #run(): Promise<NextRun | undefined> {
-    const workers = await listProbedWorkers(this.#pool);
+    const workers = await listProbedWorkers(this.#deps.pool);
     const present = new Set(workers.map(({ id }) => id));
     for (const probe of this.#probes.values()) if (!present.has(probe.worker.id)) this.#end(probe);
     for (const worker of workers) {
@@ -118,7 +115,7 @@ export class WorkerProber {
       else this.#begin(worker);
     }
     this.#starting = workers.filter(({ wasReady }) => !wasReady).length;
-    return workers.length === 0 ? undefined : { atMs: Date.now() + TICK_MS };
+    return workers.length === 0 ? undefined : { inMs: TICK_MS };
   }
 
   #begin(worker: ProbedWorker): void {
@@ -126,14 +123,14 @@ export class WorkerProber {
       worker,
       stop: new AbortController(),
       timer: undefined,
-      isAsking: false,
+      isInFlight: false,
       isServing: worker.isServing,
       failures: 0,
-      toldReason: null,
-      outSince: worker.wasReady && !worker.isServing ? performance.now() : null,
+      reportedReason: null,
+      outSince: worker.wasReady && !worker.isServing ? this.#monotonic.now() : null,
     };
     this.#probes.set(worker.id, probe);
-    void this.#ask(probe);
+    void this.#probe(probe);
   }
 
   #end(probe: Probe): void {
@@ -142,45 +139,45 @@ export class WorkerProber {
     probe.stop.abort();
   }
 
-  /** A load balancer could not reach it, or something else happened to it. */
-  #askSoon(id: WorkerId): void {
+  /** Probes a serving worker at once: a load balancer could not reach it, or its row changed. */
+  #probeSoon(id: WorkerId): void {
     const probe = this.#probes.get(id);
-    if (probe?.isServing && !probe.isAsking) this.#askIn(probe, 0);
+    if (probe?.isServing && !probe.isInFlight) this.#probeIn(probe, 0);
   }
 
-  #askIn(probe: Probe, delayMs: number): void {
+  #probeIn(probe: Probe, delayMs: number): void {
     clearTimeout(probe.timer);
-    if (!probe.stop.signal.aborted) probe.timer = setTimeout(() => void this.#ask(probe), delayMs);
+    if (!probe.stop.signal.aborted) probe.timer = setTimeout(() => void this.#probe(probe), delayMs);
   }
 
-  async #ask(probe: Probe): Promise<void> {
-    if (probe.isAsking) return;
-    probe.isAsking = true;
+  async #probe(probe: Probe): Promise<void> {
+    if (probe.isInFlight) return;
+    probe.isInFlight = true;
     try {
       const verdict = await this.#judge(probe);
-      if (!probe.stop.signal.aborted) await this.#take(probe, verdict);
+      if (!probe.stop.signal.aborted) await this.#apply(probe, verdict);
     } catch (error) {
       const { id: workerId, endpointId } = probe.worker;
-      this.#logger.warn({ endpointId, workerId, err: error }, `a probe failed: ${messageOf(error)}`);
+      this.#deps.logger.warn({ endpointId, workerId, err: error }, `probe failed: ${messageOf(error)}`);
     } finally {
-      probe.isAsking = false;
-      this.#askIn(probe, this.#pauseMs(probe));
+      probe.isInFlight = false;
+      this.#probeIn(probe, this.#intervalMs(probe));
     }
   }
 
-  #pauseMs({ isServing, failures, outSince }: Probe): number {
-    if (isServing) return failures === 0 ? SERVING_MS : DOUBTFUL_MS;
-    return outSince === null ? Math.max(STARTING_MS, this.#starting) : DOUBTFUL_MS;
+  #intervalMs({ isServing, failures, outSince }: Probe): number {
+    if (isServing) return failures === 0 ? SERVING_INTERVAL_MS : DOUBTFUL_INTERVAL_MS;
+    return outSince === null ? Math.max(STARTING_INTERVAL_MS, this.#starting) : DOUBTFUL_INTERVAL_MS;
   }
 
   async #judge({ worker, stop }: Probe): Promise<Verdict> {
     const path = healthPath(worker.healthPath);
     const where = `GET ${path} on port ${worker.healthPort}`;
-    const at = await this.#runtime.reach(worker.id, worker.healthPort);
+    const at = await this.#deps.runtime.reach(worker.id, worker.healthPort);
     const answer: HealthAnswer = at === null ? { kind: 'closed' } : await probeHealth(at, path, stop.signal);
     if (answer.kind === 'closed') return { kind: 'bad', reason: closedReason(worker.healthPort) };
     if (answer.kind === 'silent') {
-      if (await isWorkerBusy(this.#pool, worker.id)) return { kind: 'busy' };
+      if (await isWorkerBusy(this.#deps.pool, worker.id)) return { kind: 'busy' };
       return { kind: 'bad', reason: `${where} is not answered` };
     }
     if (answer.status === 204) return { kind: 'initializing' };
@@ -188,7 +185,7 @@ export class WorkerProber {
       return { kind: 'bad', reason: `${where} is answered with ${answer.status}` };
     }
     if (worker.httpPort === worker.healthPort) return { kind: 'serving', at: at! };
-    const target = await this.#runtime.reach(worker.id, worker.httpPort);
+    const target = await this.#deps.runtime.reach(worker.id, worker.httpPort);
     if (target && (await canConnect(target))) return { kind: 'serving', at: target };
     return {
       kind: 'bad',
@@ -196,56 +193,56 @@ export class WorkerProber {
     };
   }
 
-  async #take(probe: Probe, verdict: Verdict): Promise<void> {
-    if (verdict.kind === 'serving') await this.#noteServing(probe, verdict.at);
-    else if (verdict.kind === 'initializing') await this.#takeOut(probe, null);
-    else if (verdict.kind === 'bad') await this.#noteBad(probe, verdict.reason);
+  async #apply(probe: Probe, verdict: Verdict): Promise<void> {
+    if (verdict.kind === 'serving') await this.#recordServing(probe, verdict.at);
+    else if (verdict.kind === 'initializing') await this.#takeOutOfService(probe, null);
+    else if (verdict.kind === 'bad') await this.#recordBad(probe, verdict.reason);
   }
 
-  async #noteServing(probe: Probe, at: { host: string; port: number }): Promise<void> {
+  async #recordServing(probe: Probe, at: { host: string; port: number }): Promise<void> {
     const { worker } = probe;
     probe.failures = 0;
     if (probe.isServing) return;
-    const start = await noteServing(this.#pool, worker.id, at);
-    if (start) countStart(this.#metrics, start);
-    if (probe.outSince !== null) this.#logs.system(worker.id, 'healthy again: it gets requests');
+    const start = await noteServing(this.#deps.pool, worker.id, at);
+    if (start) countStart(this.#deps.metrics, start);
+    if (probe.outSince !== null) this.#deps.logs.system(worker.id, 'healthy again: it gets requests');
     probe.isServing = true;
     probe.outSince = null;
-    probe.toldReason = null;
-    this.#tell(worker);
+    probe.reportedReason = null;
+    this.#notify(worker);
   }
 
-  async #noteBad(probe: Probe, reason: string): Promise<void> {
+  async #recordBad(probe: Probe, reason: string): Promise<void> {
     const { worker } = probe;
     probe.failures += 1;
     if (probe.isServing) {
-      if (probe.failures > FAILURES_ALLOWED) await this.#takeOut(probe, reason);
+      if (probe.failures > FAILURES_ALLOWED) await this.#takeOutOfService(probe, reason);
       return;
     }
-    if (probe.toldReason !== reason) {
-      probe.toldReason = reason;
-      await noteUnready(this.#pool, worker.id, reason);
+    if (probe.reportedReason !== reason) {
+      probe.reportedReason = reason;
+      await noteUnready(this.#deps.pool, worker.id, reason);
     }
-    if (probe.outSince === null || performance.now() - probe.outSince < REPLACED_AFTER_MS) return;
-    await drainWorker(this.#pool, worker.id, `unhealthy: ${reason}`);
-    this.#tell(worker);
+    if (probe.outSince === null || this.#monotonic.now() - probe.outSince < REPLACED_AFTER_MS) return;
+    await drainWorker(this.#deps.pool, worker.id, `unhealthy: ${reason}`);
+    this.#notify(worker);
   }
 
-  /** `reason` null: it says itself that it is initializing again. */
-  async #takeOut(probe: Probe, reason: string | null): Promise<void> {
+  /** `reason` null: its health path says that it is initializing again. */
+  async #takeOutOfService(probe: Probe, reason: string | null): Promise<void> {
     const { worker } = probe;
     if (!probe.isServing) return;
-    await noteNotServing(this.#pool, worker.id, reason);
-    this.#logs.system(worker.id, `gets no requests: ${reason ?? 'its health path says that it is initializing'}`);
+    await noteNotServing(this.#deps.pool, worker.id, reason);
+    this.#deps.logs.system(worker.id, `gets no requests: ${reason ?? 'its health path says that it is initializing'}`);
     probe.isServing = false;
-    probe.outSince = performance.now();
-    probe.toldReason = reason;
-    this.#tell(worker);
+    probe.outSince = this.#monotonic.now();
+    probe.reportedReason = reason;
+    this.#notify(worker);
   }
 
-  #tell({ id, endpointId }: ProbedWorker): void {
-    this.#bus.publish('worker', id);
-    this.#bus.publish('demand', endpointId);
+  #notify({ id, endpointId }: ProbedWorker): void {
+    this.#deps.bus.publish('worker', id);
+    this.#deps.bus.publish('demand', endpointId);
   }
 }
 

@@ -1,134 +1,101 @@
-import type { Clock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
+import { BoundedSet } from '../../core/bounded-map.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
-import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
-import type { Pool } from '../../db/pool.ts';
-import type { EndedJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
-import {
-  type ControlledWorker,
-  listControlledWorkers,
-  notePending,
-  noteUnplaced,
-} from '../../domain/workers/worker-lifecycle.ts';
-import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
-import { NoCapacity, type Observed, type Runtime } from '../../runtimes/runtime.ts';
-import { rescueLeases } from '../jobs/rescue-leases.ts';
+import { type ControlledWorker, listControlledWorkers, notePending } from '../../domain/workers/worker-lifecycle.ts';
+import { type NotifyDispatch, rescueLeases } from '../jobs/rescue-leases.ts';
 import { awaitSecrets } from '../workloads/await-secrets.ts';
-import type { LogCollector } from '../workloads/collect-logs.ts';
 import { type WorkloadList, WorkloadLists } from '../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
-import { KnownWorkers } from './known-workers.ts';
+import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
+import { finalizeWorker } from './finalize-worker.ts';
+import type { Place } from './launch-worker.ts';
+import { PhaseWriter } from './phase-writer.ts';
 import { placeWorkers } from './place-workers.ts';
-import { type Place, startWorker, type WorkerStart } from './start-worker.ts';
-import { WorkerNotes } from './worker-notes.ts';
+import { type StartDeps, startWorker } from './start-worker.ts';
+import { stopWorker } from './stop-worker.ts';
+import { WorkerCache } from './worker-cache.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
-/** When GPUs have become free, those that wait for some are looked at, but not more often than this. */
-const PLACE_INTERVAL_MS = 200;
 const IDLE_TICK_MS = 10_000;
-/** A hand-over that was under way when the worker was told to leave has committed by then. */
-const SETTLE_MS = 150;
-/** Without a job the end of a worker need not be waited for long. */
-const IDLE_GRACE_MS = 5_000;
-/** After a start that found no place, or no runtime that answers. */
-const UNPLACED_PAUSE_MS = 1_000;
-const DEFAULT_INIT_TIMEOUT_SECONDS = 420;
+/** Freed GPUs lead to another look at the workers that wait for some, at most this often. */
+const PLACE_INTERVAL_MS = 200;
+/** Workers remembered as not ready yet, for the log line when they become ready. */
+const MAX_UNREADY = 10_000;
+
+/** What differs between the runtime's list and the cache; `mark` tells how old the list is. */
+interface Difference {
+  containers: ReadonlyMap<WorkerId, SeenContainer>;
+  mark: number;
+}
+
+const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
+
+export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases'>, WorkerLimits {
+  bus: Bus;
+  queue: JobQueue;
+  notify: NotifyDispatch;
+  /** Measures intervals. */
+  monotonic?: Clock;
+}
 
 /**
- * Brings the containers in line with the workers that are wanted: starts, stops, adopts after a restart, notices the
- * lost, removes strays. The runtime's list is the truth; its events only wake the loop.
+ * Reconciles containers with the workers that are wanted. Each run observes (rows that changed, the runtime's list), decides
+ * the next step of each worker (`decideWorker`), and hands it on. The runtime's list is the truth; its events only wake the
+ * loop. A run costs what changed, not what there is (decision 0018).
  */
 export class WorkerRunner {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #runtime: Runtime;
-  readonly #logs: LogCollector;
-  readonly #start: WorkerStart;
-  readonly #graceMs: number;
-  readonly #drainMs: number;
+  readonly #deps: WorkerRunnerOptions & StartDeps & { monotonic: Clock };
   readonly #loop: Loop;
-  /** Starts and stops under way. */
+  /** Actions in progress. */
   readonly #tasks: WorkloadTasks;
-  /** How to give up a start that is under way. */
-  readonly #starting = new Map<WorkerId, AbortController>();
-  /** Started, but not heard of yet. */
-  readonly #unready = new Set<WorkerId>();
-  readonly #known: KnownWorkers;
-  readonly #notes: WorkerNotes;
+  /** Cancels the start of a worker. */
+  readonly #starts = new Map<WorkerId, AbortController>();
+  readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
+  readonly #cache: WorkerCache;
   readonly #lists: WorkloadLists;
   #unsubscribe: (() => void)[] = [];
-  #tickedAt = 0;
-  #placedAt = 0;
-  #hasRoom = false;
+  #tickedAt = Number.NEGATIVE_INFINITY;
+  #placedAt = Number.NEGATIVE_INFINITY;
+  #hasFreedGpus = false;
 
-  constructor(
-    options: WorkerStart & {
-      bus: Bus;
-      clock: Clock;
-      logger: Logger;
-      queue: JobQueue;
-      tell: { queued: (endpointId: EndpointId) => void; ended: (jobs: readonly EndedJob[]) => void };
-      graceMs: number;
-      /** How long a load-balancing worker that leaves may go on with its requests. */
-      drainMs: number;
-    },
-  ) {
-    this.#pool = options.pool;
-    this.#known = new KnownWorkers(options.pool);
-    this.#notes = new WorkerNotes(
-      options.pool,
-      () => options.capacity.machine.gpus,
-      (workers) =>
-        rescueLeases(
-          options.queue,
-          options.tell,
-          workers.map(({ id }) => id),
-        ),
+  constructor(options: WorkerRunnerOptions) {
+    const { pool, capacity, queue, notify, runtime, logger } = options;
+    const phases = new PhaseWriter(
+      pool,
+      () => capacity.machine.gpus,
+      (workers) => {
+        const ids = workers.map(({ id }) => id);
+        return rescueLeases(queue, notify, ids);
+      },
     );
-    this.#bus = options.bus;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#runtime = options.runtime;
-    this.#logs = options.logs;
-    this.#start = options;
-    this.#graceMs = options.graceMs;
-    this.#drainMs = options.drainMs;
-    this.#tasks = new WorkloadTasks({ logger: options.logger, onEnd: (id) => this.#settle(id as WorkerId) });
-    this.#lists = new WorkloadLists({
-      runtime: options.runtime,
-      tasks: this.#tasks,
-      onList: () => this.#loop.wake(),
-    });
-    this.#loop = new Loop({
-      name: 'run-workers',
-      tickMs: IDLE_TICK_MS,
-      logger: options.logger,
-      runOnce: () => this.#run(),
-    });
+    this.#deps = { ...options, phases, monotonic: options.monotonic ?? monotonicClock };
+    this.#cache = new WorkerCache(pool);
+    this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
+    this.#lists = new WorkloadLists({ runtime, tasks: this.#tasks, onList: () => this.#loop.wake() });
+    this.#loop = new Loop({ name: 'run-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
   start(): void {
+    const { bus, runtime } = this.#deps;
     this.#unsubscribe = [
-      this.#bus.subscribe('worker', (id) => this.#look([id as WorkerId])),
-      this.#bus.subscribe('secret', () => this.#look(this.#known.pending)),
-      this.#bus.subscribe('demand', (id) => this.#look(this.#known.drainingOf(id as EndpointId))),
-      this.#runtime.watch(() => {
-        this.#lists.noteEvent();
+      bus.subscribe('worker', (id) => this.#poll([id as WorkerId])),
+      bus.subscribe('secret', () => this.#poll(this.#cache.pending)),
+      bus.subscribe('demand', (id) => this.#poll(this.#cache.drainingOf(id as EndpointId))),
+      runtime.watch(() => {
+        this.#lists.markChanged();
         this.#loop.wake();
       }),
     ];
-    this.#forget(); // whoever led meanwhile has changed it
+    this.#reset(); // another leader may have changed anything
     this.#loop.start();
   }
 
-  /** Ends the loop and waits for starts and stops under way, but not for long; the workers go on. */
+  /** Ends the loop and waits a moment for actions in progress; the workers keep running. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#loop.stop();
@@ -136,289 +103,173 @@ export class WorkerRunner {
     await this.#tasks.settle();
   }
 
-  /** One look at everything there is; tests use it. */
+  /** One run over all workers, for tests. */
   async runOnce(): Promise<void> {
-    this.#forget();
-    await this.#lists.begin(this.#clock.now());
+    this.#reset();
+    await this.#lists.begin(this.#deps.monotonic.now());
     await this.#loop.runOnce();
   }
 
-  /** Stops all workers and waits for it: `--stop-workers`, and tests. */
+  /** Stops all workers and waits until they are gone. */
   async stopAll(): Promise<void> {
-    const observed = await this.#runtime.list();
-    await Promise.all(
-      observed
-        .filter((workload) => workload.kind === 'worker')
-        .map((workload) => this.#runtime.stop(workload.id, this.#graceMs)),
-    );
+    const { runtime, graceMs } = this.#deps;
+    const workers = (await runtime.list()).filter(({ kind }) => kind === 'worker');
+    await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
   }
 
-  /** Something may be done about these workers now. */
-  #look(ids: Iterable<WorkerId>): void {
-    if (this.#known.markDirty(ids)) this.#loop.wake();
+  /** Reads these workers again soon. */
+  #poll(ids: Iterable<WorkerId>): void {
+    if (this.#cache.markDirty(ids)) this.#loop.wake();
   }
 
-  /** The cost of a run grows with what changed; a list, and a tick, look further. */
+  #reset(): void {
+    this.#cache.reset();
+    this.#lists.reset();
+  }
+
   async #run(): Promise<NextRun | undefined> {
-    const now = this.#clock.now();
-    // From zero there is nothing to compare a list with, and somebody waits: it comes a little later.
-    if (this.#known.size === 0 && this.#known.hasDirty) this.#lists.postpone(now);
+    const now = this.#deps.monotonic.now();
+    const difference = await this.#observe(now);
+    const workers = await this.#cache.readDirty(now, difference.containers.keys());
+    this.#logReadiness(workers);
+    this.#cancelUnwantedStarts(workers);
+    const toStart = workers.filter((worker) => this.#decide(worker, difference, now) === 'start');
+    await this.#startAll(toStart);
+    return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
+  }
+
+  /** Marks the workers to decide about, and returns how the runtime's list, if one has arrived, differs from the cache. */
+  async #observe(now: number): Promise<Difference> {
+    // With an empty cache there is nothing to compare a list with, and a job is waiting: the list can come a little later.
+    if (this.#cache.size === 0 && this.#cache.hasDirty) this.#lists.postpone(now);
     this.#lists.beginIfDue(now);
     const list = this.#lists.take();
-    for (const id of await this.#known.learn(now)) this.#logs.follow(id); // after the list: what was started is in it
-    if (Math.abs(now - this.#tickedAt) >= TICK_MS) {
+    // After the list, so that every container in it has its row here.
+    for (const id of await this.#cache.resync(now)) this.#deps.logs.follow(id);
+    if (now - this.#tickedAt >= TICK_MS) {
       this.#tickedAt = now;
-      this.#known.markSome();
+      this.#cache.markSome();
     }
-    const placeAt = this.#placedAt + PLACE_INTERVAL_MS;
-    if (this.#hasRoom && now >= placeAt) this.#lookForRoom(now);
-    const changed = list ? this.#compare(list) : new Map<WorkerId, Observed | undefined>();
-    const workers = await this.#known.readDirty(changed.keys());
-    this.#tellReadiness(workers);
-    for (const worker of workers) {
-      if (list && changed.has(worker.id)) await this.#reconcile(worker, changed.get(worker.id), list.mark);
+    if (this.#hasFreedGpus && now - this.#placedAt >= PLACE_INTERVAL_MS) {
+      this.#placedAt = now;
+      this.#hasFreedGpus = false;
+      this.#cache.markDirty(this.#cache.pending);
     }
-    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starting.get(id)?.abort();
-    const free = workers.filter((worker) => !this.#tasks.isBusy(worker.id));
-    await this.#startPending(
-      free.filter((worker) => worker.phase === 'PENDING'),
-      now,
-    );
-    this.#giveUpUnready(free, now);
-    const leavesAt = await this.#endLeaving(free, now);
-    if (this.#known.size === 0) return undefined;
-    const placesAt = this.#hasRoom ? placeAt : undefined;
-    const times = [leavesAt, placesAt, this.#lists.nextAt(now), this.#known.learnsAt, this.#tickedAt + TICK_MS];
-    return { atMs: Math.min(...times.filter((at) => at !== undefined)) };
+    return list ? this.#compare(list) : NO_DIFFERENCE;
   }
 
-  #forget(): void {
-    this.#known.forget();
-    this.#lists.forget();
-  }
-
-  #lookForRoom(now: number): void {
-    this.#placedAt = now;
-    this.#hasRoom = false;
-    this.#known.markDirty(this.#known.pending);
-  }
-
-  /** A worker that was seen before it was ready, and is ready now, gets a line about it. */
-  #tellReadiness(workers: readonly ControlledWorker[]): void {
-    for (const { id, phase, readyAt, startedAt } of workers) {
-      if (readyAt === null && phase !== 'PENDING') this.#unready.add(id);
-      else if (readyAt !== null && this.#unready.delete(id)) {
-        const tookMs = startedAt === null ? null : readyAt.getTime() - startedAt.getTime();
-        this.#logs.system(
-          id,
-          tookMs === null ? 'ready' : `ready, ${Math.max(0, tookMs)} ms after its container started`,
-        );
-      }
-    }
-    if (this.#unready.size > 10_000) this.#unready.clear();
-  }
-
-  /** The runtime's list against what is known: strays are removed; who is not as it should be is returned, with what was seen. */
-  #compare({ workloads, mark }: WorkloadList): Map<WorkerId, Observed | undefined> {
+  /** Compares the runtime's list with the cache, and removes orphans. */
+  #compare({ workloads, mark }: WorkloadList): Difference {
     const startedAt = performance.now();
-    const changed = new Map<WorkerId, Observed | undefined>();
-    this.#known.beginRound();
+    const containers = new Map<WorkerId, SeenContainer>();
+    this.#cache.beginComparison();
     for (const workload of workloads) {
       if (workload.kind !== 'worker') continue;
       const id = workload.id as WorkerId;
-      const worker = this.#known.see(id);
+      const worker = this.#cache.see(id);
       const isUp = workload.state === 'running' || workload.state === 'frozen';
       if (worker && isUp && worker.phase !== 'STARTING') continue;
       if (this.#tasks.isTouchedSince(id, mark)) continue;
-      if (worker) changed.set(id, workload);
-      else this.#removeStray(id);
+      if (worker) containers.set(id, workload);
+      else this.#removeOrphan(id);
     }
-    for (const { id, phase } of this.#known.unseen()) {
-      if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) changed.set(id, undefined);
+    for (const { id, phase } of this.#cache.unseen()) {
+      if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) containers.set(id, 'absent');
     }
-    this.#lists.noteCompared(performance.now() - startedAt);
-    return changed;
+    this.#lists.addCost(performance.now() - startedAt);
+    return { containers, mark };
   }
 
-  /** Its row is looked for once more: what is known may be older than the list. */
-  #removeStray(id: WorkerId): void {
+  /** Removes a container without a live worker. Its row is read once more first: the cache may be older than the list. */
+  #removeOrphan(id: WorkerId): void {
+    const { pool, logger, runtime } = this.#deps;
     this.#tasks.run(id, async () => {
-      const [worker] = await listControlledWorkers(this.#pool, { ids: [id] });
+      const [worker] = await listControlledWorkers(pool, { ids: [id] });
       if (worker) return;
-      this.#logger.info({ workerId: id }, 'a container without a worker is removed');
-      await this.#runtime.stop(id, 0);
+      logger.info({ workerId: id }, 'removing orphaned container');
+      await runtime.stop(id, 0);
     });
   }
 
-  /** A worker whose workload is not as its row says. */
-  async #reconcile(worker: ControlledWorker, workload: Observed | undefined, mark: number): Promise<void> {
-    if (worker.phase === 'PENDING' || this.#tasks.isTouchedSince(worker.id, mark)) return;
-    if (workload?.state === 'running' || workload?.state === 'frozen') await this.#adopt(worker, workload);
-    else if (worker.phase === 'STARTING' && (!workload || workload.state === 'created')) this.#abandon(worker);
-    else this.#tasks.run(worker.id, () => this.#bury(worker, workload));
+  /** Adds a log line for each worker that has become ready since it was last read. */
+  #logReadiness(workers: readonly ControlledWorker[]): void {
+    for (const { id, phase, readyAt, startedAt } of workers) {
+      if (readyAt === null && phase !== 'PENDING') this.#unready.add(id);
+      else if (readyAt !== null && this.#unready.delete(id)) {
+        const tookMs = startedAt === null ? null : Math.max(0, readyAt.getTime() - startedAt.getTime());
+        this.#deps.logs.system(id, tookMs === null ? 'ready' : `ready, ${tookMs} ms after its container started`);
+      }
+    }
   }
 
-  /** It runs: after a restart of Podyard it is taken over as it is. */
-  async #adopt(worker: ControlledWorker, workload: Observed): Promise<void> {
-    if (worker.phase === 'STARTING')
-      await this.#notes.running({ id: worker.id, address: workload.address, marks: null });
-    this.#logs.follow(worker.id);
+  #cancelUnwantedStarts(workers: readonly ControlledWorker[]): void {
+    for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starts.get(id)?.abort();
   }
 
-  /**
-   * A start that a killed process left half done; it counts as no failure. Another worker is started in its place: the
-   * container may yet appear, with a token that only that process knew, and is removed when it does.
-   */
-  #abandon(worker: ControlledWorker): void {
-    this.#tasks.run(worker.id, async () => {
-      await this.#runtime.stop(worker.id, 0);
-      await this.#noteEnd(worker, { code: null, reason: 'its start was interrupted', isLost: false });
-    });
+  /** Decides the next step of a worker and hands it on, except for starts: they are placed together. */
+  #decide(worker: ControlledWorker, { containers, mark }: Difference, now: number): WorkerAction['do'] {
+    if (this.#tasks.isBusy(worker.id)) return 'nothing';
+    const isOutdated = this.#tasks.isTouchedSince(worker.id, mark);
+    const seen = isOutdated ? 'unknown' : (containers.get(worker.id) ?? 'unknown');
+    const wallNow = this.#deps.clock.now();
+    const action = decideWorker(worker, seen, wallNow, this.#deps);
+    if (action.do === 'wait') this.#cache.markDirtyAt(worker.id, now + action.untilMs - wallNow);
+    else if (action.do !== 'nothing' && action.do !== 'start') {
+      this.#tasks.run(worker.id, () => this.#act(worker, action));
+    }
+    return action.do;
   }
 
-  /** It ended, whether we wanted it or not. */
-  async #bury(worker: ControlledWorker, workload: Observed | undefined): Promise<void> {
-    const code = workload?.exitCode ?? null;
-    const why = workload?.reason ?? (code === null ? 'its container is gone' : `it exited with code ${code}`);
-    this.#logs.system(worker.id, `ended: ${why}`);
-    await this.#logs.finish(worker.id, 2_000);
-    await this.#runtime.stop(worker.id, 0);
-    const isLost = worker.wanted === 'RUN' && !(code === 0 && worker.readyAt !== null);
-    await this.#noteEnd(worker, { code, reason: why, isLost });
+  async #act(worker: ControlledWorker, action: WorkerAction): Promise<void> {
+    switch (action.do) {
+      case 'adopt':
+        await this.#deps.phases.running({ id: worker.id, address: action.address, marks: null });
+        return this.#deps.logs.follow(worker.id);
+      case 'drain':
+        await drainWorker(this.#deps.pool, worker.id, action.reason);
+        return this.#deps.bus.publish('worker', worker.id);
+      case 'stop':
+        await stopWorker(this.#deps, worker, action);
+        break;
+      case 'finalize':
+        await finalizeWorker(this.#deps, worker, action);
+        break;
+    }
+    this.#hasFreedGpus ||= worker.gpuPool !== null;
   }
 
-  async #noteEnd(
-    worker: ControlledWorker,
-    exit: { code: number | null; reason: string; isLost: boolean },
-  ): Promise<void> {
-    await this.#notes.exited({ id: worker.id, ...exit });
-    this.#hasRoom ||= worker.gpuPool !== null;
-    const level = exit.isLost ? 'warn' : 'info';
-    this.#logger[level]({ endpointId: worker.endpointId, workerId: worker.id, reason: exit.reason }, 'worker ended');
-    this.#bus.publish('worker', worker.id);
-    this.#bus.publish('demand', worker.endpointId);
-  }
-
-  async #startPending(pending: readonly ControlledWorker[], now: number): Promise<void> {
-    const rested = pending.filter((worker) => worker.wanted === 'RUN' && (worker.notBefore?.getTime() ?? 0) <= now);
-    const due = await awaitSecrets(this.#start, rested);
+  async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
+    if (pending.length === 0) return;
+    const { logs, pool, clock } = this.#deps;
+    const due = await awaitSecrets(this.#deps, pending);
     if (due.length === 0) return;
-    const { placed, missing } = await placeWorkers({ ...this.#start, bus: this.#bus, logger: this.#logger }, due, now);
+    const { placed, missing } = await placeWorkers(this.#deps, due, clock.now());
     for (const worker of due) {
       const place = placed.get(worker.id);
-      if (place) this.#tasks.run(worker.id, () => this.#startWorker(worker, place));
+      if (place) this.#start(worker, place);
       const reason = missing.get(worker.id);
       if (reason === undefined || worker.phaseReason === reason) continue;
-      this.#logs.system(worker.id, `waits: ${reason}`);
-      await notePending(this.#pool, worker.id, reason);
+      logs.system(worker.id, `waits: ${reason}`);
+      await notePending(pool, worker.id, reason);
     }
   }
 
-  async #startWorker(worker: ControlledWorker, place: Place): Promise<void> {
-    const { signal } = this.#starting.set(worker.id, new AbortController()).get(worker.id)!;
-    try {
-      if (!(await startWorker(this.#start, this.#notes, worker, place, signal))) return; // it is placed anew
-      const { userId, endpointId, id, spec } = worker;
-      this.#logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
-      this.#bus.publish('worker', id);
-    } catch (error) {
-      const reason = messageOf(error);
-      this.#start.capacity.expire();
-      const isAway = await this.#runtime.stop(worker.id, 0).then(
-        () => false,
-        () => true,
-      );
-      if (error instanceof NoCapacity) return this.#putBack(worker, `${NO_CAPACITY}: ${reason}`);
-      if (isAway || signal.aborted) return this.#putBack(worker, reason); // an unwanted one ends as pending ones do
-      this.#logs.system(worker.id, `could not be started: ${reason}`);
-      await this.#noteEnd(worker, { code: null, reason, isLost: true });
-    } finally {
-      this.#starting.delete(worker.id);
-    }
+  #start(worker: ControlledWorker, place: Place): void {
+    const cancel = new AbortController();
+    this.#starts.set(worker.id, cancel);
+    this.#tasks.run(worker.id, () =>
+      startWorker(this.#deps, worker, place, cancel.signal).finally(() => this.#starts.delete(worker.id)),
+    );
   }
 
-  /** Nothing is wrong with it: it waits for a place again, and is no failed start. */
-  async #putBack(worker: ControlledWorker, reason: string): Promise<void> {
-    if (worker.phaseReason !== reason) this.#logs.system(worker.id, `waits: ${reason}`);
-    await noteUnplaced(this.#pool, worker.id, reason, new Date(this.#clock.now() + UNPLACED_PAUSE_MS));
-    this.#bus.publish('worker', worker.id);
+  #onActionEnd(id: WorkerId): void {
+    this.#deps.capacity.settle(id);
+    this.#poll([id]);
   }
 
-  /** Drained workers are stopped, and who says that it is unhealthy leaves. Answers when the next one may be done. */
-  async #endLeaving(workers: readonly ControlledWorker[], now: number): Promise<number | undefined> {
-    let nextAt: number | undefined;
-    for (const worker of workers) {
-      if (worker.wanted === 'RUN') {
-        if (worker.unhealthyReason !== null && worker.phase === 'RUNNING') {
-          await drainWorker(this.#pool, worker.id, `unhealthy: ${worker.unhealthyReason}`);
-          this.#bus.publish('worker', worker.id);
-        }
-        continue;
-      }
-      if (worker.wanted === 'FREEZE') continue; // freeze-workers.ts sees to it
-      if (worker.phase === 'PENDING') {
-        await this.#notes.exited({ id: worker.id, code: null, reason: worker.wantedReason, isLost: false });
-        this.#bus.publish('demand', worker.endpointId);
-        continue;
-      }
-      const settledAt = (worker.drainAt?.getTime() ?? 0) + SETTLE_MS;
-      const isDone = (worker.leased === 0 && settledAt <= now) || this.#isOverdue(worker, now);
-      if (worker.wanted === 'STOP' || isDone) this.#tasks.run(worker.id, () => this.#stopWorker(worker));
-      else if (worker.leased === 0) {
-        this.#known.markDirty([worker.id]);
-        nextAt = Math.min(nextAt ?? settledAt, settledAt);
-      }
-    }
-    return nextAt;
+  #nextAt(now: number): number {
+    const listAt = this.#lists.nextAt(now) ?? Number.POSITIVE_INFINITY;
+    const placeAt = this.#hasFreedGpus ? this.#placedAt + PLACE_INTERVAL_MS : Number.POSITIVE_INFINITY;
+    return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, placeAt);
   }
-
-  /** Jobs have time limits of their own, connections to a load-balancing worker have none. */
-  #isOverdue({ endpointType, drainAt }: ControlledWorker, now: number): boolean {
-    return endpointType === 'LOAD_BALANCING' && drainAt !== null && now - drainAt.getTime() >= this.#drainMs;
-  }
-
-  /** A container that runs but never becomes ready is a failed start, whatever it does instead. */
-  #giveUpUnready(workers: readonly ControlledWorker[], now: number): void {
-    for (const worker of workers) {
-      const { phase, phaseReason, wanted, readyAt, startedAt, spec } = worker;
-      if (phase !== 'RUNNING' || wanted !== 'RUN' || readyAt !== null || startedAt === null) continue;
-      const seconds = initTimeoutSeconds(spec.env);
-      if (now - startedAt.getTime() < seconds * 1000) continue;
-      const why = phaseReason === null ? '' : `: ${phaseReason}`;
-      const reason = `it was not ready within ${seconds} s of its start (RUNPOD_INIT_TIMEOUT)${why}`;
-      this.#tasks.run(worker.id, async () => {
-        this.#logs.system(worker.id, `stops: ${reason}`);
-        await this.#runtime.stop(worker.id, IDLE_GRACE_MS);
-        await this.#noteEnd(worker, { code: null, reason, isLost: true });
-      });
-    }
-  }
-
-  async #stopWorker(worker: ControlledWorker): Promise<void> {
-    await this.#notes.stopping({ id: worker.id, reason: worker.wantedReason });
-    this.#logs.system(worker.id, `stops: ${worker.wantedReason}`);
-    await this.#runtime.stop(worker.id, graceOf(worker, this.#graceMs));
-    await this.#logs.finish(worker.id, 500);
-    this.#logs.system(worker.id, 'stopped');
-    await this.#noteEnd(worker, { code: null, reason: worker.wantedReason, isLost: false });
-  }
-
-  /** A start or a stop is over, however it went. */
-  #settle(id: WorkerId): void {
-    this.#start.capacity.settle(id);
-    this.#known.markDirty([id]);
-    this.#loop.wake();
-  }
-}
-
-/** A frozen worker is not woken up to end: it did that in peace, and somebody waits for its memory or its GPUs. */
-function graceOf(worker: ControlledWorker, graceMs: number): number {
-  if (worker.phase === 'FROZEN') return 0;
-  return worker.leased > 0 ? graceMs : Math.min(graceMs, IDLE_GRACE_MS);
-}
-
-/** How long a worker may load: its own setting, as in the public interface, else seven minutes. */
-function initTimeoutSeconds(env: Readonly<Record<string, string>>): number {
-  const seconds = Number(env.RUNPOD_INIT_TIMEOUT);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_INIT_TIMEOUT_SECONDS;
 }

@@ -86,7 +86,7 @@ async function runWorker(
     logs,
     capacity: new CapacityLedger({ pool, runtime }),
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
-    tell: { queued: () => {}, ended: () => {} },
+    notify: { queued: () => {}, ended: () => {} },
     secretBox: box,
     mounts: new WorkloadMounts({ pool, storage: null }),
     apiUrl: 'http://127.0.0.1:1',

@@ -1,9 +1,9 @@
 import type { Observed, Runtime } from '../../runtimes/runtime.ts';
 import type { WorkloadTasks } from './workload-tasks.ts';
 
-/** At the latest so often, events or not. */
+/** The longest time between two lists, events or not. */
 const TICK_MS = 2_000;
-/** Lists and comparing them may take this share of the time: the more workloads there are, the less often events lead to one. */
+/** Listing and comparing may take this share of the time: with more workloads, events lead to a list less often. */
 const LIST_SHARE = 0.05;
 
 /** What the runtime had when the mark was taken. */
@@ -12,91 +12,94 @@ export interface WorkloadList {
   mark: number;
 }
 
-type Come = { list: WorkloadList } | { failure: unknown };
+type Outcome = { list: WorkloadList } | { failure: unknown };
 
 /**
- * When the runtime is asked for its list, and the list that has come. It is made beside the loop, which is woken when it is
- * there: with thousands of workloads, or a slow engine, a start would otherwise wait for it.
+ * Decides when to ask the runtime for its list, and holds the list that has arrived. The list is made beside the loop, which
+ * is woken when it arrives: with thousands of workloads, or a slow engine, a start would otherwise wait for it. All times are
+ * monotonic, in ms.
  */
 export class WorkloadLists {
-  readonly #runtime: Pick<Runtime, 'list'>;
-  readonly #tasks: Pick<WorkloadTasks, 'mark'>;
-  readonly #onList: () => void;
-  #begunAt = 0;
+  readonly #deps: {
+    runtime: Pick<Runtime, 'list'>;
+    tasks: Pick<WorkloadTasks, 'mark'>;
+    onList: () => void;
+  };
+  #begunAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
-  #hasEvents = true;
+  #hasChanges = true;
   #listing: Promise<void> | undefined;
-  #come: Come | undefined;
+  #outcome: Outcome | undefined;
 
-  constructor(options: {
+  constructor(deps: {
     runtime: Pick<Runtime, 'list'>;
     tasks: Pick<WorkloadTasks, 'mark'>;
     onList: () => void;
   }) {
-    this.#runtime = options.runtime;
-    this.#tasks = options.tasks;
-    this.#onList = options.onList;
+    this.#deps = deps;
   }
 
-  /** Something happened to a workload: the next list comes as soon as it may. */
-  noteEvent(): void {
-    this.#hasEvents = true;
+  /** A workload changed: the next list is made as soon as the share of time allows. */
+  markChanged(): void {
+    this.#hasChanges = true;
   }
 
-  /** What has come is worth nothing, and the next list is due. */
-  forget(): void {
-    this.#come = undefined;
-    this.#begunAt = 0;
+  /** Drops a list that has arrived, and makes the next one due. */
+  reset(): void {
+    this.#outcome = undefined;
+    this.#begunAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The next list comes half a tick from now at the earliest, unless it is the first or something happened. */
+  /** Delays the next list to half a tick from now, unless it is the first or a workload changed. */
   postpone(now: number): void {
-    if (this.#begunAt === 0 || this.#hasEvents) return;
+    if (this.#begunAt === Number.NEGATIVE_INFINITY || this.#hasChanges) return;
     this.#begunAt = Math.max(this.#begunAt, now - TICK_MS / 2);
   }
 
   /** Asks for a list if one is due. */
   beginIfDue(now: number): void {
-    if (this.#listing || this.#come) return;
-    if (Math.abs(now - this.#begunAt) >= TICK_MS || (this.#hasEvents && now >= this.nextAt(now)!)) void this.begin(now);
+    if (this.#outcome) return;
+    const dueAt = this.nextAt(now);
+    if (dueAt !== undefined && dueAt <= now) void this.begin(now);
   }
 
-  /** Resolves when the list is there. */
+  /** Asks for a list; resolves when it has arrived or failed. */
   begin(now: number): Promise<void> {
-    this.#hasEvents = false;
-    const mark = this.#tasks.mark();
+    this.#hasChanges = false;
+    const mark = this.#deps.tasks.mark();
     const startedAt = performance.now();
-    const end = (come: Come) => {
+    const end = (outcome: Outcome) => {
       this.#listing = undefined;
-      this.#come = come;
+      this.#outcome = outcome;
       this.#begunAt = now;
       this.#tookMs = performance.now() - startedAt;
-      this.#onList();
+      this.#deps.onList();
     };
-    this.#listing = this.#runtime.list().then(
+    this.#listing = this.#deps.runtime.list().then(
       (workloads) => end({ list: { workloads, mark } }),
       (failure) => end({ failure }),
     );
     return this.#listing;
   }
 
-  /** When the next one is due; undefined while one is being made, for its end wakes the loop. */
+  /** When the next list is due; undefined while one is being made, because its arrival wakes the loop. */
   nextAt(now: number): number | undefined {
     if (this.#listing) return undefined;
-    if (!this.#hasEvents) return this.#begunAt + TICK_MS;
-    return Math.min(this.#begunAt + this.#tookMs / LIST_SHARE, now + TICK_MS);
+    const tickAt = this.#begunAt + TICK_MS;
+    if (!this.#hasChanges) return tickAt;
+    return Math.min(this.#begunAt + this.#tookMs / LIST_SHARE, tickAt, now + TICK_MS);
   }
 
-  /** The list that has come since the last call, if any. Throws when it could not be had. */
+  /** Returns the list that has arrived since the last call, if any. Throws the error of one that failed. */
   take(): WorkloadList | undefined {
-    const come = this.#come;
-    this.#come = undefined;
-    if (come && 'failure' in come) throw come.failure;
-    return come?.list;
+    const outcome = this.#outcome;
+    this.#outcome = undefined;
+    if (outcome && 'failure' in outcome) throw outcome.failure;
+    return outcome?.list;
   }
 
-  /** Comparing is part of what a list takes. */
-  noteCompared(tookMs: number): void {
+  /** Adds the time of a comparison to what the list took. */
+  addCost(tookMs: number): void {
     this.#tookMs += tookMs;
   }
 

@@ -9,16 +9,16 @@ import {
   type RunningWorker,
 } from '../../domain/workers/worker-lifecycle.ts';
 
-/** Notes what became of workers: what is noted of many at the same moment shares a statement. */
-export class WorkerNotes {
+/** Writes the phases of workers. Writes made at the same moment share a statement. */
+export class PhaseWriter {
   readonly #starting: Batcher<StartingWorker, boolean>;
   readonly #running: Batcher<RunningWorker, undefined>;
   readonly #stopping: Batcher<WorkerOrder, undefined>;
   readonly #exited: Batcher<ExitedWorker, undefined>;
 
   /**
-   * `gpus`: how many there are. `onExited` is called with workers that have just been noted as exited, before any of the
-   * calls returns.
+   * `gpus` returns the GPUs there are. `onExited` is awaited with the workers of a batch after their exit is written and
+   * before any of the calls resolves.
    */
   constructor(
     db: Pool,
@@ -29,17 +29,17 @@ export class WorkerNotes {
       const started = await noteStarting(db, workers, gpus());
       return workers.map(({ id }) => started.has(id));
     });
-    this.#running = inBatches(ofAll((workers) => noteRunning(db, workers)));
-    this.#stopping = inBatches(ofAll((workers) => orderWorkers(db, 'stop', workers)));
+    this.#running = inBatches(asVoid((workers) => noteRunning(db, workers)));
+    this.#stopping = inBatches(asVoid((workers) => orderWorkers(db, 'stop', workers)));
     this.#exited = inBatches(
-      ofAll(async (workers) => {
+      asVoid(async (workers) => {
         await noteExited(db, workers);
         await onExited(workers);
       }),
     );
   }
 
-  /** False when its place was taken meanwhile: then nothing is noted, and it needs another one. */
+  /** False when its place was taken meanwhile: then nothing is written, and it needs another place. */
   starting(worker: StartingWorker): Promise<boolean> {
     return this.#starting.run(worker);
   }
@@ -48,7 +48,7 @@ export class WorkerNotes {
     return this.#running.run(worker);
   }
 
-  /** It is to end now, if that was not wanted before. */
+  /** Turns DRAIN into STOP; no effect on a worker that is stopping already. */
   stopping(worker: WorkerOrder): Promise<void> {
     return this.#stopping.run(worker);
   }
@@ -62,9 +62,9 @@ function inBatches<In, Out>(flush: (calls: readonly In[]) => Promise<Out[]>): Ba
   return new Batcher({ lanes: 2, maxSize: 500, isCallFault: () => false, flush });
 }
 
-function ofAll<In>(note: (calls: readonly In[]) => Promise<unknown>): (calls: readonly In[]) => Promise<undefined[]> {
+function asVoid<In>(write: (calls: readonly In[]) => Promise<unknown>): (calls: readonly In[]) => Promise<undefined[]> {
   return async (calls) => {
-    await note(calls);
+    await write(calls);
     return calls.map(() => undefined);
   };
 }

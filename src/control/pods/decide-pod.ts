@@ -1,0 +1,41 @@
+import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
+import type { ObservedState } from '../../runtimes/runtime.ts';
+
+/** What a decision depends on of a pod's row. */
+export type PodFacts = Pick<ControlledPod, 'wanted' | 'revision' | 'phase' | 'phaseRevision' | 'notBefore'>;
+
+/** Its container by the runtime's list; `unknown` when no list is newer than the last action on the pod. */
+export type PodContainer = ObservedState | 'absent' | 'unknown';
+
+export type PodAction =
+  | { do: 'nothing' }
+  /** Start a container of the wanted revision; what is there goes first. */
+  | { do: 'start' }
+  /** Its container runs: take it over as it is. */
+  | { do: 'adopt' }
+  /** Its container ended although it is wanted: remove what is left and start it again. */
+  | { do: 'finalize' }
+  | { do: 'stop' }
+  | { do: 'terminate' }
+  /** Decide again at `untilMs` (ms since 1970), or earlier if its row or its container changes. */
+  | { do: 'wait'; untilMs: number };
+
+const NOTHING: PodAction = { do: 'nothing' };
+
+/**
+ * The next step of one pod (docs/states.md, "Pod"). Pure: the same facts give the same action, so after a crash the next
+ * leader continues where the last one was cut off.
+ */
+export function decidePod(pod: PodFacts, container: PodContainer, nowMs: number): PodAction {
+  if (pod.wanted === 'TERMINATE') return { do: 'terminate' };
+  const exists = container !== 'absent' && container !== 'unknown';
+  if (pod.wanted === 'STOP') return pod.phase === 'EXITED' && !exists ? NOTHING : { do: 'stop' };
+  if (pod.phaseRevision !== pod.revision) return { do: 'start' };
+  if (pod.phase === 'ERROR') return NOTHING; // until a user starts it, which makes another revision
+  if (container === 'unknown') return NOTHING;
+  if (container === 'running' || container === 'frozen') return { do: 'adopt' };
+  if (pod.phase === 'RUNNING') return { do: 'finalize' };
+  // A start was cut off, or it is in a pause.
+  const notBefore = pod.notBefore?.getTime() ?? 0;
+  return notBefore > nowMs ? { do: 'wait', untilMs: notBefore } : { do: 'start' };
+}

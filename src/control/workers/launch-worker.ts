@@ -1,0 +1,118 @@
+import { newSecret } from '../../core/ids.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Pool } from '../../db/pool.ts';
+import { hashSecret } from '../../domain/access/secret-hash.ts';
+import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
+import { noteWorkerPorts } from '../../domain/workers/serving-workers.ts';
+import { type ControlledWorker, noteWaiting } from '../../domain/workers/worker-lifecycle.ts';
+import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
+import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
+import { bringImage } from '../workloads/bring-image.ts';
+import type { LogCollector } from '../workloads/collect-logs.ts';
+import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
+import type { PhaseWriter } from './phase-writer.ts';
+import { workerEnv } from './worker-env.ts';
+import { workerPorts } from './worker-ports.ts';
+
+/** Where a worker may run; all null for a worker without a GPU. */
+export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
+
+export interface LaunchDeps {
+  pool: Pool;
+  runtime: Runtime;
+  logs: LogCollector;
+  capacity: CapacityLedger;
+  phases: PhaseWriter;
+  /** Opens credentials of private registries and secrets named in an env. */
+  secretBox: SecretBox;
+  mounts: WorkloadMounts;
+  /** Where workloads reach the worker API. */
+  apiUrl: string;
+}
+
+/**
+ * Takes a worker from a place to a running container, and records each stage in its timeline. False when the place was
+ * taken meanwhile. Throws an error whose message is fit for users.
+ */
+export async function launchWorker(
+  deps: LaunchDeps,
+  worker: ControlledWorker,
+  place: Place,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const token = newSecret('pyw');
+  if (!(await takePlace(deps, worker, place, token))) return false;
+  const placedAt = performance.now();
+  const sincePlaced = () => performance.now() - placedAt;
+  const onProgress = (line: string) => deps.logs.system(worker.id, line);
+  const { image, registryId } = worker.spec;
+  const registry = await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);
+  const pullMs = sincePlaced();
+  const spec = { ...(await buildSpec(deps, worker, place, token)), registry };
+  let createMs = pullMs;
+  const onCreated = () => {
+    createMs = sincePlaced();
+  };
+  const onWaiting = (missing: string) => {
+    onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
+    noteWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
+  };
+  const { address } = await deps.runtime.start(spec, { onProgress, onCreated, onWaiting, signal });
+  await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
+  deps.logs.follow(worker.id, { isNew: true });
+  return true;
+}
+
+/** Writes the place and the token's hash down; false when the GPUs were given to another workload meanwhile. */
+async function takePlace(
+  { phases, capacity }: LaunchDeps,
+  { id, gpuCount }: ControlledWorker,
+  place: Place,
+  token: string,
+): Promise<boolean> {
+  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash: hashSecret(token) });
+  capacity.settle(id);
+  if (!isPlaced) capacity.expire();
+  return isPlaced;
+}
+
+async function buildSpec(
+  deps: LaunchDeps,
+  worker: ControlledWorker,
+  place: Place,
+  token: string,
+): Promise<Omit<WorkloadSpec, 'registry'>> {
+  const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
+  const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
+  if (ports) await noteWorkerPorts(deps.pool, worker.id, ports);
+  const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
+  const spec = { ...worker.spec, env };
+  const machine = deps.capacity.machine.largest ?? deps.capacity.machine;
+  const cpus = spec.cpu?.vcpuCount ?? null;
+  const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
+  const facts = {
+    apiUrl: deps.apiUrl,
+    token,
+    gpuTypeId: place.gpuTypeId,
+    dataCenterId: place.dataCenterId,
+    cpus: cpus ?? machine.cpus,
+    memoryBytes: memoryBytes ?? machine.memoryBytes,
+    ports,
+  };
+  return {
+    id: worker.id,
+    kind: 'worker',
+    image: spec.image,
+    args: spec.args,
+    env: { ...workerEnv({ ...worker, spec }, facts), ...storage.env },
+    diskGb: spec.diskGb,
+    ports: spec.ports,
+    gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
+    dataCenterId: place.dataCenterId,
+    memoryBytes,
+    cpus,
+    mounts: storage.mounts,
+    isPriority: worker.isPriority,
+  };
+}
