@@ -202,7 +202,7 @@ test('without the key inside, a restore says which one to bring', async () => {
 test('a file is not written over, and a database that holds something is not replaced', async () => {
   await write();
   const before = await readFile(file);
-  await expect(write()).rejects.toThrow(`${file} is there already: name another file`);
+  await expect(write()).rejects.toThrow(`${file} already exists: name another file`);
   expect(await readFile(file)).toEqual(before);
   await createUser(target.pool, { name: 'somebody', email: null });
   await expect(read()).rejects.toThrow('is not empty, and a restore replaces nothing: name an empty one');
@@ -228,7 +228,7 @@ test('a backup that is cut off, damaged or changed anywhere leaves the database 
   };
   for (const [what, bytes] of Object.entries(damaged)) {
     await writeFile(file, bytes);
-    await expect(read(), what).rejects.toThrow(/is cut off or damaged/);
+    await expect(read(), what).rejects.toThrow(/is truncated or damaged/);
     expect((await target.pool.query('select from users')).rowCount, what).toBe(0);
   }
   await writeFile(file, whole);
@@ -236,10 +236,10 @@ test('a backup that is cut off, damaged or changed anywhere leaves the database 
   expect(await contents(target)).toEqual(await contents(source));
 });
 
-test('what is no backup, or one of a newer Podyard, is refused with what to do', async () => {
-  await expect(read()).rejects.toThrow(`there is no ${file}`);
+test('a file that is not a backup, or a newer Podyard’s, is rejected with the remedy', async () => {
+  await expect(read()).rejects.toThrow(`${file} does not exist`);
   await writeFile(file, 'PGDMP');
-  await expect(read()).rejects.toThrow('is no backup of Podyard');
+  await expect(read()).rejects.toThrow('is not a Podyard backup');
   await rm(file);
   await write();
   const bytes = await readFile(file);
@@ -250,9 +250,9 @@ test('what is no backup, or one of a newer Podyard, is refused with what to do',
       Buffer.concat([Buffer.from(bytes.toString('utf8', 0, start).replace(from, to)), bytes.subarray(start)]),
     );
   await change(/"formatVersion":1/, '"formatVersion":2');
-  await expect(read()).rejects.toThrow('has format 2, and this Podyard reads format 1: use Podyard 1.2.3 or later');
+  await expect(read()).rejects.toThrow('has format 2, but this Podyard reads format 1: use Podyard 1.2.3 or later');
   await change(/"0001-initial.sql"/, '"0001-initial.sql","9999-future.sql"');
-  await expect(read()).rejects.toThrow('is newer than this Podyard: it holds 9999-future.sql');
+  await expect(read()).rejects.toThrow('is newer than this Podyard: it has migrations 9999-future.sql');
 });
 
 test('a backup of an older schema is brought up to date as it is restored', async () => {

@@ -26,7 +26,7 @@ export async function serveByProcesses(config: Config, parts: ServerParts, entry
     metrics,
     logger,
     readPage: () => page.read(),
-    onDeath: (processId) => void bus.bury(processId).catch(() => {}), // its row expires anyway
+    onDeath: (processId) => void bus.forgetProcess(processId).catch(() => {}), // its row expires anyway
   });
   const pools = { main: pool, queue: queuePool };
   const page = new MetricsPage({ metrics, pool, pools, token: null, others: children });

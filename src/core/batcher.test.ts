@@ -19,7 +19,7 @@ function gatedBatcher(options: { lanes: number; maxSize: number }) {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
 
-test('calls of one turn of the event loop leave together, and each gets its own answer', async () => {
+test('calls of one event-loop turn share a batch, and each gets its own result', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
   const answers = Promise.all([batcher.run(1), batcher.run(2), batcher.run(3)]);
   await turn();
@@ -28,7 +28,7 @@ test('calls of one turn of the event loop leave together, and each gets its own 
   expect(await answers).toEqual([2, 4, 6]);
 });
 
-test('a lone call does not wait for company', async () => {
+test('a single call does not wait', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
   const answer = batcher.run(1);
   await new Promise((resolve) => setImmediate(resolve));
@@ -37,7 +37,7 @@ test('a lone call does not wait for company', async () => {
   expect(await answer).toBe(2);
 });
 
-test('while all lanes are busy calls gather, and leave together when a lane comes back', async () => {
+test('while all lanes are busy, calls gather and share the next free lane', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
   const first = batcher.run(1);
   await turn();
@@ -52,7 +52,7 @@ test('while all lanes are busy calls gather, and leave together when a lane come
   expect(await later).toEqual([4, 6]);
 });
 
-test('a batch holds no more than maxSize calls, and lanes work at the same time under different numbers', async () => {
+test('a batch has at most maxSize calls, and lanes with different numbers run concurrently', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 2, maxSize: 2 });
   const answers = Promise.all([1, 2, 3, 4, 5].map((call) => batcher.run(call)));
   await turn();
@@ -69,7 +69,7 @@ test('a batch holds no more than maxSize calls, and lanes work at the same time 
   expect(await answers).toEqual([2, 4, 6, 8, 10]);
 });
 
-test('a failure that is nobody’s fault is everybody’s, and the lane is free again', async () => {
+test('a failure that no call caused fails the whole batch and frees the lane', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
   const answers = Promise.allSettled([batcher.run(1), batcher.run(2)]);
   await turn();
@@ -81,7 +81,7 @@ test('a failure that is nobody’s fault is everybody’s, and the lane is free 
   expect(await next).toBe(6);
 });
 
-test('a poisoned call fails alone, whatever batch it is in, and no call is answered with another’s result', async () => {
+test('a bad call fails alone in any batch, and no call gets another’s result', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 1, max: 1000 }), { maxLength: 60 }),

@@ -1,9 +1,8 @@
 /**
- * Collects the calls that wait at the same moment and hands them to `flush` together.
- * A batch never waits for company: with a free lane the calls of the current turn of the event loop go at once; while
- * all lanes are busy, later calls gather and leave together when the first lane comes back.
- * If a batch fails for a reason that lies in one call (`isCallFault`), each call is tried once alone, so that a poisoned
- * one cannot fail its neighbours; any other failure (a lost connection, say) is everybody's.
+ * Batches concurrent calls: `flush` gets them together. A batch never waits to grow: with a free lane, the calls of the
+ * current event-loop turn are flushed at once; while all lanes are busy, calls gather until one is free. If a batch fails
+ * because of one of its calls (`isCallFault`), each call is retried alone, so that a bad one cannot fail the others. Any
+ * other failure (a lost connection, say) fails the whole batch.
  */
 export class Batcher<In, Out> {
   readonly #flush: (calls: readonly In[], lane: number) => Promise<readonly Out[]>;
@@ -13,7 +12,7 @@ export class Batcher<In, Out> {
   #waiting: Entry<In, Out>[] = [];
   #isScheduled = false;
 
-  /** `lanes`: how many batches may be under way at once. `flush` answers one result a call, in the same order. */
+  /** `lanes`: how many batches may be in flight at once. `flush` returns one result per call, in the same order. */
   constructor(options: {
     lanes: number;
     maxSize: number;

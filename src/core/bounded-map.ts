@@ -1,7 +1,4 @@
-/**
- * A Map with at most `limit` entries: a new key beyond it evicts the oldest one. For what a process remembers under keys
- * that outsiders choose, and can look up again.
- */
+/** A Map with at most `limit` entries: a new key beyond it evicts the oldest. For caches whose keys outsiders choose. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number;
 

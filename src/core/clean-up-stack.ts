@@ -1,4 +1,4 @@
-/** Undoes what was built, last first; every step runs even if another fails. The second call waits for the first. */
+/** Runs clean-up steps, last added first, each even if another fails. `run` runs them once; a second call waits for the first. */
 export class CleanUpStack {
   readonly #steps: (() => Promise<unknown> | unknown)[] = [];
   #running: Promise<void> | undefined;
@@ -21,6 +21,6 @@ export class CleanUpStack {
         failures.push(error);
       }
     }
-    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be cleaned up');
+    if (failures.length > 0) throw new AggregateError(failures, 'some clean-up steps failed');
   }
 }

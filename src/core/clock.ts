@@ -4,8 +4,8 @@ export interface Clock {
   now(): number;
 }
 
-/** Wall-clock time since 1970: for timestamps, and to compare with those of other machines. It may jump. */
+/** Wall-clock time since 1970: for timestamps, and to compare with other machines. It may jump. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** Time since the process started, which never jumps: for durations, deadlines and pauses inside one process. */
+/** Time since the process started; it never jumps. For durations, deadlines and pauses inside one process. */
 export const monotonicClock: Clock = { now: () => performance.now() };

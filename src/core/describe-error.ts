@@ -1,4 +1,4 @@
-/** What the log keeps of an error. */
+/** An error as it is logged. */
 export interface ErrorDescription {
   type: string;
   message: string;
@@ -9,12 +9,12 @@ export interface ErrorDescription {
 
 const MAX_CHARACTERS = 2_000;
 const MAX_CAUSES = 5;
-/** SQLSTATE of data exceptions: their texts quote the value. */
+/** SQLSTATE class of data exceptions, whose messages quote the value. */
 const IS_ABOUT_VALUE = /^22/;
 
 /**
- * For log lines: of errors of libraries only what is known to hold no data. Those of the database carry whole rows in
- * `detail` and `where`, and those of HTTP clients headers with keys.
+ * Returns the parts of an error that are safe to log. Database errors carry whole rows in `detail` and `where`, and HTTP
+ * clients' errors carry headers with keys.
  */
 export function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error, message: cut(String(error)) };
@@ -30,7 +30,7 @@ export function describeError(error: unknown, depth = 0): ErrorDescription {
   };
 }
 
-/** Without the text before them, which repeats the message. */
+/** Returns the stack frames without the lines before them, which repeat the message. */
 function framesOf(stack: string): string {
   const first = stack.search(/^ {4}at /m);
   return first < 0 ? '' : stack.slice(first);

@@ -1,6 +1,6 @@
 /**
- * The one vocabulary of refusals. Domain code throws a `Failure`; each plane turns it into its own wire form.
- * `detail` is public text; an internal cause goes into `cause`, which never leaves the process except into the log.
+ * The kinds of failures. Domain code throws a `Failure`, and each plane maps it to its wire format. Its message is public;
+ * an internal error goes into `cause`, which only the log shows.
  */
 export type FailureKind =
   | 'badRequest'
@@ -42,10 +42,10 @@ export const FAILURES: Record<FailureKind, { status: number; title: string }> = 
   gatewayTimeout: { status: 504, title: 'Gateway Timeout' },
 };
 
-/** A refusal with public text. `errors` lists single validation failures, each `location: what is wrong`. */
+/** A failed request, with a public message. `errors` lists the single validation errors, each `location: what is wrong`. */
 export class Failure extends Error {
   readonly kind: FailureKind;
-  /** Of a `badRequest`: it contradicts a record that is there (a name is taken, something is in use). REST makes no difference. */
+  /** True if a `badRequest` conflicts with an existing record (a name is taken, a record is in use). REST does not use it. */
   readonly isClash: boolean;
   readonly errors: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -64,12 +64,12 @@ export class Failure extends Error {
   }
 }
 
-/** A record that is missing or belongs to somebody else: always the same text, so that neither can be told apart. */
+/** Returns the failure for a record that is missing or belongs to another user: the same text, so that nobody can tell which. */
 export function notFound(thing: string): Failure {
   return new Failure('notFound', `${thing} not found`);
 }
 
-/** The text of anything thrown, for logs and for reasons shown to operators. */
+/** Returns the message of anything thrown, for logs and for reasons shown to operators. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

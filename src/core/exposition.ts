@@ -3,8 +3,8 @@ import type { Histogram } from './metrics.ts';
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Prometheus' text format, version 0.0.4. Written by hand: the format is six lines of rules, and the figures are kept as
- * plain numbers where they arise, for which a client library has no use (docs/decisions/0022-metrics-and-traces.md).
+ * Prometheus' text format, version 0.0.4. Written by hand: the format is simple, and a client library would want to own
+ * the counters, which are plain numbers here (docs/decisions/0022-metrics-and-traces.md).
  */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -16,7 +16,7 @@ export class Exposition {
     for (const [labels, value] of samples) this.#sample(name, labels, value);
   }
 
-  /** `name` ends with `_total`. */
+  /** `name` must end with `_total`. */
   counter(name: string, help: string, samples: Iterable<readonly [Labels, number]>): void {
     this.#family(name, 'counter', help);
     for (const [labels, value] of samples) this.#sample(name, labels, value);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { newId, newJobId, newSecret } from './ids.ts';
 
-test('an id is a host label: lowercase letters and digits, a letter first, as long as asked', () => {
+test('an id is a host label of the requested length: lowercase letters and digits, a letter first', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 63 }), (length) => {
       expect(newId(length)).toMatch(new RegExp(`^[a-z][a-z0-9]{${length - 1}}$`));
@@ -10,7 +10,7 @@ test('an id is a host label: lowercase letters and digits, a letter first, as lo
   );
 });
 
-test('ids do not repeat, and every character is about as likely as another', () => {
+test('ids do not repeat, and all characters are about equally likely', () => {
   const ids = Array.from({ length: 20_000 }, () => newId<string>());
   expect(new Set(ids).size).toBe(ids.length);
   const counts = new Map<string, number>();
@@ -20,7 +20,7 @@ test('ids do not repeat, and every character is about as likely as another', () 
   for (const count of counts.values()) expect(Math.abs(count - expected) / expected).toBeLessThan(0.1); // 8.6 sigma
 });
 
-test('a job id is a version-7 UUID of its time with a region suffix, and says whether it is synchronous', () => {
+test('a job id is a version-7 UUID of its time with a region suffix, and a prefix if it is synchronous', () => {
   const now = 1_900_000_000_000;
   const id = newJobId('', now);
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-u1$/);
@@ -28,7 +28,7 @@ test('a job id is a version-7 UUID of its time with a region suffix, and says wh
   expect(newJobId('sync-', now)).toMatch(/^sync-[0-9a-f]{8}-/);
 });
 
-test('job ids ascend and never repeat, also many in one millisecond and when the clock steps back', () => {
+test('job ids ascend and never repeat, even within a millisecond or when the clock steps back', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -5, max: 5 }), { minLength: 1, maxLength: 6000 }), (steps) => {
       let now = 2_000_000_000_000;
@@ -45,7 +45,7 @@ test('job ids ascend and never repeat, also many in one millisecond and when the
   expect([...burst].sort()).toEqual(burst);
 });
 
-test('a secret carries its prefix and 192 bits that fit into a header and a URL', () => {
+test('a secret has its prefix and 192 bits that are safe in a header and a URL', () => {
   expect(newSecret('pyk')).toMatch(/^pyk_[A-Za-z0-9_-]{32}$/);
   expect(newSecret('pyk')).not.toBe(newSecret('pyk'));
 });

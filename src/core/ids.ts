@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 declare const brand: unique symbol;
-/** A string that the compiler will not confuse with another kind of id. */
+/** A branded string: the compiler keeps kinds of ids apart. */
 export type Id<Name extends string> = string & { readonly [brand]: Name };
 
 export type UserId = Id<'user'>;
@@ -19,14 +19,14 @@ export type SecretId = Id<'secret'>;
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A random id of `length` lowercase letters and digits (5.17 bits each; 14 give 72 bits), starting with a letter. */
+/** Returns a random id of `length` lowercase letters and digits (5.17 bits each; 14 give 72 bits), starting with a letter. */
 export function newId<T extends string>(length = 14): T {
   let id = '';
   while (id.length < length) {
     for (const byte of randomBytes(length * 2)) {
-      if (byte >= 252 || id.length === length) continue; // 252 = 7 × 36: no character is likelier than another
+      if (byte >= 252 || id.length === length) continue; // 252 = 7 × 36: all characters are equally likely
       const character = ALPHABET[byte % 36]!;
-      if (id.length === 0 && character >= '0' && character <= '9') continue; // a host label and a container name start with a letter
+      if (id.length === 0 && character >= '0' && character <= '9') continue; // host labels and container names start with a letter
       id += character;
     }
   }
@@ -40,7 +40,7 @@ const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let poolAt = 0;
 
-/** Eight random bytes as hex, the first two bits being the UUID's variant: drawn from a pool, one system call for many. */
+/** Returns eight random bytes as hex, with the UUID's variant in the first two bits. A pool saves system calls. */
 function nextRandom8(): string {
   if (poolAt + 8 > pool.length) {
     pool = randomBytes(POOL_BYTES);
@@ -53,8 +53,8 @@ function nextRandom8(): string {
 }
 
 /**
- * A job id: a version-7 UUID (time first, so that the index of a long queue grows at its end) and a region suffix,
- * as clients of the public interface expect it. Ids made by one process ascend.
+ * Returns a job id: a version-7 UUID with a region suffix, as clients expect it. The time comes first, so that the index
+ * of a long queue grows at its end. Ids of one process ascend. `now`: ms since 1970.
  */
 export function newJobId(prefix: '' | 'sync-', now: number): JobId {
   if (now > lastMs) {
@@ -73,7 +73,7 @@ export function newJobId(prefix: '' | 'sync-', now: number): JobId {
   return `${prefix}${time.slice(0, 8)}-${time.slice(8)}-${counter}-${tail.slice(0, 4)}-${tail.slice(4)}-u1` as JobId;
 }
 
-/** A secret of 192 bits with a prefix that tells people and scanners what it is. */
+/** Returns a secret of 192 bits, with a prefix that identifies it to people and secret scanners. */
 export function newSecret(prefix: string): string {
   return `${prefix}_${randomBytes(24).toString('base64url')}`;
 }

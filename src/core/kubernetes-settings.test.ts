@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readKubernetesSettings } from './kubernetes-settings.ts';
 
-test('without variables a cluster with NVIDIA’s own names is assumed', () => {
+test('without variables, a cluster with NVIDIA’s default names is assumed', () => {
   expect(readKubernetesSettings({})).toEqual({
     kubeconfig: null,
     context: null,
@@ -24,7 +24,7 @@ test('without variables a cluster with NVIDIA’s own names is assumed', () => {
   });
 });
 
-test('lists are read item by item', () => {
+test('lists are parsed item by item', () => {
   const settings = readKubernetesSettings({
     KUBERNETES_SERVICE_HOST: '10.0.0.1',
     PODYARD_KUBERNETES_STORAGE_CLASSES: 'STANDARD=slow, HIGH_PERFORMANCE=fast',

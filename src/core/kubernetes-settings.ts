@@ -1,35 +1,35 @@
 import { parseInteger, parseOneOf } from './parse-setting.ts';
 
-/** What an operator says about the cluster that workloads run in. */
+/** An operator's settings for the cluster that workloads run in. */
 export interface KubernetesSettings {
-  /** Null: where kubectl looks; inside a cluster the service account. */
+  /** Null: kubectl's default; inside a cluster, the service account. */
   kubeconfig: string | null;
   context: string | null;
   /** The API server as a pod sees it; null outside a cluster. */
   inCluster: { host: string; port: string } | null;
-  /** Null: where we run, or what the kubeconfig says, else `default`. */
+  /** Null: Podyard's own namespace, or the kubeconfig's, else `default`. */
   namespace: string | null;
-  /** Node labels that say which GPUs there are, and which data centre it is. */
+  /** Node labels with the GPU model and the data centre. */
   gpuLabel: string;
   dataCenterLabel: string;
   gpuResource: string;
   gpuRuntimeClass: string | null;
-  /** By tier; a tier that is not named gets the cluster's default class. */
+  /** By tier; a tier without one gets the cluster's default class. */
   storageClasses: Readonly<Record<string, string>>;
   accessMode: 'ReadWriteMany' | 'ReadWriteOnce' | 'ReadWriteOncePod';
   tolerations: readonly Toleration[];
-  /** Labels of the nodes that may be used at all. */
+  /** Labels of the nodes that may be used. */
   nodeSelector: Readonly<Record<string, string>>;
-  /** Priority classes of workloads: of those with PRIORITY_FLASHBOOT, and of all others. */
+  /** Priority classes of workloads with PRIORITY_FLASHBOOT, and of all others. */
   priorityClasses: { priority: string | null; other: string | null };
   pullPolicy: 'IfNotPresent' | 'Always' | null;
-  /** How long a pod may wait for a place before another one is tried. */
+  /** How long a pod may stay pending before another place is tried. */
   pendingMs: number;
-  /** How the TCP ports of pods are published; null: not at all. */
+  /** How TCP ports of pods are published; null: not published. */
   serviceType: 'NodePort' | 'LoadBalancer' | null;
-  /** The address at which node ports are reached; null: the node's own. */
+  /** The address of node ports; null: the node's own. */
   publicIp: string | null;
-  /** The name or address at which workloads reach the worker API; null: our own address. */
+  /** The name or address at which workloads reach the worker API; null: this host's address. */
   workerApiHost: string | null;
 }
 
@@ -45,7 +45,7 @@ const ACCESS_MODES = ['ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'] as c
 const PRIORITIES = ['PRIORITY_FLASHBOOT', 'DEFAULT'];
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Reads the variables. Throws a sentence that names the variable, its value and what is allowed. */
+/** Reads the variables. Throws an error that names the variable, its value and what is allowed. */
 export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettings {
   const text = (name: string): string | null => env[name] || null;
   const priorities = pairs('PODYARD_KUBERNETES_PRIORITY_CLASSES', env.PODYARD_KUBERNETES_PRIORITY_CLASSES, PRIORITIES);
@@ -89,7 +89,7 @@ function serviceType(value: string): KubernetesSettings['serviceType'] {
   return type === 'none' ? null : type;
 }
 
-/** `<name>=<value>` items with commas between; `names`: what is known, null for any. */
+/** Parses comma-separated `<name>=<value>` items; `names`: the allowed names, null for any. */
 function pairs(variable: string, text: string | undefined, names: readonly string[] | null): Record<string, string> {
   const items = itemsOf(text).map((item): [string, string] => {
     const at = item.indexOf('=');
@@ -103,7 +103,7 @@ function pairs(variable: string, text: string | undefined, names: readonly strin
   return Object.fromEntries(items);
 }
 
-/** `<key>[=<value>][:<effect>]` items with commas between. */
+/** Parses comma-separated `<key>[=<value>][:<effect>]` items. */
 function tolerations(text: string): Toleration[] {
   return itemsOf(text).map((item) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?(?::(\w+))?$/.exec(item) ?? [];

@@ -1,4 +1,4 @@
-/** The part of pino that the code uses. Fields carry ids, never keys, payloads or environment values. */
+/** The subset of pino that Podyard uses. Fields hold ids, never keys, payloads or environment values. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test('the first start makes a key that only its owner can read, and later starts read the same one', async () => {
+test('the first start creates a key that only its owner can read, and later starts read it', async () => {
   const file = join(directory, 'new', 'master-key');
   const keys = await ensureMasterKeys(file);
   expect(keys.map((key) => key.length)).toEqual([32]);
@@ -31,27 +31,27 @@ test('processes that start together agree on one key', async () => {
   expect(new Set(keys.flat().map((key) => key.toString('hex'))).size).toBe(1);
 });
 
-test('a file that holds no key is an error that names it, and stays as it is', async () => {
+test('a file without a key is an error that names it, and stays unchanged', async () => {
   const file = join(directory, 'damaged');
   await writeFile(file, 'half a key');
   await expect(ensureMasterKeys(file)).rejects.toThrow(`${file} does not hold a master key`);
   expect(await readFile(file, 'utf8')).toBe('half a key');
 });
 
-test('base64, base64url and hex are read', () => {
+test('base64, base64url and hex are accepted', () => {
   const key = Buffer.concat([Buffer.of(0xfb, 0xff), randomBytes(30)]);
   for (const form of ['base64', 'base64url', 'hex'] as const) {
     expect(parseMasterKeys(` ${key.toString(form)}\n`, 'x')).toEqual([key]);
   }
 });
 
-test('several keys are divided by commas, blanks or line ends', () => {
+test('several keys are separated by commas, blanks or line ends', () => {
   const keys = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const [a, b, c] = keys.map((key) => key.toString('base64'));
   for (const text of [`${a},${b}, ${c}`, `${a}\n${b}\n${c}\n`]) expect(parseMasterKeys(text, 'x')).toEqual(keys);
 });
 
-test('keys take the place of others whole, and only the owner can read them', async () => {
+test('keys are replaced atomically, and only the owner can read them', async () => {
   const file = join(directory, 'replaced');
   const [old] = await ensureMasterKeys(file);
   const fresh = randomBytes(32);
@@ -61,7 +61,7 @@ test('keys take the place of others whole, and only the owner can read them', as
   expect((await readdir(directory)).filter((name) => name.startsWith('replaced'))).toEqual(['replaced']);
 });
 
-test('retired keys are added, each once, to a file that only the owner can read', async () => {
+test('retired keys are appended, each once, to a file that only the owner can read', async () => {
   const file = join(directory, 'retired');
   const keys = [randomBytes(32), randomBytes(32)];
   await retireMasterKeys(file, keys.slice(0, 1));

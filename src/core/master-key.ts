@@ -4,17 +4,16 @@ import { appendFile, link, mkdir, open, readFile, rename, unlink } from 'node:fs
 import { dirname } from 'node:path';
 import { MASTER_KEY_BYTES } from './secret-box.ts';
 
-/** Where the master keys are: given, or in a file. Of several the first is the one that a rotation leads to. */
+/** Where the master keys come from: the environment or a file. The first of several is the current one. */
 export interface MasterKeySource {
-  /** From the environment; null: those in the file. */
+  /** From the environment; null: from the file. */
   keys: readonly Uint8Array[] | null;
   file: string;
 }
 
 /**
- * One master key or several, divided by commas, blanks or line ends, each 32 bytes as base64 (or base64url) or hex. More
- * than one are there while a rotation is under way: the first is the one that it leads to. Throws a sentence that names
- * `source`, and never shows the text itself.
+ * Parses one or more master keys, separated by commas or white space, each 32 bytes in base64, base64url or hex. There are
+ * several during a rotation: the first is the new one. Throws an error that names `source` and never quotes the text.
  */
 export function parseMasterKeys(text: string, source: string): Buffer[] {
   const items = text.split(/[\s,]+/).filter(Boolean);
@@ -27,7 +26,7 @@ export function parseMasterKeys(text: string, source: string): Buffer[] {
   throw new Error(`${source} does not hold a master key: it must be ${MASTER_KEY_BYTES} bytes in base64 or hex`);
 }
 
-/** The keys in `file`, undefined when there is no such file. Synchronous, for it is also read in the midst of an open. */
+/** Reads the keys in `file`; undefined if it does not exist. Synchronous, because a secret box reloads while it opens a value. */
 export function readMasterKeys(file: string): Buffer[] | undefined {
   try {
     return parseMasterKeys(readFileSync(file, 'utf8'), file);
@@ -38,30 +37,30 @@ export function readMasterKeys(file: string): Buffer[] | undefined {
 }
 
 /**
- * The keys in `file`, made on the first start. It appears whole or not at all, only its owner can read it, and of
- * processes that start together all get the same one. A file that holds no key is an error: it is never written over.
+ * Returns the keys in `file`, which is created at the first start: atomically, readable only by its owner, and with one
+ * result for processes that start together. A file without a key is an error and never overwritten.
  */
 export async function ensureMasterKeys(file: string): Promise<Buffer[]> {
   const known = readMasterKeys(file);
   if (known) return known;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  // A link, unlike a rename, fails when somebody else's key is there already; that one counts.
+  // Unlike a rename, a link fails if another process has created the file: then its key counts.
   await publishKeys(file, [newMasterKey()], (draft) =>
     link(draft, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     }),
   );
   const keys = readMasterKeys(file);
-  if (!keys) throw new Error(`${file} was made and is gone again`);
+  if (!keys) throw new Error(`${file} was created but has disappeared`);
   return keys;
 }
 
-/** Puts other keys into `file`, at once and durably: whoever reads it finds the old ones or the new ones. */
+/** Replaces the keys in `file`, atomically and durably. */
 export async function replaceMasterKeys(file: string, keys: readonly Uint8Array[]): Promise<void> {
   await publishKeys(file, keys, (draft) => rename(draft, file));
 }
 
-/** Adds keys that nothing needs any more, but old backups might, to `file`; those that it has already are left out. */
+/** Appends keys to `file` that only old backups may still need, except those it already has. */
 export async function retireMasterKeys(file: string, keys: readonly Uint8Array[]): Promise<void> {
   const known = await readFile(file, 'utf8').catch(() => '');
   const added = textOf(keys).filter((line) => !known.includes(line));
@@ -76,7 +75,7 @@ function textOf(keys: readonly Uint8Array[]): string[] {
   return keys.map((key) => Buffer.from(key).toString('base64'));
 }
 
-/** Writes a file of its own beside `file` and lets `publish` bring it to its place. */
+/** Writes a temporary file beside `file` and lets `publish` move it into place. */
 async function publishKeys(
   file: string,
   keys: readonly Uint8Array[],
@@ -91,7 +90,7 @@ async function publishKeys(
   } finally {
     await handle.close();
     await unlink(draft).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error; // a rename has taken it
+      if (error.code !== 'ENOENT') throw error; // else a rename moved it
     });
   }
   const directory = await open(dirname(file));

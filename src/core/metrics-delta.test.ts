@@ -18,7 +18,7 @@ function count(metrics: Metrics): void {
   metrics.eventLoopLag.observe(0.001);
 }
 
-test('what several processes counted adds up to what one would have counted, whatever way it came', () => {
+test('deltas of several processes add up to what one process would have counted, in any order', () => {
   const alone = new Metrics({ maxEndpoints: 2 });
   const sum = new Metrics({ maxEndpoints: 2 });
   for (const metrics of [new Metrics({ maxEndpoints: 1000 }), new Metrics({ maxEndpoints: 1000 })]) {
@@ -34,7 +34,7 @@ test('what several processes counted adds up to what one would have counted, wha
   expect([sum.coldStarts, sum.thaws, sum.eventLoopLag]).toEqual([alone.coldStarts, alone.thaws, alone.eventLoopLag]);
 });
 
-test('what was taken is not taken again', () => {
+test('a delta is returned only once', () => {
   const metrics = new Metrics({ maxEndpoints: 1000 });
   count(metrics);
   takeDelta(metrics);

@@ -1,7 +1,7 @@
 import type { EndpointId } from './ids.ts';
 import type { Api, Counts, Histogram, JobFigures, Metrics, ProxyPlane, StatusClass } from './metrics.ts';
 
-/** What a process counted since it last said so: plain values, to be added up by another one. */
+/** What a process counted since its last report: plain values for another process to add up. */
 export interface MetricsDelta {
   routes: { api: Api; route: string; answers: [status: number, count: number][]; duration: Counts }[];
   proxy: { plane: ProxyPlane; statusClass: StatusClass; duration: Counts }[];
@@ -12,8 +12,8 @@ export interface MetricsDelta {
 }
 
 /**
- * What these metrics counted, which they forget: so nothing is counted twice, whoever ends when. They must name every
- * endpoint; which of them get a name in the end is for the receiver to say.
+ * Returns what these metrics counted and resets them, so that nothing is counted twice. They must label every endpoint; the
+ * receiver decides which keep their label.
  */
 export function takeDelta(metrics: Metrics): MetricsDelta {
   const delta: MetricsDelta = {

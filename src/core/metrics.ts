@@ -1,12 +1,13 @@
+import { monotonicClock } from './clock.ts';
 import type { EndpointId } from './ids.ts';
 
 /**
- * What this process counts, in plain numbers: whoever does the work adds one and goes on, and texts are made when somebody
- * asks for them (rest/installation/metrics-page.ts). All of it starts at zero with the process, as Prometheus expects of counters.
- * Everything that becomes a label is bounded: endpoints by `maxEndpoints`, the rest by what the program itself names.
+ * This process's metrics, as plain numbers: counting is an addition, and text is rendered only on a scrape
+ * (rest/installation/metrics-page.ts). All start at zero with the process, as Prometheus expects of counters. Labels are
+ * bounded: endpoints by `maxEndpoints`, the others by the program's own names.
  */
 
-/** Seconds; from a hand-over in memory to a job that runs for an hour. */
+/** Seconds; from a job handed over in memory to one that runs for an hour. */
 const JOB_BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600];
 const REQUEST_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120];
 const START_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
@@ -14,15 +15,15 @@ const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 const LAG_TICK_MS = 100;
 
-/** Of more endpoints than have a name of their own. */
+/** The label of all endpoints beyond `maxEndpoints`. */
 const OTHER_ENDPOINTS = 'other';
-/** The client went away before it was answered; no server sends this status. */
+/** The client disconnected before the response; no server sends this status. */
 export const CLIENT_GONE = 499;
 
-/** Counts values up to each bound. What belongs to a bucket is added up when it is read. */
+/** Counts values by the smallest bound that holds them; readers add up cumulative buckets. */
 export class Histogram {
   readonly bounds: readonly number[];
-  /** One more than there are bounds: the last one is for what is beyond. */
+  /** One more than there are bounds: the last one counts larger values. */
   readonly counts: number[];
   sum = 0;
 
@@ -38,13 +39,13 @@ export class Histogram {
     this.sum += value;
   }
 
-  /** Of another one with the same bounds. */
+  /** Adds the counts of a histogram with the same bounds. */
   add({ counts, sum }: Counts): void {
     for (const [i, count] of counts.entries()) this.counts[i]! += count;
     this.sum += sum;
   }
 
-  /** What it counted since the last time, which it forgets. */
+  /** Returns the counts and resets them. */
   take(): Counts {
     const taken = { counts: [...this.counts], sum: this.sum };
     this.counts.fill(0);
@@ -53,26 +54,26 @@ export class Histogram {
   }
 }
 
-/** What a histogram counted. */
+/** The content of a histogram. */
 export interface Counts {
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** How a job can end. */
+/** The final states of a job. */
 export type JobEnd = 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
-/** Of the jobs of one endpoint, or of all others together. */
+/** The metrics of one endpoint's jobs, or of all unlabelled endpoints together. */
 export interface JobFigures {
   readonly label: string;
   submitted: number;
   readonly ended: Record<JobEnd, number>;
-  /** Seconds in the queue, and in the worker's hands: counted when a job ends. */
+  /** Seconds in the queue and in the worker, observed when a job ends. */
   readonly wait: Histogram;
   readonly execution: Histogram;
 }
 
-/** Of one route. */
+/** The metrics of one route. */
 export interface RouteFigures {
   /** By status. */
   readonly answers: Map<number, number>;
@@ -103,7 +104,7 @@ export class Metrics {
   readonly #jobs = new Map<EndpointId, JobFigures>();
   readonly #others = jobFigures(OTHER_ENDPOINTS);
 
-  /** `maxEndpoints`: how many endpoints get a name of their own: those that come first, until they are deleted. */
+  /** `maxEndpoints`: how many endpoints get their own label: first come, first served, until they are deleted. */
   constructor(options: { maxEndpoints: number }) {
     this.#maxEndpoints = options.maxEndpoints;
   }
@@ -124,7 +125,7 @@ export class Metrics {
     if (executionMs !== null) figures.execution.observe(executionMs / 1000);
   }
 
-  /** `route`: as the program calls it, never what a client wrote. */
+  /** `route`: the program's name for it, never the client's path. */
   requestEnded(api: Api, route: string, status: number, durationMs: number): void {
     const figures = this.routeOf(api, route);
     figures.answers.set(status, (figures.answers.get(status) ?? 0) + 1);
@@ -158,26 +159,26 @@ export class Metrics {
     return histogram;
   }
 
-  /** Those with a name of their own. */
+  /** The endpoints with their own label. */
   get endpointIds(): EndpointId[] {
     return [...this.#jobs.keys()];
   }
 
-  /** Every set of figures once, the others' last. */
+  /** Each endpoint's figures, those of the unlabelled ones last. */
   get jobs(): JobFigures[] {
     return [...this.#jobs.values(), this.#others];
   }
 
-  /** Endpoints that are gone give their names to others. */
+  /** Frees the labels of deleted endpoints. */
   forgetEndpoints(gone: readonly EndpointId[]): void {
     for (const id of gone) this.#jobs.delete(id);
   }
 
-  /** Notes how late timers come. Answers what ends it; it keeps no process alive. */
+  /** Measures how late timers fire. Returns the function that stops it; it does not keep the process alive. */
   watchEventLoop(): () => void {
-    let expected = performance.now() + LAG_TICK_MS;
+    let expected = monotonicClock.now() + LAG_TICK_MS;
     const timer = setInterval(() => {
-      const now = performance.now();
+      const now = monotonicClock.now();
       this.eventLoopLag.observe(Math.max(0, now - expected) / 1000);
       expected = now + LAG_TICK_MS;
     }, LAG_TICK_MS).unref();

@@ -41,7 +41,7 @@ async function collect(): Promise<string[]> {
   return received;
 }
 
-test('what is left is sent at the stop, with the name of the service', async () => {
+test('stop flushes the remaining spans, with the service name', async () => {
   const received = await collect();
   vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
   tracing = startOtlpTracing(SETTINGS, silentLogger);
@@ -63,7 +63,7 @@ test('what is left is sent at the stop, with the name of the service', async () 
   });
 });
 
-test("a span goes on with its parent's trace and state, under an id of its own", async () => {
+test("a span continues its parent's trace and state with its own id", async () => {
   await collect();
   tracing = startOtlpTracing(SETTINGS, silentLogger);
   const { context } = tracing.begin({ ...SPAN, parent: SAMPLED });
@@ -71,7 +71,7 @@ test("a span goes on with its parent's trace and state, under an id of its own",
   expect(context?.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/);
 });
 
-test('what the client does not want recorded is not, and is handed on all the same; what nobody wants is not', async () => {
+test('an unsampled context of the client is not recorded but propagated; without a client’s context nothing is', async () => {
   const received = await collect();
   tracing = startOtlpTracing({ ...SETTINGS, sampler: 'traceidratio', ratio: 0 }, silentLogger);
   const unsampled = tracing.begin({ ...SPAN, parent: UNSAMPLED });
@@ -83,7 +83,7 @@ test('what the client does not want recorded is not, and is handed on all the sa
   expect(received).toEqual([]);
 });
 
-test('a collector that is away costs a line of the log at most, and a moment at the stop', async () => {
+test('an unreachable collector costs at most one log line, and a moment at the stop', async () => {
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://canary:canary@127.0.0.1:1');
   const warned: string[] = [];
   const logger = { ...silentLogger, warn: (_fields: object, message: string) => warned.push(message) };

@@ -22,28 +22,29 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { monotonicClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { OpenSpan, SpanOptions, Tracing } from './tracing.ts';
 
-/** What of OpenTelemetry's variables its own packages do not read themselves. */
+/** The OpenTelemetry variables that its packages do not read themselves. */
 export interface TracingSettings {
   sampler: 'always_on' | 'always_off' | 'traceidratio';
-  /** What the client's context says goes first. */
+  /** The client's sampling decision comes first. */
   isParentBased: boolean;
-  /** Of `traceidratio`, 0 to 1. */
+  /** For `traceidratio`, 0 to 1. */
   ratio: number;
   delayMs: number;
-  /** For a batch with all its tries. They outlast the stop, so it is how long a collector that is away can hold up the end. */
+  /** For a batch with all its tries. They outlast `stop`, so an absent collector can delay the exit by this. */
   timeoutMs: number;
 }
 
 const STOP_MS = 2_000;
-const COMPLAIN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = 60_000;
 
-/** Sends spans over OTLP/HTTP, in batches. Load this file only when it is wanted: it brings all of OpenTelemetry. */
+/** Starts exporting spans over OTLP/HTTP, in batches. Load this file only when needed: it imports all of OpenTelemetry. */
 export function startOtlpTracing(settings: TracingSettings, logger: Logger): Tracing {
-  complainTo(logger);
+  warnOfFailures(logger);
   const exporter = new OTLPTraceExporter({ timeoutMillis: settings.timeoutMs });
   const provider = new TracerProvider({
     sampler: createSampler(settings),
@@ -94,7 +95,7 @@ const KINDS: Record<SpanOptions['kind'], SpanKind> = {
 function openSpan(span: Span, parent: TraceContext | null): OpenSpan {
   const context = span.spanContext();
   const flags = context.traceFlags.toString(16).padStart(2, '0');
-  // One that nobody records is worth telling only where the client said so itself.
+  // An unsampled context is passed on only if the client sent one.
   const isWanted = isSpanContextValid(context) && (parent !== null || (context.traceFlags & TraceFlags.SAMPLED) !== 0);
   const traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
   return {
@@ -128,17 +129,17 @@ function createSampler({ sampler, isParentBased, ratio }: TracingSettings): Samp
   return isParentBased ? new ParentBasedSampler({ root }) : root;
 }
 
-/** Its own texts may quote headers and URLs, and it repeats itself. */
-function complainTo(logger: Logger): void {
-  let saidAt = Number.NEGATIVE_INFINITY;
-  const complain = () => {
-    if (performance.now() - saidAt < COMPLAIN_EVERY_MS) return;
-    saidAt = performance.now();
-    logger.warn({}, 'spans could not be sent: look at OTEL_EXPORTER_OTLP_ENDPOINT and at the collector');
+/** Replaces OpenTelemetry's own log, which may quote headers and URLs and repeats itself. */
+function warnOfFailures(logger: Logger): void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  const warn = () => {
+    if (monotonicClock.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = monotonicClock.now();
+    logger.warn({}, 'spans could not be sent: check OTEL_EXPORTER_OTLP_ENDPOINT and the collector');
   };
   const none = () => {};
   diag.setLogger(
-    { error: complain, warn: complain, info: none, debug: none, verbose: none },
+    { error: warn, warn, info: none, debug: none, verbose: none },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }

@@ -1,4 +1,4 @@
-/** The windows that requests are counted in, shortest first, with their length in seconds. They begin on the clock's. */
+/** The windows of rate limits, shortest first, with their length in seconds. They start on the full minute, hour and UTC day. */
 export const RATE_WINDOWS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 export type RateWindow = keyof typeof RATE_WINDOWS;
 
@@ -7,7 +7,7 @@ export type RateQuotas = Readonly<Record<RateWindow, number>>;
 
 const MAX_QUOTA = 1_000_000_000;
 
-/** Reads `minute=60,hour=3000,day=50000`, or only some of the three. Throws a sentence that names the setting. */
+/** Parses `minute=60,hour=3000,day=50000`, or some of the three. Throws an error that names the setting. */
 export function parseRateQuotas(name: string, text: string): Partial<RateQuotas> {
   const quotas: Partial<Record<RateWindow, number>> = {};
   for (const item of text.split(',')) {
@@ -23,7 +23,7 @@ export function parseRateQuotas(name: string, text: string): Partial<RateQuotas>
   return quotas;
 }
 
-/** The text that `parseRateQuotas` reads back. */
+/** Returns the text that `parseRateQuotas` parses. */
 export function formatRateQuotas(quotas: Partial<RateQuotas>): string {
   const windows = Object.keys(RATE_WINDOWS) as RateWindow[];
   return windows.flatMap((window) => (quotas[window] === undefined ? [] : `${window}=${quotas[window]}`)).join(',');

@@ -14,22 +14,22 @@ test.each(['', 'hunter2', 'p\0ß🦄', 'x'.repeat(100_000)])(
   },
 );
 
-test('a sealed secret does not show it, and the same one never looks the same twice', () => {
+test('a sealed value does not contain the secret, and no two sealed values are equal', () => {
   const seals = Array.from({ length: 100 }, () => box.seal('hunter2hunter2', 'record').toString('latin1'));
   expect(new Set(seals).size).toBe(100);
   for (const seal of seals) expect(seal).not.toContain('hunter2');
 });
 
-test('another key does not open it, and says so', () => {
+test('another key does not open it, and the error says so', () => {
   const other = createSecretBox(randomBytes(32));
   expect(() => other.open(box.seal('hunter2', 'record'), 'record')).toThrow(WRONG_KEY);
 });
 
-test('a value that was moved to another record does not open there, and the key is not blamed', () => {
+test('a value moved to another record does not open there, and the error does not blame the key', () => {
   expect(() => box.open(box.seal('hunter2', 'mine'), 'yours')).toThrow(DAMAGED);
 });
 
-test('no byte of it can be changed, and nothing cut off', () => {
+test('no byte can be changed or cut off', () => {
   const sealed = box.seal('hunter2', 'record');
   for (let i = 0; i < sealed.length; i++) {
     const changed = Buffer.from(sealed);
@@ -39,7 +39,7 @@ test('no byte of it can be changed, and nothing cut off', () => {
   }
 });
 
-test('a value of the first form, which names no key, still opens with the right one of several', () => {
+test('a value of version 1, which names no key, still opens with the right one of several', () => {
   const key = randomBytes(32);
   const sealed = sealFirstForm(key, 'hunter2', 'record');
   expect(createSecretBox([randomBytes(32), key]).open(sealed, 'record')).toBe('hunter2');
@@ -53,10 +53,10 @@ test('the first of several keys seals unless another is named, and each opens it
   const sealed = both.seal('b', 'x', masterKeyId(second));
   expect(sealedUnder(sealed)).toBe(masterKeyId(second));
   expect(both.open(sealed, 'x')).toBe('b');
-  expect(() => both.seal('c', 'x', 'ffffffffffffffff')).toThrow('the master key ffffffffffffffff is not here');
+  expect(() => both.seal('c', 'x', 'ffffffffffffffff')).toThrow('the master key ffffffffffffffff is missing');
 });
 
-test('a key that came later is looked for when it is needed', () => {
+test('a key that was added later is reloaded when it is needed', () => {
   const [old, fresh] = [randomBytes(32), randomBytes(32)];
   let looks = 0;
   let keys = [old];
@@ -73,7 +73,7 @@ test('a key that came later is looked for when it is needed', () => {
   expect(looks).toBe(2);
 });
 
-test('a key of another length is refused', () => {
+test('a key of the wrong length is refused', () => {
   expect(() => createSecretBox(randomBytes(16))).toThrow('32 bytes');
 });
 

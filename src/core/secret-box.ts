@@ -8,11 +8,10 @@ import {
 } from 'node:crypto';
 
 /**
- * Keeps secrets unreadable in the database: AES-256-GCM under a master key, with a random nonce for each seal. The
- * owner's record id is authenticated with it, so that a sealed value copied into another record does not open there.
- * Layout: version (1 byte), id of the key (8), nonce (12), tag (16), ciphertext; version 1 had no key id, and is still
- * read. The key's id lets values of two keys stand side by side while a rotation goes through them, and tells a wrong
- * key from a damaged value. 2^32 seals under one key are safe (NIST SP 800-38D, 8.3).
+ * Encrypts secrets for the database: AES-256-GCM under a master key, with a random nonce for each value. The record's id is
+ * authenticated too, so that a value copied into another record does not open there. Layout: version (1 byte), key id (8),
+ * nonce (12), tag (16), ciphertext. Version 1 has no key id and is still read. The key id allows values of two keys during
+ * a rotation, and tells a wrong key from a damaged value. 2^32 values under one key are safe (NIST SP 800-38D, 8.3).
  */
 const VERSION = 2;
 const VERSION_WITHOUT_KEY_ID = 1;
@@ -22,39 +21,39 @@ const TAG_BYTES = 16;
 
 export const MASTER_KEY_BYTES = 32;
 
-/** Begins every sentence about a key that is not there; operators and tests look for it. */
+/** Starts every error about a missing key; operators and tests search for it. */
 const OTHER_KEY = 'a secret cannot be decrypted: the master key is not the one it was encrypted with';
 const DAMAGED = 'a secret cannot be decrypted: its stored value is damaged, or was copied from another record';
 
 export interface SecretBox {
-  /** The key that seals when nothing else is said, in hex: the first of those given. */
+  /** The id of the key that seals by default, the first one given; in hex. */
   readonly firstKeyId: string;
   /**
-   * With `keyId`, under that key; throws a sentence for operators when it is not there. What is stored in the database
-   * is sealed by `sealSecret` alone, which knows which key it must be.
+   * Encrypts under the key `keyId`; throws an error for operators if it is missing. Values for the database are sealed by
+   * `sealSecret` only, which knows the right key.
    */
   seal(secret: string, recordId: string, keyId?: string): Buffer;
-  /** Throws a sentence for operators when the key is another one, or the value was changed or moved. */
+  /** Decrypts. Throws an error for operators if the key is missing, or the value was changed or moved. */
   open(sealed: Uint8Array, recordId: string): string;
-  /** Whether that key is at hand. */
+  /** True if the key is available. */
   holds(keyId: string): boolean;
 }
 
 /**
- * `reload` is asked, once a call, when a key is needed that was not given: a rotation by another process has put it
- * where the keys come from. It answers all keys there are now.
+ * Creates a secret box. `reload` returns all current keys; it is called when a key is missing, because a rotation by
+ * another process may have added it.
  */
 export function createSecretBox(
   masterKeys: Uint8Array | readonly Uint8Array[],
   reload?: () => readonly Uint8Array[],
 ): SecretBox {
-  const keys = new Map<string, KeyObject>(); // key objects: with plain bytes each open takes four times as long
+  const keys = new Map<string, KeyObject>(); // key objects: with plain bytes, opening takes four times as long
   const add = (all: readonly Uint8Array[]) => {
     for (const key of all) keys.set(masterKeyId(key), createSecretKey(key));
   };
   add(masterKeys instanceof Uint8Array ? [masterKeys] : masterKeys);
   const firstKeyId = [...keys.keys()][0];
-  if (firstKeyId === undefined) throw new Error('there must be a master key');
+  if (firstKeyId === undefined) throw new Error('at least one master key is required');
   const find = (keyId: string): KeyObject | undefined => {
     if (!keys.has(keyId) && reload) add(reload());
     return keys.get(keyId);
@@ -64,7 +63,7 @@ export function createSecretBox(
     holds: (keyId) => find(keyId) !== undefined,
     seal: (secret, recordId, keyId = firstKeyId) => {
       const key = find(keyId);
-      if (!key) throw new Error(`a secret cannot be encrypted: the master key ${keyId} is not here`);
+      if (!key) throw new Error(`a secret cannot be encrypted: the master key ${keyId} is missing`);
       return seal(key, keyId, secret, recordId);
     },
     open: (sealed, recordId) => {
@@ -81,9 +80,9 @@ export function createSecretBox(
   };
 }
 
-/** Names a key without telling anything about it; 16 hexadecimal digits. Throws when the key has another length. */
+/** Returns a key's id, 16 hexadecimal digits that reveal nothing about it. Throws if the key has the wrong length. */
 export function masterKeyId(key: Uint8Array): string {
-  if (key.length !== MASTER_KEY_BYTES) throw new Error(`the master key must have ${MASTER_KEY_BYTES} bytes`);
+  if (key.length !== MASTER_KEY_BYTES) throw new Error(`the master key must be ${MASTER_KEY_BYTES} bytes long`);
   return createHash('sha256')
     .update('podyard master key id\0')
     .update(key)
@@ -91,7 +90,7 @@ export function masterKeyId(key: Uint8Array): string {
     .slice(0, 2 * KEY_ID_BYTES);
 }
 
-/** The id of the key that a value was sealed under; null for values of version 1. Throws when it is no sealed value. */
+/** Returns the id of the key that a value was sealed under; null for version 1. Throws if it is not a sealed value. */
 export function sealedUnder(sealed: Uint8Array): string | null {
   if (sealed[0] === VERSION_WITHOUT_KEY_ID) return null;
   if (sealed[0] !== VERSION || sealed.length <= KEY_ID_BYTES) throw new Error(DAMAGED);
@@ -110,17 +109,17 @@ function openWithAny(keys: readonly KeyObject[], sealed: Uint8Array, recordId: s
     try {
       return decrypt(key, sealed, 1, recordId);
     } catch {
-      // the next one may fit
+      // try the next key
     }
   }
   throw new Error(`${OTHER_KEY}, or its stored value is damaged`);
 }
 
-/** The nonce begins at `at`. */
+/** `at`: the position of the nonce. */
 function decrypt(key: KeyObject, sealed: Uint8Array, at: number, recordId: string): string {
   const tagAt = at + NONCE_BYTES;
   const textAt = tagAt + TAG_BYTES;
-  if (sealed.length < textAt) throw new Error('a sealed secret is cut off');
+  if (sealed.length < textAt) throw new Error('the sealed value is truncated');
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(at, tagAt), { authTagLength: TAG_BYTES });
   decipher.setAAD(Buffer.from(recordId)).setAuthTag(sealed.subarray(tagAt, textAt));
   return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()]).toString('utf8');

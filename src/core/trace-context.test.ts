@@ -5,12 +5,12 @@ const ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
 const PARENT = `00-${ID}-${SPAN}-01`;
 
-test('a valid traceparent is taken, with its state', () => {
+test('a valid traceparent is accepted, with its state', () => {
   expect(readTraceContext({ traceparent: PARENT })).toEqual({ traceparent: PARENT, tracestate: null });
   expect(readTraceContext({ traceparent: PARENT, tracestate: 'a=1,b="2"' })?.tracestate).toBe('a=1,b="2"');
 });
 
-test('one of a later version is taken as far as it is known', () => {
+test('of a later version, the known part is accepted', () => {
   expect(readTraceContext({ traceparent: `01-${ID}-${SPAN}-00-more` })?.traceparent).toBe(`00-${ID}-${SPAN}-00`);
 });
 
@@ -33,7 +33,7 @@ test.each(['', 'a'.repeat(513), 'a=\u0001', 'a=ä'])('the state %j is dropped, t
   expect(readTraceContext({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT, tracestate: null });
 });
 
-test('what is kept with a job is found again, before whatever else is kept, and is valid JSON for its worker', () => {
+test('a context stored with a job is found again, before other extras, as valid JSON for its worker', () => {
   const context = { traceparent: PARENT, tracestate: 'a="\\1"' };
   for (const extras of [null, '"s3Config":{"traceparent":"no"}']) {
     const kept = keepTraceContext(context, extras);

@@ -1,6 +1,6 @@
-/** Which trace something belongs to, and which span is its parent there (W3C Trace Context, level 1). */
+/** A trace and the parent span in it (W3C Trace Context, level 1). */
 export interface TraceContext {
-  /** Always of version 00, thus 55 characters. */
+  /** Always version 00, so 55 characters. */
   readonly traceparent: string;
   readonly tracestate: string | null;
 }
@@ -9,7 +9,7 @@ const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{1
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 const MEMBER = '"traceparent":';
 
-/** Null where there is none, or one that the standard says to ignore. */
+/** Reads the headers; null without a context, or with one that the standard says to ignore. */
 export function readTraceContext(headers: {
   readonly [name: string]: string | string[] | undefined;
 }): TraceContext | null {
@@ -21,18 +21,18 @@ export function readTraceContext(headers: {
   return { traceparent: `00-${traceId}-${spanId}-${flags}`, tracestate: isState ? tracestate : null };
 }
 
-/** The members `traceparent` and `tracestate`, before the other `extras` of a job: so it is kept, and handed to a worker. */
+/** Returns a job's `extras` with the members `traceparent` and `tracestate` in front, to be stored and sent to the worker. */
 export function keepTraceContext({ traceparent, tracestate }: TraceContext, extras: string | null): string {
   const state = tracestate === null ? '' : `,"tracestate":${JSON.stringify(tracestate)}`;
   return `${MEMBER}"${traceparent}"${state}${extras === null ? '' : `,${extras}`}`;
 }
 
-/** What `keepTraceContext` kept. */
+/** Returns the context that `keepTraceContext` stored. */
 export function findTraceContext(extras: string | null): TraceContext | null {
   if (!extras?.startsWith(MEMBER)) return null;
   const { traceparent, tracestate = null } = JSON.parse(`{${extras}}`) as TraceContext;
   return { traceparent, tracestate };
 }
 
-/** The same in SQL, the traceparent alone: `extras` is the column. */
+/** SQL for the traceparent that `keepTraceContext` stored in the column `extras`. */
 export const TRACEPARENT_OF_EXTRAS = `case when starts_with(extras, '${MEMBER}') then substr(extras, ${MEMBER.length + 2}, 55) end`;

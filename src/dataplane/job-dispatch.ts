@@ -121,7 +121,7 @@ export class JobDispatch {
 
   /** Up to `count` jobs were queued: waiting workers poll, and other processes get a hint when there are too few here. */
   notifyQueued(endpointId: EndpointId, count = 1): void {
-    if (this.handOver.wake(endpointId, count) < count) this.#deps.bus.tellPeers('queued', endpointId);
+    if (this.handOver.wake(endpointId, count) < count) this.#deps.bus.notifyPeers('queued', endpointId);
   }
 
   /** Jobs reached a terminal state, for whatever reason. */
@@ -160,7 +160,7 @@ export class JobDispatch {
     const { bus } = this.#deps;
     if (waiters === null || waiters === bus.processId) return;
     for (const processId of waiters.split(' ')) {
-      if (processId !== bus.processId) bus.tellPeers('job', `${processId} ${jobId}`);
+      if (processId !== bus.processId) bus.notifyPeers('job', `${processId} ${jobId}`);
     }
   }
 

@@ -1,18 +1,18 @@
 /**
- * PostgreSQL's advisory locks are numbers that all who share a database agree on. All of ours stand here, so that no two
- * mean the same; the values are arbitrary but must not change.
+ * The numbers of all PostgreSQL advisory locks that Podyard takes, in one place so that no two collide. The values are
+ * arbitrary but must not change: versions that run side by side share them.
  */
 export const ADVISORY_LOCKS = {
   /** Held while a migration runs. */
   migration: 7_063_925,
-  /** Shared by every process that uses the embedded server; exclusive for the one that ends it. */
+  /** Shared by every process that uses the embedded server; exclusive for the one that stops it. */
   embeddedServerUse: 7_063_926,
-  /** Held by the process that leads. */
+  /** Held by the leader. */
   leader: 7_063_927,
-  /** Held while the first user is made. */
+  /** Held while the first user is created. */
   firstUser: 7_063_928,
   /** Held while the master key is rotated. */
   keyRotation: 7_063_929,
-  /** Held by a transaction that gives GPUs away, from its look at what is free until its commit. */
+  /** Held by a transaction that allocates GPUs, from reading what is free until its commit. */
   capacity: 7_063_930,
 } as const;

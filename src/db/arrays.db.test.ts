@@ -15,7 +15,7 @@ async function echo(type: string, array: Buffer): Promise<unknown> {
 
 const withoutNul = fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', ''));
 
-test('text[] arrives as it was sent: quotes, braces, backslashes, NULL as a word, any language, nulls, nothing', async () => {
+test('text[] arrives as it was sent: quotes, braces, backslashes, the word NULL, any script, nulls, empty', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.option(withoutNul)), async (values) => {
       expect(await echo('text', textArray(values))).toEqual(values);
@@ -26,7 +26,7 @@ test('text[] arrives as it was sent: quotes, braces, backslashes, NULL as a word
   expect(await echo('text', textArray([]))).toEqual([]);
 });
 
-test('a Buffer in text[] is taken as the bytes it holds, a mebibyte as well', async () => {
+test('a Buffer in text[] is sent as its bytes, even a mebibyte', async () => {
   const large = Buffer.alloc(2 ** 20, 'ä');
   const values = [Buffer.from('{"input":"ü"}'), null, 'plain', large];
   expect(await echo('text', textArray(values))).toEqual(['{"input":"ü"}', null, 'plain', large.toString()]);

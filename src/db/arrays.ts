@@ -1,6 +1,6 @@
 /**
- * PostgreSQL arrays in the wire's binary form. The driver sends a Buffer as it is, so a batch of payloads costs one
- * copy instead of being quoted, escaped and parsed again as an array literal.
+ * PostgreSQL arrays in binary wire format. The driver sends a Buffer as it is, so a batch of payloads is copied once
+ * instead of being quoted, escaped and parsed as an array literal.
  * Layout: https://www.postgresql.org/docs/current/protocol-overview.html and array_recv in the server's source:
  * dimensions, has-null flag, element oid, then length and lower bound, then each element as length and bytes (-1: null).
  */

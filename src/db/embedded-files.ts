@@ -8,7 +8,7 @@ import { newId } from '../core/ids.ts';
 import { type EmbeddedBinaries, findEmbeddedBinaries } from './embedded-binaries.ts';
 import { isAlive } from './postmaster.ts';
 
-/** Where an embedded server keeps its files, all of them without symbolic links. */
+/** Where an embedded server keeps its files, as real paths. */
 export interface EmbeddedPlace {
   binaries: EmbeddedBinaries;
   /** PostgreSQL's own data directory. */
@@ -19,36 +19,36 @@ export interface EmbeddedPlace {
 }
 
 export const SOCKET_NAME = '.s.PGSQL.5432';
-/** The kernel's room for a socket's path (`sun_path`), less the ending NUL. */
+/** The kernel's limit for a socket's path (`sun_path`), without the final NUL. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 
 /**
- * For a queue on a small machine: many short statements, one disk, little memory. The three that decide who can reach the
- * server are on the command line instead, where nothing overrides them.
+ * Tuned for a queue on a small machine: many short statements, one disk, little memory. The settings that decide who can
+ * reach the server are on the command line instead, where nothing overrides them.
  */
 const SETTINGS: Record<string, string> = {
-  max_connections: '250', // several processes may share it
+  max_connections: '250', // several Podyard processes may share the server
   shared_buffers: '128MB',
   effective_cache_size: '512MB',
   random_page_cost: '1.1',
   jit: 'off', // compiling costs more than any statement here
   synchronous_commit: 'on',
-  wal_level: 'minimal', // nobody replicates from it
+  wal_level: 'minimal', // no replication
   max_wal_senders: '0',
   wal_buffers: '16MB',
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
-  autovacuum_naptime: '10s', // a queue leaves dead rows quickly
+  autovacuum_naptime: '10s', // a queue produces dead rows quickly
   autovacuum_vacuum_cost_limit: '2000',
   autovacuum_vacuum_cost_delay: '1ms',
-  idle_in_transaction_session_timeout: '60s', // a forgotten transaction would stop all cleaning up
-  log_error_verbosity: 'terse', // the longer form quotes values of rows
+  idle_in_transaction_session_timeout: '60s', // a forgotten transaction would block vacuum
+  log_error_verbosity: 'terse', // the default form quotes row values
   log_parameter_max_length: '0',
   log_timezone: 'UTC',
   timezone: 'UTC',
 };
 
-/** A server whose data nobody will miss after a crash of the machine; a kill of the server still loses nothing. */
+/** For data that may be lost when the machine crashes; killing the server still loses nothing. */
 const THROWAWAY_SETTINGS: Record<string, string> = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -56,7 +56,7 @@ const THROWAWAY_SETTINGS: Record<string, string> = {
   checkpoint_timeout: '1h',
 };
 
-/** Makes what the server needs, its data included, and checks what is there. Throws one sentence when it cannot be used. */
+/** Creates the server's directories and data, or checks the existing ones. Throws an error to print if they are unusable. */
 export async function prepareEmbeddedPlace(dataDirectory: string, isThrowaway: boolean): Promise<EmbeddedPlace> {
   const binaries = await findEmbeddedBinaries();
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
@@ -74,7 +74,7 @@ export async function prepareEmbeddedPlace(dataDirectory: string, isThrowaway: b
   return place;
 }
 
-/** Starts a program of PostgreSQL in a session of its own, so that it outlives us. */
+/** Starts a PostgreSQL program in its own session, so that it outlives this process. */
 export async function spawnPostgresProgram(
   program: string,
   args: string[],
@@ -86,8 +86,9 @@ export async function spawnPostgresProgram(
 }
 
 /**
- * PostgreSQL refuses to run as root. A user namespace in which root's files belong to an ordinary user satisfies it and
- * needs neither a new account nor files that others can read. The user must have a name, which initdb looks up.
+ * Returns the command that runs PostgreSQL without root's privileges, which it insists on. In a user namespace root's
+ * files belong to an ordinary user, so neither a new account nor wider file permissions are needed. The user must have a
+ * name, which initdb looks up.
  */
 async function unprivileged(): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -98,7 +99,7 @@ async function unprivileged(): Promise<string[]> {
   return ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--'];
 }
 
-/** Beside the data if the path is short enough; else in a directory for temporary files, named after the data. */
+/** Creates the socket's directory: beside the data if the path is short enough, else in the temporary directory. */
 async function makeSocketDir(dataDir: string): Promise<string> {
   const beside = join(dataDir, 'run');
   const fits = (directory: string) => Buffer.byteLength(join(directory, SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES;
@@ -107,7 +108,7 @@ async function makeSocketDir(dataDir: string): Promise<string> {
   const directory = [beside, elsewhere].find(fits);
   if (directory === undefined) {
     throw new Error(
-      `The paths ${beside} and ${elsewhere} are too long for a unix socket; choose a shorter --data-dir.`,
+      `The paths ${beside} and ${elsewhere} are too long for a Unix socket; choose a shorter --data-dir.`,
     );
   }
   await mkdir(directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -116,7 +117,7 @@ async function makeSocketDir(dataDir: string): Promise<string> {
   const stats = await lstat(directory);
   if (!stats.isDirectory() || stats.uid !== process.getuid?.() || (stats.mode & 0o077) !== 0) {
     throw new Error(
-      `${directory} is to hold the database's socket, but is not a directory that only this user can enter (mode 0700).`,
+      `${directory} cannot hold the database's socket: it must be a directory of this user with mode 0700.`,
     );
   }
   return directory;
@@ -129,18 +130,18 @@ async function hasData({ pgData, binaries }: EmbeddedPlace): Promise<boolean> {
   });
   if (entries.length === 0) return false;
   const version = Number.parseInt(await readFile(join(pgData, 'PG_VERSION'), 'utf8').catch(() => ''), 10);
-  if (Number.isNaN(version)) throw new Error(`${pgData} is not empty, and not a data directory of PostgreSQL either.`);
+  if (Number.isNaN(version)) throw new Error(`${pgData} is neither empty nor a PostgreSQL data directory.`);
   if (version === binaries.majorVersion) return true;
   const remedy =
     version > binaries.majorVersion
-      ? 'Start the version of Podyard that made it, or a later one.'
-      : 'Make a backup with the version of Podyard that made it and restore it with this one.';
+      ? 'Start the version of Podyard that created it, or a later one.'
+      : 'Back it up with the version of Podyard that created it, and restore the backup with this one.';
   throw new Error(
-    `The database in ${pgData} was made by PostgreSQL ${version}, but this Podyard brings PostgreSQL ${binaries.majorVersion}. ${remedy}`,
+    `The database in ${pgData} was created by PostgreSQL ${version}, but this Podyard includes PostgreSQL ${binaries.majorVersion}. ${remedy}`,
   );
 }
 
-/** Builds the data under another name and renames it, so that a kill half-way leaves nothing that looks like data. */
+/** Creates the data under another name, then renames it, so that a kill half-way leaves nothing that looks like data. */
 async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, dataDir: string): Promise<void> {
   await removeAbandoned(dataDir);
   const temporary = `${pgData}.new-${process.pid}-${newId(8)}`;
@@ -152,7 +153,7 @@ async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, data
     ]);
     await runToEnd(binaries.postgres, ['--single', '-D', temporary, 'postgres'], 'create database podyard\n');
     await rename(temporary, pgData).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error; // another process was quicker: its data is as good
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error; // else another process was faster: use its data
     });
     await syncDirectory(dataDir);
   } finally {
@@ -162,7 +163,7 @@ async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, data
 
 async function runToEnd(program: string, args: string[], input = ''): Promise<void> {
   const child = await spawnPostgresProgram(program, args, ['pipe', 'pipe', 'pipe']);
-  child.stdin!.on('error', () => {}); // it ended before it read: its status tells why
+  child.stdin!.on('error', () => {}); // it exited before reading: its status says why
   child.stdin!.end(input);
   const failed = new Promise<never>((_, reject) => child.on('error', reject));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
@@ -171,17 +172,17 @@ async function runToEnd(program: string, args: string[], input = ''): Promise<vo
   if (status !== 0) explainFailure((await output).join('\n'));
 }
 
-/** In its namespace root's PostgreSQL may only what the owner of a file may. */
+/** In its namespace, root's PostgreSQL has only the rights of a file's owner. */
 const ADVICE_ON_PATHS =
-  ' Root runs PostgreSQL without the right to enter directories of other users: run Podyard as the user who owns them, or keep it and its --data-dir where root owns the path.';
+  ' Run by root, PostgreSQL cannot enter directories of other users: run Podyard as their owner, or use a --data-dir whose path root owns.';
 const ADVICE_ON_NAMESPACES =
-  ' Root needs user namespaces for it, which are not allowed here: run Podyard as an ordinary user, or name a PostgreSQL of your own with --database-url.';
+  ' Run by root, PostgreSQL needs user namespaces, which are not allowed here: run Podyard as an ordinary user, or use your own PostgreSQL with --database-url.';
 
-/** Throws what PostgreSQL said, shortened to what matters. */
+/** Throws the relevant lines of PostgreSQL's output, with advice where there is any. */
 export function explainFailure(output: string): never {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
   const causes = lines.filter((line) => /unshare|FATAL|PANIC|error|denied|invalid|could not|cannot/i.test(line));
-  const cause = (causes.length > 0 ? causes : lines).slice(-3).join(' | ') || 'it ended without a word';
+  const cause = (causes.length > 0 ? causes : lines).slice(-3).join(' | ') || 'it exited without output';
   const isRoot = process.getuid?.() === 0;
   let advice = '';
   if (isRoot && cause.includes('Permission denied')) advice = ADVICE_ON_PATHS;
@@ -189,7 +190,7 @@ export function explainFailure(output: string): never {
   throw new Error(`The embedded PostgreSQL could not be started: ${cause}.${advice}`);
 }
 
-/** Half-made data of processes that were killed meanwhile. */
+/** Removes the unfinished data of processes that were killed. */
 async function removeAbandoned(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = /^postgres\.new-(\d+)-/.exec(name)?.[1];
@@ -203,11 +204,11 @@ async function syncDirectory(path: string): Promise<void> {
   await directory.sync().finally(() => directory.close());
 }
 
-/** Written anew at each start, so that a new version brings its own; what an operator adds has a file of its own. */
+/** Rewrites the settings at each start, so that a new version applies its own; an operator's go into their own file. */
 async function writeSettings({ pgData, isThrowaway }: EmbeddedPlace): Promise<void> {
   const settings = { ...SETTINGS, ...(isThrowaway ? THROWAWAY_SETTINGS : {}) };
   const lines = [
-    '# Podyard writes this file at each start. Your own settings belong into postgres.conf beside the data directory.',
+    '# Podyard rewrites this file at each start. Put your own settings into postgres.conf beside the data directory.',
     ...Object.entries(settings).map(([name, value]) => `${name} = '${value}'`),
     "include_if_exists = '../postgres.conf'",
   ];

@@ -81,7 +81,7 @@ async function startParent(
   return { process: child, ...JSON.parse(line as string) };
 }
 
-test('a fresh directory becomes a database that keeps its data over stop and start', async () => {
+test('a new directory becomes a database that keeps its data across a restart', async () => {
   const dataDir = newDataDir();
   const first = await start(dataDir);
   expect(first.adopted).toBe(false);
@@ -95,7 +95,7 @@ test('a fresh directory becomes a database that keeps its data over stop and sta
   await second.stop();
 });
 
-test('without isThrowaway every commit is on the disk before it is answered', async () => {
+test('without isThrowaway every commit is on disk before it returns', async () => {
   const dataDir = await madeDataDir();
   const server = await start(dataDir, false);
   const settings = await query(
@@ -114,7 +114,7 @@ test('without isThrowaway every commit is on the disk before it is answered', as
   await server.stop();
 });
 
-test("an operator's settings beside the data directory win over ours", async () => {
+test("an operator's settings beside the data directory override the defaults", async () => {
   const dataDir = await madeDataDir();
   await writeFile(join(dataDir, 'postgres.conf'), "work_mem = '7MB'\nmax_connections = 17\n");
   const server = await start(dataDir);
@@ -123,7 +123,7 @@ test("an operator's settings beside the data directory win over ours", async () 
   await server.stop();
 });
 
-test('the server of a process that was killed with -9 lives on and is adopted', async () => {
+test('the server of a killed process (SIGKILL) keeps running and is adopted', async () => {
   const dataDir = await madeDataDir();
   const parent = await startParent(dataDir);
   await query(parent.url, 'create table kept as select 1 as n');
@@ -139,7 +139,7 @@ test('the server of a process that was killed with -9 lives on and is adopted', 
   expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 });
 
-test('a server that is killed with -9 is started again by the living process, with all that was committed', async () => {
+test('a killed server (SIGKILL) is restarted by the live process, with everything that was committed', async () => {
   const dataDir = await madeDataDir();
   const server = await start(dataDir, false);
   await query(server.databaseUrl, 'create table kept as select 1 as n');
@@ -154,7 +154,7 @@ test('a server that is killed with -9 is started again by the living process, wi
   await server.stop();
 });
 
-test('after a kill of everything the next start recovers the committed rows', async () => {
+test('after everything was killed, the next start recovers the committed rows', async () => {
   const dataDir = await madeDataDir();
   const parent = await startParent(dataDir);
   await query(parent.url, 'create table kept as select 1 as n');
@@ -167,7 +167,7 @@ test('after a kill of everything the next start recovers the committed rows', as
   await server.stop();
 });
 
-test('a pid file that names a program of somebody else does not matter, and the program is left alone', async () => {
+test('a pid file that names a foreign program is ignored, and the program is left alone', async () => {
   const dataDir = await madeDataDir();
   await (await start(dataDir)).stop();
   const stranger = spawn('sleep', ['60'], { cwd: join(dataDir, 'postgres') });
@@ -183,8 +183,11 @@ test('a pid file that names a program of somebody else does not matter, and the 
 });
 
 test.for([
-  ['99', /made by PostgreSQL 99, but this Podyard brings PostgreSQL \d+\. Start the version of Podyard that made it/],
-  ['9.6', /made by PostgreSQL 9, but this Podyard brings PostgreSQL \d+\. Make a backup/],
+  [
+    '99',
+    /created by PostgreSQL 99, but this Podyard includes PostgreSQL \d+\. Start the version of Podyard that created it/,
+  ],
+  ['9.6', /created by PostgreSQL 9, but this Podyard includes PostgreSQL \d+\. Back it up/],
 ] as const)('data of PostgreSQL %s is refused with a sentence and left as it is', async ([version, sentence]) => {
   const dataDir = newDataDir();
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
@@ -193,15 +196,15 @@ test.for([
   expect(await readdir(join(dataDir, 'postgres'))).toEqual(['PG_VERSION']);
 });
 
-test('a directory with files that are not PostgreSQL’s is refused and left as it is', async () => {
+test('a directory with foreign files is refused and left unchanged', async () => {
   const dataDir = newDataDir();
   await mkdir(join(dataDir, 'postgres'), { recursive: true });
   await writeFile(join(dataDir, 'postgres/letter.txt'), 'dear');
-  await expect(start(dataDir)).rejects.toThrow(/is not empty, and not a data directory/);
+  await expect(start(dataDir)).rejects.toThrow(/is neither empty nor a PostgreSQL data directory/);
   expect(await readdir(join(dataDir, 'postgres'))).toEqual(['letter.txt']);
 });
 
-test('what a killed initialisation left is removed, and what a living one is making is not', async () => {
+test('leftovers of a killed initialization are removed, the work of a live one is not', async () => {
   const dataDir = newDataDir();
   const dead = spawnSync('true').pid;
   await mkdir(join(dataDir, `postgres.new-${dead}-a/base`), { recursive: true });
@@ -211,7 +214,7 @@ test('what a killed initialisation left is removed, and what a living one is mak
   expect(names).toEqual([`postgres.new-${process.ppid}-b`]);
 });
 
-test('two processes that start on one fresh directory share one server, which ends with the second', async () => {
+test('two processes that start on one new directory share a server, which stops with the second', async () => {
   const dataDir = newDataDir();
   const [one, two] = await Promise.all([startParent(dataDir), startParent(dataDir)]);
   expect([one.adopted, two.adopted].sort()).toEqual([false, true]);
@@ -225,14 +228,14 @@ test('two processes that start on one fresh directory share one server, which en
   expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 });
 
-test('two processes that stop at the same moment do not leave the server to each other', async () => {
+test('of two processes that stop together, one stops the server', async () => {
   const dataDir = await madeDataDir();
   const [one, two] = await Promise.all([start(dataDir), start(dataDir)]);
   await Promise.all([one.stop(), two.stop(), one.stop()]);
   expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 });
 
-test('a process that starts while another one stops gets a server that stays, however close the two are', async () => {
+test('a process that starts while another one stops gets a server that keeps running', async () => {
   const dataDir = await madeDataDir();
   let server = await start(dataDir);
   for (const pauseMs of [0, 1, 2, 3, 5, 8, 12, 20]) {
@@ -247,7 +250,7 @@ test('a process that starts while another one stops gets a server that stays, ho
   expect(await findPostmaster(join(dataDir, 'postgres'))).toEqual({ state: 'none' });
 });
 
-test('a path too long for a socket works through a private directory for temporary files', async () => {
+test('a path too long for a socket works through a private temporary directory', async () => {
   const dataDir = join(newDataDir(), 'd'.repeat(120));
   onTestFinished(() => endServer(dataDir));
   const server = await start(dataDir);
@@ -258,7 +261,7 @@ test('a path too long for a socket works through a private directory for tempora
   await server.stop();
 
   await chmod(socketDir, 0o755);
-  await expect(start(dataDir)).rejects.toThrow(/not a directory that only this user can enter/);
+  await expect(start(dataDir)).rejects.toThrow(/must be a directory of this user with mode 0700/);
 });
 
 test('a server that cannot start says why', async () => {
@@ -272,7 +275,7 @@ test.skipIf(process.getuid?.() !== 0)(
   async () => {
     const home = join(newDataDir(), 'home');
     spawnSync('install', ['-d', '-o', '65534', '-g', '65534', '-m', '0700', home]);
-    await expect(start(join(home, 'data'))).rejects.toThrow(/Permission denied.*run Podyard as the user who owns them/);
+    await expect(start(join(home, 'data'))).rejects.toThrow(/Permission denied.*run Podyard as their owner/);
   },
 );
 

@@ -1,14 +1,15 @@
 /**
- * A PostgreSQL of Podyard's own, reachable only through a unix socket in a directory that only its user can enter.
- * The server is a session of its own and outlives a killed Podyard, which adopts it at its next start. Several processes
- * may share it: each keeps one connection, and the last to stop ends the server. While a process lives, a server that
- * dies is started again.
+ * The embedded PostgreSQL, reachable only through a Unix socket in a directory that only its user can enter. The server
+ * runs in its own session and outlives a killed Podyard, which adopts it at its next start. Several processes may share
+ * it: each keeps one connection, and the last to stop ends the server. While a process lives, a server that dies is
+ * restarted.
  */
 
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { monotonicClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
@@ -23,12 +24,9 @@ import { findPostmaster, isPostgresIn, removeForeignLock } from './postmaster.ts
 
 export interface EmbeddedServer {
   readonly databaseUrl: string;
-  /** True when the server ran already: left by a killed process, or shared with a living one. */
+  /** True if the server was already running: left by a killed process, or shared with a live one. */
   readonly adopted: boolean;
-  /**
-   * Ends the server if no other Podyard process uses it, and resolves when it is gone. Close your own pools first: they
-   * count as users, for up to a second.
-   */
+  /** Stops the server if no other Podyard process uses it. Close your own pools first: they count as users, for up to a second. */
   stop(): Promise<void>;
 }
 
@@ -40,7 +38,7 @@ interface Running {
 }
 
 const POLL_MS = 10;
-/** Recovery after a crash replays up to max_wal_size of log. */
+/** Crash recovery replays up to max_wal_size of log. */
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 60_000;
 const OTHERS_LEAVE_MS = 1000;
@@ -48,9 +46,9 @@ const LAUNCH_ATTEMPTS = 3;
 const LOG_FILE_BYTES = 10 * 2 ** 20;
 
 /**
- * Starts or adopts the server of `dataDir` and resolves when it answers. `isThrowaway`: the data need not survive a
- * crash of the machine (tests). Throws one sentence when it cannot be had: another major version's data, no programs for
- * this platform, a directory that is not ours.
+ * Starts or adopts the server of `dataDir` and resolves when it accepts connections. `isThrowaway`: the data need not
+ * survive a crash of the machine (tests). Throws an error to print if that is impossible: data of another major version,
+ * no programs for this platform, a directory of another user.
  */
 export async function startEmbeddedServer(options: {
   dataDir: string;
@@ -59,7 +57,7 @@ export async function startEmbeddedServer(options: {
 }): Promise<EmbeddedServer> {
   const place = await prepareEmbeddedPlace(options.dataDir, options.isThrowaway ?? false);
   const running = await ensureRunning(place, options.logger);
-  // One that is adopted keeps its socket where it was made, should the directory for temporary files be another by now.
+  // An adopted server keeps its socket directory, even if the temporary directory has changed since.
   return new KeptServer({ ...place, socketDir: running.socketDir }, options.logger, running);
 }
 
@@ -69,7 +67,7 @@ class KeptServer implements EmbeddedServer {
   readonly #place: EmbeddedPlace;
   readonly #logger: Logger;
   #running: Running;
-  #revival: Promise<void> | undefined;
+  #restarting: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(place: EmbeddedPlace, logger: Logger, running: Running) {
@@ -88,14 +86,14 @@ class KeptServer implements EmbeddedServer {
 
   #watch(): void {
     this.#running.keeper.on('end', () => {
-      if (!this.#stopped) this.#revival = this.#revive();
+      if (!this.#stopped) this.#restarting = this.#restart();
     });
   }
 
-  async #revive(): Promise<void> {
+  async #restart(): Promise<void> {
     this.#logger.warn(
       { pid: this.#running.pid },
-      'the connection to PostgreSQL ended; starting it again if it is gone',
+      'lost the connection to the embedded PostgreSQL; restarting it if it is gone',
     );
     while (!this.#stopped) {
       try {
@@ -109,27 +107,29 @@ class KeptServer implements EmbeddedServer {
   }
 
   async #stopOnce(): Promise<void> {
-    await this.#revival;
+    await this.#restarting;
     const { keeper, pid } = this.#running;
     const isLast = await isLastUser(keeper).catch(() => false);
-    if (isLast && (await isPostgresIn(this.#place.pgData, pid))) process.kill(pid, 'SIGINT'); // "fast": ends connections, writes all
+    if (isLast && (await isPostgresIn(this.#place.pgData, pid))) process.kill(pid, 'SIGINT'); // fast shutdown
     await keeper.end().catch(() => {});
     if (isLast) await this.#untilGone(pid);
   }
 
   async #untilGone(pid: number): Promise<void> {
-    const deadline = Date.now() + STOP_TIMEOUT_MS;
+    const deadline = monotonicClock.now() + STOP_TIMEOUT_MS;
     while (await isPostgresIn(this.#place.pgData, pid)) {
-      if (Date.now() > deadline)
-        return this.#logger.warn({ pid }, 'PostgreSQL is still writing; it will end by itself');
+      if (monotonicClock.now() > deadline) {
+        this.#logger.warn({ pid }, 'PostgreSQL is still shutting down and will exit by itself');
+        return;
+      }
       await sleep(POLL_MS);
     }
   }
 }
 
 /**
- * True when nobody else uses the server, and then nobody can begin to: a process that starts now waits for the lock until
- * the server is gone. Of several that stop at the same moment the last to let go of the lock gets it.
+ * True if no other process uses the server; from then on none can start to, because it waits for the lock until the server
+ * is gone. Of several processes that stop together, the last to release the lock gets it.
  */
 async function isLastUser(keeper: pg.Client): Promise<boolean> {
   await keeper.query('select pg_advisory_unlock_shared($1)', [ADVISORY_LOCKS.embeddedServerUse]);
@@ -137,7 +137,7 @@ async function isLastUser(keeper: pg.Client): Promise<boolean> {
     ADVISORY_LOCKS.embeddedServerUse,
   ]);
   if (!lock.rows[0]!.won) return false;
-  const deadline = Date.now() + OTHERS_LEAVE_MS;
+  const deadline = monotonicClock.now() + OTHERS_LEAVE_MS;
   do {
     const others = await keeper.query(
       `select from pg_stat_activity
@@ -146,19 +146,19 @@ async function isLastUser(keeper: pg.Client): Promise<boolean> {
     );
     if (others.rowCount === 0) return true;
     await sleep(POLL_MS);
-  } while (Date.now() < deadline);
+  } while (monotonicClock.now() < deadline);
   return false;
 }
 
 /**
- * Looks, acts, and looks again until a server of this directory answers. Whoever loses a race to start one finds the
- * winner's at its next look.
+ * Checks and acts until a server of this directory answers. A process that loses the race to start one finds the winner's
+ * at its next check.
  */
 async function ensureRunning(place: EmbeddedPlace, logger: Logger): Promise<Running> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = monotonicClock.now() + START_TIMEOUT_MS;
   let launch: Launch | undefined;
   let failures = 0;
-  while (Date.now() < deadline) {
+  while (monotonicClock.now() < deadline) {
     const found = await findPostmaster(place.pgData);
     if (found.state === 'running') {
       const keeper = found.isReady ? await connect(found.socketDir, place.pgData) : undefined;
@@ -168,7 +168,7 @@ async function ensureRunning(place: EmbeddedPlace, logger: Logger): Promise<Runn
         return { pid: found.pid, socketDir: found.socketDir, isAdopted, keeper };
       }
     } else if (launch?.hasEnded()) {
-      failures += weigh(await launch.output());
+      if (!isWaitingForShutdown(await launch.output())) failures += 1;
       if (failures >= LAUNCH_ATTEMPTS) explainFailure(await launch.output());
       launch = undefined;
       await sleep(100);
@@ -179,12 +179,12 @@ async function ensureRunning(place: EmbeddedPlace, logger: Logger): Promise<Runn
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`The embedded PostgreSQL did not become ready in time; ${place.logFile} tells more.`);
+  throw new Error(`The embedded PostgreSQL did not become ready in time; see ${place.logFile}.`);
 }
 
-/** After a kill of the server its last statements may still run, which bars a new one until they end: no failure of ours. */
-function weigh(output: string): number {
-  return output.includes('pre-existing shared memory block') ? 0 : 1;
+/** True if the last statements of a killed server still run: they block a new server until they end. */
+function isWaitingForShutdown(output: string): boolean {
+  return output.includes('pre-existing shared memory block');
 }
 
 interface Launch {
@@ -211,7 +211,7 @@ async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPl
     end = error.message;
   });
   child.on('exit', (code, signal) => {
-    end ||= `it ended with ${signal ?? `status ${code}`}`;
+    end ||= `it exited with ${signal ?? `status ${code}`}`;
   });
   child.unref();
   await log.close();
@@ -222,14 +222,14 @@ async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPl
   };
 }
 
-/** A connection that proves the server is the one of this directory, or undefined while it does not accept any. */
+/** Connects, and checks that the server is the one of this directory. Undefined while it accepts no connections. */
 async function connect(socketDir: string, pgData: string): Promise<pg.Client | undefined> {
   const keeper = new pg.Client({
     connectionString: databaseUrl(socketDir),
     application_name: 'podyard keeper',
     connectionTimeoutMillis: 5000,
   });
-  keeper.on('error', () => {}); // told by 'end'
+  keeper.on('error', () => {}); // 'end' follows
   try {
     await keeper.connect();
     const result = await keeper.query<{ directory: string }>(`select current_setting('data_directory') as directory`);
@@ -239,20 +239,20 @@ async function connect(socketDir: string, pgData: string): Promise<pg.Client | u
     }
   } catch (error) {
     await keeper.end().catch(() => {});
-    if (isPassing(error)) return undefined;
-    throw new Error(`The embedded PostgreSQL does not answer as it should: ${messageOf(error)}.`, { cause: error });
+    if (isTransient(error)) return undefined;
+    throw new Error(`The embedded PostgreSQL refuses connections: ${messageOf(error)}.`, { cause: error });
   }
   await keeper.end();
-  throw new Error(`The server that answers in ${socketDir} is not the one of ${pgData}.`);
+  throw new Error(`The server at ${socketDir} is not the one of ${pgData}.`);
 }
 
 function databaseUrl(socketDir: string): string {
   return `postgresql:///podyard?host=${encodeURIComponent(socketDir)}&user=podyard`;
 }
 
-/** Starting, stopping, full, gone again, or a socket that is not there yet; anything else will not pass by waiting. */
-function isPassing(error: unknown): boolean {
+/** True while the server starts, stops or is full, or its socket does not exist yet; waiting helps with nothing else. */
+function isTransient(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  if (code === undefined) return true; // the driver's own words for a connection that ended or took too long
+  if (code === undefined) return true; // the driver's own error for a connection that ended or timed out
   return ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAGAIN', '57P01', '57P03', '53300'].includes(String(code));
 }

@@ -44,18 +44,20 @@ test('a pool of one connection is enough', async () => {
   await single.end();
 });
 
-test('a database that is newer than the program is refused with a sentence and left as it is', async () => {
+test('a database that is newer than the program is refused and left unchanged', async () => {
   await migrate(database.pool);
   await database.pool.query(`insert into migrations (name) values ('9999-from-the-future.sql')`);
   const before = await tables();
-  await expect(migrate(database.pool)).rejects.toThrow(/newer than this Podyard: it holds 9999-from-the-future\.sql\./);
+  await expect(migrate(database.pool)).rejects.toThrow(
+    /newer than this Podyard: it has migrations 9999-from-the-future\.sql\./,
+  );
   expect(await tables()).toEqual(before);
   const locks = await database.pool.query(`select from pg_locks where locktype = 'advisory' and database =
     (select oid from pg_database where datname = current_database())`);
   expect(locks.rowCount).toBe(0);
 });
 
-test('a migration that fails leaves none of its tables and no entry, so that the next start tries it again', async () => {
+test('a migration that fails leaves none of its tables and no entry, so that the next start retries it', async () => {
   await database.pool.query('create table workers (id text)'); // in the way of the first file, half-way through it
   await expect(migrate(database.pool)).rejects.toThrow(/workers/);
   expect(await tables()).toEqual(['workers']);

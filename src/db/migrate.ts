@@ -5,9 +5,9 @@ import { type Db, type Pool, transaction } from './pool.ts';
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 
 /**
- * Brings the database to this program's version. Processes that start together take turns (advisory lock); each file
- * runs in its own transaction together with its entry in `migrations`, so a kill leaves either all of it or nothing.
- * Throws when the database is newer than this program.
+ * Migrates the database to this program's version. Processes that start together take turns (advisory lock). Each file
+ * runs in its own transaction together with its entry in `migrations`, so a kill leaves all of it or nothing. Throws if
+ * the database is newer than this program.
  */
 export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   const files = await listMigrations();
@@ -19,12 +19,12 @@ export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   }
 }
 
-/** The migrations of this program, in their order. */
+/** Returns this program's migrations, in order. */
 export async function listMigrations(): Promise<string[]> {
   return (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
 }
 
-/** Every table that a migration of this program makes, whether the database at hand has it or not. */
+/** Returns every table that this program's migrations create. */
 export async function listOwnTables(): Promise<Set<string>> {
   const texts = await Promise.all((await listMigrations()).map((name) => readFile(new URL(name, MIGRATIONS), 'utf8')));
   return new Set(
@@ -32,20 +32,20 @@ export async function listOwnTables(): Promise<Set<string>> {
   );
 }
 
-/** Runs these migrations, in a transaction of the caller's. They must be the next ones. */
+/** Runs these migrations, which must be the next ones, in the caller's transaction. */
 export async function applyMigrations(db: Db, names: readonly string[]): Promise<void> {
   await ensureJournal(db);
   for (const name of names) await apply(db, name);
 }
 
-/** The migrations that the database says it has; none when it is not one of ours. */
+/** Returns the migrations recorded in the database; none if it is not a Podyard database. */
 export async function readAppliedMigrations(db: Db): Promise<string[]> {
   const known = await db.query("select from pg_class where oid = to_regclass('migrations')");
   if (known.rowCount === 0) return [];
   return (await db.query<{ name: string }>('select name from migrations order by name')).rows.map(({ name }) => name);
 }
 
-/** The lock ends with the transaction, so that one connection is enough and a failure leaves no lock behind. */
+/** Locks per transaction, so that one connection is enough and a failure leaves no lock behind. */
 async function applyNext(db: Db, files: string[]): Promise<string | undefined> {
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.migration]);
   await ensureJournal(db);
@@ -53,7 +53,7 @@ async function applyNext(db: Db, files: string[]): Promise<string | undefined> {
   const unknown = done.filter((name) => !files.includes(name));
   if (unknown.length > 0) {
     throw new Error(
-      `the database is newer than this Podyard: it holds ${unknown.join(', ')}. Start the version that made it, or a later one.`,
+      `the database is newer than this Podyard: it has migrations ${unknown.join(', ')}. Start the version that created it, or a later one.`,
     );
   }
   const next = files.find((name) => !done.includes(name));

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { newId } from '../core/ids.ts';
 
-/** The server of a data directory. A process id in a file proves nothing, for the system gives ids out again. */
+/** The server of a data directory. A process id in a file proves nothing, because the system reuses ids. */
 export type Postmaster = { state: 'none' } | { state: 'running'; pid: number; socketDir: string; isReady: boolean };
 
-/** Looks for the server that runs in `pgData`, a path without symbolic links. */
+/** Finds the server that runs in `pgData`, a real path. */
 export async function findPostmaster(pgData: string): Promise<Postmaster> {
   const pidFile = await readFile(join(pgData, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = pidFile.split('\n');
@@ -16,7 +16,7 @@ export async function findPostmaster(pgData: string): Promise<Postmaster> {
   return { state: 'running', pid, socketDir: lines[4] ?? '', isReady: lines[7]?.trim() === 'ready' };
 }
 
-/** The server changes into its data directory when it starts, so its working directory tells whose it is. */
+/** True if the process is the server of `pgData`: a server's working directory is its data directory. */
 export async function isPostgresIn(pgData: string, pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform === 'linux') {
@@ -30,9 +30,9 @@ export async function isPostgresIn(pgData: string, pid: number): Promise<boolean
 }
 
 /**
- * Takes a lock file of the server away if the process it names lives but is not the server (somebody else's, or a corpse
- * that nobody buried): PostgreSQL would not start for fear of it. Should another Podyard have started a server between our
- * look and now, its file goes back. PostgreSQL guards the data a second time, by the shared memory of the directory.
+ * Removes a lock file of the server if the process it names is alive but is not the server (a foreign one, or a zombie):
+ * PostgreSQL would refuse to start. If another Podyard started a server since the check, its file is put back. PostgreSQL
+ * guards the data a second time, by the directory's shared memory.
  */
 export async function removeForeignLock(pgData: string, lockFile: string): Promise<void> {
   const content = await readFile(lockFile, 'utf8').catch(() => '');
@@ -45,7 +45,7 @@ export async function removeForeignLock(pgData: string, lockFile: string): Promi
   else await rename(aside, lockFile);
 }
 
-/** True as well for a process of another user, and for one that has ended but was not waited for. */
+/** True also for a process of another user, and for a zombie. */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
