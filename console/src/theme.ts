@@ -8,4 +8,8 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
   headings: { fontWeight: '650' },
+  components: {
+    Modal: { styles: { title: { fontWeight: 650 } } },
+    Drawer: { styles: { title: { fontWeight: 650 } } },
+  },
 });

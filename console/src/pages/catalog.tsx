@@ -1,4 +1,4 @@
-import { Tabs, Text } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '../api/client.ts';
 import { cpusQuery, dataCentersQuery, gpusQuery } from '../api/queries.ts';
@@ -6,6 +6,7 @@ import { enumLabel } from '../ui/enum-label.ts';
 import { formatUsd, NO_VALUE } from '../ui/format.ts';
 import { Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/record-list.tsx';
+import { RecordName } from '../ui/record-name.tsx';
 import { Status } from '../ui/status.tsx';
 
 type Gpu = Schemas['GpuType'];
@@ -13,7 +14,7 @@ type Cpu = Schemas['CpuFlavor'];
 type DataCenter = Schemas['DataCenter'];
 
 const GPU_COLUMNS: Column<Gpu>[] = [
-  { title: 'GPU', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'GPU', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Pool', render: ({ pool }) => pool ?? NO_VALUE },
   { title: 'Memory', isSecondary: true, render: ({ memory }) => `${memory} GB` },
   {
@@ -23,7 +24,7 @@ const GPU_COLUMNS: Column<Gpu>[] = [
   { title: 'Availability', render: ({ availability }) => <Status value={availability ?? 'NONE'} /> },
 ];
 const CPU_COLUMNS: Column<Cpu>[] = [
-  { title: 'CPU', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'CPU', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'vCPUs', render: ({ vcpu }) => `${vcpu.min}–${vcpu.max}` },
   { title: 'Memory', isSecondary: true, render: ({ ramGbPerVcpu }) => `${ramGbPerVcpu} GB per vCPU` },
   {
@@ -32,7 +33,7 @@ const CPU_COLUMNS: Column<Cpu>[] = [
   },
 ];
 const CENTER_COLUMNS: Column<DataCenter>[] = [
-  { title: 'Data center', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'Data center', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Region', render: ({ region }) => region.split('_').map(enumLabel).join(' ') },
   {
     title: 'Network volumes',

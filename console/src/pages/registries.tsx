@@ -1,4 +1,4 @@
-import { Code, PasswordInput, Text, TextInput } from '@mantine/core';
+import { Code, PasswordInput, TextInput } from '@mantine/core';
 import { IconBrandDocker } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../api/client.ts';
@@ -7,11 +7,12 @@ import { DeleteButton } from '../ui/delete-button.tsx';
 import { FormButton } from '../ui/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../ui/page.tsx';
 import { type Column, RecordList } from '../ui/record-list.tsx';
+import { RecordName } from '../ui/record-name.tsx';
 
 type Registry = Schemas['Registry'];
 
 const COLUMNS: Column<Registry>[] = [
-  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'ID', render: ({ id }) => <Code>{id}</Code> },
   {
     title: 'Actions',

@@ -32,7 +32,7 @@ export function SignIn() {
           </Title>
           <Text c="dimmed" size="sm">
             Use the API key that the server printed when it first started, or create one with{' '}
-            <Code>podyard keys create</Code>.
+            <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
           </Text>
           {message && (
             <Alert color="red" role="alert">

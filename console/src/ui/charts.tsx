@@ -12,22 +12,19 @@ import {
   XAxis,
   YAxis,
 } from 'recharts';
+import { CHART_COLORS, type Series } from './chart-colors.ts';
 import { formatUsd } from './format.ts';
-
-export interface Series {
-  name: string;
-  label: string;
-  color: string;
-}
 
 type Point = { at: number } & Record<string, number | undefined>;
 
 function useColors() {
-  const isDark = useComputedColorScheme('light') === 'dark';
+  const scheme = useComputedColorScheme('light');
+  const isDark = scheme === 'dark';
   return {
     grid: isDark ? '#373a40' : '#dee2e6',
     text: isDark ? '#c1c2c5' : '#495057',
     paper: isDark ? '#25262b' : '#fff',
+    colorOf: (series: Series) => CHART_COLORS[series.color][scheme],
   };
 }
 
@@ -40,10 +37,11 @@ export function TimeChart(props: {
   series: readonly Series[];
   areMeasurements?: boolean;
 }) {
+  // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
     ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot: { r: 2 } } as const)
-    : ({ type: 'stepAfter', fillOpacity: 0.25, stackId: 'one' } as const);
-  const { grid, text, paper } = useColors();
+    : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one' } as const);
+  const { grid, text, paper, colorOf } = useColors();
   return (
     <ChartFrame label={props.label}>
       <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: -18 }}>
@@ -59,18 +57,18 @@ export function TimeChart(props: {
         />
         <YAxis allowDecimals={false} stroke={text} fontSize={11} />
         <Tooltip labelFormatter={timeOf} contentStyle={{ background: paper, borderColor: grid }} />
-        {props.series.map(({ name, label, color }) => (
+        {props.series.map((series) => (
           <Area
-            key={name}
-            dataKey={name}
-            name={label}
-            stroke={color}
-            fill={color}
+            key={series.name}
+            dataKey={series.name}
+            name={series.label}
+            stroke={colorOf(series)}
+            fill={colorOf(series)}
             {...form}
             isAnimationActive={false}
           />
         ))}
-        <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
+        {legend(text)}
       </AreaChart>
     </ChartFrame>
   );
@@ -82,7 +80,7 @@ export function AmountChart(props: {
   rows: readonly ({ period: string } & Record<string, number | string>)[];
   series: readonly Series[];
 }) {
-  const { grid, text, paper } = useColors();
+  const { grid, text, paper, colorOf } = useColors();
   return (
     <ChartFrame label={props.label}>
       <BarChart data={[...props.rows]} margin={{ top: 6, right: 8, bottom: 0, left: 0 }}>
@@ -94,10 +92,17 @@ export function AmountChart(props: {
           contentStyle={{ background: paper, borderColor: grid }}
           cursor={{ fill: grid, fillOpacity: 0.4 }}
         />
-        {props.series.map(({ name, label, color }) => (
-          <Bar key={name} dataKey={name} name={label} fill={color} stackId="one" isAnimationActive={false} />
+        {props.series.map((series) => (
+          <Bar
+            key={series.name}
+            dataKey={series.name}
+            name={series.label}
+            fill={colorOf(series)}
+            stackId="one"
+            isAnimationActive={false}
+          />
         ))}
-        <Legend iconSize={10} wrapperStyle={{ fontSize: 12 }} />
+        {legend(text)}
       </BarChart>
     </ChartFrame>
   );
@@ -108,6 +113,18 @@ function ChartFrame({ label, children }: { label: string; children: ReactElement
     <div className="chart" role="img" aria-label={label}>
       <ResponsiveContainer>{children}</ResponsiveContainer>
     </div>
+  );
+}
+
+/** A legend in the text color: the colors of the series are too pale for small text. */
+function legend(color: string) {
+  return (
+    <Legend
+      iconType="circle"
+      iconSize={8}
+      wrapperStyle={{ fontSize: 12 }}
+      formatter={(label: string) => <span style={{ color }}>{label}</span>}
+    />
   );
 }
 

@@ -54,8 +54,8 @@ function RecordForm<Values extends object>(props: RecordFormProps<Values> & { on
   return (
     <form noValidate onSubmit={submit}>
       <Stack>
-        <FormAlert errors={otherErrors} />
         {props.children(form)}
+        <FormAlert errors={otherErrors} />
         <Group justify="flex-end">
           <Button variant="default" onClick={props.onClose}>
             Cancel

@@ -18,7 +18,7 @@ export function SmallTable(
   const viewportProps = isFocusable ? { tabIndex: 0, role: 'region', 'aria-label': label } : {};
   return (
     <Paper withBorder>
-      <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={{ viewportProps }}>
+      <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={{ offsetScrollbars: 'present', viewportProps }}>
         <Table aria-label={label} verticalSpacing="xs" {...table}>
           <Table.Thead>
             <Table.Tr>

@@ -27,7 +27,7 @@ const COLORS: Record<string, string> = {
 /** A status as text; the color only supports it. */
 export function Status({ value }: { value: string }) {
   return (
-    <Badge variant="dot" color={COLORS[value] ?? 'gray'} radius="sm" tt="none">
+    <Badge variant="dot" color={COLORS[value] ?? 'gray'} radius="sm" tt="none" miw="max-content">
       {enumLabel(value)}
     </Badge>
   );

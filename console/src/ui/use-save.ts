@@ -5,7 +5,8 @@ import { sortErrors } from './sort-errors.ts';
 
 /**
  * Saves a form. The server's errors appear at the fields they name, and the first such field gets the focus;
- * `otherErrors` are for the top of the form. `fields` are the names that the server may use, a part before its whole.
+ * `otherErrors` are for a FormAlert above the submit button. `fields` are the names that the server may use, a part
+ * before its whole.
  */
 export function useSave<Values, Saved>(
   form: UseFormReturnType<Values>,

@@ -2,6 +2,7 @@ import { SegmentedControl, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
+import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { formatUsd } from '../../ui/format.ts';
@@ -11,10 +12,10 @@ import { type BillingRow, type BucketSize, billingRow, PERIODS, sumOf } from './
 
 const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).AmountChart }));
 
-const SERIES = [
-  { name: 'serverless', label: 'Endpoints', color: '#0b7285' },
-  { name: 'pods', label: 'Pods', color: '#5f3dc4' },
-  { name: 'storage', label: 'Storage', color: '#f08c00' },
+const SERIES: Series[] = [
+  { name: 'serverless', label: 'Endpoints', color: 'teal' },
+  { name: 'pods', label: 'Pods', color: 'violet' },
+  { name: 'storage', label: 'Storage', color: 'orange' },
 ];
 
 export function BillingPage() {

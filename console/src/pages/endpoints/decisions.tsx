@@ -50,7 +50,7 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
       <Stack gap={4} mt={4}>
         {actions.map(({ kind, workerId, reason }) => (
           <Group key={kind + workerId} gap="xs">
-            <Badge size="sm" tt="none" variant="light" color={COLORS[kind] ?? 'gray'}>
+            <Badge size="sm" tt="none" variant="dot" color={COLORS[kind] ?? 'gray'}>
               {enumLabel(kind)}
             </Badge>
             <Code>{workerId}</Code>

@@ -2,6 +2,7 @@ import {
   Button,
   Fieldset,
   Group,
+  Input,
   MultiSelect,
   NumberInput,
   SegmentedControl,
@@ -35,7 +36,6 @@ export function EndpointForm(props: {
   return (
     <form onSubmit={submit} noValidate>
       <Stack maw={820}>
-        <FormAlert errors={otherErrors} />
         <Fieldset legend="General">
           <Stack>
             <TextInput label="Name" required {...form.getInputProps('name')} />
@@ -49,6 +49,7 @@ export function EndpointForm(props: {
         </Fieldset>
         <HardwareFields form={form} />
         <ScalingFields form={form} />
+        <FormAlert errors={otherErrors} />
         <Group>
           <Button type="submit" loading={isSaving} disabled={!isNew && !form.isDirty()}>
             {isNew ? 'Deploy' : 'Save'}
@@ -66,24 +67,23 @@ export function EndpointForm(props: {
 
 function TypeField({ form }: { form: Form }) {
   return (
-    <div>
-      <Text size="sm" fw={500} id="endpoint-type">
-        Type
-      </Text>
-      <SegmentedControl
-        aria-labelledby="endpoint-type"
-        data={[
-          { value: 'QUEUE_BASED', label: 'Queue' },
-          { value: 'LOAD_BALANCING', label: 'Load balancer' },
-        ]}
-        {...form.getInputProps('type')}
-      />
+    <Input.Wrapper label="Type" labelElement="div" labelProps={{ id: 'endpoint-type' }}>
+      <div>
+        <SegmentedControl
+          aria-labelledby="endpoint-type"
+          data={[
+            { value: 'QUEUE_BASED', label: 'Queue' },
+            { value: 'LOAD_BALANCING', label: 'Load balancer' },
+          ]}
+          {...form.getInputProps('type')}
+        />
+      </div>
       <Text size="xs" c="dimmed" mt={4}>
         {form.values.type === 'QUEUE_BASED'
           ? 'Workers take jobs from a durable queue.'
           : 'HTTP requests and WebSockets go directly to a ready worker.'}
       </Text>
-    </div>
+    </Input.Wrapper>
   );
 }
 

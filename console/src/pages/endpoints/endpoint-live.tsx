@@ -1,6 +1,7 @@
 import { Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { lazy } from 'react';
 import { type EndpointSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
@@ -10,20 +11,20 @@ import { WorkerTable } from './worker-table.tsx';
 
 const TimeChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).TimeChart }));
 
-const WORK = [
-  { name: 'queued', label: 'Queued', color: '#f08c00' },
-  { name: 'running', label: 'Running', color: '#0b7285' },
+const WORK: Series[] = [
+  { name: 'queued', label: 'Queued', color: 'orange' },
+  { name: 'running', label: 'Running', color: 'teal' },
 ];
-const LATENCY = [
-  { name: 'queueTime', label: 'Queue time', color: '#f08c00' },
-  { name: 'executionTime', label: 'Execution time', color: '#0b7285' },
+const LATENCY: Series[] = [
+  { name: 'queueTime', label: 'Queue time', color: 'orange' },
+  { name: 'executionTime', label: 'Execution time', color: 'teal' },
 ];
-const WORKERS = [
-  { name: 'workersRunning', label: 'Running', color: '#2b8a3e' },
-  { name: 'workersIdle', label: 'Idle', color: '#0b7285' },
-  { name: 'workersInitializing', label: 'Initializing', color: '#1971c2' },
-  { name: 'workersThrottled', label: 'Throttled', color: '#f08c00' },
-  { name: 'workersUnhealthy', label: 'Unhealthy', color: '#c92a2a' },
+const WORKERS: Series[] = [
+  { name: 'workersRunning', label: 'Running', color: 'green' },
+  { name: 'workersIdle', label: 'Idle', color: 'teal' },
+  { name: 'workersInitializing', label: 'Initializing', color: 'blue' },
+  { name: 'workersThrottled', label: 'Throttled', color: 'orange' },
+  { name: 'workersUnhealthy', label: 'Unhealthy', color: 'red' },
 ];
 
 export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {

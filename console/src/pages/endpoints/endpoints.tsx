@@ -8,8 +8,8 @@ import type { AccountSnapshot } from '../../api/live-snapshots.ts';
 import { endpointsQuery } from '../../api/queries.ts';
 import { formatDate, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { RecordLink } from '../../ui/record-link.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordLink } from '../../ui/record-name.tsx';
 import type { Endpoint } from './endpoint-values.ts';
 
 type Activity = AccountSnapshot['active'][number];

@@ -31,7 +31,7 @@ export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
       <SmallTable
         label="Workers"
         titles={['Worker', 'Status', 'Version', 'GPU', 'Data center', 'Uptime']}
-        minWidth={520}
+        minWidth={760}
       >
         {snapshot.workers.map((worker) => (
           <WorkerRow key={worker.id} worker={worker} now={now} onChoose={() => setChosen(worker.id)} />

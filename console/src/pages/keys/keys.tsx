@@ -9,7 +9,6 @@ import {
   Select,
   Stack,
   TagsInput,
-  Text,
   TextInput,
 } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
@@ -21,12 +20,13 @@ import { FormButton } from '../../ui/form-button.tsx';
 import { formatDate } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordName } from '../../ui/record-name.tsx';
 import { LIFETIMES, NEW_KEY, newKeyBody, SUGGESTED_SCOPES } from './key-values.ts';
 
 type ApiKey = Schemas['ApiKey'];
 
 const COLUMNS: Column<ApiKey>[] = [
-  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Scopes', render: ({ scopes }) => <Scopes scopes={scopes} /> },
   { title: 'Created', isSecondary: true, render: ({ createdAt }) => formatDate(createdAt) },
   { title: 'Expires', isSecondary: true, render: ({ expiresAt }) => (expiresAt ? formatDate(expiresAt) : 'Never') },

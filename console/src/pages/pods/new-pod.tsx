@@ -42,7 +42,6 @@ export function NewPodPage() {
     <Page title="New pod">
       <form noValidate onSubmit={submit}>
         <Stack maw={820}>
-          <FormAlert errors={otherErrors} />
           <Fieldset legend="Container">
             <Stack>
               <TextInput label="Name" required {...form.getInputProps('name')} />
@@ -54,6 +53,7 @@ export function NewPodPage() {
           </Fieldset>
           <HardwareFields form={form} />
           <StorageFields form={form} />
+          <FormAlert errors={otherErrors} />
           <Group>
             <Button type="submit" loading={isSaving}>
               Create pod
@@ -70,6 +70,7 @@ function HardwareFields({ form }: { form: Form }) {
     <Fieldset legend="Hardware">
       <Stack>
         <SegmentedControl
+          w="fit-content"
           aria-label="Hardware"
           data={[
             { value: 'gpu', label: 'GPU' },
@@ -118,6 +119,7 @@ function StorageFields({ form }: { form: Form }) {
     <Fieldset legend="Storage">
       <Stack>
         <SegmentedControl
+          w="fit-content"
           aria-label="Storage"
           data={[
             { value: 'none', label: 'None' },

@@ -6,8 +6,8 @@ import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
 import { formatUsd } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { RecordLink } from '../../ui/record-link.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordLink } from '../../ui/record-name.tsx';
 import { Status } from '../../ui/status.tsx';
 import { describeHardware, type Pod } from './pod-details.ts';
 

@@ -1,4 +1,4 @@
-import { Badge, Code, Group, PasswordInput, Text, Textarea, TextInput } from '@mantine/core';
+import { Badge, Code, Group, PasswordInput, Textarea, TextInput } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
@@ -7,6 +7,7 @@ import { FormButton } from '../../ui/form-button.tsx';
 import { formatDate, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordName } from '../../ui/record-name.tsx';
 import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
 
 type Secret = Schemas['Secret'];
@@ -14,11 +15,7 @@ type Secret = Schemas['Secret'];
 const COLUMNS: Column<Secret>[] = [
   {
     title: 'Name',
-    render: ({ name, description }) => (
-      <Text fw={550} title={description ?? ''}>
-        {name}
-      </Text>
-    ),
+    render: ({ name, description }) => <RecordName title={description ?? ''}>{name}</RecordName>,
   },
   { title: 'Reference', isSecondary: true, render: ({ name }) => <Code>{secretReference(name)}</Code> },
   { title: 'Used by', render: ({ usedBy }) => <Usage usedBy={usedBy} /> },

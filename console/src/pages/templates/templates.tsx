@@ -7,6 +7,7 @@ import { DeleteButton } from '../../ui/delete-button.tsx';
 import { FormButton } from '../../ui/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordName } from '../../ui/record-name.tsx';
 import {
   NEW_TEMPLATE,
   newTemplateBody,
@@ -17,7 +18,7 @@ import {
 } from './template-values.ts';
 
 const COLUMNS: Column<Template>[] = [
-  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
+  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
   { title: 'Type', render: (template) => <Kind template={template} /> },
   { title: 'Actions', width: '130px', render: (template) => <Actions template={template} /> },
@@ -97,6 +98,7 @@ function TemplateFormButton({ template }: { template?: Template }) {
           <TextInput label="Name" required data-autofocus {...form.getInputProps('name')} />
           {!template && (
             <SegmentedControl
+              w="fit-content"
               aria-label="Type"
               data={[
                 { value: 'serverless', label: 'Endpoint' },

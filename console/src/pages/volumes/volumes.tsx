@@ -1,4 +1,4 @@
-import { Group, NumberInput, Select, Text, TextInput } from '@mantine/core';
+import { Group, NumberInput, Select, TextInput } from '@mantine/core';
 import { IconDatabase } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
@@ -8,6 +8,7 @@ import { enumLabel } from '../../ui/enum-label.ts';
 import { FormButton } from '../../ui/form-button.tsx';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordName } from '../../ui/record-name.tsx';
 import { recordOptions } from '../../ui/select-options.ts';
 
 type Volume = Schemas['NetworkVolume'];
@@ -15,8 +16,8 @@ type Volume = Schemas['NetworkVolume'];
 const MIN_GB = 10;
 const MAX_GB = 4096;
 const COLUMNS: Column<Volume>[] = [
-  { title: 'Name', render: ({ name }) => <Text fw={550}>{name}</Text> },
-  { title: 'Size', render: ({ size }) => <Text className="figure">{size} GB</Text> },
+  { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
+  { title: 'Size', render: ({ size }) => <span className="figure">{size} GB</span> },
   { title: 'Data center', render: ({ dataCenter }) => dataCenter },
   { title: 'Tier', isSecondary: true, render: ({ type }) => enumLabel(type) },
   { title: 'Actions', width: '130px', render: (volume) => <Actions volume={volume} /> },
