@@ -38,11 +38,11 @@ await start({
     if (!signal.aborted) yield* input.words;
   },
 });
-// @ts-expect-error a handler is needed
+// @ts-expect-error the handler is required
 await start({ concurrency: 1 });
 // @ts-expect-error concurrency is a number
 await start({ handler: () => 1, concurrency: 'many' });
-// @ts-expect-error the input has no such member
+// @ts-expect-error the input has no such property
 await start<Input, number>({ handler: (job) => job.input.letters.length });
 `;
 
@@ -74,14 +74,14 @@ describe.each([
   const isMissing =
     language === 'Python' && process.env.CI !== 'true' && spawnSync(program, ['--version']).status !== 0;
 
-  test.skipIf(isMissing)('runs one job by hand, and prints its progress and its stream', async () => {
+  test.skipIf(isMissing)('runs one job by hand and prints its progress and stream', async () => {
     const { code, stdout } = await run(program, file, '--test_input', '{"input": {"words": ["a", "b"]}}');
     const lines = stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual([{ progress: 'began' }, { stream: 'A' }, { stream: 'B' }]);
     expect(code).toBe(0);
   });
 
-  test.skipIf(isMissing)('ends with 1 when that job fails, and says what to do when there is none', async () => {
+  test.skipIf(isMissing)('exits with 1 when that job fails, and says what to do when there is none', async () => {
     const failed = await run(program, file, '--test_input', '{"input": {}}');
     expect(failed.code).toBe(1);
     expect(JSON.parse(failed.stdout.trim().split('\n').at(-1)!)).toHaveProperty('error');
@@ -90,14 +90,14 @@ describe.each([
   });
 });
 
-test('a consumer’s TypeScript compiles against the types of the kit, and is refused where it is wrong', async () => {
+test('a consumer’s TypeScript compiles against the kit’s types, and mistakes are errors', async () => {
   const compiler = fileURLToPath(import.meta.resolve('typescript/package.json')).replace(/package\.json$/, 'bin/tsc');
   const flags = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext', '--types', ''];
   const { code, stdout } = await run(process.execPath, compiler, ...flags, 'typed.mts');
   expect([code, stdout]).toEqual([0, '']);
 });
 
-test('the package holds the kits, their types and their examples, and none of their tests', async () => {
+test('the package contains the kits, their types and examples, but no tests', async () => {
   const { stdout } = await run('npm', 'pack', ROOT, '--dry-run', '--json', '--ignore-scripts');
   const [packed] = Object.values(JSON.parse(stdout)) as { files: { path: string }[] }[];
   const names = packed!.files.map(({ path }) => path).filter((path) => path.startsWith('workers/'));

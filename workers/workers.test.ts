@@ -13,13 +13,13 @@ interface Post {
   body: { output?: unknown; error?: string; status?: string; stopPod?: boolean };
 }
 
-/** A worker API that hands out what a test gives it, holds polls like the real one, and notes what comes. */
+/** A worker API that hands out the jobs a test gives it, holds polls like the real one, and records requests. */
 class FakeApi {
   readonly posts: Post[] = [];
   readonly pings: string[] = [];
   readonly takes: string[] = [];
   authorization = new Set<string | undefined>();
-  /** Statuses that the next posts are refused with. */
+  /** Statuses with which the next posts are refused. */
   refusals: number[] = [];
   #jobs: object[] = [];
   #stops: string[] = [];
@@ -57,7 +57,7 @@ class FakeApi {
     return this.#heldTakes.filter(({ answer }) => !answer.destroyed).length;
   }
 
-  /** Waits until `look` finds something; it looks after each request. */
+  /** Resolves once `look` finds something; checks after each request. */
   async until<T>(look: () => T | undefined | false): Promise<T> {
     for (const deadline = Date.now() + 20_000; ; ) {
       const found = look();
@@ -177,26 +177,29 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     await api.close();
   });
 
-  test.skipIf(isMissing)('runs jobs, sends results and errors, and names itself as the protocol wants', async () => {
-    begin({ GREETING: 'hello' });
-    api.give('plain', { echo: { a: [1, 'ü'] } });
-    expect(await api.result('plain')).toMatchObject({ isStream: 'false', body: { output: { a: [1, 'ü'] } } });
-    api.give('empty', {});
-    expect((await api.result('empty')).body).toEqual({ output: {} });
-    api.give('env', { env: 'GREETING' });
-    expect((await api.result('env')).body).toEqual({ output: { env: 'hello' } });
-    api.give('throws', { throw: 'no luck' });
-    const { error } = (await api.result('throws')).body;
-    expect(JSON.parse(error!)).toMatchObject({ error_message: 'no luck', worker_id: 'worker1' });
-    api.give('big', { bytes: 1_000_000 });
-    expect((await api.result('big')).body.output).toHaveProperty('data.length', 1_000_000);
-    api.give('refresh', { refresh: true, echo: 1 });
-    expect((await api.result('refresh')).body).toEqual({ output: { echo: 1 }, stopPod: true });
-    expect([...api.authorization]).toEqual(['raw-token']);
-    expect(api.takes[0]).toBe('/v2/ep1/job-take/worker1?gpu=none&job_in_progress=0');
-  });
+  test.skipIf(isMissing)(
+    'runs jobs, sends results and errors, and identifies itself as the protocol requires',
+    async () => {
+      begin({ GREETING: 'hello' });
+      api.give('plain', { echo: { a: [1, 'ü'] } });
+      expect(await api.result('plain')).toMatchObject({ isStream: 'false', body: { output: { a: [1, 'ü'] } } });
+      api.give('empty', {});
+      expect((await api.result('empty')).body).toEqual({ output: {} });
+      api.give('env', { env: 'GREETING' });
+      expect((await api.result('env')).body).toEqual({ output: { env: 'hello' } });
+      api.give('throws', { throw: 'no luck' });
+      const { error } = (await api.result('throws')).body;
+      expect(JSON.parse(error!)).toMatchObject({ error_message: 'no luck', worker_id: 'worker1' });
+      api.give('big', { bytes: 1_000_000 });
+      expect((await api.result('big')).body.output).toHaveProperty('data.length', 1_000_000);
+      api.give('refresh', { refresh: true, echo: 1 });
+      expect((await api.result('refresh')).body).toEqual({ output: { echo: 1 }, stopPod: true });
+      expect([...api.authorization]).toEqual(['raw-token']);
+      expect(api.takes[0]).toBe('/v2/ep1/job-take/worker1?gpu=none&job_in_progress=0');
+    },
+  );
 
-  test.skipIf(isMissing)('hands the trace context of a job to its handler, beside the input', async () => {
+  test.skipIf(isMissing)('passes the trace context of a job to its handler', async () => {
     begin();
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     api.give('t1', { trace: true }, { traceparent });
@@ -223,7 +226,7 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
   });
 
   test.skipIf(isMissing)(
-    'takes in batches, pings with what runs, and stops what is cancelled without a result',
+    'takes in batches, pings with the running jobs, and stops cancelled jobs without a result',
     async () => {
       begin({ ECHO_CONCURRENCY: '2' });
       api.give('long', { delayMs: 60_000 });
@@ -242,7 +245,7 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     },
   );
 
-  test.skipIf(isMissing)('ends at once when idle: the open poll is left, and the exit code is 0', async () => {
+  test.skipIf(isMissing)('exits at once with 0 when idle, aborting the open poll', async () => {
     const ended = begin();
     await api.until(() => api.heldTakes === 1);
     const before = performance.now();
@@ -251,7 +254,7 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     expect(performance.now() - before).toBeLessThan(3000);
   });
 
-  test.skipIf(isMissing)('finishes what runs before it ends, and takes nothing more', async () => {
+  test.skipIf(isMissing)('finishes running jobs before it exits, and takes no more', async () => {
     const ended = begin({ ECHO_CONCURRENCY: '2' });
     api.give('last', { delayMs: 1500, echo: 'done' });
     await api.until(() => api.pings.includes('last') && api.heldTakes === 1);
@@ -262,7 +265,7 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     expect(api.posts.map(({ jobId, body }) => [jobId, body.output])).toEqual([['last', 'done']]);
   });
 
-  test.skipIf(isMissing)('a result survives a server that says 503 and a server that is gone for a while', async () => {
+  test.skipIf(isMissing)('a result survives a 503 and a server that is away for a while', async () => {
     begin();
     api.refusals = [503, 500];
     api.give('one', { echo: 1 });
@@ -271,13 +274,13 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     api.give('two', { echo: 2, delayMs: 500 });
     const { port } = api;
     await api.close();
-    await sleep(1500); // the time in which it is gone
+    await sleep(1500); // the server is away during this time
     await api.listen(port);
     expect((await api.result('two')).body).toEqual({ output: 2 });
     await api.until(() => api.heldTakes === 1);
   });
 
-  test.skipIf(isMissing)('can be made to exit and to crash', async () => {
+  test.skipIf(isMissing)('exits and crashes on request', async () => {
     const exited = begin();
     api.give('e', { exit: 42 });
     expect(await exited).toEqual([42, null]);

@@ -11,20 +11,20 @@ import { newId } from '../core/ids.ts';
 import { type LogLine, NoCapacity, type Observed, type Runtime, type WorkloadSpec } from './runtime.ts';
 
 /**
- * What workloads of the suite do:
+ * The programs that the suite's workloads run:
  * - idle: prints `ready`, runs until SIGTERM, then exits with 0
- * - deaf: the same, but SIGTERM does nothing
+ * - deaf: the same, but ignores SIGTERM
  * - env: prints `GREETING=<value>` and `LEAK=<value or none>` of the variables GREETING and PODYARD_TEST_LEAK, then idles
  * - exit7: prints `going` and exits with 7
  * - tick: prints `tick 1`, `tick 2`, … every 20 ms
- * - burst: prints `line 1` … `line 2000`, `last` without a line end, and exits with 0
- * - serve: answers HTTP with `hello`, on all interfaces, at the port that the variable LISTEN names, and prints `up` then
- * - store: appends the variable WORD to the file `words` in RUNPOD_VOLUME_PATH, prints the file without its line ends, ends
+ * - burst: prints `line 1` … `line 2000`, then `last` without a line end, and exits with 0
+ * - serve: serves `hello` over HTTP on all interfaces, on the port in LISTEN; prints `up` once it listens
+ * - store: appends WORD to the file `words` in RUNPOD_VOLUME_PATH, prints the file's lines joined by commas, and exits
  * - missing: a command that does not exist
  */
 export type Program = 'idle' | 'deaf' | 'env' | 'exit7' | 'tick' | 'burst' | 'serve' | 'store' | 'missing';
 
-/** The programs as `args` for an image that holds node. */
+/** The programs as `args` for an image with node. */
 export const NODE_PROGRAMS: Record<Program, string> = {
   ...Object.fromEntries(
     Object.entries({
@@ -44,31 +44,31 @@ export const NODE_PROGRAMS: Record<Program, string> = {
 } as Record<Program, string>;
 
 export interface RuntimeUnderTest {
-  /** Opens a runtime; the same installation again is what a restarted Podyard does. The suite closes each. */
+  /** Opens a runtime; with the same installation again, as a restarted Podyard does. The suite closes each. */
   open(installation: string): Promise<Runtime>;
   image: string;
   programs: Record<Program, string>;
-  /** What a program holds in memory at the least, where that is real. */
+  /** The least memory of a program, where that is measured. */
   leastMemoryBytes?: number;
   /** A pool that has exactly 2 GPUs. */
   gpuPool: string;
-  /** Its GPUs are simulated, and it does not look whether any is left: whoever places has counted. */
+  /** GPUs are simulated, and a start does not check for free ones: the caller has counted. */
   trustsPlacement?: boolean;
-  /** Whether programs really run, so that they can be connected to and write files. */
+  /** Programs really run: the suite can connect to them, and they write files. */
   isReal: boolean;
-  /** Somebody else pulls when a workload starts: then, and not before, an unknown image is refused. */
+  /** The node pulls when a workload starts; only then is an unknown image refused. */
   pullsAtStart?: boolean;
-  /** What another process does is seen a moment later. */
-  hearsOfOthersLate?: boolean;
-  /** What mounts have as their source, where it is no directory of this machine. */
+  /** Changes by other processes are seen with a delay. */
+  seesOthersLate?: boolean;
+  /** Creates storage and returns the `source` of its mount. Default: a directory of this machine. */
   makeStorage?(): Promise<string>;
   close?(): Promise<void>;
 }
 
-const PATIENCE_MS = 15_000;
-const NOTHING_RUNS = 'nothing really runs there';
+const TIMEOUT_MS = 15_000;
+const NOTHING_RUNS = 'no program really runs there';
 
-/** The guarantees of runtime.ts, as tests. Each runtime calls this in a test file of its own. */
+/** Tests the guarantees of runtime.ts. Each runtime calls this in its own test file. */
 export function runtimeContract(name: string, makeRuntime: () => Promise<RuntimeUnderTest>): void {
   describe(`${name}: the contract of a runtime`, { timeout: 60_000 }, () => {
     let under: RuntimeUnderTest;
@@ -121,24 +121,24 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(after.address).toMatch(/^\d+\.\d+\.\d+\.\d+$/);
     });
 
-    test('the environment of the spec reaches the workload, and that of the server does not', async () => {
+    test('a workload gets the environment of its spec, and not the server’s', async () => {
       const id = await started('env', { env: { GREETING: 'hello "you" $HOME\nand you' } });
       await lineOf(runtime, id, (line) => line === 'GREETING=hello "you" $HOME');
       await lineOf(runtime, id, (line) => line === 'LEAK=none');
     });
 
-    test('a workload that ended stays listed with its exit code, and watch tells of it', async () => {
-      const told = new Set<string>();
-      const unwatch = runtime.watch((id) => told.add(id));
+    test('a workload that ended stays listed with its exit code, and watch reports it', async () => {
+      const reported = new Set<string>();
+      const unwatch = runtime.watch((id) => reported.add(id));
       const id = await started('exit7', { kind: 'pod' });
       const ended = await until(runtime, id, (seen) => seen?.state === 'exited');
       expect(ended).toMatchObject({ kind: 'pod', exitCode: 7, address: null });
       expect(ended!.finishedAt!.getTime()).toBeGreaterThanOrEqual(ended!.startedAt!.getTime());
-      expect(told).toContain(id);
+      expect(reported).toContain(id);
       unwatch();
     });
 
-    test('a workload that ended is started afresh by a start', async () => {
+    test('a start replaces a workload that has ended', async () => {
       const wanted = spec('exit7');
       await runtime.start(wanted);
       await until(runtime, wanted.id, (seen) => seen?.state === 'exited');
@@ -146,15 +146,15 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await observe(runtime, wanted.id)).toMatchObject({ state: 'running', exitCode: null });
     });
 
-    test('a freeze stops all execution and a thaw goes on where it stopped', async ({ skip }) => {
-      skip(runtime.capabilities.freeze === 'parked', 'what is parked runs on');
+    test('a freeze stops all execution, and a thaw resumes it', async ({ skip }) => {
+      skip(runtime.capabilities.freeze === 'parked', 'parked workloads keep running');
       const id = await started('tick');
       await lineOf(runtime, id, (line) => line === 'tick 3');
       await runtime.freeze(id);
       await runtime.freeze(id);
       expect(await observe(runtime, id)).toMatchObject({ state: 'frozen' });
       const frozenMs = 400;
-      await sleep(frozenMs); // the time in which nothing may happen
+      await sleep(frozenMs); // nothing may happen during this time
       await runtime.thaw(id);
       await runtime.thaw(id);
       expect(await observe(runtime, id)).toMatchObject({ state: 'running' });
@@ -169,8 +169,8 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(Math.max(...gaps)).toBeGreaterThan(frozenMs * 0.9);
     });
 
-    test('what is parked is seen as frozen and runs on', async ({ skip }) => {
-      skip(runtime.capabilities.freeze !== 'parked', 'a freeze stops it');
+    test('a parked workload is listed as frozen and keeps running', async ({ skip }) => {
+      skip(runtime.capabilities.freeze !== 'parked', 'a freeze stops workloads');
       const id = await started('tick');
       await lineOf(runtime, id, (line) => line === 'tick 3');
       for (const state of ['frozen', 'running'] as const) {
@@ -185,7 +185,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       }
     });
 
-    test('the memory of a workload is told, also while it is frozen', async () => {
+    test('the memory of a workload is reported, also while it is frozen', async () => {
       const id = await ready('idle');
       expect(await runtime.memoryBytes(id)).toBeGreaterThanOrEqual(under.leastMemoryBytes ?? 0);
       await runtime.freeze(id);
@@ -193,7 +193,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       await expect(runtime.memoryBytes('nosuchworkload')).rejects.toMatchObject({ kind: 'notFound' });
     });
 
-    test('a freeze or thaw of what is not there, or has ended, is refused', async () => {
+    test('a freeze or thaw of an unknown or ended workload is refused', async () => {
       await expect(runtime.freeze('nosuchworkload')).rejects.toMatchObject({ kind: 'notFound' });
       const id = await started('exit7');
       await until(runtime, id, (seen) => seen?.state === 'exited');
@@ -201,15 +201,15 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       await expect(runtime.thaw(id)).rejects.toMatchObject({ kind: 'conflict' });
     });
 
-    test('a stop gives the workload time to end by itself, and not more than it needs', async () => {
+    test('a stop waits for the workload to end by itself, and no longer', async () => {
       const id = await ready('idle');
       const begin = performance.now();
       await runtime.stop(id, 30_000);
-      expect(performance.now() - begin).toBeLessThan(PATIENCE_MS);
+      expect(performance.now() - begin).toBeLessThan(TIMEOUT_MS);
       expect(await runtime.list()).toEqual([]);
     });
 
-    test('a stop kills what does not end within the grace time', async () => {
+    test('a stop kills a workload that does not end within the grace period', async () => {
       const id = await ready('deaf');
       const begin = performance.now();
       await Promise.all([runtime.stop(id, 1000), runtime.stop(id, 1000)]);
@@ -219,16 +219,16 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       await runtime.stop('nosuchworkload', 1000);
     });
 
-    test('a frozen workload is stopped as well', async () => {
+    test('a frozen workload can be stopped', async () => {
       const id = await ready('idle');
       await runtime.freeze(id);
       const begin = performance.now();
       await runtime.stop(id, 30_000);
-      expect(performance.now() - begin).toBeLessThan(PATIENCE_MS);
+      expect(performance.now() - begin).toBeLessThan(TIMEOUT_MS);
       expect(await runtime.list()).toEqual([]);
     });
 
-    test('logs hold every line in order, also after the end, and a resume neither loses nor repeats one', async () => {
+    test('logs have every line in order, also after the end, and a resume neither loses nor repeats one', async () => {
       const id = await started('burst');
       const all = await collect(runtime.logs(id, { follow: true, signal: never() }));
       const expected = [...Array.from({ length: 2000 }, (_, i) => `line ${i + 1}`), 'last'];
@@ -244,7 +244,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       }
     });
 
-    test('logs can be followed while the workload runs, left, and followed again', async () => {
+    test('logs can be followed, left, and followed again while the workload runs', async () => {
       const id = await started('tick');
       const first: LogLine[] = [];
       await lineOf(runtime, id, (line, ts) => first.push({ line, ts }) === 5);
@@ -255,7 +255,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(next).toEqual(['tick 6', 'tick 7', 'tick 8', 'tick 9', 'tick 10']);
     });
 
-    test('a follower ends when the workload is stopped, or when it aborts', async () => {
+    test('following logs ends when the workload is stopped or the reader aborts', async () => {
       const id = await ready('idle');
       const abort = new AbortController();
       const aborted = runtime.logs(id, { follow: true, signal: abort.signal })[Symbol.asyncIterator]();
@@ -268,7 +268,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await ends[1]).toMatchObject({ done: true });
     });
 
-    test('an unknown image is refused with a sentence that names it', async () => {
+    test('an unknown image is refused by name', async () => {
       const image = 'podyard.invalid/no-such-image:v1';
       if (!under.pullsAtStart) await expect(runtime.prepare(image)).rejects.toThrow(image);
       await expect(runtime.start(spec('idle', { image }))).rejects.toThrow(image);
@@ -283,7 +283,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await observe(runtime, wanted.id)).toMatchObject({ state: 'running' });
     });
 
-    test('after a restart the workloads are still there, and another installation never sees them', async () => {
+    test('workloads survive a restart, and other installations never see them', async () => {
       const id = await started('tick');
       await lineOf(runtime, id, (line) => line === 'tick 1');
       const former = await under.open(installation);
@@ -296,10 +296,10 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect((await heir.list()).map((seen) => seen.id)).toEqual([id]);
       await lineOf(heir, id, (line) => line === 'tick 5');
       await heir.freeze(id);
-      if (under.hearsOfOthersLate) await until(runtime, id, (seen) => seen?.state === 'frozen');
+      if (under.seesOthersLate) await until(runtime, id, (seen) => seen?.state === 'frozen');
       expect(await observe(runtime, id)).toMatchObject({ state: 'frozen' });
       await heir.stop(id, 0);
-      if (under.hearsOfOthersLate) await until(runtime, id, (seen) => seen === undefined);
+      if (under.seesOthersLate) await until(runtime, id, (seen) => seen === undefined);
       expect(await runtime.list()).toEqual([]);
     });
 
@@ -310,7 +310,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(seen.every(({ state }) => state === 'running')).toBe(true);
     });
 
-    test('a GPU is taken while a workload holds it, and free again afterwards', async () => {
+    test('a GPU is taken while a workload holds it, and free afterwards', async () => {
       const free = async () => (await runtime.capacity()).gpus.find(({ pool }) => pool === under.gpuPool)?.free;
       expect(await free()).toBe(2);
       const id = await started('idle', { gpu: { pool: under.gpuPool, count: 2 } });
@@ -324,7 +324,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await free()).toBe(2);
     });
 
-    test('a start tells where the workload is and its ports, as the list does until it ends', async () => {
+    test('a start returns the workload’s address and ports, as the list does until it ends', async () => {
       const ports = ['8000/http', '22/tcp'];
       const wanted = spec('idle', { kind: 'pod', ports });
       const place = await runtime.start(wanted);
@@ -337,7 +337,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(seen).toMatchObject({ address: null, publishedPorts: [] });
     });
 
-    test('a port of a workload is reached, and published for a pod; nothing else ever is', async ({ skip }) => {
+    test('a workload’s port can be reached, and a pod’s is published; nothing else is', async ({ skip }) => {
       skip(!under.isReal, NOTHING_RUNS);
       const mine = createServer((_, answer) => answer.end('this machine')).listen(0);
       await once(mine, 'listening');
@@ -359,7 +359,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       mine.closeAllConnections();
     });
 
-    test('a mounted directory is shared, and outlives the workloads', async ({ skip }) => {
+    test('a mounted directory is shared and outlives the workloads', async ({ skip }) => {
       skip(!under.isReal, NOTHING_RUNS);
       const directory = mkdtempSync(join(tmpdir(), 'podyard-mount-'));
       const source = (await under.makeStorage?.()) ?? directory;
@@ -371,7 +371,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
           await lineOf(runtime, id, (line) => line === said);
           await runtime.stop(id, 0);
         }
-        if (source !== directory) return; // whatever it is, the second workload has read what the first one wrote
+        if (source !== directory) return; // the second workload has read what the first one wrote
         expect(readdirSync(source)).toEqual(['words']);
         expect(readFileSync(join(source, 'words'), 'utf8')).toBe('one\ntwo\n');
       } finally {
@@ -379,7 +379,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       }
     });
 
-    test('a mount that cannot be had is one sentence, and nothing is left behind', async ({ skip }) => {
+    test('a missing mount fails the start with one sentence and leaves nothing behind', async ({ skip }) => {
       skip(!under.isReal, NOTHING_RUNS);
       const source = under.makeStorage ? 'podyard-no-such-storage' : join(tmpdir(), 'podyard-no-such-directory');
       const wanted = spec('idle', { mounts: [{ source, target: '/podyard-test' }] });
@@ -387,7 +387,7 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await runtime.list()).toEqual([]);
     });
 
-    test('what a running workload uses is told in percent, and nothing of one that does not run', async () => {
+    test('usage is reported in percent while a workload runs, and not at all otherwise', async () => {
       const id = await started('tick', { gpu: { pool: under.gpuPool, count: 1 } });
       const { cpuUtil, memoryUtil, gpus } = (await runtime.stats(id))!;
       for (const figure of [cpuUtil, memoryUtil]) {
@@ -403,11 +403,11 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
   });
 }
 
-/** What answers there; `nothing` when nobody does. */
+/** Returns the response of the address; `nothing` when there is none. */
 async function textAt(place: { host: string; port: number } | null): Promise<string> {
   if (place === null) return 'nothing';
   const url = `http://${place.host.includes(':') ? `[${place.host}]` : place.host}:${place.port}/`;
-  return fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+  return fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).then(
     (answer) => answer.text(),
     () => 'nothing',
   );
@@ -422,7 +422,7 @@ async function freePort(): Promise<number> {
 }
 
 function never(): AbortSignal {
-  return AbortSignal.timeout(PATIENCE_MS);
+  return AbortSignal.timeout(TIMEOUT_MS);
 }
 
 async function observe(runtime: Runtime, id: string): Promise<Observed> {
@@ -431,7 +431,7 @@ async function observe(runtime: Runtime, id: string): Promise<Observed> {
   return seen;
 }
 
-/** Waits, told by `watch`, until the workload looks as wanted. Fails when it never does. */
+/** Resolves once the workload is as wanted, checking at each event of `watch` and every second. Fails on timeout. */
 async function until(
   runtime: Runtime,
   id: string,
@@ -439,7 +439,7 @@ async function until(
 ): Promise<Observed | undefined> {
   let wake = () => {};
   const unwatch = runtime.watch(() => wake());
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   try {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
@@ -447,7 +447,7 @@ async function until(
       });
       const seen = (await runtime.list()).find((one) => one.id === id);
       if (isWanted(seen)) return seen;
-      if (Date.now() > deadline) throw new Error(`workload ${id} never got there: ${JSON.stringify(seen)}`);
+      if (performance.now() > deadline) throw new Error(`workload ${id} is not as wanted: ${JSON.stringify(seen)}`);
       await Promise.race([changed, sleep(1000)]); // an event is a hint; the list is the truth
     }
   } finally {
@@ -455,7 +455,7 @@ async function until(
   }
 }
 
-/** Follows the logs until a line is the one wanted. */
+/** Follows the logs until `isWanted` accepts a line. */
 async function lineOf(
   runtime: Runtime,
   id: string,
@@ -467,7 +467,7 @@ async function lineOf(
     lines.push(line);
     if (isWanted(line, ts)) return;
   }
-  throw new Error(`the line never came; there were ${JSON.stringify(lines.slice(-20))}`);
+  throw new Error(`the line never came; got ${JSON.stringify(lines.slice(-20))}`);
 }
 
 async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {

@@ -82,13 +82,13 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
   });
 
   test.each([
-    ['a database', { database: { url: '' } }, /PostgreSQL of your own: set database\.url/],
+    ['a database', { database: { url: '' } }, /PostgreSQL database: set database\.url/],
     ['one database', { database: { existingSecret: 'x' } }, /database\.url and database\.existingSecret are both set/],
-    ['a URL of PostgreSQL', { database: { url: 'mysql://u:hidden@h/d' } }, /database\.url must begin with postgresql:/],
+    ['a URL of PostgreSQL', { database: { url: 'mysql://u:hidden@h/d' } }, /database\.url must start with postgresql:/],
     ['a real master key', { keys: { masterKey: 'hidden' } }, /keys\.masterKey must be 32 bytes in base64 or hex/],
     ['a key that can be sent', { keys: { adminKey: 'hid den' } }, /keys\.adminKey must be 1 to 256 visible/],
-    ['a master key that stays', { keys: { masterKey: '' } }, /another one next time.*keys\.masterKey/],
-    ['a first key that stays', { keys: { adminKey: '' } }, /another one next time.*keys\.adminKey/],
+    ['a master key that stays', { keys: { masterKey: '' } }, /each run would generate new ones.*keys\.masterKey/],
+    ['a first key that stays', { keys: { adminKey: '' } }, /each run would generate new ones.*keys\.adminKey/],
     ['a host for its ingress', { ingress: { enabled: true } }, /ingress\.enabled needs ingress\.host/],
     ['the name of a namespace to make', { workloads: { createNamespace: true } }, /needs workloads\.namespace/],
     ['the operator for its monitor', { serviceMonitor: { enabled: true } }, /needs the Prometheus operator/],

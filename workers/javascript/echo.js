@@ -1,21 +1,21 @@
 /**
- * The worker of the demo and of the tests: it does what the job's input says.
+ * The worker of the demo and the tests: it does what the job's input says.
  *
  *   echo: any        the output (default: the input itself)
- *   delayMs: n       waits so long first; a cancellation ends the wait
+ *   delayMs: n       waits first, until a cancellation
  *   logLines: n      prints `line 1` … `line n`
- *   progress: [..]   each item is sent as a progress update
- *   stream: n        the output is a stream of n chunks `{ index, echo }`, `delayMs` apart
- *   bytes: n         the output is `{ data }` with n characters
- *   trace: true      the output is `{ traceparent }`, the trace context that came with the job, or null
- *   env: NAME        the output is `{ env }`, the value of that variable, or null
- *   refresh: true    asks for a fresh worker after this job
+ *   progress: [..]   sends each item as a progress update
+ *   stream: n        streams n chunks `{ index, echo }`, `delayMs` apart
+ *   bytes: n         returns `{ data }` with n characters
+ *   trace: true      returns `{ traceparent }`, the job's trace context, or null
+ *   env: NAME        returns `{ env }`, the value of that variable, or null
+ *   refresh: true    requests a fresh worker after this job
  *   throw: text      fails with that message
- *   exit: code       the process exits at once with that code
- *   crash: true      the process aborts
- *   hang: true       never ends and hears no cancellation
+ *   exit: code       exits at once with that code
+ *   crash: true      aborts the process
+ *   hang: true       never ends and ignores cancellation
  *
- * The environment variable ECHO_CONCURRENCY says how many jobs run at once (default 1).
+ * The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1).
  */
 import { start } from './podyard-worker.js';
 
@@ -66,4 +66,4 @@ function wait(ms = 0, signal) {
 }
 
 await start({ handler, concurrency: Number(process.env.ECHO_CONCURRENCY ?? 1) });
-process.exit(0); // a handler that hangs must not keep a drained worker alive
+process.exit(0); // a hanging handler must not keep a drained worker alive

@@ -1,24 +1,25 @@
 /**
- * A worker kit without dependencies: takes jobs from a queue endpoint, runs a handler, sends back what it returns.
+ * A worker kit without dependencies: takes jobs from a queue endpoint, runs your handler, and sends back what it returns.
  *
- *   import { start } from 'podyard/worker'; // or './podyard-worker.js': this file is all there is to it
+ *   import { start } from 'podyard/worker'; // or './podyard-worker.js': the kit is this one file
  *   await start({ handler: async (job) => ({ echo: job.input }), concurrency: 2 });
  *
  * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets
  * `{ id, input, signal, progress(value) }`; `signal` aborts when the job is cancelled. What it throws becomes the error.
- * A job of a trace has `traceparent` too, and perhaps `tracestate` (W3C Trace Context): hand them on to go on with it.
- * By hand, without an endpoint: `node worker.js --test_input '{"input": …}'` runs one job and prints what comes of it.
- * It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
- *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
- *   RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
- * SIGTERM: takes nothing more, finishes what runs, exits with 0.
+ * A job that belongs to a trace also has `traceparent`, and possibly `tracestate` (W3C Trace Context): pass them on.
+ * Without an endpoint, `node worker.js --test_input '{"input": …}'` runs one job and prints its result.
+ *
+ * The kit speaks the protocol of the public worker SDKs and reads the same variables:
+ *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: URLs
+ *   RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
+ * On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
  */
 const VERSION = 'podyard-js/1';
 const TAKE_TIMEOUT_MS = 90_000;
 const CUT_OFF_AFTER_MS = 2000;
-/** How long a result is offered again while the server cannot be reached: a restart of the server loses no result. */
+/** How long a result is retried while the server cannot be reached: a restart of the server loses no result. */
 const RESULT_DEADLINE_MS = 5 * 60_000;
-/** How much earlier than its job a cancellation may arrive: they travel on two connections. */
+/** How much earlier than its job a cancellation may arrive: they use different connections. */
 const OVERTAKING_MS = 1000;
 const cancelledEarly = new Set();
 
@@ -26,25 +27,25 @@ const { env } = process;
 const workerId = env.RUNPOD_POD_ID || crypto.randomUUID();
 
 /**
- * Runs until SIGTERM or SIGINT; resolves when the last job has ended. Throws a TypeError when the options are not right. Without
+ * Runs until SIGTERM or SIGINT; resolves when the last job has ended. Throws a TypeError when an option is invalid. Without
  * an endpoint it runs the job of `--test_input`, and sets the exit code to 1 when that fails.
  */
 export async function start({ handler, concurrency = 1 }) {
   if (typeof handler !== 'function') throw new TypeError('`handler` must be a function');
   if (!(Number.isInteger(concurrency) && concurrency > 0)) {
-    throw new TypeError('`concurrency` must be a whole number from 1 up');
+    throw new TypeError('`concurrency` must be a positive integer');
   }
   if (!env.RUNPOD_WEBHOOK_GET_JOB) return runByHand(handler);
   const running = new Map(); // job id → its AbortController
   const draining = new AbortController();
   const ended = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => draining.abort());
-  log('INFO', `worker ${workerId} takes up to ${concurrency} jobs at once`);
+  log('INFO', `worker ${workerId} started, concurrency ${concurrency}`);
 
   const side = [pingLoop(running, ended.signal), stopLoop(running, ended.signal)];
   await takeLoop(handler, concurrency, running, draining.signal);
-  log('INFO', 'worker ends');
-  ended.abort(); // pings and cancellations go on until the last job has ended
+  log('INFO', 'worker stopped');
+  ended.abort(); // pings and cancellations continue until the last job has ended
   await Promise.all(side);
 }
 
@@ -52,7 +53,7 @@ async function runByHand(handler) {
   const at = process.argv.indexOf('--test_input');
   if (at < 0) {
     console.error(
-      'RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint. To try its handler by hand, add ' +
+      'RUNPOD_WEBHOOK_GET_JOB is not set: workers are started by an endpoint. To test the handler, add ' +
         `--test_input '{"input": …}'.`,
     );
     process.exit(1);
@@ -103,8 +104,8 @@ async function take(free, isBusy, draining) {
     await answer.arrayBuffer();
     if (answer.status !== 204 && answer.status !== 400) await pause(answer.status === 429 ? 5000 : 1000, draining);
   } catch {
-    // A server that cannot be reached says so at once. A question that fails late was cut off, by a restart or because this
-    // worker was frozen meanwhile: then a job may be waiting already.
+    // A server that is down fails at once. A request that fails late was cut off, by a restart or because this worker was
+    // frozen: a job may already be waiting.
     if (performance.now() - askedAt < CUT_OFF_AFTER_MS) await pause(500, draining);
   }
   return [];
@@ -148,7 +149,7 @@ async function callHandler(handler, job, sendChunk) {
   }
 }
 
-/** `error` and `refresh_worker` in what a handler returns have a meaning of their own; the rest is the output. */
+/** Takes `error` and `refresh_worker` out of what a handler returns; the rest is the output. */
 function resultBody(result) {
   if (result === null || typeof result !== 'object' || Array.isArray(result)) return { output: result ?? null };
   const { error, refresh_worker: isRefresh, ...output } = result;
@@ -170,7 +171,7 @@ function errorText(error) {
   });
 }
 
-/** Sends a result or a chunk. Tries again while the server is away or says 5xx; anything else it says is final. */
+/** Sends a result or a chunk. Retries while the server is down or answers 5xx; any other answer is final. */
 async function post(kind, jobId, body, isStream) {
   const url = env[`RUNPOD_WEBHOOK_POST_${kind}`].replaceAll('$RUNPOD_POD_ID', workerId).replaceAll('$ID', jobId);
   const deadline = Date.now() + RESULT_DEADLINE_MS;
@@ -189,7 +190,7 @@ async function postOnce(url, jobId, body) {
       method: 'POST',
       headers: {
         ...headers(),
-        'content-type': 'application/x-www-form-urlencoded', // JSON all the same: that is what the SDKs send
+        'content-type': 'application/x-www-form-urlencoded', // JSON nevertheless: the SDKs send it like this
         charset: 'utf-8',
         'x-request-id': jobId,
       },
@@ -213,7 +214,7 @@ async function pingLoop(running, ended) {
       const answer = await get(`${base}${jobs}&runpod_version=${VERSION}`, 2 * intervalMs, ended);
       await answer.arrayBuffer();
     } catch {
-      // the next ping tells as much
+      // the next ping says the same
     }
     await pause(intervalMs, ended);
   }
@@ -233,7 +234,7 @@ async function stopLoop(running, ended) {
         if (answer.status === 429) waitMs = 5000;
       }
     } catch {
-      // asked again after the pause
+      // retried after the pause
     }
     await pause(waitMs, ended);
   }

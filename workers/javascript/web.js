@@ -1,16 +1,16 @@
 /**
  * A worker of a load-balancing endpoint, for the tests and as an example: an HTTP server that does what the request says.
- * It needs nothing but two variables: PORT, where it takes requests, and PORT_HEALTH, where it tells its health.
+ * It needs only two variables: PORT, for requests, and PORT_HEALTH, for health checks.
  *
- *   GET  /ping                  200 when it is ready; 204 for the first LOADING_MS milliseconds
- *   POST /health?status=n       from now on /ping is answered with n
+ *   GET  /ping                  204 for the first LOADING_MS milliseconds, then 200
+ *   POST /health?status=n       /ping answers with n from now on
  *   GET  /events?count=n        server-sent events, `delayMs` apart
- *   GET  /socket                a WebSocket that sends back what it gets
- *   POST /exit?code=n           the process ends
- *   any  /status/n              an answer with that status
- *   any other path              `{ method, path, headers, bytes, worker, version }`; bytes is the length of the body
+ *   GET  /socket                a WebSocket that echoes
+ *   POST /exit?code=n           exits
+ *   any  /status/n              responds with that status
+ *   any other path              `{ method, path, headers, bytes, worker, version }`; `bytes` is the length of the body
  *
- * `?delayMs=n` holds back any answer. SIGTERM: takes no more connections, finishes what runs, exits with 0.
+ * `?delayMs=n` delays any response. On SIGTERM it closes its port, finishes running requests and exits with 0.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -56,7 +56,7 @@ async function events(_req, res, url) {
 }
 
 function exit(_req, _res, url) {
-  console.log('it was told to exit');
+  console.log('exit requested');
   process.exit(Number(url.searchParams.get('code') ?? 1));
 }
 
@@ -69,7 +69,7 @@ function pause(ms) {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined;
 }
 
-/** Just enough of RFC 6455 to echo small messages: whole frames, text, up to 64 KB. */
+/** Just enough of RFC 6455 to echo small messages: unfragmented text frames up to 64 KB. */
 function acceptSocket(req, socket) {
   const accept = createHash('sha1')
     .update(`${req.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
@@ -114,11 +114,11 @@ const servers = [...new Set([port, healthPort])].map((at) => {
     handle(req, res).catch(() => res.destroy());
   });
   server.on('upgrade', acceptSocket);
-  return server.listen(at, '0.0.0.0', () => console.log(`worker ${worker} listens on port ${at}`));
+  return server.listen(at, '0.0.0.0', () => console.log(`worker ${worker} listening on port ${at}`));
 });
 
 process.on('SIGTERM', () => {
-  console.log('worker ends');
+  console.log('worker stopping');
   let open = servers.length;
   for (const server of servers) {
     server.close(() => {

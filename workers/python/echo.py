@@ -1,20 +1,20 @@
-"""The worker of the demo and of the tests: it does what the job's input says.
+"""The worker of the demo and the tests: it does what the job's input says.
 
 echo: any        the output (default: the input itself)
-delayMs: n       waits so long first; a cancellation ends the wait
+delayMs: n       waits first, until a cancellation
 logLines: n      prints `line 1` ... `line n`
-progress: [..]   each item is sent as a progress update
-stream: n        the output is a stream of n chunks {index, echo}, delayMs apart
-bytes: n         the output is {data} with n characters
-trace: true      the output is {traceparent}, the trace context that came with the job, or null
-env: NAME        the output is {env}, the value of that variable, or null
-refresh: true    asks for a fresh worker after this job
+progress: [..]   sends each item as a progress update
+stream: n        streams n chunks {index, echo}, delayMs apart
+bytes: n         returns {data} with n characters
+trace: true      returns {traceparent}, the job's trace context, or null
+env: NAME        returns {env}, the value of that variable, or null
+refresh: true    requests a fresh worker after this job
 throw: text      fails with that message
-exit: code       the process exits at once with that code
-crash: true      the process aborts
-hang: true       never ends and hears no cancellation
+exit: code       exits at once with that code
+crash: true      aborts the process
+hang: true       never ends and ignores cancellation
 
-The environment variable ECHO_CONCURRENCY says how many jobs run at once (default 1).
+The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1).
 """
 
 import os

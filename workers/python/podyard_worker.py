@@ -1,17 +1,18 @@
-"""A worker kit in one file, standard library only: takes jobs from a queue endpoint, runs a handler, sends back its value.
+"""A worker kit in one file, standard library only: takes jobs from a queue endpoint, runs your handler, sends back its value.
 
     from podyard_worker import start
     start(lambda job: {"echo": job["input"]}, concurrency=2)
 
-The handler is a function (its value is the output) or a generator (each value is streamed), plain or async; every job runs
-in a thread of its own. It gets a dict with `id` and `input`; `job.progress(value)` sends an update, `job.cancelled` is a threading.Event
-that is set when the job is cancelled. What it raises becomes the error.
-A job of a trace has `traceparent` too, and perhaps `tracestate` (W3C Trace Context): hand them on to go on with it.
-By hand, without an endpoint: `python worker.py --test_input '{"input": ...}'` runs one job and prints what comes of it.
-It speaks the protocol of the public worker SDKs, so it needs nothing but the environment that they need:
-  RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: where to
-  RUNPOD_AI_API_KEY: sent as it is in `Authorization`;  RUNPOD_POD_ID: this worker;  RUNPOD_PING_INTERVAL: ms
-SIGTERM: takes nothing more, finishes what runs, exits with 0.
+The handler is a function (its value is the output) or a generator (each value is streamed), sync or async; each job runs
+in its own thread. It gets a dict with `id` and `input`. `job.progress(value)` sends an update, and `job.cancelled` is a
+threading.Event that is set when the job is cancelled. What it raises becomes the error.
+A job that belongs to a trace also has `traceparent`, and possibly `tracestate` (W3C Trace Context): pass them on.
+Without an endpoint, `python worker.py --test_input '{"input": ...}'` runs one job and prints its result.
+
+The kit speaks the protocol of the public worker SDKs and reads the same variables:
+  RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: URLs
+  RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
+On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
 """
 
 import asyncio
@@ -32,40 +33,40 @@ from typing import Any, Callable
 VERSION = "podyard-python/1"
 TAKE_TIMEOUT_S = 90
 CUT_OFF_AFTER_S = 2
-# How long a result is offered again while the server cannot be reached: a restart of the server loses no result.
+# How long a result is retried while the server cannot be reached: a restart of the server loses no result.
 RESULT_DEADLINE_S = 5 * 60
-# How much earlier than its job a cancellation may arrive: they travel on two connections.
+# How much earlier than its job a cancellation may arrive: they use different connections.
 OVERTAKING_S = 1
 
 WORKER_ID = os.environ.get("RUNPOD_POD_ID") or str(uuid.uuid4())
 
 
 def start(handler: Callable[["Job"], Any], concurrency: int = 1) -> None:
-    """Runs until SIGTERM or SIGINT and until the last job has ended; then the process exits with 0.
+    """Runs until SIGTERM or SIGINT and until the last job has ended; then exits the process with 0.
 
-    Raises TypeError when an argument is not right. Without an endpoint it runs the job of `--test_input`, and exits with 1
-    when that fails.
+    Raises TypeError when an argument is invalid. Without an endpoint it runs the job of `--test_input`, and exits with 1 when
+    that fails.
     """
     if not callable(handler):
         raise TypeError("handler must be a function")
     if not isinstance(concurrency, int) or concurrency < 1:
-        raise TypeError("concurrency must be a whole number from 1 up")
+        raise TypeError("concurrency must be a positive integer")
     if not os.environ.get("RUNPOD_WEBHOOK_GET_JOB"):
         sys.exit(run_by_hand(handler))
     worker = Worker(handler, concurrency)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.drain())
-    log("INFO", f"worker {WORKER_ID} takes up to {concurrency} jobs at once")
+    log("INFO", f"worker {WORKER_ID} started, concurrency {concurrency}")
     worker.run()
-    log("INFO", "worker ends")
+    log("INFO", "worker stopped")
     sys.stdout.flush()
-    os._exit(0)  # threads that wait in a poll, or in a handler that hears nothing, must not keep the process
+    os._exit(0)  # threads in a poll or in a hanging handler must not keep the process alive
 
 
 def run_by_hand(handler):
     if "--test_input" not in sys.argv:
         return (
-            "RUNPOD_WEBHOOK_GET_JOB is not set: this worker is started by an endpoint. To try its handler by hand, add "
+            "RUNPOD_WEBHOOK_GET_JOB is not set: workers are started by an endpoint. To test the handler, add "
             "--test_input '{\"input\": ...}'."
         )
 
@@ -81,14 +82,14 @@ def run_by_hand(handler):
 
 
 class Job(dict):
-    """What the handler gets: `job["id"]`, `job["input"]`; `cancelled` is set when nobody wants the result any more."""
+    """The argument of a handler: `job["id"]`, `job["input"]`; `cancelled` is set when the result is no longer wanted."""
 
     def __init__(self, job):
         super().__init__(job)
         self.cancelled = threading.Event()
 
     def progress(self, value):
-        """Shows `value` as the output of the job while it runs."""
+        """Shows `value` as the job's output while it runs."""
         post("OUTPUT", self["id"], {"status": "IN_PROGRESS", "output": value}, False)
 
 
@@ -96,7 +97,7 @@ class Worker:
     def __init__(self, handler, concurrency):
         self.handler = handler
         self.concurrency = concurrency
-        self.running = {}  # job id -> Job; what pings name
+        self.running = {}  # job id -> Job, as named in pings
         self.cancelled_early = {}  # job id -> when
         self.busy = 0
         self.changed = threading.Condition()
@@ -104,7 +105,7 @@ class Worker:
         self.take_poll = Poll(get_job_url())
 
     def drain(self):
-        """Called by the signal handler, in the main thread, which may hold `changed`: so it takes no lock."""
+        """Called by the signal handler in the main thread, which may hold `changed`: takes no lock."""
         self.draining.set()
         self.take_poll.abort()
 
@@ -122,7 +123,7 @@ class Worker:
                 free = self.concurrency - self.busy
             for job in self.take(free):
                 if self.draining.is_set():
-                    return  # it came too late: the server gives it to another worker
+                    return  # too late: the server redelivers it to another worker
                 with self.changed:
                     if time.monotonic() - self.cancelled_early.pop(job["id"], -OVERTAKING_S) < OVERTAKING_S:
                         continue
@@ -139,8 +140,8 @@ class Worker:
         try:
             status, body = self.take_poll.get(path, query)
         except (OSError, http.client.HTTPException):
-            # A server that cannot be reached says so at once. A question that fails late was cut off, by a restart or
-            # because this worker was frozen meanwhile: then a job may be waiting already.
+            # A server that is down fails at once. A request that fails late was cut off, by a restart or because this
+            # worker was frozen: a job may already be waiting.
             if time.monotonic() - asked_at < CUT_OFF_AFTER_S:
                 self.draining.wait(0.5)
             return []
@@ -175,7 +176,7 @@ class Worker:
             try:
                 poll.get(None, (f"&job_id={jobs}" if jobs else "") + f"&runpod_version={VERSION}")
             except (OSError, http.client.HTTPException):
-                pass  # the next ping tells as much
+                pass  # the next ping says the same
             time.sleep(interval_s)
 
     def stop_loop(self):
@@ -191,7 +192,7 @@ class Worker:
                 elif status == 429:
                     wait_s = 5
             except (OSError, http.client.HTTPException, ValueError):
-                pass  # asked again after the pause
+                pass  # retried after the pause
             time.sleep(wait_s)
 
     def cancel(self, job_id):
@@ -205,7 +206,7 @@ class Worker:
 
 
 class Poll:
-    """GETs one URL again and again over a kept connection; `abort` ends an open one at once, from another thread."""
+    """GETs one URL repeatedly over a kept connection; `abort` ends an open request at once, from another thread."""
 
     def __init__(self, url, timeout_s=TAKE_TIMEOUT_S):
         self.url = url
@@ -235,7 +236,7 @@ class Poll:
 
 
 def call_handler(handler, job, send_chunk):
-    """Answers the body of the result and whether it was a stream."""
+    """Returns the body of the result, and whether it was a stream."""
     is_stream = False
     try:
         result = handler(job)
@@ -259,7 +260,7 @@ def call_handler(handler, job, send_chunk):
 
 
 def iterate(chunks):
-    """The values of an async generator, in an event loop of its own."""
+    """Yields the values of an async generator, run in its own event loop."""
     loop = asyncio.new_event_loop()
     try:
         while True:
@@ -273,7 +274,7 @@ def iterate(chunks):
 
 
 def result_body(result):
-    """`error` and `refresh_worker` in what a handler returns have a meaning of their own; the rest is the output."""
+    """Takes `error` and `refresh_worker` out of what a handler returns; the rest is the output."""
     if not isinstance(result, dict):
         return {"output": result}
     output = dict(result)
@@ -298,7 +299,7 @@ def error_text(error):
 
 
 def post(kind, job_id, body, is_stream):
-    """Sends a result or a chunk. Tries again while the server is away or says 5xx; anything else it says is final."""
+    """Sends a result or a chunk. Retries while the server is down or answers 5xx; any other answer is final."""
     url = os.environ[f"RUNPOD_WEBHOOK_POST_{kind}"].replace("$RUNPOD_POD_ID", WORKER_ID).replace("$ID", job_id)
     url += f"&isStream={'true' if is_stream else 'false'}"
     deadline = time.monotonic() + RESULT_DEADLINE_S
@@ -313,11 +314,11 @@ def post(kind, job_id, body, is_stream):
         wait_s = min(wait_s * 2, 5)
 
 
-_kept = threading.local()  # a connection per thread, so that the chunks of a stream share one
+_kept = threading.local()  # one connection per thread, shared by the chunks of a stream
 
 
 def post_once(url, job_id, body):
-    # JSON all the same: this content type is what the SDKs send
+    # JSON nevertheless: the SDKs send it with this content type
     kind = {"Content-Type": "application/x-www-form-urlencoded", "charset": "utf-8", "X-Request-ID": job_id}
     try:
         if getattr(_kept, "connection", None) is None:

@@ -32,7 +32,7 @@ describeOnCluster('with a cluster', () => {
       gpuPool: 'ADA_24',
       isReal: true,
       pullsAtStart: true,
-      hearsOfOthersLate: true,
+      seesOthersLate: true,
       makeStorage: async () => {
         const owner = { kind: 'pod', id: newId<string>() } as const;
         return open(newId()).storage.ensure(owner, { sizeGb: 1, type: 'STANDARD' });

@@ -1,4 +1,4 @@
-{{- /* A Deployment of Podyard's processes. `root`, `component` (server or control), `roles`. */ -}}
+{{- /* A Deployment of Podyard processes. Parameters: `root`, `component` (server or control), `roles`. */ -}}
 {{- define "podyard.deployment" -}}
 {{- $root := .root -}}
 {{- $values := index .root.Values .component -}}
@@ -29,7 +29,7 @@ spec:
         {{- with $root.Values.commonLabels }}{{ toYaml . | nindent 8 }}{{ end }}
         {{- with $values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
       annotations:
-        # Other settings are other processes.
+        # Changed settings restart the processes.
         podyard/settings: {{ printf "%s%s" (include "podyard.settings" $root) (toJson $root.Values.catalog) | sha256sum }}
         {{- with $values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
     spec:
@@ -110,7 +110,7 @@ spec:
               containerPort: {{ $root.Values.workerApi.port }}
               protocol: TCP
             {{- end }}
-          # The first start migrates the database.
+          # The first start migrates the database, which may take time.
           startupProbe:
             httpGet: {path: /healthz, port: http, scheme: {{ $scheme }}}
             periodSeconds: 2
@@ -145,7 +145,7 @@ spec:
             {{- end }}
             {{- with $values.extraVolumeMounts }}{{ toYaml . | nindent 12 }}{{ end }}
       volumes:
-        # Nothing is kept here: what is kept is in the database.
+        # Holds no state: all state is in the database.
         - name: data
           emptyDir: {}
         - name: tmp

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* At most 40 characters: names of objects add to it. */ -}}
+{{- /* At most 40 characters: object names append to it. */ -}}
 {{- define "podyard.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -71,7 +71,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 app.kubernetes.io/managed-by: podyard
 {{- end -}}
 
-{{- /* Namespaces are named by a label, which 1.20 lacks: within one namespace it is not needed. */ -}}
+{{- /* Selects a namespace by its name label, which 1.20 lacks; not needed within one namespace. */ -}}
 {{- define "podyard.peerNamespace" -}}
 {{- if ne (include "podyard.workloadNamespace" .root) .root.Release.Namespace }}
 namespaceSelector:

@@ -1,6 +1,6 @@
-{{- /* What src/runtimes/kubernetes asks of the API server, and nothing more. In the namespace of the workloads: */ -}}
+{{- /* The permissions src/runtimes/kubernetes needs, and nothing more. In the workloads' namespace: */ -}}
 {{- define "podyard.serverRules" -}}
-# Where traffic goes.
+# To route traffic.
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
@@ -16,22 +16,22 @@
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
-# Parks a worker, and brings it back.
+# To park and resume workers.
 - apiGroups: [""]
   resources: [pods/resize]
   verbs: [patch]
-# The environment of workloads, and credentials of registries.
+# Environments of workloads and registry credentials.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create, delete, get, list, patch]
-# TCP ports of pods.
+# To publish TCP ports of pods.
 - apiGroups: [""]
   resources: [services]
   verbs: [create, delete, list, watch]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [create, delete, get, patch]
-# Why a pod does not start.
+# To report why a pod does not start.
 - apiGroups: [""]
   resources: [events]
   verbs: [list, watch]
@@ -41,12 +41,12 @@
 {{- end -}}
 
 {{- define "podyard.clusterRules" -}}
-# What there is to place on.
+# Capacity of the nodes.
 - apiGroups: [""]
   resources: [nodes]
   verbs: [list, watch]
 {{- if .Values.rbac.otherPods }}
-# GPUs that others hold.
+# GPUs held by foreign pods.
 - apiGroups: [""]
   resources: [pods]
   verbs: [list, watch]

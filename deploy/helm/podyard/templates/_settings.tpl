@@ -1,4 +1,4 @@
-{{- /* The environment of all processes; `config` comes last and wins. */ -}}
+{{- /* The environment of all processes; `config` comes last and overrides the rest. */ -}}
 {{- define "podyard.settings" -}}
 {{- $settings := dict
   "PODYARD_RUNTIME" "kubernetes"
@@ -39,7 +39,7 @@
 {{- $_ := set $settings "PODYARD_TLS_KEY" "/etc/podyard/tls/tls.key" -}}
 {{- end -}}
 {{- range $name, $value := .Values.config -}}
-{{- /* Numbers come as floats, and large ones would be written with an exponent. */ -}}
+{{- /* Helm passes numbers as floats, and would print large ones with an exponent. */ -}}
 {{- if and (kindIs "float64" $value) (eq $value (floor $value)) }}{{ $value = int64 $value }}{{ end -}}
 {{- $_ := set $settings $name (toString $value) -}}
 {{- end -}}
