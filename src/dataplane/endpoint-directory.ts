@@ -1,3 +1,4 @@
+import { BoundedMap } from '../core/bounded-map.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId, UserId } from '../core/ids.ts';
 import type { Bus } from '../db/bus.ts';
@@ -13,10 +14,21 @@ export interface EndpointEntry {
   readonly workersMax: number;
   /** Per request; 0: no limit. */
   readonly timeoutMs: number;
-  /** Queued jobs at the last count, plus those this process queued since. */
-  queuedEstimate: number;
+  readonly depth: QueueDepth;
 }
 
+/** How full an endpoint's queue is, as far as this process knows. Outlives changes of the endpoint. */
+interface QueueDepth {
+  /** Queued jobs at the last count, plus those this process queued since. */
+  queued: number;
+  /** Jobs this process is submitting now. */
+  submitting: number;
+  /** Jobs it submitted so far. */
+  submitted: number;
+}
+
+/** Endpoints whose depth is remembered; an evicted one is counted again. */
+const MAX_DEPTHS = 10_000;
 /** How often the count of queued jobs is refreshed while jobs are submitted. */
 const COUNT_INTERVAL_MS = 500;
 
@@ -24,12 +36,13 @@ const COUNT_INTERVAL_MS = 500;
 export class EndpointDirectory {
   readonly #deps: { readonly pool: Pool; readonly monotonic: Clock };
   readonly #cache: EntryCache<EndpointEntry>;
+  readonly #depths = new BoundedMap<string, QueueDepth>(MAX_DEPTHS);
   readonly #countedAt = new Map<string, number>();
   readonly #counts = new Map<string, Promise<number>>();
 
   constructor(options: { pool: Pool; bus: Bus; monotonic: Clock }) {
     this.#deps = options;
-    this.#cache = new EntryCache({ monotonic: options.monotonic, load: (id, previous) => this.#load(id, previous) });
+    this.#cache = new EntryCache({ monotonic: options.monotonic, load: (id) => this.#load(id) });
     options.bus.subscribe('endpoint', (id) => {
       this.#cache.drop(id);
       this.#countedAt.delete(id);
@@ -43,7 +56,7 @@ export class EndpointDirectory {
 
   /** Adds to the estimate of queued jobs, and refreshes it in the background now and then. */
   addQueued(entry: EndpointEntry, count: number): void {
-    entry.queuedEstimate += count;
+    entry.depth.queued += count;
     const now = this.#deps.monotonic.now();
     if (now - (this.#countedAt.get(entry.id) ?? -COUNT_INTERVAL_MS) < COUNT_INTERVAL_MS) return;
     this.#countedAt.set(entry.id, now);
@@ -52,22 +65,34 @@ export class EndpointDirectory {
 
   /** Counts the queued jobs. The estimate may be too high: never refuse a job because of it alone. */
   async countQueued(entry: EndpointEntry): Promise<number> {
-    const count =
-      this.#counts.get(entry.id) ?? this.#queryQueued(entry.id).finally(() => this.#counts.delete(entry.id));
+    const count = this.#counts.get(entry.id) ?? this.#recount(entry).finally(() => this.#counts.delete(entry.id));
     this.#counts.set(entry.id, count);
-    entry.queuedEstimate = await count;
-    return entry.queuedEstimate;
+    entry.depth.queued = await count;
+    return entry.depth.queued;
   }
 
-  async #load(id: string, previous: EndpointEntry | undefined): Promise<EndpointEntry | undefined> {
-    const result = await this.#deps.pool.query<Omit<EndpointEntry, 'queuedEstimate'>>({
+  /** Adds the jobs submitted while the count was under way: it may miss them. */
+  async #recount(entry: EndpointEntry): Promise<number> {
+    const submittedBefore = entry.depth.submitted;
+    return (await this.#queryQueued(entry.id)) + entry.depth.submitted - submittedBefore;
+  }
+
+  async #load(id: string): Promise<EndpointEntry | undefined> {
+    const result = await this.#deps.pool.query<Omit<EndpointEntry, 'depth'>>({
       name: 'endpoint-entry',
       text: `select id, user_id as "userId", type, workers_max as "workersMax", timeout_ms as "timeoutMs"
              from endpoints where id = $1`,
       values: [id],
     });
     const row = result.rows[0];
-    return row && { ...row, queuedEstimate: previous?.queuedEstimate ?? (await this.#queryQueued(id)) };
+    return row && { ...row, depth: this.#depths.get(id) ?? (await this.#firstDepth(id)) };
+  }
+
+  async #firstDepth(id: string): Promise<QueueDepth> {
+    const queued = await this.#queryQueued(id);
+    const depth = this.#depths.get(id) ?? { queued, submitting: 0, submitted: 0 };
+    this.#depths.set(id, depth);
+    return depth;
   }
 
   async #queryQueued(id: string): Promise<number> {

@@ -63,23 +63,41 @@ function newJob(call: QueueCall, bytes: Buffer, isSync: boolean): NewJob {
 }
 
 async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id: JobId; isNew: boolean }> {
-  await refuseOverfullQueue(call);
+  const { endpoint, plane } = call;
   const key = call.req.headers['idempotency-key'];
-  if (typeof key === 'string' && key !== '') return submitOnce(call, job, key, body);
-  if (!(await call.plane.dispatch.submit(job))) throw endpointGone();
-  call.plane.endpoints.addQueued(call.endpoint, 1);
+  await reservePlace(call);
+  try {
+    const submitted =
+      typeof key === 'string' && key !== '' ? await submitOnce(call, job, key, body) : await submitAlways(call, job);
+    if (submitted.isNew) plane.endpoints.addQueued(endpoint, 1);
+    return submitted;
+  } finally {
+    endpoint.depth.submitting -= 1;
+    endpoint.depth.submitted += 1;
+  }
+}
+
+async function submitAlways({ plane }: QueueCall, job: NewJob): Promise<{ id: JobId; isNew: boolean }> {
+  if (!(await plane.dispatch.submit(job))) throw endpointGone();
   return { id: job.id, isNew: true };
 }
 
-/** docs/interface/queue.md, "Order and queue limit". */
-async function refuseOverfullQueue({ endpoint, plane }: QueueCall): Promise<void> {
+/**
+ * Counts the job as one being submitted, or throws `tooManyRequests` (docs/interface/queue.md, "Order and queue limit").
+ * The last check and the count are one step, because many jobs may be submitted at once.
+ */
+async function reservePlace({ endpoint, plane }: QueueCall): Promise<void> {
   const limit = Math.max(50, endpoint.workersMax * 500);
-  if (endpoint.queuedEstimate <= limit || (await plane.endpoints.countQueued(endpoint)) <= limit) return;
-  throw new Failure(
-    'tooManyRequests',
-    `the queue of this endpoint is full: ${endpoint.queuedEstimate} jobs are queued; the limit is ${limit} with workers.max ${endpoint.workersMax}`,
-    { retryAfterSeconds: 5 },
-  );
+  const isFull = () => endpoint.depth.queued + endpoint.depth.submitting > limit;
+  if (isFull()) await plane.endpoints.countQueued(endpoint);
+  if (isFull()) {
+    throw new Failure(
+      'tooManyRequests',
+      `the queue of this endpoint is full: ${endpoint.depth.queued} jobs are queued; the limit is ${limit} with workers.max ${endpoint.workersMax}`,
+      { retryAfterSeconds: 5 },
+    );
+  }
+  endpoint.depth.submitting += 1;
 }
 
 /**
