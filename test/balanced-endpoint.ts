@@ -6,7 +6,7 @@ import { createEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { insertWorkers } from '../src/domain/workers/worker-lifecycle.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** A load-balancing endpoint in a database of its own, with workers that are rows only. */
+/** A load-balancing endpoint in its own database, whose workers are rows only. */
 export class BalancedEndpoint {
   readonly id: EndpointId;
   readonly database: TestDatabase;
@@ -45,12 +45,12 @@ export class BalancedEndpoint {
     await this.database.drop();
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any query
   async sql(text: string, ...values: unknown[]): Promise<any[]> {
     return (await this.database.pool.query(text, values)).rows;
   }
 
-  /** A worker whose container runs; `env` and ports as its release says. */
+  /** A running worker, with `env` and ports as its release says. */
   async runningWorker(ports: { http: number; health: number }, env: Record<string, string> = {}): Promise<WorkerId> {
     const id = newId<WorkerId>();
     await insertWorkers(this.database.pool, [{ id, endpointId: this.id, reason: 'test', pause: null }]);

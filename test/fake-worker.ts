@@ -1,12 +1,12 @@
-/** What the worker API answered; `body` is parsed JSON, or undefined for an empty one. */
+/** A response of the worker API; `body` is parsed JSON, or undefined when empty. */
 export interface WorkerAnswer {
   status: number;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever the server sent
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON that the server sends
   body: any;
 }
 
-/** A worker as an SDK is one: it speaks the worker API over HTTP and knows nothing else. */
+/** A worker that speaks the worker API over HTTP, as SDKs do. */
 export class FakeWorker {
   readonly id: string;
   readonly #base: string;
@@ -18,7 +18,7 @@ export class FakeWorker {
     this.#token = options.token;
   }
 
-  /** Asks for one job; 204 when there is none within the hold. */
+  /** Takes one job; 204 when there is none within the hold. */
   take(query = 'job_in_progress=0', signal?: AbortSignal): Promise<WorkerAnswer> {
     return this.call('GET', `job-take/${this.id}?gpu=cpu&${query}`, { signal });
   }
@@ -44,7 +44,7 @@ export class FakeWorker {
     return this.call('GET', `job-stop/${this.id}?gpu=cpu`, { signal });
   }
 
-  /** Takes a job and answers it with the same output. */
+  /** Takes a job and finishes it with this report. */
   async work(report: string): Promise<string> {
     const { body } = await this.take();
     await this.done(body.id, report);

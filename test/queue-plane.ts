@@ -21,12 +21,12 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever the server sent
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON that the server sends
   body: any;
 }
 
 export interface CallOptions {
-  /** The whole Authorization header; null for none. Default: the admin's key as Bearer. */
+  /** The Authorization header; null for none. Default: the admin's key as bearer token. */
   authorization?: string | null;
   body?: string | Buffer | object;
   headers?: Record<string, string>;
@@ -34,8 +34,8 @@ export interface CallOptions {
 }
 
 /**
- * The whole server over HTTP, with a database of its own and the simulated runtime. The simulated workloads do nothing:
- * a test takes the place of one with `worker`, and speaks the worker API for it.
+ * The whole server over HTTP, with its own database and the simulated runtime. Simulated workloads do nothing: a test
+ * stands in for one with `worker`, and speaks the worker API for it.
  */
 export class QueuePlaneFixture {
   readonly database: TestDatabase;
@@ -91,7 +91,7 @@ export class QueuePlaneFixture {
     await this.database.drop();
   }
 
-  /** Ends the server and starts another one on the same database. */
+  /** Stops the server and starts another on the same database. */
   async restart(): Promise<void> {
     await this.#server.stop();
     this.#server = await startFor(this.database, this.#limits, this.#allowPrivateWebhooks, this.#loadBalancing);
@@ -107,17 +107,17 @@ export class QueuePlaneFixture {
     return this.#server.url;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any query
   async sql(text: string, ...values: unknown[]): Promise<any[]> {
     return (await this.database.pool.query(text, values)).rows;
   }
 
-  /** A hint as another process would send it. */
+  /** Sends a hint as another process would. */
   async hint(topic: string, payload: string): Promise<void> {
     await this.sql("select pg_notify('podyard', $1)", JSON.stringify(['test', topic, payload]));
   }
 
-  /** An endpoint with that many workers, always; 0: its jobs stay in the queue. */
+  /** An endpoint with a fixed number of workers; 0: its jobs stay in the queue. */
   async endpoint(workers = 0, change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
     const endpoint = await createEndpoint(
       this.context,
@@ -145,7 +145,7 @@ export class QueuePlaneFixture {
     return endpoint.id;
   }
 
-  /** Takes the place of a worker that runs; `besides`: not of one of these. Its first ping makes it ready. */
+  /** Stands in for a running worker, none of `besides`. Its first ping makes it ready. */
   async worker(endpointId: EndpointId, besides: readonly string[] = []): Promise<FakeWorker> {
     const running = `select id from workers where endpoint_id = $1 and phase = 'RUNNING' and wanted = 'RUN' and id <> all($2)`;
     const [row] = await until(
@@ -181,7 +181,7 @@ export class QueuePlaneFixture {
     return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
   }
 
-  /** POST /run with this input; answers the job's id. */
+  /** Posts to /run; resolves with the job's id. */
   async run(endpointId: EndpointId, input: unknown = {}, more: object = {}): Promise<string> {
     const answer = await this.call('POST', `${endpointId}/run`, { body: { input, ...more } });
     if (answer.status !== 200) throw new Error(`run was refused: ${answer.text}`);
@@ -197,7 +197,7 @@ export class QueuePlaneFixture {
     return (await createApiKey(this.context, input)).secret;
   }
 
-  /** Somebody else. */
+  /** Another user. */
   async stranger(): Promise<UserId> {
     return (await createUser(this.database.pool, { name: `stranger ${Math.random()}`, email: null })).id;
   }
@@ -211,7 +211,7 @@ async function startFor(
 ): Promise<RunningServer> {
   const config = readConfig(
     { port: '0', databaseUrl: database.url, runtime: 'simulated', simulateGpus: 'ADA_24:1000' },
-    { PODYARD_MASTER_KEY: 'ab'.repeat(32) }, // or one would be made in the data directory
+    { PODYARD_MASTER_KEY: 'ab'.repeat(32) }, // else one would be created in the data directory
   );
   const server = {
     ...config,
@@ -223,13 +223,13 @@ async function startFor(
   return startServer(server, silentLogger, () => {});
 }
 
-/** Looks until it is so: for what nobody can be told about. */
-export async function until<T>(look: () => T | Promise<T>, isSo: (seen: T) => boolean, withinMs = 8_000): Promise<T> {
+/** Polls `read` until `isSo`: for what sends no notification. */
+export async function until<T>(read: () => T | Promise<T>, isSo: (seen: T) => boolean, withinMs = 8_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
-    const seen = await look();
+    const seen = await read();
     if (isSo(seen)) return seen;
-    if (Date.now() > deadline) throw new Error(`it did not happen; last seen: ${JSON.stringify(seen)}`);
+    if (Date.now() > deadline) throw new Error(`condition not met in time; last seen: ${JSON.stringify(seen)}`);
     await new Promise((resolve) => setTimeout(resolve, 15));
   }
 }

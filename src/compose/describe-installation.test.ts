@@ -10,13 +10,13 @@ function runtimeWith(freeze: Runtime['capabilities']['freeze']): Runtime {
 }
 const describe = (runtime: Runtime, notices: string[] = []) => describeInstallation('i', runtime, notices);
 
-test('where frozen workers go on running, or cannot be frozen, that is said after what the runtime says', () => {
+test('a notice says that frozen workers keep running, or cannot be frozen, after the runtime’s own', () => {
   expect(describe(runtimeWith('freezer'), ['One']).notices).toEqual(['One']);
   expect(describe(runtimeWith('parked'), ['One']).notices).toEqual(['One', expect.stringMatching(/are parked here/)]);
   expect(describe(runtimeWith(null)).notices).toEqual([expect.stringMatching(/cannot be frozen/)]);
 });
 
-test('GPUs are simulated where something in front of the runtime pretends them', () => {
+test('GPUs are simulated behind a ShortageRuntime', () => {
   const inner = runtimeWith('freezer');
   const simulation = { gpus: [], slowPull: null };
   const pretended = new ShortageRuntime({ inner, inventory: new Map(), simulation });

@@ -4,7 +4,7 @@ import { shareOf } from './share-of.ts';
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z]{8}$/), { minLength: 1, maxLength: 9 });
 
-test('the shares of all processes add up to the limit, and differ by one at the most', () => {
+test('the shares of all processes add up to the limit, and differ by at most one', () => {
   fc.assert(
     fc.property(ids, fc.nat(2_000), fc.string(), (processIds, extra, key) => {
       const total = processIds.length + extra;
@@ -15,17 +15,17 @@ test('the shares of all processes add up to the limit, and differ by one at the 
   );
 });
 
-test('of a limit below the number of processes each has one; of nothing each has nothing', () => {
+test('each process gets one of a limit below the number of processes, and nothing of a limit of zero', () => {
   expect(['a', 'b', 'c'].map((id) => shareOf(2, ['a', 'b', 'c'], id, 'w'))).toEqual([1, 1, 1]);
   expect(['a', 'b'].map((id) => shareOf(0, ['a', 'b'], id, 'w'))).toEqual([0, 0]);
 });
 
-test('alone, or not yet known, a process has all of it', () => {
+test('a process that is alone, or not yet known, gets the whole limit', () => {
   expect(shareOf(1000, ['a'], 'a', 'w')).toBe(1000);
   expect(shareOf(1000, [], 'a', 'w')).toBe(1000);
 });
 
-test('what cannot be divided falls to different processes for different workers', () => {
+test('the remainder goes to different processes for different workers', () => {
   const winners = Array.from({ length: 50 }, (_, i) => shareOf(3, ['a', 'b'], 'a', `worker${i}`));
   expect(new Set(winners)).toEqual(new Set([1, 2]));
 });

@@ -3,20 +3,20 @@ import { BadHead, parseFields } from './message-head.ts';
 
 const CR = 13;
 const LF = 10;
-/** The size of a chunk in hexadecimal. Extensions are read over: what goes on is framed anew. */
+/** A chunk's size in hexadecimal. Extensions are dropped: forwarded bodies are framed anew. */
 const SIZE_LINE = /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/;
 const MAX_SIZE_LINE = 512;
 const MAX_TRAILER_BYTES = 16_384;
 const NO_TRAILERS: RawHeaders = [];
 
-/** Trailers that would change how the message is read or where it goes, were somebody to merge them with the headers. */
+/** Trailers that would change how a message is read or routed if a recipient merged them with the headers. */
 const FORBIDDEN_TRAILERS = new Set([
   ...['transfer-encoding', 'content-length', 'host', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect'],
   ...['authorization', 'proxy-authorization', 'proxy-connection', 'cookie', 'set-cookie', 'forwarded'],
   ...['content-encoding', 'content-type', 'content-range', 'cache-control', 'location'],
 ]);
 
-/** Finds the end of one message's body, however its reads are cut, and takes the framing off. */
+/** Finds the end of one message's body, however its reads are split, and removes the framing. */
 export class BodyReader {
   isDone = false;
   trailers: RawHeaders = NO_TRAILERS;
@@ -24,7 +24,7 @@ export class BodyReader {
   /** Bytes until the end of the body, or of the chunk. */
   #left: number;
   #state: 'size' | 'data' | 'dataEnd' | 'trailer';
-  /** The beginning of a line whose end has not come. */
+  /** The start of an incomplete line. */
   #line = '';
 
   constructor(length: BodyLength) {
@@ -34,7 +34,7 @@ export class BodyReader {
     if (length === 0) this.isDone = true;
   }
 
-  /** Gives the body's bytes to `onData`; answers where the message ended, or the chunk's length. Throws `BadHead`. */
+  /** Passes the body's bytes to `onData`; returns where the message ended, or the chunk's length. Throws `BadHead`. */
   read(chunk: Buffer, onData: (data: Buffer) => void): number {
     let at = 0;
     while (at < chunk.length && !this.isDone) {
@@ -83,7 +83,7 @@ export class BodyReader {
     this.#state = this.#left === 0 ? 'trailer' : 'data';
   }
 
-  /** The lines gather until the empty one, and are read together. */
+  /** Collects trailer lines until the empty one, then parses them together. */
   #endTrailerLine(): void {
     const { length } = this.#line;
     const isBare = length < 2 || this.#line.charCodeAt(length - 2) !== CR;

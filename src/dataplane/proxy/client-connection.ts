@@ -4,29 +4,29 @@ import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
 import { type ExchangeConnection, WireExchange } from './wire-exchange.ts';
 
-/** Why a connection is not read on. */
+/** Why no more requests are read from a connection. */
 export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';
 
 /** What a connection leaves to its owner. */
 export interface ConnectionOwner {
-  /** Who answers this request; null: nobody of the proxy, so that the connection is handed over. */
+  /** Returns the handler of a request; null when the proxy has none and the connection is handed off. */
   dispatch(head: RequestHead): ExchangeHandler | null;
-  /** The connection is not ours any more. `unread` begins with a request. */
+  /** Takes a connection that the proxy no longer reads. `unread` starts with a request. */
   handOff(connection: ClientConnection, unread: Buffer): void;
-  /** A whole answer, as it goes on the wire, for what cannot be read. */
+  /** A complete response for a request that cannot be read. */
   refusal(reason: Unreadable): string;
   onClosed(connection: ClientConnection): void;
   readonly deadlines: Deadlines;
-  /** True when answers shall be the last of their connections. */
+  /** True when each response must be the last of its connection. */
   readonly isClosing: boolean;
 }
 
 const MAX_HEAD_BYTES = 32_768;
 const HEAD_TIMEOUT_MS = 60_000;
 const IDLE_TIMEOUT_MS = 75_000;
-/** How long a client that is still sending may take to see that it was answered and cut off. */
+/** How long a client that is still sending has to read the final response. */
 const LINGER_MS = 2000;
-/** What a client sends ahead of its turn is kept up to here, then not read until it is its turn. */
+/** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 13;
@@ -35,8 +35,8 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * One connection of a client: reads requests strictly, one after the other, and gives each to its handler as an exchange.
- * The first that is nobody's business here takes the connection with it.
+ * One connection of a client. Reads requests strictly, one after the other, and passes each to its handler as an exchange.
+ * The first request that the proxy has no handler for is handed off together with the connection.
  */
 export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   readonly wire: SocketWire;
@@ -46,12 +46,12 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   deadlineAt = performance.now() + HEAD_TIMEOUT_MS;
   readonly owner: ConnectionOwner;
   #exchange: WireExchange | null = null;
-  /** Read, and not yet used. */
+  /** Bytes read and not yet used. */
   #held: Buffer = NOTHING;
   #isPaused = false;
-  /** The latest head that was parsed: its block of fields is known. */
+  /** The latest parsed head, whose fields need no parsing when they are repeated. */
   #previous: RequestHead | null = null;
-  /** One that came twice in a row: some clients ask for the same over and over, and it is not parsed again. */
+  /** A head that came twice in a row, which is then matched byte by byte instead of parsed. */
   #latest: { bytes: Buffer; head: RequestHead } | null = null;
   #isReading = false;
   #isLingering = false;
@@ -88,7 +88,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       return;
     }
     if (exchange === null && this.#held.length === 0) {
-      this.#held = chunk; // only until the end of this call: #readRequests copies what it leaves
+      this.#held = chunk; // valid only during this call: #readRequests copies what is left
       this.#readRequests();
     } else {
       this.#hold(chunk);
@@ -98,7 +98,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
 
   onEnd(): void {
     if (this.#exchange === null) this.wire.closeSoon();
-    else this.wire.destroy(); // who says no more while an answer is due has given up
+    else this.wire.destroy(); // the client gave up its response
   }
 
   onDrain(): void {
@@ -107,7 +107,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
 
   onClosed(): void {
     this.owner.deadlines.delete(this);
-    this.#lose();
+    this.#endExchange();
     this.owner.onClosed(this);
   }
 
@@ -116,7 +116,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     else if (this.#exchange === null) this.#refuse('tooSlow');
   }
 
-  /** Nothing more is answered here. */
+  /** Closes the connection if it is idle. */
   close(): void {
     if (this.isIdle && !this.#isDetached) this.wire.destroy();
   }
@@ -168,13 +168,13 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   onBadBody(exchange: WireExchange): void {
     if (exchange.isStarted) this.wire.destroy();
     else this.#refuse('invalid');
-    this.#lose();
+    this.#endExchange();
   }
 
-  #lose(): void {
+  #endExchange(): void {
     const exchange = this.#exchange;
     this.#exchange = null;
-    exchange?.lose();
+    exchange?.onClientGone();
   }
 
   #hold(chunk: Buffer): void {
@@ -182,7 +182,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     if (this.#held.length >= MAX_HELD_BYTES) this.pause();
   }
 
-  /** A loop, not a recursion: a client may send a thousand requests at once, each answered on the spot. */
+  /** A loop, not recursion: a client may pipeline thousands of requests that are answered synchronously. */
   #readRequests(): void {
     this.#isReading = true;
     try {
@@ -192,18 +192,18 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       this.#refuse('invalid');
     }
     this.#isReading = false;
-    // What is left may lie in the wire's own buffer.
+    // What is left may be in the wire's shared buffer.
     if (this.#held.length > 0) this.#held = Buffer.from(this.#held);
   }
 
-  /** Answers false when more must come first, or nothing shall. */
+  /** Returns false when more bytes are needed, or the connection was refused or handed off. */
   #readRequest(): boolean {
     const bytes = this.#held;
     const latest = this.#latest;
     if (latest !== null && beginsWith(bytes, latest.bytes))
       return this.#begin(latest.head, bytes, 0, latest.bytes.length);
     let at = 0;
-    while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some send an empty line after a body
+    while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some clients send an empty line after a body
     const end = bytes.indexOf(HEAD_END, at);
     if (end === -1 || end - at > MAX_HEAD_BYTES) {
       if (bytes.length - at > MAX_HEAD_BYTES) this.#refuse('tooLarge');
@@ -218,7 +218,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     return this.#begin(head, bytes, at, end + 4);
   }
 
-  /** Its body is what follows from `end` on. */
+  /** Passes on the request; its body starts at `end`. */
   #begin(head: RequestHead, bytes: Buffer, at: number, end: number): boolean {
     const handler = this.owner.dispatch(head);
     if (handler === null) {
@@ -240,7 +240,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     this.#linger();
   }
 
-  /** A connection closed while the client still sends is reset, and the answer may be lost with it. */
+  /** Closes after a delay: closing while the client still sends would reset the connection and lose the response. */
   #linger(): void {
     this.#isLingering = true;
     this.#held = NOTHING;
@@ -259,13 +259,13 @@ function isSame(head: RequestHead, previous: RequestHead | null): boolean {
   );
 }
 
-/** A head ends where it ended before if all of it is there again: the empty line is the first one in it. */
+/** True when `bytes` start with the same head, up to its empty line. */
 function beginsWith(bytes: Buffer, head: Buffer): boolean {
   const { length } = head;
   return bytes.length >= length && bytes.compare(head, 0, length, 0, length) === 0;
 }
 
-/** Not from node's pool, of which a small piece would hold eight KiB. */
+/** Copies outside node's buffer pool, where a small copy would keep 8 KiB alive. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

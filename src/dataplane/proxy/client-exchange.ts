@@ -1,57 +1,57 @@
 import type { HeaderList } from './header-list.ts';
 
-/** Bytes of a body: a number, or how its end is told. */
+/** A body's length in bytes, or how its end is marked. */
 export type BodyLength = number | 'chunked' | 'untilClose';
 
-/** Names and values in turn, as they go on the wire. */
+/** Header names and values in turn, as on the wire. */
 export type RawHeaders = readonly string[];
 
-/** The start of an answer. `headers` hold neither framing nor hop-by-hop fields: the exchange adds its own. */
+/** The start of a response. `headers` hold neither framing nor hop-by-hop fields: the exchange adds its own. */
 export interface AnswerHead {
   status: number;
   reason: string;
   headers: RawHeaders;
-  /** What follows; for answers that never have a body, what `Content-Length` shall say. */
+  /** The body's length; for responses that never have a body, the value of `Content-Length`. */
   length: BodyLength | null;
 }
 
-/** Takes the body of a request. A chunk is only valid during the call: who keeps it copies it. */
+/** Receives a request's body. A chunk is valid only during the call: copy what you keep. */
 export interface BodySink {
   onBodyData(chunk: Buffer): void;
   onBodyEnd(trailers: RawHeaders): void;
 }
 
-/** Hears of the client while it is answered. */
+/** Receives events of the client during the exchange. */
 export interface ExchangeWatcher {
   onClientGone(): void;
-  /** It has taken what was written, after a `write` that answered false. */
+  /** The client has read what was written, after a `write` that returned false. */
   onClientDrain(): void;
 }
 
 /**
- * One request of a client and the way to answer it, on whichever listener it came. It is answered once: by `forward`,
- * which passes it on, or by `answer`. Until then nothing of its body has been read.
+ * One request of a client and the way to answer it, whatever connection it came on. It is answered once, by `forward` or
+ * by `answer`. Until then nothing of its body has been read.
  */
 export interface ClientExchange {
   readonly method: string;
-  /** Path and query as they came, starting with `/`, or `*`. */
+  /** Path and query as received, starting with `/`, or `*`. */
   readonly target: string;
   readonly minorVersion: 0 | 1;
   readonly headers: HeaderList;
   readonly remoteAddress: string;
-  /** The same for all requests of one connection, for what is remembered along with it. */
+  /** The same object for all requests of one connection, as a cache key. */
   readonly connection: object;
   readonly isSecure: boolean;
-  /** The other side is a proxy of ours: what it says of its client is taken. */
+  /** The client is a trusted proxy, whose forwarding headers are believed. */
   readonly isTrusted: boolean;
-  /** The protocol that the client asks to change to, e.g. `websocket`; null for all but a valid request of that kind. */
+  /** The protocol of a valid upgrade request, e.g. `websocket`; null for all others. */
   readonly upgrade: string | null;
   readonly bodyLength: number | 'chunked';
-  /** True from the moment the client went away, or the exchange is over. */
+  /** True once the client has disconnected or the exchange has ended. */
   readonly isOver: boolean;
-  /** Called once if the client goes away before the end of the answer; one listener, the latest. */
+  /** Called once if the client disconnects before the end of the response. */
   onGone: (() => void) | null;
-  /** The same and more for whoever forwards: an object, since a function made for each request costs the collector dearly. */
+  /** Also for `forward`: one object, since closures per request would burden the garbage collector. */
   watcher: ExchangeWatcher | null;
 
   /** Starts the flow of the request's body. */
@@ -59,35 +59,35 @@ export interface ClientExchange {
   pauseBody(): void;
   resumeBody(): void;
 
-  /** An interim answer (1xx). */
+  /** Sends an interim response (1xx). */
   inform(status: number, reason: string, headers: RawHeaders): void;
   start(head: AnswerHead): void;
-  /** The chunk is copied if it cannot be written at once. False: wait for `onClientDrain`. */
+  /** Writes, or copies what cannot be written at once. False: wait for `onClientDrain`. */
   write(chunk: Buffer): boolean;
-  /** Writes what `start` and `write` held back to send it as one. */
+  /** Writes what `start` and `write` buffered. */
   flush(): void;
   end(trailers: RawHeaders): void;
-  /** A whole answer of our own; nothing when one was started or the client is gone. */
+  /** Sends a complete response; does nothing when one was started or the client is gone. */
   answer(status: number, reason: string, headers: RawHeaders, body: string): void;
-  /** Cuts the connection, so that the client cannot take what it has for the whole. */
+  /** Cuts the connection, so that the client does not take a partial response for the whole. */
   abort(): void;
-  /** After a 101 was started: the connection itself, with what came after the head. */
+  /** After a 101 was started: returns the connection itself, with the bytes after the head. */
   detach(): TunnelEnd;
 }
 
-/** Answers a request itself: the exchange is its own from here on. */
+/** Takes over an exchange and answers it. */
 export type ExchangeHandler = (exchange: ClientExchange) => void;
 
-/** A connection that has left HTTP, and what was read of it before. */
+/** A connection that has left HTTP, with the bytes already read. */
 export interface TunnelEnd {
   wire: Wire;
   head: Buffer;
 }
 
-/** Who reads a wire. A chunk is only valid during the call. */
+/** Reads a wire. A chunk is valid only during the call. */
 export interface WireReader {
   onBytes(chunk: Buffer): void;
-  /** The other side will send nothing more. */
+  /** The peer has ended its side. */
   onEnd(): void;
   onDrain(): void;
   onClosed(error: Error | null): void;
@@ -96,19 +96,19 @@ export interface WireReader {
 /** A connection as the proxy uses it: bytes in, bytes out, one reader. */
 export interface Wire {
   reader: WireReader;
-  /** True while what was written waits for the other side: stop until `onDrain`. */
+  /** True while the write buffer is full: stop until `onDrain`. */
   readonly isFull: boolean;
   readonly isClosed: boolean;
   writeText(text: string): void;
-  /** The chunk may be changed afterwards: what cannot be written at once is copied. */
+  /** Writes, or copies what cannot be written at once: the chunk may be reused afterwards. */
   writeBytes(chunk: Buffer): void;
   pause(): void;
   resume(): void;
-  /** Sends what is left and says that nothing more comes. */
+  /** Sends what is left and ends our side. */
   end(): void;
-  /** Sends what is left, then closes, whether or not the other side is done. */
+  /** Sends what is left, then closes, even if the peer is still sending. */
   closeSoon(): void;
   destroy(): void;
-  /** Lets the kernel look whether a silent other side still lives. */
+  /** Enables TCP keep-alive. */
   keepAlive(): void;
 }

@@ -1,16 +1,13 @@
 const SWEEP_MS = 500;
 
-/** Something that may take only so long. */
+/** Something with a deadline. */
 export interface Timed {
-  /** On the clock of `performance.now()`; Infinity: no limit now. */
+  /** In ms of `performance.now()`; Infinity: none. */
   deadlineAt: number;
   onDeadline(): void;
 }
 
-/**
- * Looks twice a second for what is over its time. A timer for each request would cost more than what it guards; half a
- * second is nothing to limits of seconds.
- */
+/** Checks deadlines twice per second. A timer per request would cost more, and the timeouts are several seconds. */
 export class Deadlines {
   readonly #timed = new Set<Timed>();
   #timer: NodeJS.Timeout | undefined;

@@ -3,7 +3,7 @@ import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
 import type { HostTarget } from './host-name.ts';
 import { refuse } from './refuse.ts';
 
-/** Who answers what is addressed to them. `target` is the path and query for the other side. */
+/** Serve requests to pods and endpoints. `target`: the path and query for the upstream. */
 export interface ProxyRoutes {
   pod(exchange: ClientExchange, podId: string, port: number): void;
   endpoint(exchange: ClientExchange, endpointId: string, target: string): void;
@@ -12,22 +12,22 @@ export interface ProxyRoutes {
 const LB_PATH = /^\/v2\/([a-z0-9]{1,40})\/lb(?=[/?]|$)/;
 
 /**
- * Decides by Host, then by path, who answers a request; null: the REST interface, GraphQL or the queue. A request whose
- * Host names a pod or an endpoint never comes to those, whatever its path.
+ * Finds the proxy's handler of a request, by Host, then by path; null when it is for REST, GraphQL or the queue. A
+ * request whose Host names a pod or an endpoint never reaches those, whatever its path.
  */
 export function findHandler(
-  addressee: HostTarget,
+  hostTarget: HostTarget,
   target: string,
   isEndpointPath: (path: string) => boolean,
   routes: ProxyRoutes,
 ): ExchangeHandler | null {
-  switch (addressee.kind) {
+  switch (hostTarget.kind) {
     case 'pod':
-      return (exchange) => routes.pod(exchange, addressee.podId, addressee.port);
+      return (exchange) => routes.pod(exchange, hostTarget.podId, hostTarget.port);
     case 'endpoint':
-      return (exchange) => routes.endpoint(exchange, addressee.endpointId, target);
+      return (exchange) => routes.endpoint(exchange, hostTarget.endpointId, target);
     case 'unknown':
-      return (exchange) => refuse(exchange, new Failure('notFound', 'There is nothing at this address.'));
+      return (exchange) => refuse(exchange, new Failure('notFound', 'Not found.'));
     case 'api': {
       const path = LB_PATH.exec(target);
       if (!path || !isEndpointPath(target)) return null;

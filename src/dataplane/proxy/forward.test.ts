@@ -17,8 +17,8 @@ import { TrustedProxies } from './trusted-proxies.ts';
 import { Upstream } from './upstream.ts';
 
 /**
- * The proxy between raw sockets and real servers. Most of it is tried twice: on a connection of the proxy's own, and on
- * one that node's HTTP server has taken because its first request was for another plane.
+ * The proxy between raw sockets and real servers. Most tests run twice: on a connection that the proxy reads itself, and on
+ * one that belongs to node's HTTP server because its first request was for another plane.
  */
 
 const NAME = 'pod-80.localhost';
@@ -46,7 +46,7 @@ async function listen<T extends Server | HttpServer>(server: T): Promise<number>
   return (server.address() as AddressInfo).port;
 }
 
-/** A raw upstream: every connection goes to `onSocket`. */
+/** A raw upstream, which passes every connection to `onSocket`. */
 async function rawUpstream(onSocket: (socket: Socket, count: number) => void): Promise<number> {
   let count = 0;
   const sockets = new Set<Socket>();
@@ -63,7 +63,7 @@ async function rawUpstream(onSocket: (socket: Socket, count: number) => void): P
   return port;
 }
 
-/** An upstream that answers every connection's first bytes with this. */
+/** An upstream that sends `answer` after each connection's first bytes. */
 const answering = (answer: string) =>
   rawUpstream((socket) => {
     socket.once('data', () => socket.write(answer, 'latin1'));
@@ -75,7 +75,7 @@ async function httpUpstream(onRequest: (req: IncomingMessage, res: ServerRespons
   return listen(server);
 }
 
-/** Answers with the body; one that breaks off is no concern of its. */
+/** Answers with the request's body; ignores a body that breaks off. */
 const echo = (req: IncomingMessage, res: ServerResponse): void => {
   text(req).then(
     (body) => res.end(body),
@@ -83,7 +83,7 @@ const echo = (req: IncomingMessage, res: ServerResponse): void => {
   );
 };
 
-/** A front whose every request for the name goes to the port; all else is answered by node's server. */
+/** A front that forwards requests for NAME to the port; node's server answers all others. */
 async function startFront(upstreamPort: number): Promise<number> {
   const target = new Upstream({ address: '127.0.0.1', port: upstreamPort });
   upstream = target;
@@ -109,7 +109,7 @@ async function startFront(upstreamPort: number): Promise<number> {
   return (running.server.address() as AddressInfo).port;
 }
 
-/** A client with a raw socket: what it reads comes as one text. */
+/** A client with a raw socket, which collects what it reads as one text. */
 class Client {
   readonly socket: Socket;
   received = '';
@@ -138,7 +138,7 @@ class Client {
     this.socket.write(bytes, 'latin1');
   }
 
-  /** Resolves when what came matches; rejects when the connection closes first. */
+  /** Resolves when the received text matches; rejects when the connection closes first. */
   async until(pattern: RegExp): Promise<RegExpMatchArray> {
     for (;;) {
       const match = pattern.exec(this.received);
@@ -153,7 +153,7 @@ class Client {
   }
 }
 
-/** A connection that is the proxy's own, or node's. */
+/** A connection read by the proxy (`own`), or by node's HTTP server (`shared`). */
 async function client(port: number, kind: 'own' | 'shared'): Promise<Client> {
   const one = new Client(port);
   if (kind === 'shared') {
@@ -167,7 +167,7 @@ async function client(port: number, kind: 'own' | 'shared'): Promise<Client> {
 const kinds = ['own', 'shared'] as const;
 
 describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
-  it('passes a request with its body and its answer, one after the other on one connection each way', async () => {
+  it('forwards requests with bodies and their responses, one after another on one connection each way', async () => {
     let connections = 0;
     const server = createHttpServer(async (req, res) => {
       res.setHeader('X-Seen', `${req.method} ${req.url} ${req.headers.host} ${req.headers['x-forwarded-for']}`);
@@ -187,7 +187,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(outcomes).toEqual([1, 2, 3].map(() => ({ kind: 'done', status: 200 })));
   });
 
-  it('passes chunks both ways as they come, and trailers', async () => {
+  it('streams chunks both ways, and trailers', async () => {
     const port = await httpUpstream(async (req, res) => {
       res.writeHead(200, { Trailer: 'X-Sum' });
       for await (const piece of req) res.write(`<${piece}>`);
@@ -202,7 +202,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.until(/<two>.*\r\n0\r\nX-Sum: 7!\r\n\r\n$/s);
   });
 
-  it('passes every event of a stream at once', async () => {
+  it('forwards every event of a stream at once', async () => {
     let send: ServerResponse | undefined;
     const port = await httpUpstream((_req, res) => {
       res.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
@@ -219,7 +219,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.until(/0\r\n\r\n$/);
   });
 
-  it('takes chunks off for a client of HTTP/1.0, whose body ends with the connection', async () => {
+  it('removes the chunked framing for an HTTP/1.0 client, whose body ends with the connection', async () => {
     const port = await httpUpstream((_req, res) => {
       res.write('one ');
       res.end('two');
@@ -231,7 +231,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(one.received).not.toMatch(/chunked/i);
   });
 
-  it('answers requests that were sent ahead one after the other, however many', async () => {
+  it('answers any number of pipelined requests in order', async () => {
     const port = await httpUpstream((req, res) => res.end(`<${req.url}>`));
     const one = await client(await startFront(port), kind);
     const count = 500;
@@ -241,7 +241,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(order).toEqual(Array.from({ length: count }, (_, i) => i));
   });
 
-  it('tells a request that comes again from one that only begins like it', async () => {
+  it('distinguishes a repeated request from one that only begins like it', async () => {
     const port = await httpUpstream(async (req, res) => {
       res.end(`<${req.method} ${req.url} ${req.headers['x-a'] ?? 'none'} ${await text(req)}>`);
     });
@@ -253,7 +253,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
       one.received = '';
       for (const piece of pieces) {
         one.write(piece);
-        await setImmediate(); // the pieces may be read one by one
+        await setImmediate(); // so that the pieces may be read separately
       }
       await one.until(new RegExp(`${expected}$`));
     };
@@ -265,12 +265,12 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     for (const method of ['PUT', 'GET', 'GET'])
       await ask(`<${method} /b none >`, again.replace('GET /a', `${method} /b`));
     await ask('<GET /a none >[^]*<GET /a b >[^]*<GET /a none >', again + longer + again);
-    if (kind === 'shared') return; // there node says what is valid
+    if (kind === 'shared') return; // there node's parser decides what is valid
     one.write(`${again}GET /a HTTP/1.1\r\nHost : ${NAME}\r\n\r\n`);
     await one.until(/<GET \/a none >HTTP\/1.1 400 /);
   });
 
-  it('answers HEAD, 204 and 304 without a body, and the next request on the same connection', async () => {
+  it('sends no body for HEAD, 204 and 304, and answers the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));
       if (req.method === 'HEAD') res.setHeader('Content-Length', '1000');
@@ -290,7 +290,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     }
   });
 
-  it('leaves it to the upstream whether a client that asks shall send its body', async () => {
+  it('lets the upstream decide whether a client with Expect: 100-continue sends its body', async () => {
     const server = createHttpServer();
     server.on('checkContinue', async (req, res) => {
       if (req.url === '/no') {
@@ -311,7 +311,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await no.until(/^HTTP\/1.1 417 .*\r\n\r\n$/s);
   });
 
-  it('passes an answer that comes before the body was read, and ends the connection', async () => {
+  it('forwards a response that precedes the end of the request, and closes the connection', async () => {
     const port = await answering('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nno!');
     const one = await client(await startFront(port), kind);
     one.send('POST / HTTP/1.1', `Host: ${NAME}`, 'Content-Length: 1000000');
@@ -321,7 +321,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.closed;
   });
 
-  it('has the upstream hear when a client goes away', async () => {
+  it('closes the upstream connection when the client disconnects', async () => {
     let gone: Promise<unknown> | undefined;
     const port = await httpUpstream((req, res) => {
       gone = once(res, 'close');
@@ -336,7 +336,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await expect.poll(() => outcomes).toEqual([{ kind: 'clientGone' }]);
   });
 
-  it('cuts the connection of a client whose answer breaks off, so that the part is not taken for the whole', async () => {
+  it('cuts the client’s connection when a response breaks off', async () => {
     for (const head of ['Content-Length: 100', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello']) {
       const port = await rawUpstream((socket) => {
         socket.once('data', () => socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`));
@@ -357,7 +357,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     ['has two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['has a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['has a folded header', 'HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n\r\n'],
-    ['changes a protocol that nobody asked to change', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+    ['switches protocols without being asked', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
   ])('answers 502 for an upstream that %s', async (_, answer) => {
     const port = await rawUpstream((socket) => {
       socket.once('data', () => socket.end(answer, 'latin1'));
@@ -368,14 +368,14 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await expect.poll(() => outcomes.map(({ kind }) => kind)).toEqual(['failed']);
   });
 
-  it('answers 504 for an upstream that never answers', async () => {
+  it('answers 504 for an upstream that never responds', async () => {
     settings = { answerTimeoutMs: 100, maxBodyBytes: 0 };
     const one = await client(await startFront(await rawUpstream(() => {})), kind);
     one.send('GET / HTTP/1.1', `Host: ${NAME}`);
     await one.until(/^HTTP\/1.1 504 Gateway Timeout\r\n.*\}$/s);
   });
 
-  it('has no time limit for an answer that has begun', async () => {
+  it('has no timeout for a response that has started', async () => {
     settings = { answerTimeoutMs: 1500, maxBodyBytes: 0 };
     const port = await httpUpstream((_req, res) => {
       res.write('begun');
@@ -386,7 +386,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.until(/begun.*ended/s);
   });
 
-  it('tells when no connection could be opened, with nothing read and nothing answered', async () => {
+  it('reports that no connection could be opened, with nothing read or answered', async () => {
     const server = createServer();
     const port = await listen(server);
     server.close();
@@ -397,12 +397,12 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(outcomes).toEqual([{ kind: 'notConnected', reason: 'refused' }]);
   });
 
-  it('refuses a body over the limit, said or not', async () => {
+  it('refuses a body over the limit, announced or not', async () => {
     settings = { answerTimeoutMs: 0, maxBodyBytes: 10 };
     const port = await startFront(await httpUpstream(echo));
     const said = await client(port, kind);
     said.send('POST / HTTP/1.1', `Host: ${NAME}`, 'Content-Length: 11');
-    await said.until(/^HTTP\/1.1 413 .*larger than 10 bytes.*\}$/s);
+    await said.until(/^HTTP\/1.1 413 .*larger than the limit of 10 bytes.*\}$/s);
     const chunked = await client(port, kind);
     chunked.send('POST / HTTP/1.1', `Host: ${NAME}`, 'Transfer-Encoding: chunked');
     chunked.write('8\r\n12345678\r\n8\r\n12345678\r\n0\r\n\r\n');
@@ -412,7 +412,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await small.until(/1234567890$/);
   });
 
-  it('carries megabytes both ways unchanged', async () => {
+  it('forwards megabytes both ways unchanged', async () => {
     const port = await httpUpstream((req, res) => void req.pipe(res));
     const body = randomBytes(3_000_000);
     const one = await client(await startFront(port), kind);
@@ -424,7 +424,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     expect(digest(Buffer.from(unchunked(payload), 'latin1'))).toBe(digest(body));
   });
 
-  it('does not read on for a client that does not', async () => {
+  it('applies backpressure from a client that does not read', async () => {
     let written = 0;
     let isFull = false;
     const port = await httpUpstream((_req, res) => {
@@ -447,7 +447,7 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
       return last === written;
     };
     await expect.poll(isStill, { interval: 300, timeout: 20_000 }).toBe(true);
-    expect(written).toBeLessThan(50e6); // what the kernel holds for both connections
+    expect(written).toBeLessThan(50e6); // the kernel's buffers of both connections
   });
 });
 
@@ -467,7 +467,7 @@ describe('an upgrade', () => {
   const ask = (one: Client, ...lines: string[]) =>
     one.send('GET /chat HTTP/1.1', `Host: ${NAME}`, 'Connection: Upgrade', 'Upgrade: echo', ...lines);
 
-  it('joins both sides, with what was sent ahead, until both have closed', async () => {
+  it('joins both sides, with bytes sent ahead, until both have closed', async () => {
     let seen = '';
     const port = await rawUpstream((socket) => {
       socket.once('data', (head: Buffer) => {
@@ -487,7 +487,7 @@ describe('an upgrade', () => {
     await expect.poll(() => outcomes).toEqual([{ kind: 'done', status: 101 }]);
   });
 
-  it('that is not granted leaves a plain request behind it, and what follows is the next one', async () => {
+  it('that is not granted is a plain request, and the next one may follow', async () => {
     const requests: string[] = [];
     const port = await httpUpstream((req, res) => {
       requests.push(`${req.method} ${req.url}`);
@@ -500,7 +500,7 @@ describe('an upgrade', () => {
     expect(requests).toEqual(['GET /chat', 'GET /next']);
   });
 
-  it('is asked for when the same headers were a plain request in HTTP/1.0', async () => {
+  it('is requested even after the same headers were a plain HTTP/1.0 request', async () => {
     const port = await rawUpstream((socket) => {
       socket.on('data', (head: Buffer) => {
         const isAsked = head.includes('Upgrade: echo\r\n');
@@ -519,7 +519,7 @@ describe('an upgrade', () => {
     }
   });
 
-  it('sends nothing ahead of the consent', async () => {
+  it('sends nothing before the upstream’s consent', async () => {
     let isGranted = false;
     let early = '';
     const port = await rawUpstream((socket) => {
@@ -541,7 +541,7 @@ describe('an upgrade', () => {
     expect(early).toBe('');
   });
 
-  it('to HTTP/2 is not passed on', async () => {
+  it('to HTTP/2 is not forwarded', async () => {
     const port = await httpUpstream((req, res) => res.end(`upgrade: ${req.headers.upgrade}`));
     const one = new Client(await startFront(port));
     one.send(
@@ -578,16 +578,16 @@ describe('request smuggling', () => {
   it.each([
     ['two lengths', 'Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!'],
     ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n'],
-    ['a coding in disguise', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
+    ['an unknown coding', 'Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n'],
     ['a coding behind a tab', 'Transfer-Encoding:\tchunked, identity\r\n\r\n0\r\n\r\n'],
-    ['a blank before the colon', 'Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n'],
+    ['a space before the colon', 'Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n'],
     ['obsolete folding', 'X-A: b\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['a bare LF', 'X-A: b\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
     ['bare LFs throughout', 'X-A: b\n\nGET /x HTTP/1.1\n'],
     ['a bare CR', 'X-A: b\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a zero byte', 'X-A: b\0\r\n\r\n'],
+    ['a NUL', 'X-A: b\0\r\n\r\n'],
     ['a second Host', 'Host: other\r\n\r\n'],
-  ])('with %s never leaves the proxy', async (_, rest) => {
+  ])('with %s never reaches the upstream', async (_, rest) => {
     let requests = 0;
     const port = await rawUpstream(() => {
       requests += 1;
@@ -600,7 +600,7 @@ describe('request smuggling', () => {
   });
 
   it.each([
-    ['a size that is none', 'x\r\nhello\r\n0\r\n\r\n'],
+    ['an invalid size', 'x\r\nhello\r\n0\r\n\r\n'],
     ['a size too small', '3\r\nhello\r\n0\r\n\r\n'],
     ['a bare LF', '5\nhello\r\n0\r\n\r\n'],
     ['a request for a trailer', '5\r\nhello\r\n0\r\nGET /x HTTP/1.1\r\n\r\n'],
@@ -622,7 +622,7 @@ describe('request smuggling', () => {
     expect(seen).not.toMatch(/0\r\n\r\n$|GET \/x/);
   });
 
-  it('finds two requests where there are two, and frames each anew', async () => {
+  it('reads two requests as two, and frames each anew', async () => {
     const bodies: string[] = [];
     const port = await httpUpstream(async (req, res) => {
       bodies.push(
@@ -638,7 +638,7 @@ describe('request smuggling', () => {
     await expect.poll(() => bodies).toEqual(['POST chunked hello', 'POST 5 GET /']);
   });
 
-  it('by an answer that is longer than it says does not reach the next client', async () => {
+  it('by a response longer than announced does not reach the next client', async () => {
     let connections = 0;
     const port = await rawUpstream((socket) => {
       connections += 1;
@@ -655,7 +655,7 @@ describe('request smuggling', () => {
     }
   });
 
-  it('in headers that are too large, or that never come to an end, is refused', async () => {
+  it('in headers that are too large or never end is refused', async () => {
     const one = new Client(await startFront(await rawUpstream(() => {})));
     one.write(`GET / HTTP/1.1\r\nHost: ${NAME}\r\nX-A: ${'a'.repeat(40_000)}`);
     await one.closed;
@@ -664,7 +664,7 @@ describe('request smuggling', () => {
 });
 
 describe('connections to an upstream', () => {
-  it('that are closed just when they are used again cost a harmless request nothing', async () => {
+  it('that close when they are reused are retried for an idempotent request', async () => {
     const port = await rawUpstream((socket, count) => {
       let requests = 0;
       socket.on('data', () => {
@@ -680,7 +680,7 @@ describe('connections to an upstream', () => {
     await one.until(/2$/);
   });
 
-  it('that break under a request with a body are not tried again', async () => {
+  it('that break during a request with a body are not retried', async () => {
     let requests = 0;
     const port = await rawUpstream((socket) => {
       socket.on('data', () => {
@@ -698,7 +698,7 @@ describe('connections to an upstream', () => {
     expect(requests).toBe(2);
   });
 
-  it('close when the upstream is closed, those that work after their answer', async () => {
+  it('close with the upstream, busy ones after their response', async () => {
     let finish: (() => void) | undefined;
     const closed: Promise<unknown>[] = [];
     const port = await rawUpstream((socket) => {
@@ -718,8 +718,8 @@ describe('connections to an upstream', () => {
   });
 });
 
-describe('the end of the listener', () => {
-  it('lets answers under way end, and tells their clients to go', async () => {
+describe('closing the listener', () => {
+  it('lets running responses end, with Connection: close', async () => {
     let finish: (() => void) | undefined;
     const port = await httpUpstream((_req, res) => {
       finish = () => res.end('done');

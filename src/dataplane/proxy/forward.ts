@@ -1,39 +1,40 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
 import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './client-exchange.ts';
-import { clientHeaders, upstreamHeaders } from './header-rules.ts';
+import { clientHeaders } from './header-rules.ts';
 import type { ResponseHead } from './message-head.ts';
 import { refuse } from './refuse.ts';
 import { tunnel } from './tunnel.ts';
 import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
+import { upstreamRequestHead } from './upstream-request-head.ts';
 import { lastChunk, writeBody } from './write-body.ts';
 
-/** How requests are forwarded in this process. */
+/** Limits of forwarded requests. */
 export interface ForwardSettings {
-  /** Until the answer's first byte; 0: no limit. None applies once bytes flow. */
+  /** Until the response's first byte; 0: no limit. No limit applies after it. */
   answerTimeoutMs: number;
   /** Of a request's body; 0: no limit. */
   maxBodyBytes: number;
 }
 
 export interface ForwardOptions {
-  /** Path and query for the upstream, where they are not those of the request. */
+  /** Path and query for the upstream. Default: those of the request. */
   target?: string;
   /** Lowercase names of request headers that are not passed on. */
   withheld?: ReadonlySet<string>;
-  /** Headers of ours for the answer. They replace those of the upstream with the same name. */
+  /** Headers for the response. They replace the upstream's headers of the same name. */
   answerHeaders?: RawHeaders;
-  /** Called when there is a connection, right before the first byte is sent. */
+  /** Called when connected, right before the first byte is sent. */
   onConnected?: () => void;
 }
 
 /**
  * How a request ended.
- * - `done`: it was answered completely (or, of an upgrade, the tunnel has closed).
- * - `notConnected`: no connection could be opened. Nothing was sent, nothing of the body read, nothing answered: it may
- *   be forwarded elsewhere.
- * - `failed`: after something was sent. The client has got a 502 or 504, or its connection was cut.
- * - `clientGone`: the client went away first.
+ * - `done`: completely answered (or, for an upgrade, the tunnel has closed).
+ * - `notConnected`: no connection could be opened. Nothing was sent, read of the body or answered, so the request may be
+ *   forwarded elsewhere.
+ * - `failed`: after something was sent. The client got a 502 or 504, or its connection was cut.
+ * - `clientGone`: the client disconnected first.
  */
 export type ForwardOutcome =
   | { kind: 'done'; status: number }
@@ -41,27 +42,27 @@ export type ForwardOutcome =
   | { kind: 'failed'; reason: string }
   | { kind: 'clientGone' };
 
-/** The status of the answer as the client knows it; one that was cut off counts as a bad gateway. */
+/** The status that the client got; a response that was cut off counts as a 502. */
 export function statusOf(outcome: Exclude<ForwardOutcome, { kind: 'notConnected' }>): number {
   if (outcome.kind === 'done') return outcome.status;
   return outcome.kind === 'clientGone' ? CLIENT_GONE : FAILURES.badGateway.status;
 }
 
-/** May be sent twice without harm (RFC 9110 section 9.2.2), as long as there is no body that would have to be kept. */
+/** Methods that may be sent twice (RFC 9110 section 9.2.2), without a body, which would have to be kept. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
-/** Servers close idle connections just when they are used again. None does so this early. */
+/** A request that cannot be repeated takes no connection that was idle longer: its server may be closing it. */
 const FRESH_MS = 1000;
-/** A connection that was closed before it got the request shows it at once; what fails later has perhaps begun the work. */
+/** A connection closed before it got the request fails within this time; a later failure may follow work begun. */
 const STALE_WITHIN_MS = 1000;
 const NO_HEADERS: RawHeaders = [];
-const NOTHING: ReadonlySet<string> = new Set();
+const NONE_WITHHELD: ReadonlySet<string> = new Set();
 
-/** Hears how a request ended, once. */
+/** Receives the outcome of a request, once. */
 export interface OutcomeReader {
   onOutcome(outcome: ForwardOutcome): void;
 }
 
-/** Passes one request to the upstream and its answer to the client, both as they come. Never rejects. */
+/** Streams one request to the upstream and its response to the client. Never rejects. */
 export function forward(
   settings: ForwardSettings,
   exchange: ClientExchange,
@@ -71,7 +72,7 @@ export function forward(
   return new Promise((onOutcome) => forwardFor({ onOutcome }, settings, exchange, upstream, options));
 }
 
-/** The same without a promise, which costs where there are thousands a second. The outcome may come before this returns. */
+/** Like `forward` without a promise, which is costly at thousands per second. The outcome may come before it returns. */
 export function forwardFor(
   reader: OutcomeReader,
   settings: ForwardSettings,
@@ -89,7 +90,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   readonly #options: ForwardOptions;
   readonly #reader: OutcomeReader;
   #connection: UpstreamConnection | null = null;
-  /** Written with the first bytes of the body, if they are there already. */
+  /** Text to write with the next bytes of the body. */
   #unsent = '';
   #sentAt = 0;
   #bodyBytes = 0;
@@ -143,7 +144,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
       },
       (reason) => {
         if (this.#isOver) return;
-        if (this.#wasRepeated) this.#fail('the connection was closed, and no other could be opened');
+        if (this.#wasRepeated) this.#fail('it closed the connection, and no other could be opened');
         else this.#finish({ kind: 'notConnected', reason });
       },
     );
@@ -157,31 +158,10 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
     if (answerTimeoutMs > 0) connection.deadlineAt = this.#sentAt + answerTimeoutMs;
     connection.begin(this, exchange.method === 'HEAD');
     this.#options.onConnected?.();
-    this.#unsent = this.#requestHead();
-    if (!this.#isRequestSent) exchange.readBody(this); // what of it came with the head goes out with the head
+    const { target = exchange.target, withheld = NONE_WITHHELD } = this.#options;
+    this.#unsent = upstreamRequestHead(exchange, target, withheld);
+    if (!this.#isRequestSent) exchange.readBody(this); // what came with the head is sent with the head
     this.#flush();
-  }
-
-  #requestHead(): string {
-    const { method, headers, bodyLength, upgrade } = this.#exchange;
-    const { target = this.#exchange.target, withheld = NOTHING } = this.#options;
-    if (bodyLength !== 0 || upgrade !== null) return this.#makeRequestHead(target, withheld);
-    const { sent } = headers;
-    if (sent !== null && sent.withheld === withheld && sent.method === method && sent.target === target)
-      return sent.text;
-    const text = this.#makeRequestHead(target, withheld);
-    headers.sent = { withheld, method, target, text };
-    return text;
-  }
-
-  #makeRequestHead(target: string, withheld: ReadonlySet<string>): string {
-    const { method, headers, bodyLength, upgrade, remoteAddress, isSecure, isTrusted } = this.#exchange;
-    const client = { remoteAddress, isSecure, isTrusted };
-    let head = `${method} ${target} HTTP/1.1\r\n${upstreamHeaders(headers, client, withheld)}`;
-    if (upgrade !== null) head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
-    if (bodyLength === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
-    else if (bodyLength > 0 || headers.get('content-length') !== undefined) head += `Content-Length: ${bodyLength}\r\n`;
-    return `${head}\r\n`;
   }
 
   #flush(): void {
@@ -257,9 +237,9 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   onAnswerEnd(trailers: RawHeaders): void {
     const { status, isPersistent } = this.#answer!;
     const connection = this.#connection!;
-    this.onClientDrain(); // nobody will have to wait for the end of this one
+    this.onClientDrain(); // the connection may be reused: it must not stay paused
     this.#connection = null;
-    // An answer that came before the whole request leaves a connection on which nobody knows what is next.
+    // A response that precedes the end of its request leaves the connection in an unknown state.
     if (isPersistent && this.#isRequestSent) connection.giveBack();
     else connection.destroy();
     this.#exchange.end(trailers);
@@ -276,22 +256,23 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
     } else this.#fail(reason, hasTimedOut);
   }
 
-  /** What was begun cannot be taken back, but it can be cut, so that nobody takes the part for the whole. */
+  /** Cuts a response that was started, so that the client does not take the part for the whole. */
   #fail(reason: string, hasTimedOut = false): void {
     if (this.#answer !== null) this.#exchange.abort();
-    else if (hasTimedOut) refuse(this.#exchange, new Failure('gatewayTimeout', 'The server did not answer in time.'));
-    else refuse(this.#exchange, new Failure('badGateway', `The server failed to answer: ${reason}.`));
+    else if (hasTimedOut)
+      refuse(this.#exchange, new Failure('gatewayTimeout', 'The upstream server did not respond in time.'));
+    else refuse(this.#exchange, new Failure('badGateway', `The upstream server failed to respond: ${reason}.`));
     this.#finish({ kind: 'failed', reason });
   }
 
   #refuseTooLarge(): void {
-    const detail = `The request body is larger than ${this.#settings.maxBodyBytes} bytes.`;
+    const detail = `The request body is larger than the limit of ${this.#settings.maxBodyBytes} bytes.`;
     if (this.#answer === null) refuse(this.#exchange, new Failure('contentTooLarge', detail));
     else this.#exchange.abort();
     this.#finish({ kind: 'done', status: FAILURES.contentTooLarge.status });
   }
 
-  /** Nobody asked, nobody may change. Otherwise bytes of any kind go both ways until both sides have closed. */
+  /** Tunnels bytes both ways until both sides have closed. Fails when the client asked for no upgrade. */
   #changeProtocol(head: ResponseHead): void {
     const exchange = this.#exchange;
     if (exchange.upgrade === null) {

@@ -58,7 +58,7 @@ function ask(port: number, host: string): Promise<string> {
   });
 }
 
-/** Whose certificate a new connection is shown, and which protocol it is offered. */
+/** Resolves with the certificate and the protocol that a new connection gets. */
 async function shown(port: number): Promise<{ name: string; protocol: string | false | null }> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'] });
   await once(socket, 'secureConnect');
@@ -75,7 +75,7 @@ describe('the public listener with a certificate', () => {
     expect(await shown(port)).toEqual({ name: 'first.localhost', protocol: 'http/1.1' });
   });
 
-  it('shows new connections a certificate that was renewed', async () => {
+  it('uses a renewed certificate for new connections', async () => {
     const { front, port } = await startFront();
     open.push({
       close: watchCertificate(
@@ -85,14 +85,14 @@ describe('the public listener with a certificate', () => {
       ),
     });
     const renew = async () => {
-      await install('second'); // again and again: a look may fall between the two copies
+      await install('second'); // repeated: a poll may fall between the two copies
       return (await shown(port)).name;
     };
     await expect.poll(renew, { interval: 2000, timeout: 40_000 }).toBe('second.localhost');
   }, 60_000);
 
-  it('does not start with a key of another certificate', async () => {
+  it('rejects a key of another certificate', async () => {
     await copyFile(join(FIXTURES, 'second.key'), files.keyFile);
-    await expect(readCertificate(files)).rejects.toThrow('are not a certificate and its key');
+    await expect(readCertificate(files)).rejects.toThrow('are not a certificate and its private key');
   });
 });

@@ -15,7 +15,8 @@ import type { RequestHead } from './message-head.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 import { SocketWire } from './wire.ts';
 
-const CLOSE_MS = 3000;
+/** How long running requests may take after `close`. */
+const CLOSE_TIMEOUT_MS = 3000;
 const IDLE_CHECK_MS = 20;
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 
@@ -26,8 +27,8 @@ const REFUSALS: Record<Unreadable, { kind: FailureKind; detail: string }> = {
 };
 
 /**
- * The public listener. It reads the head of each connection's first request: what the proxy answers stays here, on the
- * shortest way; a connection that asks for anything else goes to the HTTP server of the other planes, for good.
+ * The public listener. It reads the head of each connection's first request. Requests of the proxy are served here, on the
+ * shortest path; a connection that asks for anything else is handed off to the HTTP server of the other planes.
  */
 export class Front implements ConnectionOwner {
   readonly server: Server;
@@ -42,7 +43,7 @@ export class Front implements ConnectionOwner {
   constructor(options: {
     /** Null: plain HTTP. */
     tls: SecureContextOptions | null;
-    /** Never listens itself. */
+    /** The server of the other planes, which does not listen itself. */
     http: HttpServer;
     dispatch: (head: RequestHead) => ExchangeHandler | null;
     trustedProxies: TrustedProxies;
@@ -59,11 +60,11 @@ export class Front implements ConnectionOwner {
             onSocket,
           );
     this.server.on('tlsClientError', (_error, socket: Socket) => socket.destroy());
-    // It looks after its connections from its own 'listening' on.
+    // node's HTTP server checks its connections for timeouts only after 'listening'.
     this.server.once('listening', () => options.http.emit('listening'));
   }
 
-  /** New connections use this certificate. */
+  /** Uses this certificate for new connections. */
   useCertificate(tls: SecureContextOptions): void {
     (this.server as TlsServer).setSecureContext(tls);
   }
@@ -82,8 +83,8 @@ export class Front implements ConnectionOwner {
   }
 
   /**
-   * A client that sent us a request for the other planes may use the same connection for a WebSocket of ours: the HTTP
-   * server gives it back, and it is read again from that request on.
+   * Takes a connection back from the HTTP server when an upgrade for the proxy arrives on it, and reads it again from that
+   * request on.
    */
   takeBack(req: IncomingMessage, socket: Socket, head: Buffer): void {
     const lines = [`${req.method} ${req.url} HTTP/${req.httpVersion}`];
@@ -100,27 +101,27 @@ export class Front implements ConnectionOwner {
     return rawProblem(new Failure(kind, detail));
   }
 
-  /** Stops accepting and waits a moment for what is under way; then connections are cut. */
+  /** Stops accepting, waits for running requests, then cuts the remaining connections. */
   close(): Promise<void> {
     this.isClosing = true;
     this.server.close();
-    // A busy client keeps its connection: each answer from here on tells it to open another, which somebody else accepts.
+    // Busy clients keep their connections: each response from now on makes them open another, elsewhere.
     this.#http.prependListener('request', (_req, res) => {
       res.shouldKeepAlive = false;
     });
     return new Promise((resolve) => {
       const closeIdle = () => {
-        this.#http.closeIdleConnections(); // connections whose last answer has just left
+        this.#http.closeIdleConnections(); // connections whose last response was just sent
         for (const connection of this.#connections) connection.close();
       };
       const idle = setInterval(closeIdle, IDLE_CHECK_MS);
       const cut = setTimeout(() => {
         for (const connection of this.#connections) connection.destroy();
-      }, CLOSE_MS);
+      }, CLOSE_TIMEOUT_MS);
       this.#onEmpty = () => {
         clearInterval(idle);
         clearTimeout(cut);
-        this.#http.close(); // ends its own watch over connections
+        this.#http.close(); // stops its timeout checks
         resolve();
       };
       if (this.#connections.size === 0) this.#onEmpty();
@@ -133,7 +134,7 @@ export class Front implements ConnectionOwner {
     const remoteAddress = (accepted.remoteAddress ?? '').replace(MAPPED_IPV4, '');
     const wire = SocketWire.accept(accepted);
     if (remoteAddress === '') {
-      wire.destroy(); // it is gone already
+      wire.destroy(); // already closed
       return undefined;
     }
     const isTrusted = this.#trustedProxies.has(remoteAddress);

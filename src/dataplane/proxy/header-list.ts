@@ -1,12 +1,12 @@
-/** The header fields of one message in their order. Names are kept as they came and in lower case. */
+/** The header fields of one message, in order. Names are kept as received and in lower case. */
 export class HeaderList {
   readonly names: string[] = [];
   readonly lowerNames: string[] = [];
   readonly values: string[] = [];
-  /** What `upstreamHeaders` or `clientHeaders` made of it last, and for what: a list often serves many messages. */
+  /** The latest result of `upstreamHeaders` or `clientHeaders`: a list often serves many messages. */
   made: { by: object; result: unknown } | null = null;
 
-  /** The whole head that `forward` made of it last, for a request without a body. */
+  /** The latest result of `upstreamRequestHead` for a request without a body. */
   sent: { withheld: object; method: string; target: string; text: string } | null = null;
 
   add(name: string, value: string): void {
@@ -15,7 +15,7 @@ export class HeaderList {
     this.values.push(value);
   }
 
-  /** The first value of a field, by its name in lower case. */
+  /** Returns the first value of a field. */
   get(lowerName: string): string | undefined {
     const at = this.lowerNames.indexOf(lowerName);
     return at === -1 ? undefined : this.values[at];

@@ -16,7 +16,7 @@ const sent = (headers: HeaderList, client: Partial<ClientFacts> = {}, withheld: 
     .slice(0, -1);
 
 describe('the headers that an upstream gets', () => {
-  it('are those of the request, Host included, and who it came from', () => {
+  it('are those of the request, Host included, and the client’s address', () => {
     expect(sent(list(['Host', 'a-80.localhost'], ['X-Thing', 'y'], ['Cookie', 'a=b']))).toEqual([
       'Host: a-80.localhost',
       'X-Thing: y',
@@ -28,7 +28,7 @@ describe('the headers that an upstream gets', () => {
     ]);
   });
 
-  it('are without those of the connection, and without what Connection names', () => {
+  it('are without hop-by-hop headers, also those that Connection names', () => {
     const headers = list(
       ['Host', 'x'],
       ['Connection', 'keep-alive, X-Own'],
@@ -49,7 +49,7 @@ describe('the headers that an upstream gets', () => {
     expect(sent(list(['TE', 'trailers, deflate']))).toEqual(expect.arrayContaining(['TE: trailers', 'Connection: TE']));
   });
 
-  it('say nothing of the client that only the client says, in whatever spelling', () => {
+  it('do not repeat what a client claims about itself, in any spelling', () => {
     const headers = list(
       ['X-Forwarded-For', '1.1.1.1'],
       ['x_forwarded_for', '1.1.1.1'],
@@ -61,7 +61,7 @@ describe('the headers that an upstream gets', () => {
     expect(sent(headers).join('\n')).not.toMatch(/1\.1\.1\.1|https|Port/);
   });
 
-  it('go on with what a trusted proxy says', () => {
+  it('extend those of a trusted proxy', () => {
     const headers = list(
       ['Host', 'a-80.localhost'],
       ['X-Forwarded-For', '198.51.100.1'],
@@ -79,13 +79,13 @@ describe('the headers that an upstream gets', () => {
     ]);
   });
 
-  it('are without what is withheld', () => {
+  it('are without withheld headers', () => {
     expect(sent(list(['Authorization', 'Bearer x']), {}, ['authorization']).join()).not.toContain('Bearer');
   });
 });
 
 describe('the headers that a client gets', () => {
-  it('are those of the answer, cookies each on its own, without those of the connection', () => {
+  it('are those of the response without hop-by-hop headers, each cookie separate', () => {
     const headers = list(
       ['Set-Cookie', 'a=b'],
       ['Set-Cookie', 'c=d'],
@@ -97,7 +97,7 @@ describe('the headers that a client gets', () => {
     expect(clientHeaders(headers, [])).toEqual(['Set-Cookie', 'a=b', 'Set-Cookie', 'c=d']);
   });
 
-  it('are ours where we have our own', () => {
+  it('are replaced where the proxy has its own', () => {
     expect(clientHeaders(list(['X-Worker', 'theirs'], ['X-A', 'b']), ['x-worker', 'ours'])).toEqual([
       ...['X-A', 'b', 'x-worker', 'ours'],
     ]);

@@ -2,16 +2,16 @@ import type { RawHeaders } from './client-exchange.ts';
 import type { HeaderList } from './header-list.ts';
 import { listItems } from './message-head.ts';
 
-/** Of one connection, not of the message (RFC 9110 section 7.6.1), and what frames it: each side makes its own. */
+/** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */
 const HOP_BY_HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te'],
   ...['transfer-encoding', 'content-length', 'upgrade'],
 ]);
 
-/** `Connection` may name more of them, but never these: a request must not lose what says whose it is and where it ends. */
+/** `Connection` may name more hop-by-hop fields, but never these, which say what the message is. */
 const NEVER_DROPPED = new Set(['host', 'content-type', 'content-encoding', 'trailer']);
 
-/** Said by us of the client. Servers that read headers as variables cannot tell `_` from `-`, so both are ours. */
+/** Fields that the proxy sets about the client. With `_` too: CGI-like servers read it as `-`. */
 const isAboutClient = (lowerName: string): boolean => {
   const name = lowerName.includes('_') ? lowerName.replaceAll('_', '-') : lowerName;
   return name.startsWith('x-forwarded-') || name === 'forwarded' || name === 'x-real-ip';
@@ -20,17 +20,17 @@ const isAboutClient = (lowerName: string): boolean => {
 const isFramingInDisguise = (lowerName: string): boolean =>
   lowerName.includes('_') && HOP_BY_HOP.has(lowerName.replaceAll('_', '-'));
 
-/** What is known of the client of a request. */
+/** What the proxy knows of a request's client. */
 export interface ClientFacts {
   remoteAddress: string;
   isSecure: boolean;
-  /** It may say itself for whom it asks. */
+  /** A trusted proxy, whose forwarding headers are kept. */
   isTrusted: boolean;
 }
 
 /**
- * The headers of a request for its upstream, as text, without those that frame the body. A list comes from one client
- * only, so what was made of it is kept with it.
+ * Returns the headers of a request for its upstream, as text, without those that frame the body. The result is cached in
+ * the list, which comes from one client only.
  */
 export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
   if (headers.made?.by === withheld) return headers.made.result as string;
@@ -54,10 +54,7 @@ function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld:
   return text + forwardedHeaders(headers, client);
 }
 
-/**
- * The headers of an answer for the client: without those of the connection, and with `replaced` in place of its
- * own. Kept with the list, too.
- */
+/** Returns a response's headers for the client: no hop-by-hop fields, `replaced` instead of its own. Cached in the list. */
 export function clientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
   if (headers.made?.by === replaced) return headers.made.result as RawHeaders;
   const result = makeClientHeaders(headers, replaced);
@@ -92,7 +89,7 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
   return new Set(named);
 }
 
-/** Both forms, since either is read: the list of addresses grows by the one we see; the rest is what the first proxy saw. */
+/** Sends `X-Forwarded-*` and `Forwarded`. The client's address is appended; the rest is what the first proxy saw. */
 function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ClientFacts): string {
   const host = headers.get('host') ?? '';
   const proto = isSecure ? 'https' : 'http';
@@ -113,7 +110,7 @@ function joined(headers: HeaderList, lowerName: string): string | undefined {
   return values.length === 0 ? undefined : values.join(', ');
 }
 
-/** RFC 7239 section 6: an IPv6 address stands in brackets and quotes. */
+/** RFC 7239 section 6: an IPv6 address is written in brackets and quotes. */
 function nodeName(address: string): string {
   return address.includes(':') ? `"[${address}]"` : address;
 }

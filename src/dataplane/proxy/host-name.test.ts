@@ -26,27 +26,27 @@ describe('the target of a request', () => {
   it.each([
     ['abc123.pods.example.com', 'a pod without a port'],
     ['abc123-0.pods.example.com', 'port 0'],
-    ['abc123-080.pods.example.com', 'a port written in another way'],
-    ['abc123-65536.pods.example.com', 'a port that cannot be'],
+    ['abc123-080.pods.example.com', 'a port with a leading zero'],
+    ['abc123-65536.pods.example.com', 'a port out of range'],
     ['abc123-80-81.pods.example.com', 'two ports'],
     ['a.abc123-80.pods.example.com', 'a name below a pod'],
-    ['abc123-80.x.pods.example.com', 'a name between'],
+    ['abc123-80.x.pods.example.com', 'a label in between'],
     ['abc123-80..pods.example.com', 'an empty label'],
     ['.pods.example.com', 'no label'],
-    ['abc_123-80.pods.example.com', 'a character that ids do not have'],
+    ['abc_123-80.pods.example.com', 'a character not allowed in ids'],
     ['abc123-80@pods.example.com.pods.example.com', 'a user'],
-    ['abc123-80.lb.example.com', 'a pod under the name of endpoints'],
-  ])('%s is nobody: %s', (host) => {
+    ['abc123-80.lb.example.com', 'a pod below the endpoints’ name'],
+  ])('%s is unknown: %s', (host) => {
     expect(parseHost(host, NAMES)).toEqual({ kind: 'unknown' });
   });
 
-  it('tells pods and endpoints apart under one name', () => {
+  it('distinguishes pods and endpoints below one name', () => {
     expect(parseHost('abc-80.localhost:8080', LOCAL)).toEqual({ kind: 'pod', podId: 'abc', port: 80 });
     expect(parseHost('abc.localhost:8080', LOCAL)).toEqual({ kind: 'endpoint', endpointId: 'abc' });
     expect(parseHost('localhost:8080', LOCAL)).toEqual({ kind: 'api' });
   });
 
-  it("never takes the API's own name for somebody else's, also where it lies under theirs", () => {
+  it('is the API for its own name, also below one of the others', () => {
     const names = { proxyHost: 'example.com', lbHost: 'example.com', apiHost: 'api.example.com' };
     expect(parseHost('api.example.com', names)).toEqual({ kind: 'api' });
     expect(parseHost('API.example.com.:443', names)).toEqual({ kind: 'api' });

@@ -5,7 +5,7 @@ const request = (...lines: string[]) => parseRequestHead(`${lines.join('\r\n')}\
 const response = (...lines: string[]) => parseResponseHead(`${lines.join('\r\n')}\r\n\r\n`, false);
 
 describe('the head of a request', () => {
-  it('is read with its names as they came', () => {
+  it('keeps header names as received', () => {
     const head = request('POST /a?b=c HTTP/1.1', 'Host: x', 'X-Thing:  spaced \t', 'Content-Length: 5');
     expect(head).toMatchObject({ method: 'POST', target: '/a?b=c', minorVersion: 1, host: 'x', bodyLength: 5 });
     expect(head.headers.names).toEqual(['Host', 'X-Thing', 'Content-Length']);
@@ -30,20 +30,20 @@ describe('the head of a request', () => {
     ['an unknown coding', 'Transfer-Encoding: xchunked'],
     ['an empty coding', 'Transfer-Encoding: '],
     ['a control character in the coding', 'Transfer-Encoding: \x0bchunked'],
-    ['a blank before the colon', 'Transfer-Encoding : chunked'],
+    ['a space before the colon', 'Transfer-Encoding : chunked'],
     ['a tab before the colon', 'Content-Length\t: 5'],
     ['a folded line', 'X-A: b', ' Transfer-Encoding: chunked'],
     ['a folded first line', '\tX-A: b'],
     ['a line without a name', ': b'],
     ['a line without a colon', 'Transfer-Encoding'],
-    ['a name with a blank', 'X A: b'],
+    ['a name with a space', 'X A: b'],
     ['a name with a control character', 'X\x01A: b'],
     ['a name with a byte above ASCII', 'X\xe9: b'],
     ['a bare LF in a value', 'X-A: b\nContent-Length: 5'],
     ['a bare CR in a value', 'X-A: b\rContent-Length: 5'],
-    ['a zero byte in a value', 'X-A: b\0c'],
+    ['a NUL in a value', 'X-A: b\0c'],
     ['a second Host', 'Host: y'],
-    ['a second Host in other letters', 'hOST: x'],
+    ['a second Host in other case', 'hOST: x'],
   ])('is refused with %s', (_, ...lines) => {
     expect(() => request('POST / HTTP/1.1', 'Host: x', ...lines)).toThrow(BadHead);
   });
@@ -53,16 +53,16 @@ describe('the head of a request', () => {
     ['another version', 'GET / HTTP/2.0'],
     ['a version of one digit', 'GET / HTTP/1'],
     ['no version', 'GET /'],
-    ['two blanks', 'GET  / HTTP/1.1'],
+    ['two spaces', 'GET  / HTTP/1.1'],
     ['a tab', 'GET\t/ HTTP/1.1'],
-    ['a blank in the target', 'GET /a b HTTP/1.1'],
-    ['a blank behind the version', 'GET / HTTP/1.1 '],
+    ['a space in the target', 'GET /a b HTTP/1.1'],
+    ['a space after the version', 'GET / HTTP/1.1 '],
     ['a fragment', 'GET /#x HTTP/1.1'],
-    ['a method that is none', 'G(T / HTTP/1.1'],
+    ['an invalid method', 'G(T / HTTP/1.1'],
     ['an authority for a target', 'CONNECT x:80 HTTP/1.1'],
     ['a target without a slash', 'GET x HTTP/1.1'],
     ['an asterisk for another method', 'GET * HTTP/1.1'],
-    ["the absolute form of another's name", 'GET http://y/ HTTP/1.1'],
+    ['an absolute form with another host', 'GET http://y/ HTTP/1.1'],
     ['an absolute form with a user', 'GET http://y@x/ HTTP/1.1'],
     ['another scheme', 'GET ftp://x/ HTTP/1.1'],
   ])('is refused with %s', (_, line) => {
@@ -70,23 +70,23 @@ describe('the head of a request', () => {
     expect(() => request(line, ...host)).toThrow(BadHead);
   });
 
-  it('may have an absolute form when it names the same host', () => {
+  it('may have an absolute form with the same host', () => {
     expect(request('GET http://X:80/a?b HTTP/1.1', 'Host: x:80').target).toBe('/a?b');
     expect(request('GET http://x?b HTTP/1.1', 'Host: x').target).toBe('/?b');
   });
 
-  it('knows no chunks in HTTP/1.0', () => {
+  it('rejects chunks in HTTP/1.0', () => {
     expect(() => request('POST / HTTP/1.0', 'Host: x', 'Transfer-Encoding: chunked')).toThrow(BadHead);
   });
 
-  it('ends its connection as the version and Connection say', () => {
+  it('closes or keeps the connection as version and Connection say', () => {
     expect(request('GET / HTTP/1.1', 'Host: x', 'Connection: Close').isPersistent).toBe(false);
     expect(request('GET / HTTP/1.1', 'Host: x', 'Connection: x', 'Connection: a, close').isPersistent).toBe(false);
     expect(request('GET / HTTP/1.0', 'Host: x').isPersistent).toBe(false);
     expect(request('GET / HTTP/1.0', 'Host: x', 'Connection: Keep-Alive').isPersistent).toBe(true);
   });
 
-  it('asks for an upgrade only with both headers, without a body, and never to HTTP/2', () => {
+  it('is an upgrade only with both headers, without a body, and never to HTTP/2', () => {
     const upgrade = (...lines: string[]) => request('GET / HTTP/1.1', 'Host: x', ...lines).upgrade;
     expect(upgrade('Upgrade: websocket', 'Connection: keep-alive, Upgrade')).toBe('websocket');
     expect(upgrade('Upgrade: websocket')).toBeNull();
@@ -96,14 +96,14 @@ describe('the head of a request', () => {
     expect(upgrade('Upgrade: websocket, h2c', 'Connection: Upgrade, HTTP2-Settings')).toBeNull();
   });
 
-  it('may hold as many headers as anybody needs, and no more', () => {
+  it('may hold up to 200 headers', () => {
     const lines = Array.from({ length: 200 }, (_, i) => `X-${i}: y`);
     expect(() => request('GET / HTTP/1.1', 'Host: x', ...lines)).toThrow(BadHead);
   });
 });
 
-describe('the head of an answer', () => {
-  it('tells where the body ends', () => {
+describe('the head of a response', () => {
+  it('gives the length of the body', () => {
     expect(response('HTTP/1.1 200 OK', 'Content-Length: 5').bodyLength).toBe(5);
     expect(response('HTTP/1.1 200 OK', 'Transfer-Encoding: Chunked').bodyLength).toBe('chunked');
     expect(response('HTTP/1.1 200 OK')).toMatchObject({ bodyLength: 'untilClose', isPersistent: false });
@@ -124,7 +124,7 @@ describe('the head of an answer', () => {
     ['a folded line', 'HTTP/1.1 200 OK', 'X-A: b', ' c'],
     ['a bare LF', 'HTTP/1.1 200 OK', 'X-A: b\nX-C: d'],
     ['no status', 'HTTP/1.1'],
-    ['a status that is none', 'HTTP/1.1 099 x'],
+    ['an invalid status', 'HTTP/1.1 099 x'],
     ['another protocol', 'ICY 200 OK'],
   ])('is refused with %s', (_, ...lines) => {
     expect(() => response(...lines)).toThrow(BadHead);

@@ -2,13 +2,13 @@ import type { BodyLength } from './client-exchange.ts';
 import { HeaderList } from './header-list.ts';
 
 /**
- * Strict reading of HTTP/1.1 message heads (RFC 9112). Whatever two readers could understand in two ways is refused, not
- * mended: that is what request smuggling lives on. Text is latin1, one character a byte, and ends with the empty line.
+ * A strict parser of HTTP/1.1 message heads (RFC 9112). Whatever two parsers could read differently is rejected, not
+ * repaired, to prevent request smuggling. Text is latin1, one character per byte, and ends with the empty line.
  */
 
 export interface RequestHead {
   method: string;
-  /** Origin form, or `*`. An absolute form has been reduced to it: its authority is that of Host. */
+  /** Origin form, or `*`. An absolute form is reduced to it: its authority equals Host. */
   target: string;
   minorVersion: 0 | 1;
   headers: HeaderList;
@@ -25,33 +25,30 @@ export interface ResponseHead {
   reason: string;
   headers: HeaderList;
   bodyLength: BodyLength;
-  /** What Content-Length says, also where no body follows. */
+  /** The value of Content-Length, also where no body follows. */
   announcedLength: number | null;
   isPersistent: boolean;
 }
 
-/** The head breaks a rule; the message says which. */
+/** The head is invalid; the message says why. */
 export class BadHead extends Error {}
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ([\x21\x22\x24-\x7e\x80-\xff]+) HTTP\/1\.([01])\r\n/;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n/;
-/** No blank before the colon, no folding, no control characters; CR and LF only together. */
+/** No space before the colon, no line folding, no control characters, no bare CR or LF. */
 const FIELD = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r\n/y;
 const LENGTH = /^\d{1,15}$/;
 const ABSOLUTE = /^https?:\/\/([^/?@]+)((?:[/?@].*)?)$/i;
 const MAX_FIELDS = 200;
 
-/**
- * The fields of the latest head of a connection. Who keeps a connection mostly sends the same ones again: then nothing is
- * parsed twice, and what was made of them can be kept with them.
- */
+/** The fields of a connection's latest head. Clients mostly repeat them: then they need no parsing, and results are reused. */
 interface FieldBlock {
   text: string;
   headers: HeaderList;
   framing: FramingFields;
 }
 
-/** The block that stands after the first line; the known one if it is the same. Throws `BadHead`. */
+/** Parses the fields after the first line; returns `known` if they are the same. Throws `BadHead`. */
 function readBlock(text: string, at: number, known: FieldBlock | null): FieldBlock {
   const length = text.length - at;
   if (known !== null && known.text.length === length && text.endsWith(known.text)) return known;
@@ -59,7 +56,7 @@ function readBlock(text: string, at: number, known: FieldBlock | null): FieldBlo
   return { text: text.slice(at), headers, framing: readFramingFields(headers) };
 }
 
-/** `known`: the block of an earlier head of the same connection. Throws `BadHead`. */
+/** Parses a request's head. `known`: the fields of an earlier head of the same connection. Throws `BadHead`. */
 export function parseRequestHead(text: string, known: FieldBlock | null = null): RequestHead {
   const line = REQUEST_LINE.exec(text);
   if (!line) throw new BadHead('the request line is not valid');
@@ -85,7 +82,7 @@ export function parseRequestHead(text: string, known: FieldBlock | null = null):
   };
 }
 
-/** `isHead`: the request's method was HEAD, so no body follows. Throws `BadHead`. */
+/** Parses a response's head. `isHead`: the request's method was HEAD, so no body follows. Throws `BadHead`. */
 export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
   const line = STATUS_LINE.exec(text);
   if (!line) throw new BadHead('the status line is not valid');
@@ -105,7 +102,7 @@ export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
   };
 }
 
-/** The fields of a head or a trailer section, from `at` to the empty line that must end the text. Throws `BadHead`. */
+/** Parses the fields of a head or a trailer section, from `at` to the final empty line. Throws `BadHead`. */
 export function parseFields(text: string, at: number): HeaderList {
   const headers = new HeaderList();
   const end = text.length - 2;
@@ -121,7 +118,7 @@ export function parseFields(text: string, at: number): HeaderList {
   return headers;
 }
 
-/** What decides where a message ends and its connection. */
+/** The fields that decide where a message, and its connection, end. */
 interface FramingFields {
   hostCount: number;
   host: string | null;
@@ -132,7 +129,7 @@ interface FramingFields {
   upgrade: string | null;
 }
 
-/** One pass for all that decides where the message ends. Lengths that come twice are refused even when they agree. */
+/** Reads them in one pass. A repeated length is rejected even when both values agree. */
 function readFramingFields(headers: HeaderList): FramingFields {
   const fields: FramingFields = {
     hostCount: 0,
@@ -157,7 +154,7 @@ function readFramingFields(headers: HeaderList): FramingFields {
         break;
       case 'transfer-encoding':
         if (fields.transferEncoding !== null) throw new BadHead('there is more than one Transfer-Encoding');
-        if (value.toLowerCase() !== 'chunked') throw new BadHead('the only Transfer-Encoding known here is chunked');
+        if (value.toLowerCase() !== 'chunked') throw new BadHead('Transfer-Encoding must be chunked');
         fields.transferEncoding = value;
         break;
       case 'connection':
@@ -194,8 +191,8 @@ function isPersistent(minorVersion: 0 | 1, { connection }: FramingFields): boole
 }
 
 /**
- * An upgrade needs both headers. One that brings a body is not taken as one, nor is h2c: inside it, requests of another
- * grammar would pass unread. Both are then plain requests, which HTTP allows for any upgrade.
+ * Returns the protocol of an upgrade, which needs both headers. One with a body is read as a plain request, as HTTP
+ * allows, and so is h2c, which would tunnel HTTP/2 requests unread.
  */
 function readUpgrade(fields: FramingFields, minorVersion: 0 | 1, bodyLength: number | 'chunked'): string | null {
   if (fields.upgrade === null || minorVersion === 0 || bodyLength !== 0) return null;
@@ -204,7 +201,7 @@ function readUpgrade(fields: FramingFields, minorVersion: 0 | 1, bodyLength: num
   return offersHttp2 ? null : fields.upgrade;
 }
 
-/** An absolute form whose authority is not that of Host would be one request for two readers. */
+/** An absolute form must agree with Host, or two parsers could route the request differently. */
 function originForm(method: string, target: string, host: string): string {
   if (target.charCodeAt(0) === 0x2f) return target;
   if (target === '*' && method === 'OPTIONS') return target;

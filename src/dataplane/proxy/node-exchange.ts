@@ -18,7 +18,7 @@ import { headerLines } from './write-body.ts';
 
 const NO_BODY: RawHeaders = [];
 
-/** The same rules hold here as on a connection of the proxy's own: the head is read once more, by the one who knows them. */
+/** Serves a proxied request on a connection of node's HTTP server. Its head is parsed again by the proxy's strict rules. */
 export function answerOnSharedConnection(
   req: IncomingMessage,
   res: ServerResponse,
@@ -36,8 +36,8 @@ export function answerOnSharedConnection(
 }
 
 /**
- * An exchange on a connection that node's HTTP server has taken: a client may use one connection for all planes, and only
- * its first request decides where it goes. Upgrades need a connection of their own, which every client gives them.
+ * An exchange on a connection of node's HTTP server: a client may use one connection for all planes, and its first request
+ * decides who reads it. Upgrades are never answered here (Front.takeBack).
  */
 class NodeExchange implements ClientExchange {
   readonly method: string;
@@ -89,7 +89,7 @@ class NodeExchange implements ClientExchange {
   readBody(sink: BodySink): void {
     this.#req.on('data', (chunk: Buffer) => sink.onBodyData(chunk));
     this.#req.on('end', () => sink.onBodyEnd(this.#req.rawTrailers));
-    this.#req.on('error', () => {}); // told by onGone
+    this.#req.on('error', () => {}); // reported by onGone
   }
 
   pauseBody(): void {
@@ -100,7 +100,7 @@ class NodeExchange implements ClientExchange {
     this.#req.resume();
   }
 
-  /** Of interim answers, node sends only this one of whatever content. */
+  /** Relays only 100 Continue: node cannot send arbitrary interim responses. */
   inform(status: number): void {
     if (status === 100 && !this.#res.headersSent) this.#res.writeContinue();
   }
@@ -140,6 +140,6 @@ class NodeExchange implements ClientExchange {
   }
 
   detach(): TunnelEnd {
-    throw new Error('only a connection of its own can leave HTTP');
+    throw new Error('upgrades are not supported on a shared connection');
   }
 }

@@ -2,7 +2,7 @@ import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts
 import { newRequestId } from '../../http/request-id.ts';
 import type { ClientExchange } from './client-exchange.ts';
 
-/** Answers with a refusal: a page for browsers, the problem record for all others. */
+/** Answers with the rendered error: a page for browsers, a problem record for other clients. */
 export function refuse(exchange: ClientExchange, error: unknown): void {
   const { status, headers, problem } = renderProblem(error);
   headers.push('Cache-Control', 'no-store', 'x-request-id', newRequestId());

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The proxies in front of this one, whose word about their clients is taken. */
+/** The proxies in front of this server, whose forwarding headers are believed. */
 export class TrustedProxies {
   readonly #list = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** Addresses and networks, e.g. `10.0.0.0/8`, valid already. */
+  /** `networks`: valid addresses and networks, e.g. `10.0.0.0/8`. */
   constructor(networks: readonly string[]) {
     this.#isEmpty = networks.length === 0;
     for (const network of networks) {
@@ -16,7 +16,7 @@ export class TrustedProxies {
     }
   }
 
-  /** Slow with a list that is not empty: ask once a connection. */
+  /** Slow for a non-empty list: call it once per connection. */
   has(address: string): boolean {
     return !this.#isEmpty && this.#list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
   }

@@ -1,6 +1,6 @@
 import type { TunnelEnd, Wire, WireReader } from './client-exchange.ts';
 
-/** Joins two connections, with back-pressure and half-closing, until both are closed. */
+/** Joins two connections, with backpressure and half-close, until both are closed. */
 export function tunnel(client: TunnelEnd, upstream: TunnelEnd, onClosed: () => void): void {
   let open = 2;
   const ended = () => {
@@ -37,7 +37,7 @@ class OneWay implements WireReader {
     this.#to.end();
   }
 
-  /** This side has taken what the other wrote: the other may go on. */
+  /** This side has sent what the other wrote: resume the other. */
   onDrain(): void {
     this.#to.resume();
   }

@@ -5,7 +5,7 @@ import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts
 import { SocketWire } from './wire.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
-/** Longer than a connection may lie idle here, some servers keep it open no longer than two seconds. */
+/** Some servers close idle connections even earlier, after two seconds. */
 const IDLE_TIMEOUT_MS = 4000;
 const MAX_IDLE = 1024;
 const MAX_HEAD_BYTES = 65_536;
@@ -14,32 +14,32 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 /** `refused`: nothing listens there. */
 export type ConnectFailure = 'refused' | 'timedOut' | 'unreachable';
 
-/** Who has sent a request and reads the answer. A chunk is only valid during the call. */
+/** Reads the response to a request it has sent. A chunk is valid only during the call. */
 export interface AnswerReader {
   onAnswerHead(head: ResponseHead): void;
   onAnswerData(chunk: Buffer): void;
   onAnswerEnd(trailers: RawHeaders): void;
-  /** All that was read in one go has been told: a good moment to write what is held back. */
+  /** All bytes of one read were passed on: a good moment to flush. */
   onAnswerPause(): void;
-  /** The upstream has taken what was written. */
+  /** The upstream has read what was written. */
   onUpstreamDrain(): void;
-  /** The connection ended, what came is not HTTP, or nothing came in time. */
+  /** The connection ended, the response is not HTTP, or it did not come in time. */
   onUpstreamFailed(reason: string, hasTimedOut: boolean): void;
 }
 
 const deadlines = new Deadlines();
 
-/** Where to open a connection; null: nothing that may be reached listens there. */
+/** Resolves where to open a connection; null when the target does not listen there. */
 export type Reach = () => Promise<{ host: string; port: number } | null>;
 
-/** One target that requests are forwarded to, with the connections to it. Close it when the target goes away. */
+/** A target of requests, with a pool of connections. Close it when the target is gone. */
 export class Upstream {
   readonly #where: { address: string; port: number } | Reach;
-  /** The one that was used last is taken first, so that those that are too many fall idle. */
+  /** The most recently used one is taken first, so that surplus connections time out. */
   readonly #idle: UpstreamConnection[] = [];
   #isClosed = false;
 
-  /** A fixed place, or somebody to ask before each new connection. */
+  /** `where`: a fixed address, or a function that resolves it before each new connection. */
   constructor(where: { address: string; port: number } | Reach) {
     this.#where = where;
   }
@@ -48,7 +48,7 @@ export class Upstream {
     return this.#isClosed;
   }
 
-  /** A connection that has been idle for no longer than `maxIdleMs`, if there is one. */
+  /** Takes a connection that was idle for at most `maxIdleMs`, if there is one. */
   take(maxIdleMs: number): UpstreamConnection | undefined {
     const connection = this.#idle.at(-1);
     if (!connection || performance.now() - connection.idleSince > maxIdleMs) return undefined;
@@ -57,7 +57,7 @@ export class Upstream {
     return connection;
   }
 
-  /** Opens another. Exactly one of the two is called, later. */
+  /** Opens a connection. Exactly one of the callbacks is called, later. */
   connect(onConnected: (connection: UpstreamConnection) => void, onFailed: (failure: ConnectFailure) => void): void {
     if (typeof this.#where !== 'function') {
       new Attempt(this, this.#where, onConnected, onFailed);
@@ -72,7 +72,7 @@ export class Upstream {
     );
   }
 
-  /** For the next request. */
+  /** Returns a connection to the pool. */
   giveBack(connection: UpstreamConnection): void {
     if (this.#isClosed || this.#idle.length >= MAX_IDLE) {
       connection.destroy();
@@ -88,7 +88,7 @@ export class Upstream {
     if (at !== -1) this.#idle.splice(at, 1);
   }
 
-  /** Idle connections close at once, busy ones after their answer. */
+  /** Closes idle connections now, busy ones after their response. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#idle.splice(0)) connection.destroy();
@@ -136,18 +136,18 @@ class Attempt implements WireReader, Timed {
   }
 }
 
-/** A connection to an upstream: one request at a time, its answer read strictly. */
+/** A connection to an upstream: one request at a time, its response parsed strictly. */
 export class UpstreamConnection implements WireReader, Timed {
   readonly wire: Wire;
   idleSince = 0;
   deadlineAt = Number.POSITIVE_INFINITY;
-  /** How many answers it has brought. */
+  /** Responses so far. */
   answers = 0;
   readonly #upstream: Upstream;
   #reader: AnswerReader | null = null;
   #isHead = false;
   #isHeadRead = false;
-  /** The latest head: within a second, servers mostly send the same again. */
+  /** The latest head: within a second, servers mostly repeat it. */
   #known: { text: string; isHead: boolean; head: ResponseHead } | null = null;
   #body: BodyReader | null = null;
   #held: Buffer | null = null;
@@ -160,7 +160,7 @@ export class UpstreamConnection implements WireReader, Timed {
     deadlines.add(this);
   }
 
-  /** The next request's answer goes to `reader`. */
+  /** Passes the next response to `reader`. */
   begin(reader: AnswerReader, isHead: boolean): void {
     this.#reader = reader;
     this.#isHead = isHead;
@@ -168,7 +168,7 @@ export class UpstreamConnection implements WireReader, Timed {
     this.#body = null;
   }
 
-  /** After the end of the answer, if it may be used again. */
+  /** Returns the connection to the pool after the response, if it can be reused. */
   giveBack(): void {
     this.#reader = null;
     this.deadlineAt = Number.POSITIVE_INFINITY;
@@ -181,28 +181,28 @@ export class UpstreamConnection implements WireReader, Timed {
     this.wire.destroy();
   }
 
-  /** After a 101: the wire with what came behind the head. */
+  /** After a 101: returns the wire with the bytes after the head. */
   detach(): TunnelEnd {
     deadlines.delete(this);
     this.#reader = null;
     return { wire: this.wire, head: this.#held ?? Buffer.alloc(0) };
   }
 
-  /** The deadline of what it does now: of the answer's head, or of lying idle. */
+  /** Of the response's head, or of an idle connection. */
   onDeadline(): void {
-    this.#fail('it did not answer in time', true);
+    this.#fail('it did not respond in time', true);
   }
 
   onBytes(chunk: Buffer): void {
     if (this.#reader === null) {
-      this.destroy(); // it speaks without having been asked
+      this.destroy(); // bytes without a request
       return;
     }
     try {
       this.#read(this.#held === null ? chunk : Buffer.concat([this.#held, chunk]));
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
-      this.#fail(`its answer is not HTTP: ${error.message}`);
+      this.#fail(`its response is not valid HTTP: ${error.message}`);
     }
     this.#reader?.onAnswerPause();
   }
@@ -213,7 +213,7 @@ export class UpstreamConnection implements WireReader, Timed {
       this.#reader = null;
       reader.onAnswerEnd([]);
       this.wire.destroy();
-    } else this.#fail('it closed the connection before the end of its answer');
+    } else this.#fail('it closed the connection before the end of its response');
   }
 
   onDrain(): void {
@@ -245,7 +245,7 @@ export class UpstreamConnection implements WireReader, Timed {
       const head = this.#parse(bytes.toString('latin1', at, end + 4));
       at = end + 4;
       this.#beginAnswer(head, bytes, at);
-      if (this.#reader === null) return; // the reader had enough of it
+      if (this.#reader === null) return; // the reader has detached or given up
     }
     this.#readBody(at === 0 ? bytes : bytes.subarray(at));
   }
@@ -272,7 +272,7 @@ export class UpstreamConnection implements WireReader, Timed {
     const body = this.#body;
     const at = body === null ? 0 : body.read(bytes, this.#onData);
     if (this.#reader === null || (body !== null && !body.isDone)) return;
-    // What comes behind the answer belongs to none: the connection is not used again.
+    // Bytes after the response belong to no request: the connection is not reused.
     if (at < bytes.length) this.#held = Buffer.from(bytes.subarray(at));
     this.answers += 1;
     this.#reader.onAnswerEnd(body === null ? [] : body.trailers);

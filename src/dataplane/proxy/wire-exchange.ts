@@ -12,27 +12,27 @@ import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
 import { answerStart, headerLines, lastChunk, writeBody } from './write-body.ts';
 
-/** What an exchange asks of the connection that it came on. */
+/** What an exchange needs of its connection. */
 export interface ExchangeConnection {
   readonly wire: SocketWire;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
-  /** True when answers shall be the last of their connections. */
+  /** True when each response must be the last of its connection. */
   readonly isClosing: boolean;
-  /** The flow of the body begins or goes on: first what is held of it. */
+  /** Starts or resumes the body, beginning with the bytes already held. */
   feedBody(exchange: WireExchange): void;
   pause(): void;
-  /** What it sent as a body is none. */
+  /** The body's framing is invalid. */
   onBadBody(exchange: WireExchange): void;
-  /** The exchange is over, and was answered. */
+  /** The response is complete. */
   finish(exchange: WireExchange, isPersistent: boolean): void;
   destroy(): void;
-  /** The wire gets another reader. Answers what is read and not yet used. */
+  /** Gives the wire to another reader. Returns the bytes read and not yet used. */
   detach(): Buffer;
 }
 
-/** A request that the proxy read itself, off the wire. */
+/** An exchange on a connection that the proxy reads itself. */
 export class WireExchange implements ClientExchange {
   readonly method: string;
   readonly target: string;
@@ -49,7 +49,7 @@ export class WireExchange implements ClientExchange {
   #sink: BodySink | null = null;
   isBodyPaused = false;
   isBodyRead: boolean;
-  /** Text that waits to be written with what follows. */
+  /** Buffered text, to be written with what follows. */
   #unsent = '';
   #isPersistent: boolean;
   #isChunked = false;
@@ -110,7 +110,7 @@ export class WireExchange implements ClientExchange {
     this.#connection.feedBody(this);
   }
 
-  /** Takes what belongs to the body; answers how much that was. */
+  /** Reads the body's part of a chunk; returns its length. */
   feed(chunk: Buffer): number {
     const body = this.#body!;
     let used = chunk.length;
@@ -195,8 +195,8 @@ export class WireExchange implements ClientExchange {
     return { wire: this.#connection.wire, head: this.#connection.detach() };
   }
 
-  /** The client is gone. */
-  lose(): void {
+  /** Ends the exchange when its client has disconnected. */
+  onClientGone(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.#sink = null;

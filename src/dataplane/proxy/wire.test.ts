@@ -26,7 +26,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** Writes until the client's and our side's buffers are full; answers how many lines that took. */
+/** Writes until the buffers of both sides are full; returns the number of lines. */
 function fill(): number {
   let lines = 0;
   for (; !wire.isFull; lines++) wire.writeText(LINE);
@@ -51,7 +51,7 @@ const reader = (parts: Partial<WireReader>): WireReader => ({
 });
 
 describe('what is written to a wire', () => {
-  test('arrives in the order in which it was written, also when the other side reads late', async () => {
+  test('arrives in order, also when the peer reads late', async () => {
     const lines = fill();
     wire.writeBytes(Buffer.from('some bytes\r\n'));
     wire.writeText('some text\r\n');
@@ -64,7 +64,7 @@ describe('what is written to a wire', () => {
     expect(text === expected).toBe(true);
   });
 
-  test('is said to be too much while the other side does not read, and to be gone once it does', async () => {
+  test('makes the wire full while the peer does not read, and drains once it does', async () => {
     for (let turn = 0; turn < 3; turn++) {
       const drained = new Promise<boolean>((resolve) => {
         wire.reader = reader({ onDrain: () => resolve(wire.isFull) });
@@ -83,7 +83,7 @@ describe('what is written to a wire', () => {
     expect((await readAll()).length).toBe(lines * LINE.length);
   });
 
-  test('is lost with the connection, which is told once', async () => {
+  test('is lost with the connection, which is reported once', async () => {
     const closed = new Promise<Error | null>((resolve) => {
       wire.reader = reader({ onClosed: resolve });
     });

@@ -4,31 +4,31 @@ import { getSystemErrorName } from 'node:util';
 import type { Wire, WireReader } from './client-exchange.ts';
 
 const READ_BYTES = 262_144;
-/** Up to here a copy comes from node's own pool. */
+/** Up to this size a copy comes from node's buffer pool. */
 const SMALL_BYTES = 4096;
 const MAX_SPARE = 32;
-/** Up to here node tries to write at once from the stack. */
+/** Up to this size node tries to write synchronously. */
 const MAX_PAST_STREAM = 16_384;
 const MAX_VIEWS = 2048;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** Every read goes in here: it is used up, or copied, before the next one. A buffer for each would cost a quarter of all time. */
+/** The buffer of every read: used or copied before the next one. Separate buffers would cost a quarter of the time. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
-/** Its beginnings, by length: short reads are most of all, and making a view costs as much as finding the end of a head. */
+/** Views of its start, by length: most reads are short, and creating a view costs as much as finding the end of a head. */
 const views: (Buffer | undefined)[] = new Array<Buffer | undefined>(MAX_VIEWS).fill(undefined);
 
 /**
- * Copies of what was read go out of these, and come back when they are written. A new buffer for each piece of a large body
- * would have the collector run all the time, and grow the process by a hundred megabytes.
+ * Buffers for copies of what was read, returned once written. A new buffer for each piece of a large body would keep the
+ * garbage collector busy and grow the process by 100 MB.
  */
 const spare: Buffer[] = [];
 
-/** What node does not document: the kernel's side of a socket, which another Socket can take over. */
+/** Undocumented in node: a socket's handle, which another Socket can take over. */
 interface HandleHolder {
   _handle: { writeLatin1String(request: WriteRequest, text: string): number } | null;
 }
 
-/** What a handle needs for a write, and keeps only if the kernel does not take all of it at once. */
+/** A handle's write request, kept only if the kernel does not take all of it at once. */
 interface WriteRequest {
   oncomplete?: (status: number) => void;
 }
@@ -39,22 +39,22 @@ interface StreamBinding {
   kLastWriteWasAsync: number;
 }
 
-/** Null in a node that has it no more: then all is written through streams. */
+/** Null in a node version without it: then everything is written through streams. */
 const binding = findBinding();
 let spareRequest: WriteRequest | null = null;
 
 const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
-/** A TCP or TLS connection whose reads cost no memory of their own while nobody waits. */
+/** A TCP or TLS connection. Plain TCP reads share one buffer. */
 export class SocketWire implements Wire {
   reader: WireReader = noReader;
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
-  /** Characters that went past the stream and that the kernel has not all taken. */
-  #waiting = 0;
+  /** Characters written past the stream that the kernel has not fully taken. */
+  #pendingChars = 0;
 
-  /** The connection is opened; `onConnect` is called when it stands. */
+  /** Opens a connection; calls `onConnect` once it is open. */
   static connect(options: { address: string; port: number; onConnect: () => void }): SocketWire {
     let wire: SocketWire;
     const socket = connect({
@@ -69,7 +69,7 @@ export class SocketWire implements Wire {
     return wire;
   }
 
-  /** A connection that a server made with `pauseOnConnect` has accepted. */
+  /** Wraps a connection accepted by a server with `pauseOnConnect`. */
   static accept(accepted: Socket): SocketWire {
     if (accepted instanceof TLSSocket) {
       const wire = new SocketWire(accepted, false);
@@ -94,7 +94,7 @@ export class SocketWire implements Wire {
   }
 
   get isFull(): boolean {
-    return this.#waiting + this.socket.writableLength >= this.socket.writableHighWaterMark;
+    return this.#pendingChars + this.socket.writableLength >= this.socket.writableHighWaterMark;
   }
 
   get isClosed(): boolean {
@@ -143,7 +143,7 @@ export class SocketWire implements Wire {
     this.socket.destroy();
   }
 
-  /** An ordinary socket for the same connection, with `unread` before what is still to come. The wire is dead afterwards. */
+  /** Returns an ordinary socket for the connection, which reads `unread` first. The wire is unusable afterwards. */
   release(unread: Buffer): Socket {
     this.reader = noReader;
     this.socket.removeAllListeners();
@@ -152,13 +152,13 @@ export class SocketWire implements Wire {
     return socket;
   }
 
-  /** Only when nothing waits: the handle keeps the order of what it was given, the stream of what it was. */
+  /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */
   #mayPassStream(text: string): boolean {
     const { socket } = this;
     return (
       this.#isShared &&
       binding !== null &&
-      this.#waiting === 0 &&
+      this.#pendingChars === 0 &&
       socket.writableLength === 0 &&
       !socket.writableEnded &&
       !socket.destroyed &&
@@ -167,20 +167,20 @@ export class SocketWire implements Wire {
   }
 
   /**
-   * The same call that the stream would make in the end. The kernel mostly takes all at once; then nothing is left to be told.
-   * What it does not take waits in the handle, before anything that is written later, and counts as `isFull` counts.
+   * Makes the call that the stream would make in the end. Mostly the kernel takes everything at once, and there is nothing
+   * to wait for. What it does not take is pending in the handle, before later writes, and counts for `isFull`.
    */
   #writePastStream(text: string): void {
     const { WriteWrap, streamBaseState, kLastWriteWasAsync } = binding!;
     const request = spareRequest ?? new WriteWrap();
     const code = (this.socket as unknown as HandleHolder)._handle!.writeLatin1String(request, text);
-    const waits = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
-    spareRequest = waits ? null : request;
+    const isPending = code === 0 && streamBaseState[kLastWriteWasAsync] !== 0;
+    spareRequest = isPending ? null : request;
     if (code !== 0) this.#failWrite(code);
-    if (!waits) return;
-    this.#waiting = text.length;
+    if (!isPending) return;
+    this.#pendingChars = text.length;
     request.oncomplete = (status) => {
-      this.#waiting = 0;
+      this.#pendingChars = 0;
       if (this.socket.destroyed) return;
       if (status < 0) this.#failWrite(status);
       else if (!this.socket.writableNeedDrain) this.reader.onDrain();
@@ -217,8 +217,8 @@ function findBinding(): StreamBinding | null {
 }
 
 /**
- * A new Socket for the connection of an old one. It is the only way to give `onread` to a connection that a server has
- * accepted: node offers it to clients alone. The old Socket is closed without its connection.
+ * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an
+ * accepted connection: node offers it to clients only.
  */
 function takeOver(old: Socket, options: { onread?: { buffer: Buffer; callback: (size: number) => boolean } }): Socket {
   const holder = old as unknown as HandleHolder;

@@ -1,11 +1,11 @@
 import type { AnswerHead, RawHeaders, Wire } from './client-exchange.ts';
 
-/** Up to here bytes are joined to the text before them: one write instead of two, and no buffer. */
+/** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
 const JOIN_BYTES = 8192;
 
 /**
- * Writes a piece of a body after the text that is still to be written, in a frame of its own when the body is chunked.
- * A small piece is only joined to the text: answers what is to be written before the next.
+ * Writes `text` and then a piece of a body, as a chunk when the body is chunked. A small piece is only appended to the
+ * text. Returns the text to write before the next piece.
  */
 export function writeBody(wire: Wire, text: string, chunk: Buffer, isChunked: boolean): string {
   const before = isChunked ? `${text}${chunk.length.toString(16)}\r\n` : text;
@@ -22,10 +22,7 @@ export function lastChunk(trailers: RawHeaders): string {
 
 const written = new WeakMap<RawHeaders, { head: AnswerHead; text: string }>();
 
-/**
- * The beginning of an answer, without the lines that its connection adds. What begins like the latest one with the same
- * list of headers is the same text, which then lies in one piece.
- */
+/** Returns the start of a response, without the lines that its connection adds. Cached by list of headers. */
 export function answerStart(head: AnswerHead): string {
   const { status, reason, headers, length } = head;
   const known = written.get(headers);

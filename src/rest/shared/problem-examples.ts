@@ -15,9 +15,9 @@ const DETAILS: Record<FailureKind, string> = {
   misdirected: 'This process does not serve the API (role api): it serves jobs and requests (data).',
   headersTooLarge: 'The request headers are larger than 32 KiB.',
   internal: 'An unexpected error occurred.',
-  badGateway: 'The server failed to answer.',
+  badGateway: 'The upstream server failed to respond.',
   unavailable: 'The database is not reachable.',
-  gatewayTimeout: 'The server did not answer in time.',
+  gatewayTimeout: 'The upstream server did not respond in time.',
 };
 
 /** The error record that a client may get for this kind of failure. */
