@@ -1,4 +1,7 @@
-/** Bodies that cost far more to parse than to send: refused before they are parsed, while everybody else is served. */
+/**
+ * Bodies that cost far more to parse than to send are refused before they are parsed, and nobody else has to wait:
+ * docs/interface/queue.md, "Submitting", and docs/interface/worker-api.md, "Results".
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
