@@ -1,6 +1,6 @@
 /**
  * Bodies that cost far more to parse than to send are refused before they are parsed, and nobody else has to wait:
- * docs/interface/queue.md, "Submitting", and docs/interface/worker-api.md, "Results".
+ * docs/interface/queue.md, "Submitting", and docs/interface/worker-api.md, "Results" and "Chunks".
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
