@@ -24,7 +24,7 @@ import { createSchema } from './schema.ts';
 
 const COMMON_HEADERS = {
   'cache-control': 'no-store',
-  // Any page may call: the key in the request is what permits.
+  // Any web page may call: the key in the request authorizes it.
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'x-request-id, retry-after, ratelimit, ratelimit-policy',
 };
@@ -50,7 +50,7 @@ interface Answer {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks `/graphql`; null without a key. */
+    /** The authenticated caller of `/graphql`; null without a key. */
     caller: Actor | null;
   }
 }
@@ -72,14 +72,14 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   const documents = new Documents(schema, deps.isIntrospectable);
   acceptOnlyJson(app, { isEmptyAllowed: false, detail: 'The request body is not valid JSON.', check: checkTexts });
   app.decorateRequest('caller', null);
-  app.setErrorHandler((error, request, reply) => sendRefusal(deps, toFailure(error), request, reply));
+  app.setErrorHandler((error, request, reply) => sendFailure(deps, toFailure(error), request, reply));
   app.setNotFoundHandler(() => {
-    throw new Failure('badRequest', 'GraphQL is asked by POST to /graphql.');
+    throw new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS });
     if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
-    if (request.is404) throw new Failure('badRequest', 'GraphQL is asked by POST to /graphql.');
+    if (request.is404) throw new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
     request.caller = await readCaller(deps, request);
     if (request.caller) await checkRate(deps, request.caller, reply, 1);
   });
@@ -96,7 +96,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     deps.logger.debug({ ...fields, durationMs: Math.round(elapsedTime) }, 'request');
   });
 
-  /** A document that cannot run at all is a 400; what happens in its fields is told beside what they answered, with 200. */
+  /** A document that cannot run is a 400. Errors in fields are returned beside their data, with 200. */
   async function run(body: Body, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
     const prepared = documents.prepare(body.query);
     if (prepared.errors) return { status: 400, errors: prepared.errors.map(documentError) };
@@ -112,7 +112,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
       hideSuggestions: true,
     });
     if (!('operation' in args)) return { status: 400, errors: args.map(documentError) };
-    // Each field of the root is an operation, and counts like a request to REST.
+    // Each root field is an operation, and counts like one REST request.
     const operations = countRootFields(document, args.operation);
     if (request.caller && operations > 1) await checkRate(deps, request.caller, reply, operations - 1);
     const { data, errors } = await executeRootSelectionSet(args);
@@ -122,7 +122,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   return app;
 }
 
-/** The key of `?api_key=`, which comes first, or of the bearer header; null when there is none at all. Throws `unauthorized`. */
+/** Authenticates by `?api_key=` or else the bearer header; null without a key. Throws `unauthorized`. */
 async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<Actor | null> {
   const { api_key: given } = request.query as { api_key?: string | string[] };
   const key = Array.isArray(given) ? given[0] : given;
@@ -136,7 +136,7 @@ async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<A
   }
 }
 
-/** Counts so many requests of the caller. Throws `tooManyRequests`. */
+/** Counts `count` requests of the caller. Throws `tooManyRequests`. */
 async function checkRate(deps: GraphqlDeps, actor: Actor, reply: FastifyReply, count: number): Promise<void> {
   let verdict = await deps.rateLimiter.check(actor.userId);
   if (count > 1) {
@@ -154,26 +154,27 @@ function checkTexts(value: unknown, text: string): void {
 }
 
 function readBody(body: unknown): Body {
-  if (Array.isArray(body)) throw new Failure('badRequest', 'Batches are not taken: send one operation at a time.');
+  if (Array.isArray(body))
+    throw new Failure('badRequest', 'Batches are not supported: send one operation per request.');
   if (typeof body !== 'object' || body === null) throw new Failure('badRequest', 'The request body must be an object.');
   const unknown = Object.keys(body).find((name) => !BODY_MEMBERS.includes(name));
   if (unknown !== undefined) {
-    throw new Failure('badRequest', `The request body holds something else than ${BODY_MEMBERS.join(', ')}.`);
+    throw new Failure('badRequest', `The request body has an unknown member; allowed are ${BODY_MEMBERS.join(', ')}.`);
   }
   const { query, variables = null, operationName = null } = body as Record<string, unknown>;
-  if (typeof query !== 'string') throw new Failure('badRequest', 'query: must be a text');
+  if (typeof query !== 'string') throw new Failure('badRequest', 'query: must be a string');
   if (typeof variables !== 'object' || Array.isArray(variables)) {
     throw new Failure('badRequest', 'variables: must be an object');
   }
   checkNesting(variables, 'variables');
   if (operationName !== null && typeof operationName !== 'string') {
-    throw new Failure('badRequest', 'operationName: must be a text');
+    throw new Failure('badRequest', 'operationName: must be a string');
   }
   return { query, variables: variables as Body['variables'], operationName };
 }
 
-/** What ends the whole request. */
-function sendRefusal(deps: GraphqlDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
+/** Sends a failure of the whole request. */
+function sendFailure(deps: GraphqlDeps, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers } = renderProblem(failure);
   if (status >= 500) logFailure(deps.logger, failure, { requestId: request.id, route: ROUTE });
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i]!, headers[i + 1]);

@@ -9,7 +9,7 @@ export interface EnvironmentVariable {
 
 const PORT = new RegExp(PORT_PATTERN);
 
-/** `[{key, value}]` as a map. Throws `badRequest` for a name that no environment can hold, or that is there twice. */
+/** Maps `[{key, value}]` to an env. Throws `badRequest` for an invalid or repeated name. */
 export function toEnv(list: readonly (EnvironmentVariable | null)[] | null | undefined): Record<string, string> {
   const env = new Map<string, string>();
   for (const item of list ?? []) {
@@ -23,7 +23,7 @@ export function toEnv(list: readonly (EnvironmentVariable | null)[] | null | und
   return Object.fromEntries(env);
 }
 
-/** As a list, in the order of `names`; what they do not name comes last. */
+/** Maps an env to a list, in the order of `names`; others come last. */
 export function toEnvironmentVariables(
   env: Readonly<Record<string, string>>,
   names: readonly string[] = [],
@@ -32,7 +32,7 @@ export function toEnvironmentVariables(
   return ordered.map((key) => ({ key, value: env[key]! }));
 }
 
-/** `8888/http,22/tcp` as a list. Throws `badRequest` for anything else. */
+/** Parses `8888/http,22/tcp`. Throws `badRequest` for anything else. */
 export function toPorts(text: string | null | undefined): string[] {
   const ports = readList(text);
   const wrong = ports.find((port) => !PORT.test(port));
@@ -43,7 +43,7 @@ export function toPorts(text: string | null | undefined): string[] {
   );
 }
 
-/** Clients send "" for none. */
+/** Maps `""`, which clients send for none, to null. */
 export function toId(text: string | null | undefined): string | null {
   return text === undefined || text === '' ? null : text;
 }

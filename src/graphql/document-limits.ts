@@ -2,15 +2,15 @@ import { type DocumentNode, Kind, type OperationDefinitionNode, type SelectionSe
 import { Failure } from '../core/errors.ts';
 
 /**
- * What a document may ask for. Judged before it is validated, because some rules of validation take time by the square of
- * the number of fields. Real clients stay far below: the query that tools send for the whole schema costs about 300 and is 14 deep.
+ * Limits of a document, checked before validation, since some validation rules take quadratic time in the number of fields.
+ * Real clients stay far below: the introspection query of common tools costs about 300 and is 14 levels deep.
  */
 export const PARSE_LIMITS = { maxLexicalTokens: 15_000, maxComments: 1_000 };
 const MAX_DEPTH = 16;
-/** Of brackets of any kind, literals included: what walks a value calls itself for each. */
+/** Nesting of brackets of any kind, including literals: walking a value recurses for each level. */
 const MAX_NESTING = 64;
 const MAX_COST = 1_000;
-/** By depth: a field of the root runs an operation, one below it often reads a list. */
+/** Cost of a field by depth: a root field runs an operation, a field below it often reads a list. */
 const FIELD_COSTS = [20, 5];
 
 interface Size {
@@ -33,7 +33,10 @@ export function checkLimits(document: DocumentNode): void {
     cost += size.cost;
   }
   if (cost > MAX_COST) {
-    throw new Failure('badRequest', `The document asks for too much: its cost is above ${MAX_COST}. Send several.`);
+    throw new Failure(
+      'badRequest',
+      `The document is too costly: its cost is above ${MAX_COST}. Split it into several.`,
+    );
   }
 }
 
@@ -59,7 +62,7 @@ function isNestedTooDeep({ loc }: DocumentNode): boolean {
   return false;
 }
 
-/** Of a selection at a depth, its fragments included as often as they are spread. Each fragment is walked once a depth class. */
+/** Returns the size of a selection at a depth, counting each fragment as often as it is spread. Walks each fragment once per depth class. */
 function fragmentAwareSize(document: DocumentNode): (selectionSet: SelectionSetNode, depth: number) => Size {
   const fragments = new Map(
     document.definitions.flatMap((definition) =>
@@ -89,7 +92,7 @@ function fragmentAwareSize(document: DocumentNode): (selectionSet: SelectionSetN
     const before = known.get(key);
     if (before) return before;
     const selectionSet = fragments.get(name);
-    if (!selectionSet) return { cost: 0, depth: 0 }; // validation says so
+    if (!selectionSet) return { cost: 0, depth: 0 }; // validation reports it
     if (open.has(name)) throw new Failure('badRequest', `The fragment "${name}" contains itself.`);
     open.add(name);
     const size = sizeOf(selectionSet, depth);
@@ -100,7 +103,7 @@ function fragmentAwareSize(document: DocumentNode): (selectionSet: SelectionSetN
   return sizeOf;
 }
 
-/** How many operations a request runs: as many as its root has fields, fragments included. Only for a document within limits. */
+/** Returns how many operations a request runs: its root fields, including fragments. Only for a document within limits. */
 export function countRootFields(document: DocumentNode, operation: OperationDefinitionNode): number {
   const count = (selectionSet: SelectionSetNode): number =>
     selectionSet.selections.reduce((sum, selection) => {

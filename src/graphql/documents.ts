@@ -13,18 +13,19 @@ import {
   VariablesInAllowedPositionRule,
   validate,
 } from 'graphql';
+import { BoundedMap, BoundedSet } from '../core/bounded-map.ts';
 import { Failure } from '../core/errors.ts';
 import { badTexts } from '../http/bad-texts.ts';
 import { checkLimits, PARSE_LIMITS } from './document-limits.ts';
 import { VariablesFitRule } from './variables-fit-rule.ts';
 
-/** A document that may run, or why it may not. Refused ones are not kept: the next is another one anyway. */
+/** A document that may run, or its errors. */
 export type Prepared = { document: DocumentNode; errors?: undefined } | { errors: readonly GraphQLError[] };
 
-const MAX_KEPT = 500;
-const MAX_KEPT_LENGTH = 16_384;
+const MAX_CACHED = 500;
+const MAX_CACHED_LENGTH = 16_384;
 const MAX_ERRORS = 20;
-/** All that a value written into a document can make wrong (`f(a: 1) f(a: 2)` cannot be merged). */
+/** The rules that literal values can violate (`f(a: 1) f(a: 2)` cannot be merged). */
 const VALUE_RULES = [ValuesOfCorrectTypeRule, OverlappingFieldsCanBeMergedRule];
 const VALUES: ReadonlySet<string> = new Set([
   TokenKind.STRING,
@@ -35,15 +36,15 @@ const VALUES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Parses and validates documents, and remembers those that come again. Clients with variables send few different texts: these are kept
- * whole. Clients that write values into the document send few shapes, which is a document without its values: of a shape that
- * was valid once only the values are validated, which is a quarter of the work. No value is kept, for it may be secret.
+ * Parses, validates and caches documents. Clients that use variables send few different texts, which are cached whole.
+ * Clients that write values into the document send few shapes (a document without its values): once a shape was valid, only
+ * its values are validated, a quarter of the work. Values are never cached: they may be secret.
  */
 export class Documents {
   readonly #schema: GraphQLSchema;
   readonly #rules;
-  readonly #documents = new Map<string, DocumentNode>();
-  readonly #shapes = new Map<string, true>();
+  readonly #documents = new BoundedMap<string, DocumentNode>(MAX_CACHED);
+  readonly #shapes = new BoundedSet<string>(MAX_CACHED);
 
   constructor(schema: GraphQLSchema, isIntrospectable: boolean) {
     this.#schema = schema;
@@ -63,7 +64,7 @@ export class Documents {
       document = parse(text, PARSE_LIMITS);
     } catch (error) {
       if (error instanceof GraphQLError) return { errors: [error] };
-      // The parser calls itself for each level: what is too deep for the stack is too deep.
+      // The parser recurses for each level and ran out of stack.
       if (error instanceof RangeError) throw new Failure('badRequest', 'The document is nested too deep.');
       throw error;
     }
@@ -73,15 +74,15 @@ export class Documents {
     const rules = this.#shapes.has(shape) ? VALUE_RULES : this.#rules;
     const errors = validate(this.#schema, document, rules, { maxErrors: MAX_ERRORS, hideSuggestions: true });
     if (errors.length > 0) return { errors };
-    if (shape.length <= MAX_KEPT_LENGTH) {
-      if (hasValues) keep(this.#shapes, shape, true);
-      else if (text.length <= MAX_KEPT_LENGTH) keep(this.#documents, text, document);
+    if (shape.length <= MAX_CACHED_LENGTH) {
+      if (hasValues) this.#shapes.add(shape);
+      else if (text.length <= MAX_CACHED_LENGTH) this.#documents.set(text, document);
     }
     return { document };
   }
 }
 
-/** Throws `badRequest` for a literal that the database cannot store: only an escape can bring such a character. */
+/** Throws `badRequest` for a literal that PostgreSQL cannot store: only an escape can produce one. */
 function checkEscapes({ loc }: DocumentNode): void {
   for (let token: Token | null | undefined = loc?.startToken; token; token = token.next) {
     const [problem] = VALUES.has(token.kind) ? badTexts(token.value, 'A literal of the document') : [];
@@ -89,7 +90,7 @@ function checkEscapes({ loc }: DocumentNode): void {
   }
 }
 
-/** Its tokens, those that are values by their kind alone; comments count as values, because they may hold some. */
+/** Returns the document's tokens, with values reduced to their kind. Comments count as values: they may contain some. */
 function shapeOf({ loc }: DocumentNode): { shape: string; hasValues: boolean } {
   let shape = '';
   let hasValues = false;
@@ -99,10 +100,4 @@ function shapeOf({ loc }: DocumentNode): { shape: string; hasValues: boolean } {
     hasValues ||= isValue;
   }
   return { shape, hasValues };
-}
-
-/** The one that came first leaves a full memory. */
-function keep<T>(memory: Map<string, T>, key: string, value: T): void {
-  memory.set(key, value);
-  if (memory.size > MAX_KEPT) memory.delete(memory.keys().next().value!);
 }

@@ -14,7 +14,7 @@ import { toEnvironmentVariables, toId } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
 import { type TemplateInput, toNewTemplate } from './template-wire.ts';
 
-/** Everything may be null; what has a default in the schema is absent only where the document says null. */
+/** Any field may be null. A field with a default in the schema is null only if the document says so. */
 export interface EndpointInput {
   id?: string | null;
   name?: string | null;
@@ -48,12 +48,12 @@ const FLASHBOOTS: Record<string, FlashBoot> = {
 };
 const TYPES: Record<string, EndpointType> = { QB: 'QUEUE_BASED', LB: 'LOAD_BALANCING' };
 
-/** Throws `badRequest`; also where there is neither a template nor its id, for there is no image then. */
+/** Throws `badRequest`, also without a template or its id: there is no image then. */
 export function toNewEndpoint(input: EndpointInput): NewEndpoint {
   const templateId = toId(input.templateId);
   const ownTemplate = toOwnTemplate(input);
   if (templateId === null && ownTemplate === undefined) {
-    throw new Failure('badRequest', 'templateId: there must be a templateId, or a template');
+    throw new Failure('badRequest', 'templateId: must be set, unless there is a template');
   }
   const gpu = toGpu(input);
   if (gpu === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
@@ -68,8 +68,8 @@ export function toNewEndpoint(input: EndpointInput): NewEndpoint {
 }
 
 /**
- * The whole endpoint anew, but for what cannot be absent and is: name, pools, template. Throws `badRequest`, also for another
- * `type` than `current`.
+ * Maps an input that replaces the whole endpoint, except name, pools and template if they are absent. Throws `badRequest`,
+ * also if `type` differs from `current`.
  */
 export function toReplacement(input: EndpointInput, current: EndpointType): EndpointChange {
   const ownTemplate = toOwnTemplate(input);
@@ -100,7 +100,7 @@ function toSettings(input: EndpointInput) {
       idleTimeoutSeconds: readNumber(input.idleTimeout, 'idleTimeout', { min: 0, fallback: DEFAULTS.idleTimeout }),
     },
     dataCenterIds: readList(input.locations),
-    // Clients send the same volume in both.
+    // Clients send the same volume in both fields.
     networkVolumeIds: volume === null || volumes.includes(volume) ? volumes : [volume, ...volumes],
     timeoutMs: readNumber(input.executionTimeoutMs, 'executionTimeoutMs', {
       min: 0,
@@ -111,10 +111,10 @@ function toSettings(input: EndpointInput) {
   };
 }
 
-/** `POOL,POOL,-TYPE`; undefined when no pool is named. */
+/** Parses `POOL,POOL,-TYPE`. Undefined if no pool is named. */
 function toGpu(input: EndpointInput): GpuConfig | undefined {
   if (input.instanceIds?.some((id) => id !== null && id !== '')) {
-    throw new Failure('badRequest', 'instanceIds: CPU endpoints can be neither made nor changed');
+    throw new Failure('badRequest', 'instanceIds: CPU endpoints are not supported');
   }
   const pools = readList(input.gpuIds).filter((item) => !item.startsWith('-'));
   if (pools.length === 0) return undefined;
@@ -136,7 +136,7 @@ function toOwnTemplate({ template }: EndpointInput): OwnTemplate | undefined {
   return template.name ? { name, ...settings } : settings;
 }
 
-/** As the type Endpoint shows it, but for what other records say. */
+/** Maps to the type Endpoint, without fields of other records. */
 export function toEndpoint(endpoint: Endpoint) {
   const { gpu, cpu, clientSettings: kept } = endpoint;
   const excluded = (kept.excludedGpuTypeIds ?? []).map((id) => `-${id}`);

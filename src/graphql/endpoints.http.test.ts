@@ -139,7 +139,7 @@ describe('saveEndpoint creates', () => {
   });
 
   test.each([
-    ['no template', { templateId: '' }, 'templateId: there must be a templateId, or a template'],
+    ['no template', { templateId: '' }, 'templateId: must be set, unless there is a template'],
     ['no name', { name: '' }, 'name: must not be empty'],
     ['no pool', { gpuIds: '-NVIDIA L4' }, 'gpuIds: must name a GPU pool'],
     ['an unknown pool', { gpuIds: 'NOPE' }, "gpu.pools: there is no GPU pool 'NOPE'"],
@@ -150,7 +150,7 @@ describe('saveEndpoint creates', () => {
     ['a negative number', { workersMin: -1 }, 'workersMin: must be at least 0'],
     ['no GPU', { gpuCount: 0 }, 'gpuCount: must be at least 1'],
     ['a scaler value of 0', { scalerValue: 0 }, 'scalerValue: must be at least 1'],
-    ['CPUs', { instanceIds: ['cpu3c-2-4'] }, 'instanceIds: CPU endpoints can be neither made nor changed'],
+    ['CPUs', { instanceIds: ['cpu3c-2-4'] }, 'instanceIds: CPU endpoints are not supported'],
   ])('nothing with %s', async (_, change, message) => {
     const { errors } = await trySave({ name: 'e', templateId, gpuIds: 'ADA_24', ...change });
     expect(errors![0]!.extensions.code).toBe('BAD_USER_INPUT');

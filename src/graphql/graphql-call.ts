@@ -12,7 +12,7 @@ import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { checkPermission } from '../http/authenticate.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 
-/** What the interface works with. Plain values, handed down. */
+/** What the resolvers depend on. */
 export interface GraphqlDeps extends Context {
   bus: Pick<Bus, 'publish' | 'subscribe'>;
   keyRing: KeyRing;
@@ -23,37 +23,37 @@ export interface GraphqlDeps extends Context {
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
-  /** Whether the schema may be asked for. */
+  /** Allows introspection. */
   isIntrospectable: boolean;
 }
 
-/** So many records may one answer hold, over all its lists: about a second of work. */
+/** Maximum records in one response, over all its lists: about a second of work. */
 const MAX_RECORDS = 20_000;
 
-/** One request: who asks (null without a key), and what its fields share. */
+/** One request: its caller (null without a key), and the reads that its fields share. */
 export class GraphqlCall {
   readonly deps: GraphqlDeps;
   readonly actor: Actor | null;
   readonly #shared: Map<string, Promise<unknown>> | null;
   #records = 0;
 
-  /** A mutation changes what it reads: its fields share nothing. */
+  /** The fields of a mutation share nothing, since it changes what it reads. */
   constructor(deps: GraphqlDeps, actor: Actor | null, isMutation: boolean) {
     this.deps = deps;
     this.actor = actor;
     this.#shared = isMutation ? null : new Map();
   }
 
-  /** The one who asks, if the key permits it. Throws `unauthorized` without a key, `forbidden` with one that does not. */
+  /** Returns the caller if the key has the permission. Throws `unauthorized` without a key, `forbidden` without the permission. */
   permit(permission: Permission): Actor {
     if (this.actor === null) {
-      throw new Failure('unauthorized', 'An API key is needed: send it as ?api_key= or as a bearer token.');
+      throw new Failure('unauthorized', 'An API key is required: send it as ?api_key= or as a bearer token.');
     }
     checkPermission(this.actor, permission);
     return this.actor;
   }
 
-  /** Reads once what several fields of a query need. */
+  /** Reads once per query what several fields need. */
   share<T>(name: string, read: () => Promise<T>): Promise<T> {
     if (this.#shared === null) return read();
     let known = this.#shared.get(name) as Promise<T> | undefined;
@@ -64,16 +64,19 @@ export class GraphqlCall {
     return known;
   }
 
-  /** Counts records of a list that goes into the answer. Throws `badRequest` when it would be too large. */
+  /** Counts the records of a list in the response. Throws `badRequest` above the limit. */
   count<T>(records: readonly T[]): readonly T[] {
     this.#records += records.length;
     if (this.#records <= MAX_RECORDS) return records;
-    throw new Failure('badRequest', `The answer would hold more than ${MAX_RECORDS} records: ask for less at a time.`);
+    throw new Failure(
+      'badRequest',
+      `The response would have more than ${MAX_RECORDS} records: request less at a time.`,
+    );
   }
 }
 
-/** Type → field → how it is resolved. A field without an entry is the property of that name. */
+/** Type → field → resolver. A field without a resolver is the property of that name. */
 export type Resolvers = Record<string, Record<string, Resolver>>;
-// The executor hands over what the schema says: the static types of arguments and parents are the resolver's own claim.
+// The executor passes what the schema declares: each resolver states the static types of its parent and arguments.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Resolver = (parent: any, args: any, call: GraphqlCall) => unknown;

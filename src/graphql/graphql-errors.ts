@@ -30,7 +30,7 @@ export function codeOf(failure: Failure): string {
   return failure.isClash ? 'CONFLICT' : CODES[failure.kind];
 }
 
-/** An error of the document or of its variables, as clients get it: without the values, which may be secret or huge. */
+/** Formats an error of the document or its variables, without values: they may be secret or huge. */
 export function documentError({ message, locations }: GraphQLError): GraphQLFormattedError {
   return {
     message: withoutValues(message),
@@ -39,11 +39,11 @@ export function documentError({ message, locations }: GraphQLError): GraphQLForm
   };
 }
 
-/** What a field's resolver threw, as clients get it. What nobody foresaw is logged and keeps its text to itself. */
+/** Formats what a resolver threw. An unexpected error is logged, and its text hidden. */
 export function fieldError(error: GraphQLError, log: (message: string, cause: unknown) => void): GraphQLFormattedError {
   const failure = isValueError(error)
     ? new Failure('badRequest', withoutValues(error.message))
-    : toFailure(error.originalError ?? new Error(error.message)); // the library's own holds the whole document
+    : toFailure(error.originalError ?? new Error(error.message)); // the library's error contains the whole document
   if (failure.kind === 'internal' || failure.kind === 'unavailable') {
     const cause = failure.cause ?? failure;
     log(`field ${error.path?.join('.')} failed: ${messageOf(cause)}`, cause);
@@ -57,17 +57,17 @@ export function fieldError(error: GraphQLError, log: (message: string, cause: un
   };
 }
 
-/** Says on the log what was meant for the operator; a key is in none of the fields. */
+/** Returns a function that logs an error of this request; no field contains a key. */
 export function logTo(logger: Logger, requestId: string): (message: string, cause: unknown) => void {
   return (message, err) => logger.error({ requestId, route: 'POST /graphql', err }, message);
 }
 
-/** An argument that only its run-time value makes wrong; the executor finds it, not a resolver. */
+/** True for an argument with an invalid run-time value, which the executor reports, not a resolver. */
 function isValueError(error: GraphQLError): boolean {
   return error.originalError === undefined && /^Argument "|^Variable "/.test(error.message);
 }
 
-/** The library's texts end with the value that they are about, or quote it. */
+/** Removes values, which the library quotes or appends. */
 function withoutValues(message: string): string {
   const text = withoutInvalid(
     withoutRepresented(withoutFound(message)).replace(/Unexpected (String|BlockString) .*$/s, 'Unexpected $1.'),

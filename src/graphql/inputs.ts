@@ -1,24 +1,24 @@
 import { Failure } from '../core/errors.ts';
 
 /**
- * What the schema cannot say about inputs: the rules that REST has in its request schemas. All throw `badRequest` with a text that
- * names the field and never the value. Null is what an absent field is: clients send it for "nothing".
+ * Rules for inputs that the GraphQL schema cannot express; REST has them in its request schemas. All throw `badRequest` with
+ * the field's name but never its value. Null counts as absent.
  */
 
-/** The argument `input` of an operation, which clients declare nullable. */
+/** Returns an operation's `input`, which clients declare nullable. */
 export function readInput<T extends object>({ input }: { input?: T | null }): T {
-  if (input === undefined || input === null) throw new Failure('badRequest', 'input: is needed');
+  if (input === undefined || input === null) throw new Failure('badRequest', 'input: is required');
   return input;
 }
 
-/** A text with something in it. */
+/** Returns a string that is not empty. */
 export function readText(value: string | null | undefined, name: string): string {
   if (value === undefined || value === null || value === '')
     throw new Failure('badRequest', `${name}: must not be empty`);
   return value;
 }
 
-/** A number within limits; `fallback` where none is given. */
+/** Returns a number within limits, or `fallback` if absent. */
 export function readNumber(
   value: number | null | undefined,
   name: string,
@@ -30,7 +30,7 @@ export function readNumber(
   return number;
 }
 
-/** One of a table's names, which a variable declared as String may miss. */
+/** Looks up a name. A variable declared as String may hold any. */
 export function readOneOf<T>(
   value: string | null | undefined,
   name: string,
@@ -42,7 +42,7 @@ export function readOneOf<T>(
   throw new Failure('badRequest', `${name}: must be one of ${Object.keys(table).join(', ')}`);
 }
 
-/** The items of a comma list; blanks around them do not count, nor do empty ones. */
+/** Splits a comma-separated list, trims its items and drops empty ones. */
 export function readList(text: string | null | undefined): string[] {
   return (text ?? '')
     .split(',')

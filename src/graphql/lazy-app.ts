@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../core/errors.ts';
 import type { GraphqlDeps } from './graphql-call.ts';
 
-/** True for a request that the app here answers. */
+/** True for a request to the GraphQL app. */
 export function isGraphqlPath(url: string): boolean {
   return url === '/graphql' || url.startsWith('/graphql?');
 }
 
-/** The app, loaded by its first request: the library takes a tenth of a second, for which a start need not wait. */
+/** The app, loaded at the first request: the library takes 100 ms, which would delay the start. */
 export class LazyGraphqlApp {
   readonly #deps: GraphqlDeps;
   #loading: ReturnType<typeof load> | undefined;
@@ -16,13 +16,13 @@ export class LazyGraphqlApp {
     this.#deps = deps;
   }
 
-  /** A request whose path `isGraphqlPath`. */
+  /** Handles a request for which `isGraphqlPath` is true. */
   handle(req: IncomingMessage, res: ServerResponse): void {
     this.#loading ??= load(this.#deps);
     this.#loading.then(
       (app) => app.routing(req, res),
       (error) => {
-        this.#deps.logger.error({ err: error }, `the GraphQL app cannot be loaded: ${messageOf(error)}`);
+        this.#deps.logger.error({ err: error }, `cannot load the GraphQL app: ${messageOf(error)}`);
         res.destroy();
       },
     );

@@ -3,6 +3,7 @@ import { findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/ca
 import type { NewPod } from '../domain/pods/create-pod.ts';
 import type { Cloud, Pod, PodMounts, PodStatus } from '../domain/pods/pod.ts';
 import type { PodUsage } from '../domain/pods/pod-figures.ts';
+import { podRuntime, podUptimeSeconds } from '../domain/pods/pod-runtime.ts';
 import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
 import { readNumber, readOneOf, readText } from './inputs.ts';
 import { DEFAULT_MOUNT_PATH } from './template-wire.ts';
@@ -41,7 +42,7 @@ const CLOUDS: Record<string, readonly Cloud[]> = {
 const MAX_GPU_TYPES = 20;
 const INSTANCE_ID = /^(\w+)-(\d{1,4})-(\d{1,5})$/;
 
-/** The pods that would do, the one that is liked best first: by GPU type, then by cloud. Throws `badRequest`. */
+/** Returns the candidates in order of preference: by GPU type, then by cloud. Throws `badRequest`. */
 export function toGpuPods(input: GpuPodInput): NewPod[] {
   const listed = (input.gpuTypeIdList ?? []).flatMap((id) => toId(id) ?? []);
   const types = listed.length > 0 ? listed : [readText(input.gpuTypeId, 'gpuTypeId')];
@@ -55,7 +56,7 @@ export function toGpuPods(input: GpuPodInput): NewPod[] {
   );
 }
 
-/** At least one, so that there is a refusal to show. */
+/** Returns at least one cloud, so that creating a pod can fail with a reason. */
 function cloudsOf(gpuTypeId: string, { cloudType }: PodInput): readonly Cloud[] {
   const clouds = readOneOf(cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
   const gpu = findGpuType(gpuTypeId);
@@ -63,7 +64,7 @@ function cloudsOf(gpuTypeId: string, { cloudType }: PodInput): readonly Cloud[] 
   return offered.length > 0 ? offered : clouds.slice(0, 1);
 }
 
-/** Throws `badRequest`, also for memory that the flavour does not have with so many vCPUs. */
+/** Throws `badRequest`, also if the memory does not match the flavor and its vCPUs. */
 export function toCpuPod(input: CpuPodInput): NewPod {
   const [, id = '', vcpus, memory] = INSTANCE_ID.exec(input.instanceId) ?? [];
   const flavor = findCpuFlavor(id);
@@ -74,7 +75,7 @@ export function toCpuPod(input: CpuPodInput): NewPod {
   return { ...toNewPod(input), cloud: cloud!, gpu: null, cpu: { id, vcpuCount: Number(vcpus) } };
 }
 
-/** What is empty is not given: a template's takes its place. */
+/** Empty fields count as absent: the template's are used. */
 function toNewPod(input: PodInput) {
   const { containerDiskInGb: disk, dataCenterId } = input;
   const mounts = toMounts(input);
@@ -96,7 +97,7 @@ function toNewPod(input: PodInput) {
   };
 }
 
-/** A network volume takes the place of the pod's own. */
+/** A network volume replaces the pod's own storage. */
 function toMounts(input: PodInput): PodMounts | undefined {
   const sizeGb = readNumber(input.volumeInGb, 'volumeInGb', { min: 0, fallback: 0 });
   const path = input.volumeMountPath || DEFAULT_MOUNT_PATH;
@@ -115,7 +116,7 @@ const DESIRED: Record<PodStatus, 'RUNNING' | 'EXITED' | 'TERMINATED'> = {
   TERMINATED: 'TERMINATED',
 };
 
-/** As the type Pod shows it, but for its live figures. */
+/** Maps to the type Pod, without live figures. */
 export function toPod(pod: Pod, now: number) {
   const { gpu, cpu } = pod;
   const { persistent, network } = pod.mounts;
@@ -140,7 +141,7 @@ export function toPod(pod: Pod, now: number) {
     networkVolumeId: network?.volumeId ?? null,
     templateId: pod.templateId,
     machineId: pod.dataCenterId,
-    uptimeSeconds: uptimeSeconds(pod, now),
+    uptimeSeconds: podUptimeSeconds(pod, now),
     createdAt: pod.createdAt.toISOString(),
     lastStatusChange: pod.changedAt.toISOString(),
     machine: {
@@ -153,12 +154,11 @@ export function toPod(pod: Pod, now: number) {
   };
 }
 
-/** Of a pod that runs. What has not been measured yet is zero. */
+/** The live figures of a running pod, as the type PodRuntime. */
 export function toPodRuntime(pod: Pod, usage: PodUsage | undefined, now: number) {
-  const idle = Array.from({ length: pod.gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
-  const gpus = usage && usage.gpus.length > 0 ? usage.gpus : idle;
+  const { uptimeSeconds, cpuUtil, memoryUtil, gpus } = podRuntime(pod, usage, now);
   return {
-    uptimeInSeconds: uptimeSeconds(pod, now),
+    uptimeInSeconds: uptimeSeconds,
     ports: pod.publishedPorts.map((port) => ({
       ip: port.ip,
       isIpPublic: port.public !== null,
@@ -171,10 +171,6 @@ export function toPodRuntime(pod: Pod, usage: PodUsage | undefined, now: number)
       gpuUtilPercent: util,
       memoryUtilPercent: memoryUtil,
     })),
-    container: { cpuPercent: usage?.cpuUtil ?? 0, memoryPercent: usage?.memoryUtil ?? 0 },
+    container: { cpuPercent: cpuUtil, memoryPercent: memoryUtil },
   };
-}
-
-function uptimeSeconds({ status, startedAt }: Pod, now: number): number {
-  return status === 'RUNNING' && startedAt ? Math.max(0, Math.floor((now - startedAt.getTime()) / 1000)) : 0;
 }

@@ -174,7 +174,7 @@ test('a pod stops, resumes with the GPUs that it has, and is terminated; then it
     { extensions: { code: 'CONFLICT' } },
   ]);
   expect((await run(`podResume(input: {podId: "${id}", gpuCount: 2}) { id }`)).errors).toMatchObject([
-    { message: 'gpuCount: the pod has 1', extensions: { code: 'BAD_USER_INPUT' } },
+    { message: 'gpuCount: must be 1, as the pod has; it cannot change', extensions: { code: 'BAD_USER_INPUT' } },
   ]);
   expect((await run(`podResume(input: {podId: "${id}", gpuCount: 1}) { desiredStatus }`)).data.podResume).toEqual({
     desiredStatus: 'RUNNING',

@@ -23,13 +23,13 @@ export const RESOLVERS: readonly Resolvers[] = [
   registryResolvers,
 ];
 
-/** The committed schema with its resolvers. Throws for a resolver of a field that there is not, and for one too many. */
+/** Builds the committed schema with its resolvers. Throws for a resolver of an unknown field, and for a second one of a field. */
 export function createSchema(): GraphQLSchema {
   const schema = buildSchema(readFileSync(SCHEMA_FILE, 'utf8'));
   for (const resolvers of RESOLVERS) {
     for (const [typeName, fields] of Object.entries(resolvers)) attach(schema, typeName, fields);
   }
-  for (const type of Object.values(schema.getTypeMap())) if (isEnumType(type)) takeTexts(type);
+  for (const type of Object.values(schema.getTypeMap())) if (isEnumType(type)) acceptStrings(type);
   return schema;
 }
 
@@ -38,13 +38,13 @@ function attach(schema: GraphQLSchema, typeName: string, resolvers: Resolvers[st
   const fields = isObjectType(type) ? type.getFields() : {};
   for (const [name, resolve] of Object.entries(resolvers)) {
     const field = fields[name];
-    if (!field || field.resolve) throw new Error(`${typeName}.${name} is no field, or has two resolvers`);
+    if (!field || field.resolve) throw new Error(`${typeName}.${name} is not a field, or has two resolvers`);
     field.resolve = (parent: unknown, args: unknown, call: GraphqlCall) => resolve(parent, args, call);
   }
 }
 
-/** Clients write a member of an enum as a string literal, too (`type: "QB"`). */
-function takeTexts(type: { coerceInputLiteral: (node: never, hide?: boolean | null) => unknown }): void {
+/** Accepts string literals for enum values, which some clients write (`type: "QB"`). */
+function acceptStrings(type: { coerceInputLiteral: (node: never, hide?: boolean | null) => unknown }): void {
   const original = type.coerceInputLiteral.bind(type) as (node: object, hide?: boolean | null) => unknown;
   type.coerceInputLiteral = (node: { kind: string; value?: unknown }, hide) =>
     original(node.kind === Kind.STRING ? { ...node, kind: Kind.ENUM } : node, hide);

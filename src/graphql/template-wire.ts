@@ -4,7 +4,7 @@ import type { Template, TemplateCategory, TemplateClientSettings } from '../doma
 import { type EnvironmentVariable, toEnv, toEnvironmentVariables, toId, toPorts } from './container-wire.ts';
 import { readNumber, readOneOf, readText } from './inputs.ts';
 
-/** Everything may be null; what has a default in the schema is absent only where the document says null. */
+/** Any field may be null. A field with a default in the schema is null only if the document says so. */
 export interface TemplateInput {
   id?: string | null;
   name: string;
@@ -29,7 +29,7 @@ export interface TemplateInput {
 }
 
 const DEFAULT_DISK_GB = 20;
-/** Where the public interface mounts a volume that comes without a path. */
+/** Where the public API mounts a volume without a path. */
 export const DEFAULT_MOUNT_PATH = '/workspace';
 const CATEGORIES: Record<string, TemplateCategory> = { NVIDIA: 'NVIDIA', AMD: 'AMD', CPU: 'CPU' };
 const KEPT = [
@@ -43,7 +43,7 @@ const KEPT = [
   'volumeMountPath',
 ] as const satisfies (keyof TemplateClientSettings)[];
 
-/** A whole template: what the input leaves out is at its default, also when it replaces one. Throws `badRequest`. */
+/** Maps a whole template: omitted fields get their defaults, also in an update. Throws `badRequest`. */
 export function toNewTemplate(input: TemplateInput): NewTemplate {
   const isServerless = input.isServerless ?? false;
   return {
@@ -81,7 +81,7 @@ function toClientSettings(input: TemplateInput): TemplateClientSettings {
   };
 }
 
-/** As the type PodTemplate shows it. */
+/** Maps to the type PodTemplate. */
 export function toPodTemplate(template: Template) {
   const { clientSettings: kept, persistentMount: mount } = template;
   return {

@@ -228,7 +228,7 @@ describe('saveTemplate refuses', () => {
     for (const variables of [{ input: null }, {}]) {
       const { data, errors } = await rest.graphql(SAVE, { key: rest.alice.key, variables });
       expect(data).toEqual({ saveTemplate: null });
-      expect(errors).toMatchObject([{ message: 'input: is needed', extensions: { code: 'BAD_USER_INPUT' } }]);
+      expect(errors).toMatchObject([{ message: 'input: is required', extensions: { code: 'BAD_USER_INPUT' } }]);
     }
   });
 });

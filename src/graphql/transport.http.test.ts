@@ -77,20 +77,20 @@ describe('the key', () => {
 
 describe('the body', () => {
   test.each([
-    ['no object', '[]', 'Batches are not taken: send one operation at a time.'],
-    ['a batch', [{ query: ME }], 'Batches are not taken: send one operation at a time.'],
+    ['no object', '[]', 'Batches are not supported: send one operation per request.'],
+    ['a batch', [{ query: ME }], 'Batches are not supported: send one operation per request.'],
     ['text', '"x"', 'The request body must be an object.'],
     ['nothing', '', 'The request body is not valid JSON.'],
     ['no JSON', '{', 'The request body is not valid JSON.'],
-    ['no query', {}, 'query: must be a text'],
-    ['a query that is no text', { query: 1 }, 'query: must be a text'],
+    ['no query', {}, 'query: must be a string'],
+    ['a query that is no text', { query: 1 }, 'query: must be a string'],
     [
       'another member',
       { query: ME, extensions: {} },
-      'The request body holds something else than query, variables, operationName.',
+      'The request body has an unknown member; allowed are query, variables, operationName.',
     ],
     ['variables that are no object', { query: ME, variables: [] }, 'variables: must be an object'],
-    ['an operation name that is no text', { query: ME, operationName: 1 }, 'operationName: must be a text'],
+    ['an operation name that is no text', { query: ME, operationName: 1 }, 'operationName: must be a string'],
     ['a member __proto__', '{"query": "{ myself { id } }", "__proto__": {}}', 'The request body is not valid JSON.'],
   ])('with %s is a 400', async (_, body, message) => {
     const response = await post(body);

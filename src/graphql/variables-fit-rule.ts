@@ -17,8 +17,8 @@ import {
 } from 'graphql';
 
 /**
- * The specification's rule for where a variable may stand, but one declared as String may also stand for an ID or an enum, and
- * one declared as ID for a String: clients differ in what they declare, and what they send is a text in any case.
+ * The specification's rule for variables in allowed positions, except that a String variable may also be used for an ID or an
+ * enum, and an ID variable for a String: clients differ in what they declare, but always send a string.
  */
 export function VariablesFitRule(context: ValidationContext): ASTVisitor {
   const usagesOf = (operation: OperationDefinitionNode) =>

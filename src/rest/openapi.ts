@@ -40,26 +40,29 @@ export const EXAMPLES: Examples = {
 
 const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
 const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];
-/** A body that nobody asked for is read all the same, and then ignored. */
+/** An unexpected body is still read and checked, then ignored. */
 const WITH_IGNORED_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType'];
 
 const header = (type: 'string' | 'integer', description: string) => ({ description, schema: { type } });
 const always = (type: 'string' | 'integer', description: string) => ({ ...header(type, description), required: true });
-/** Users without a limit get no `RateLimit` headers; the others are never missing where they are named. */
+/** Users without a limit get no `RateLimit` headers; all other headers are always present where declared. */
 const HEADERS = {
-  'x-request-id': always('string', 'Names this answer; the log has it too.'),
-  RateLimit: header('string', 'Structured-field list: of each window `r` requests remain, and it ends in `t` seconds.'),
+  'x-request-id': always('string', 'Identifies this response; the server’s log shows the same id.'),
+  RateLimit: header(
+    'string',
+    'Structured-field list: per window, `r` requests remaining and `t` seconds until it resets.',
+  ),
   'RateLimit-Policy': header(
     'string',
-    'Structured-field list: the quota `q` and the length in seconds `w` of each window.',
+    'Structured-field list: per window, its quota `q` and its length `w` in seconds.',
   ),
-  'Retry-After': always('integer', 'Seconds until the used-up window ends, of several the last.'),
+  'Retry-After': always('integer', 'Seconds until the exhausted window resets; the longest, if there are several.'),
   'WWW-Authenticate': always('string', 'Always `Bearer`.'),
 };
 
 /**
- * What the description says beyond the routes' own schemas. Refusals are added here rather than in each route: there they
- * would be the same everywhere, and the framework would compile a serializer for every one.
+ * What the description says beyond the routes' own schemas. Error responses are added here: in the routes they would repeat
+ * each other, and Fastify would compile a serializer for each.
  */
 export const OPENAPI: SwaggerOptions = {
   openapi: {
@@ -67,18 +70,18 @@ export const OPENAPI: SwaggerOptions = {
     info: {
       title: 'Podyard',
       version: '2.0.0',
-      description: 'A serverless compute cloud of one’s own. Operations tagged `podyard` are Podyard’s own additions.',
+      description: 'Your own serverless compute cloud. Operations tagged `podyard` are extensions of the public API.',
     },
     servers: [{ url: 'http://127.0.0.1:8080' }],
     tags: [
-      { name: 'pods', description: 'Containers of one’s own that run until they are stopped.' },
+      { name: 'pods', description: 'Containers that run until you stop them.' },
       { name: 'serverless', description: 'Endpoints: autoscaled workers behind a queue or a load balancer.' },
-      { name: 'templates', description: 'Reusable settings of pods and endpoints.' },
-      { name: 'network-volumes', description: 'Persistent storage.' },
+      { name: 'templates', description: 'Reusable settings for pods and endpoints.' },
+      { name: 'network-volumes', description: 'Persistent storage in a data center.' },
       { name: 'registries', description: 'Credentials for pulling private images.' },
-      { name: 'catalog', description: 'GPUs, CPUs and data centers, and what of them is free.' },
-      { name: 'billing', description: 'What was used and what it cost, metered by the minute.' },
-      { name: 'podyard', description: 'Podyard’s own: not part of the public interface.' },
+      { name: 'catalog', description: 'GPU types, CPU flavors and data centers, with their availability.' },
+      { name: 'billing', description: 'Usage and its cost, metered by the minute.' },
+      { name: 'podyard', description: 'Podyard only: not part of the public API.' },
     ],
     components: { headers: HEADERS, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     security: [{ bearer: [] }],
@@ -105,7 +108,7 @@ export const OPENAPI: SwaggerOptions = {
   },
 };
 
-/** Every response says which headers it has. What needs no key has no 401, and is not counted. */
+/** Declares the headers of every response. Operations without a 401 need no key and are not rate limited. */
 function nameHeaders(responses: Record<string, object>): void {
   for (const [status, response] of Object.entries(responses)) {
     const isCounted = '401' in responses && status !== '401';

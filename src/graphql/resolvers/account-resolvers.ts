@@ -10,7 +10,7 @@ export const accountResolvers: Resolvers = {
     myself: (_: unknown, __: unknown, call) => (call.actor === null ? null : {}),
   },
   User: {
-    // Every record shows its owner's id: there is nothing to permit.
+    // No permission needed: every record shows its owner's id.
     id: (_: unknown, __: unknown, call) => call.actor!.userId,
     email: async (_: unknown, __: unknown, call) => (await findUser(call.deps.pool, reader(call)))?.email ?? null,
     pubKey: (_: unknown, __: unknown, call) => readPublicKeys(call.deps.pool, reader(call)),

@@ -13,7 +13,7 @@ import {
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readNumber } from '../inputs.ts';
 
-/** The catalogue is for everybody: it answers without a key, and whatever the key permits. */
+/** The catalog is public: it needs no key and no permission. */
 export const catalogResolvers: Resolvers = {
   Query: {
     gpuTypes: (_: unknown, { input }: { input?: { id?: string | null; ids?: (string | null)[] | null } | null }) =>
@@ -52,7 +52,7 @@ function readStock(call: GraphqlCall): Promise<Stock> {
   return call.share('stock', () => call.deps.capacity.read());
 }
 
-/** What is not sold here (reservations, spot) has no price. */
+/** Reservations and spot instances are not offered here: their prices are null. */
 function toGpuType(gpu: GpuType) {
   return {
     gpu,
@@ -77,7 +77,7 @@ interface LowestPriceInput {
   minCudaVersion?: string | null;
 }
 
-/** The cheaper of the clouds that are asked for and have so many; no price where none has. The wishes for the rest of the machine do not count. */
+/** Returns the cheapest of the requested clouds that offer enough GPUs; no price if none does. Other machine requirements are ignored. */
 function toLowestPrice(gpu: GpuType, input: LowestPriceInput, stock: Stock) {
   const count = readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 });
   const clouds = (['secure', 'community'] as const).filter(

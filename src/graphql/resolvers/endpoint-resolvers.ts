@@ -77,7 +77,7 @@ export const endpointResolvers: Resolvers = {
   },
 };
 
-/** Page by page, so that thousands do not keep others waiting. */
+/** Lists page by page, so that a long list does not block other requests. */
 async function* listEndpoints(call: GraphqlCall, userId: UserId) {
   for await (const page of listEndpointPages(call.deps.pool, userId)) {
     for (const endpoint of call.count(page)) yield toEndpoint(endpoint);

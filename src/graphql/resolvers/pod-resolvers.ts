@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts';
+import { createFirstPod } from '../../domain/pods/create-first-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { PATIENCE_MS } from '../../domain/pods/pod-figures.ts';
@@ -10,7 +11,6 @@ import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';
 import { type CpuPodInput, type GpuPodInput, toCpuPod, toGpuPods, toPod, toPodRuntime } from '../pod-wire.ts';
-import { deployFirst } from './deploy-first.ts';
 
 interface PodInput {
   input?: { podId: string } | null;
@@ -45,7 +45,7 @@ export const podResolvers: Resolvers = {
     podFindAndDeployOnDemand: async (_: unknown, args: { input?: GpuPodInput | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      const pod = await deployFirst(toGpuPods(input), (wish) => createPod(call.deps, actor, wish));
+      const pod = await createFirstPod(toGpuPods(input), (candidate) => createPod(call.deps, actor, candidate));
       return toPod(pod, call.deps.clock.now());
     },
     deployCpuPod: async (_: unknown, args: { input?: CpuPodInput | null }, call) => {
@@ -72,10 +72,11 @@ export const podResolvers: Resolvers = {
   },
 };
 
-/** Clients say how many GPUs it shall have; it keeps those that it was made with. */
+/** Throws `badRequest` for another GPU count than the pod's: it cannot change. */
 async function checkGpuCount(call: GraphqlCall, actor: Actor, id: PodId, gpuCount: number): Promise<void> {
   const count = (await getPodRow(call.deps.pool, actor.userId, id)).gpu?.count ?? 0;
-  if (gpuCount !== count) throw new Failure('badRequest', `gpuCount: the pod has ${count}`);
+  if (gpuCount !== count)
+    throw new Failure('badRequest', `gpuCount: must be ${count}, as the pod has; it cannot change`);
 }
 
 function listPods(call: GraphqlCall): Promise<Pod[]> {

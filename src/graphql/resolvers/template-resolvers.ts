@@ -35,7 +35,7 @@ export const templateResolvers: Resolvers = {
     },
     deleteTemplate: async (_: unknown, { templateName }: { templateName: string }, call) => {
       const id = call.actor && (await findTemplateIdByName(call.deps.pool, call.actor.userId, templateName));
-      // A key that is restricted to one template is judged by its id, which is not told to any other key.
+      // The id decides for a key restricted to one template; it is not revealed to other keys.
       const actor = call.permit(PERMISSIONS.writeTemplate(id ? { id } : {}));
       await deleteTemplate(call.deps, actor, id ?? ('' as TemplateId));
       return null;

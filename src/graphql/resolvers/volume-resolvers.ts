@@ -3,15 +3,14 @@ import { findDataCenter } from '../../domain/catalog/catalog.ts';
 import { createVolume } from '../../domain/volumes/create-volume.ts';
 import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
 import { updateVolume } from '../../domain/volumes/update-volume.ts';
-import type { Volume } from '../../domain/volumes/volume.ts';
+import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
 import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput, readNumber, readText } from '../inputs.ts';
 import { toDataCenter } from './catalog-resolvers.ts';
 
-/** GB, as in REST. */
-const SIZE_LIMITS = { min: 10, max: 4096, fallback: 0 };
+const SIZE_LIMITS = { ...VOLUME_SIZE_GB, fallback: 0 };
 
 export const volumeResolvers: Resolvers = {
   User: {
@@ -56,7 +55,7 @@ export const volumeResolvers: Resolvers = {
   },
 };
 
-/** The volumes of the one who asks, once a query. */
+/** Reads the caller's volumes, once per query. */
 export function listVolumes(call: GraphqlCall): Promise<Volume[]> {
   const { userId } = call.permit(PERMISSIONS.readVolume({}));
   return call.share('volumes', () => listVolumeRows(call.deps.pool, userId));

@@ -3,12 +3,13 @@ import { closed, dateTime, nullableString, ref } from '../shared/schema.ts';
 
 export const AccountResponse = Type.Object(
   { id: Type.String(), name: Type.String(), email: nullableString(), createdAt: dateTime() },
-  { $id: 'Account', description: 'The account that the key belongs to.' },
+  { $id: 'Account', description: 'The account that the API key belongs to.' },
 );
 
 const scopes = Type.Array(Type.String(), {
   minItems: 1,
-  description: '`all`, `read-only`, `<area>:read|write`, `<area>/<id>:read|write`, `invoke` or `invoke/<endpoint id>`.',
+  description:
+    'What the key permits: `all`, `read-only`, `<area>:read|write`, `<area>/<id>:read|write`, `invoke` or `invoke/<endpoint id>`.',
 });
 
 const apiKeyFields = {
@@ -19,40 +20,48 @@ const apiKeyFields = {
   expiresAt: nullableString({ format: 'date-time' }),
 };
 
-export const ApiKeyResponse = Type.Object(apiKeyFields, { $id: 'ApiKey' });
+export const ApiKeyResponse = Type.Object(apiKeyFields, {
+  $id: 'ApiKey',
+  description: 'An API key, without its secret.',
+});
 
 export const CreatedApiKeyResponse = Type.Object(
-  { ...apiKeyFields, secret: Type.String({ description: 'The key itself. It is shown here and never again.' }) },
-  { $id: 'CreatedApiKey', description: 'The key and, this once, its secret.' },
+  { ...apiKeyFields, secret: Type.String({ description: 'The key itself, shown only in this response.' }) },
+  { $id: 'CreatedApiKey', description: 'The new key with its secret, which is shown only once.' },
 );
 
 export const ApiKeyList = Type.Object(
   { apiKeys: Type.Array(ref(ApiKeyResponse)) },
-  { $id: 'ApiKeyList', description: 'The keys of the account, oldest first; revoked ones are left out.' },
+  { $id: 'ApiKeyList', description: 'The keys of the account, oldest first, without revoked ones.' },
 );
 
 export const CreateApiKeyRequest = closed(
   {
     name: Type.String({ minLength: 1 }),
     scopes,
-    expiresAt: Type.Optional(nullableString({ format: 'date-time', description: 'Absent or null: never.' })),
+    expiresAt: Type.Optional(
+      nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
+    ),
   },
   { $id: 'CreateApiKeyRequest' },
 );
 
-/** One line of `authorized_keys`: kind, key, and perhaps a comment; no options, which could run a command. */
+/** A line of `authorized_keys`: type, key, optional comment. No options: they could run a command. */
 const SSH_KEY =
   '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
 
 export const SshKeyList = Type.Object(
   { sshKeys: Type.Array(Type.String()) },
-  { $id: 'SshKeyList', description: 'The SSH public keys of the account. Pods that start get them as `PUBLIC_KEY`.' },
+  {
+    $id: 'SshKeyList',
+    description: 'The SSH public keys of the account. Pods receive them as `PUBLIC_KEY` when they start.',
+  },
 );
 
 export const ReplaceSshKeysRequest = closed(
   {
     sshKeys: Type.Array(Type.String({ pattern: SSH_KEY }), {
-      description: 'Each as in a `.pub` file of OpenSSH, in one line; 16384 characters in all. Empty: none.',
+      description: 'Each one line, as in an OpenSSH `.pub` file; 16384 characters in total. Empty: no keys.',
     }),
   },
   { $id: 'ReplaceSshKeysRequest' },

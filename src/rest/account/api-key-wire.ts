@@ -17,7 +17,7 @@ export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
   };
 }
 
-/** Throws `unprocessable` that lists every scope that is none. */
+/** Throws `unprocessable` that lists every invalid scope. */
 export function toNewApiKey(userId: UserId, body: Static<typeof CreateApiKeyRequest>): NewApiKey {
   const errors: string[] = [];
   const scopes: Scope[] = [];

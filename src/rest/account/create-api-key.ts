@@ -12,7 +12,7 @@ export const createApiKeyRoute: RestRoute = (app, deps) => {
         operationId: 'createApiKey',
         summary: 'Create an API key',
         description:
-          'The secret is in this answer and never again. A key can grant no more than the key that makes it.',
+          'Returns the key’s secret, which is shown only once. A key cannot grant more than the key that creates it.',
         tags: ['podyard'],
         body: ref(CreateApiKeyRequest),
         response: { 201: ref(CreatedApiKeyResponse) },

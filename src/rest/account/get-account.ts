@@ -10,7 +10,7 @@ export const getAccountRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'getAccount',
-        summary: 'Get the account that the key belongs to',
+        summary: 'Get the account',
         tags: ['podyard'],
         response: { 200: ref(AccountResponse) },
       },

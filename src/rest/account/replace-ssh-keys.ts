@@ -11,8 +11,7 @@ export const replaceSshKeysRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'replaceSshKeys',
         summary: 'Replace the SSH public keys',
-        description:
-          'All of them. Pods that start from now on get them; those that run keep what they were started with.',
+        description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
         tags: ['podyard'],
         body: ref(ReplaceSshKeysRequest),
         response: { 200: ref(SshKeyList) },

@@ -1,10 +1,10 @@
-/** A text that came through GraphQL may have blank lines and ends of other systems. */
+/** Splits the stored text into keys. Text set through GraphQL may contain blank lines and CRLF. */
 export function toSshKeyList(publicKeys: string): { sshKeys: string[] } {
   const lines = publicKeys.split(/\r?\n/).map((line) => line.trim());
   return { sshKeys: lines.filter((line) => line !== '') };
 }
 
-/** The text that pods get: a key a line. */
+/** Joins keys into the text that pods receive, one per line. */
 export function fromSshKeys(sshKeys: readonly string[]): string {
   return sshKeys.map((key) => `${key}\n`).join('');
 }

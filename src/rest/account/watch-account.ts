@@ -4,7 +4,7 @@ import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-
 import type { RestRoute } from '../shared/rest-app.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`: the number of `endpoints`, the sums of their `jobs`, load-balanced `requests` and `workers`, and the `active` ones, each time they change. `inQueue` and `inProgress` of an active one count its jobs or its requests.',
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
   ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
 );
 
@@ -12,15 +12,15 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/account/live',
     {
-      exposeHeadRoute: false, // it would watch for nobody
+      exposeHeadRoute: false, // a HEAD request would keep watching
       schema: {
         operationId: 'watchAccount',
-        summary: 'Watch all endpoints of the account live',
-        description: "Podyard's own (ext).",
+        summary: 'Watch all endpoints',
+        description: 'Podyard only. Streams totals over all endpoints of the account.',
         tags: ['podyard'],
         response: { 200: SNAPSHOTS },
       },
-      // It tells of every endpoint: a key for some of them is not enough.
+      // It covers every endpoint: a key restricted to some is not enough.
       config: { permission: (): Permission => ({ area: 'serverless', access: 'read' }) },
     },
     async (request, reply) => {

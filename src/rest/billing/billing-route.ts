@@ -5,14 +5,14 @@ import { ref } from '../shared/schema.ts';
 import { billingQuery, type billingReport, type ReportShape } from './billing-schemas.ts';
 import { overallAmount, ownAmount, toBillingReport, toBucketRange } from './billing-wire.ts';
 
-/** One billing report: they differ in what they count and in the names they give to it. */
+/** Returns the route of one billing report. Reports differ in what they count and in field names. */
 export function billingRoute(options: {
   path: string;
   operationId: string;
   summary: string;
   shape: ReportShape;
   response: ReturnType<typeof billingReport>;
-  /** What it counts; `all` adds everything up, `none` is what this cloud has none of. */
+  /** The usage to count: one kind, `all`, or `none` for products that do not exist here. */
   kind: UsageKind | 'all' | 'none';
 }): RestRoute {
   const { path, operationId, summary, shape, response, kind } = options;

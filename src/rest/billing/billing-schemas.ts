@@ -2,18 +2,18 @@ import { Type } from 'typebox';
 import { BUCKET_SIZES, type BucketSize } from '../../domain/billing/buckets.ts';
 import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
 
-/** Where a report's records and filter name a resource, and where its metadata counts them. */
+/** The fields with a report's resource ids and with their number. */
 interface ReportResource {
   idField: string;
   countField: string;
 }
 
-/** What sets one billing report apart from another. */
+/** How one billing report differs from the others. */
 export interface ReportShape {
   name: string;
-  /** Null: the report knows no single resources. */
+  /** Null: the report is not broken down by resource. */
   resource: ReportResource | null;
-  /** The amounts of a record; `totalAmount` is the sum of the others. */
+  /** Amount fields of a record. The first, `totalAmount`, is the sum of the others. */
   amounts: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface BillingQuery {
   endTime?: string;
   bucketSize?: BucketSize;
   lastN?: number;
-  /** The filter, under the report's own name for it. */
+  /** The report's filter. */
   [idField: string]: unknown;
 }
 
@@ -96,29 +96,32 @@ export const REPORTS: readonly ReportShape[] = [
   CLUSTER_REPORT,
 ];
 
-/** The query that every report takes, with the report's own filter. */
+/** The query of a report. */
 export function billingQuery({ resource }: ReportShape) {
   return Type.Unsafe<BillingQuery>(
     Type.Object({
       startTime: Type.Optional(
-        dateTime({ description: 'Snapped down to the start of its bucket. Absent: 30 days before the end.' }),
+        dateTime({ description: 'Start, rounded down to a bucket. Default: 30 days before the end.' }),
       ),
       endTime: Type.Optional(
         dateTime({
-          description: 'Exclusive; snapped up to the end of its bucket. Absent: now, running bucket included.',
+          description: 'End, exclusive, rounded up to a bucket. Default: now, including the current bucket.',
         }),
       ),
       bucketSize: Type.Optional(
-        stringEnum(BUCKET_SIZES, { default: 'day', description: 'Buckets are UTC’s; weeks start on Monday.' }),
+        stringEnum(BUCKET_SIZES, {
+          default: 'day',
+          description: 'Bucket size. Buckets are in UTC; weeks start on Monday.',
+        }),
       ),
       lastN: Type.Optional(
         Type.Integer({
           minimum: 1,
           maximum: MAX_BUCKETS,
-          description: 'The last so many buckets, the running one included; instead of the two times.',
+          description: 'Return the last N buckets, including the current one. Excludes `startTime` and `endTime`.',
         }),
       ),
-      ...(resource && { [resource.idField]: Type.Optional(Type.String({ description: 'Only this one.' })) }),
+      ...(resource && { [resource.idField]: Type.Optional(Type.String({ description: 'Only this resource.' })) }),
     }),
   );
 }
@@ -130,13 +133,13 @@ export function billingReport({ name, resource, amounts }: ReportShape) {
   const query = Type.Object({
     ...bucket,
     bucketSize: stringEnum(BUCKET_SIZES),
-    ...(resource && { [resource.idField]: nullableString({ description: 'The filter.' }) }),
+    ...(resource && { [resource.idField]: nullableString({ description: 'The filter; null: none.' }) }),
   });
   const count = Type.Integer({ minimum: 0 });
   return Type.Unsafe<BillingReport>(
     Type.Object(
       {
-        records: Type.Array(record, { description: 'Oldest first; buckets in which nothing was used are left out.' }),
+        records: Type.Array(record, { description: 'Oldest first, without empty buckets.' }),
         metadata: Type.Object({
           query,
           recordCount: count,

@@ -16,21 +16,21 @@ import {
   type ReportShape,
 } from './billing-schemas.ts';
 
-/** From queries to buckets, and from charges to reports. */
+/** Maps queries to buckets and charges to reports. */
 
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
-/** Years outside of four digits have no RFC 3339 form; nothing was used before 1970. */
+/** RFC 3339 has four-digit years only; there is no usage before 1970. */
 const MIN_MS = 0;
 const MAX_MS = Date.UTC(9000, 0);
-/** A tenth of a millionth of a cent: a second of a gigabyte of disk still counts, and sums carry no float's noise. */
+/** Rounds to 1e-10 USD: a second of one GB of disk still counts, and sums carry no floating-point noise. */
 const DECIMALS = 1e10;
 
-/** Throws `unprocessable` for times that cannot be, for too many buckets, and for `lastN` beside a time. */
+/** Throws `unprocessable` for invalid times, too many buckets, or `lastN` together with a time. */
 export function toBucketRange(query: BillingQuery, nowMs: number): BucketRange {
   const { bucketSize = 'day', lastN, startTime, endTime } = query;
   if (lastN !== undefined) {
     if (startTime === undefined && endTime === undefined) return lastBuckets(bucketSize, lastN, nowMs);
-    throw validationFailure(['query/lastN: must not stand beside startTime or endTime']);
+    throw validationFailure(['query/lastN: must not be combined with startTime or endTime']);
   }
   const endMs = endTime === undefined ? nowMs : Date.parse(endTime);
   const startMs = startTime === undefined ? Math.max(MIN_MS, endMs - DEFAULT_SPAN_MS) : Date.parse(startTime);
@@ -45,26 +45,26 @@ export function toBucketRange(query: BillingQuery, nowMs: number): BucketRange {
   if (errors.length > 0) throw validationFailure(errors);
   const range = snapToBuckets(bucketSize, startMs, endMs);
   if (countBuckets(range) <= MAX_BUCKETS) return range;
-  throw validationFailure([`query/bucketSize: there must be at most ${MAX_BUCKETS} buckets from startTime to endTime`]);
+  throw validationFailure([`query/bucketSize: must give at most ${MAX_BUCKETS} buckets from startTime to endTime`]);
 }
 
-/** The amount of a record that a charge goes to. */
+/** Returns the amount field that a charge is added to. */
 export type AmountField = (kind: UsageKind, component: UsageComponent) => string;
 
 const STORAGE = { STANDARD: 'standard', HIGH_PERFORMANCE: 'highPerformance' } as const;
 
-/** In the reports on one kind: `gpuAmount`, `standardAmount`. */
+/** In reports on one kind of usage: `gpuAmount`, `standardAmount`. */
 export const ownAmount: AmountField = (_kind, component) =>
   `${component in STORAGE ? STORAGE[component as keyof typeof STORAGE] : component.toLowerCase()}Amount`;
 
-/** In the report on everything: `serverlessGpuAmount`, `storageStandardAmount`. */
+/** In the overall report: `serverlessGpuAmount`, `storageStandardAmount`. */
 export const overallAmount: AmountField = (kind, component) => {
   const own = ownAmount(kind, component);
   const area = kind === 'NETWORK_VOLUME' ? 'storage' : kind.toLowerCase();
   return `${area}${own[0]!.toUpperCase()}${own.slice(1)}`;
 };
 
-/** `charges` come by bucket and resource. */
+/** `charges` must be ordered by bucket and resource. */
 export function toBillingReport(
   shape: ReportShape,
   charges: readonly Charge[],

@@ -207,10 +207,10 @@ test.each([
   ['lastN=0', 'query/lastN: must be >= 1'],
   ['lastN=1.5', 'query/lastN: must be integer'],
   ['lastN=99999999', 'query/lastN: must be <= 10000'],
-  ['lastN=3&startTime=2026-03-02T00:00:00Z', 'query/lastN: must not stand beside startTime or endTime'],
+  ['lastN=3&startTime=2026-03-02T00:00:00Z', 'query/lastN: must not be combined with startTime or endTime'],
   ['startTime=2026-03-02T00:00:00Z&endTime=2026-03-02T00:00:00Z', 'query/endTime: must be after startTime'],
   ['startTime=2126-03-02T00:00:00Z', 'query/startTime: must be before now'],
-  ['startTime=1970-01-01T00:00:00Z&bucketSize=hour', 'query/bucketSize: there must be at most 10000 buckets'],
+  ['startTime=1970-01-01T00:00:00Z&bucketSize=hour', 'query/bucketSize: must give at most 10000 buckets'],
 ])('%s is a 422 that says what is wrong, on every report', async (query, error) => {
   for (const path of PATHS) {
     const response = await get(path, query);

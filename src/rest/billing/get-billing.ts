@@ -4,7 +4,7 @@ import { BillingResponse, TOTAL_REPORT } from './billing-schemas.ts';
 export const getBillingRoute = billingRoute({
   path: '/v2/billing',
   operationId: 'getBilling',
-  summary: 'Get what everything cost',
+  summary: 'Get the overall cost',
   shape: TOTAL_REPORT,
   response: BillingResponse,
   kind: 'all',

@@ -4,7 +4,7 @@ import { POD_REPORT, PodBillingResponse } from './billing-schemas.ts';
 export const getPodBillingRoute = billingRoute({
   path: '/v2/billing/pods',
   operationId: 'getPodBilling',
-  summary: 'Get what pods cost',
+  summary: 'Get the cost of pods',
   shape: POD_REPORT,
   response: PodBillingResponse,
   kind: 'POD',

@@ -4,7 +4,7 @@ import { SERVERLESS_REPORT, ServerlessBillingResponse } from './billing-schemas.
 export const getServerlessBillingRoute = billingRoute({
   path: '/v2/billing/serverless',
   operationId: 'getServerlessBilling',
-  summary: 'Get what the workers of serverless endpoints cost',
+  summary: 'Get the cost of serverless workers',
   shape: SERVERLESS_REPORT,
   response: ServerlessBillingResponse,
   kind: 'SERVERLESS',

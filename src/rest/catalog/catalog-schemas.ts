@@ -3,7 +3,7 @@ import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
 import { MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 
-/** Items of an enumeration, separated by commas, as queries carry them. */
+/** Enumeration values separated by commas, as queries carry them. */
 function commaList(values: readonly string[], description: string) {
   const item = `(${values.join('|')})`;
   return Type.String({ pattern: `^${item}(,${item})*$`, description });
@@ -14,14 +14,14 @@ const count = Type.Integer({ minimum: 0 });
 const level = stringEnum(AVAILABILITIES);
 const availability = Type.Optional({
   ...level,
-  description: 'How much more can be had: nothing, one, two or three, more. Only with `include`.',
+  description: 'How many more are free: none, one, two or three, or more. Only with `include`.',
 });
 const available = Type.Array(Type.Object({ id: Type.String(), name: Type.String(), availability: level }));
 const dataCenters = Type.Optional({
   ...available,
-  description: 'The data centers that have it at all. Only with `include`.',
+  description: 'Data centers that have it. Only with `include`.',
 });
-const includeAvailability = Type.Optional(stringEnum(['AVAILABILITY'], { description: 'Adds what is free now.' }));
+const includeAvailability = Type.Optional(stringEnum(['AVAILABILITY'], { description: 'Adds current availability.' }));
 
 export const GpuTypeResponse = Type.Object(
   {
@@ -29,7 +29,7 @@ export const GpuTypeResponse = Type.Object(
     name: Type.String(),
     pool: Type.Unsafe<string | null>({
       type: ['string', 'null'],
-      description: 'What an endpoint names in `gpu.pools`; null: for pods only.',
+      description: 'GPU pool, as in `gpu.pools` of an endpoint. Null: for pods only.',
     }),
     manufacturer: stringEnum(['NVIDIA', 'AMD', 'UNKNOWN']),
     memory: Type.Number({ description: 'GB.' }),
@@ -51,11 +51,11 @@ export const GpuTypeList = Type.Object({ gpus: Type.Array(ref(GpuTypeResponse)) 
 const gpuFilters = {
   include: includeAvailability,
   count: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1, description: 'So many together on one machine.' }),
+    Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1, description: 'GPUs needed together on one machine.' }),
   ),
   cloud: Type.Optional(stringEnum(['SECURE', 'COMMUNITY'])),
   minCudaVersion: Type.Optional(
-    Type.String({ pattern: '^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', description: 'The least CUDA version, e.g. `12.8`.' }),
+    Type.String({ pattern: '^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', description: 'Minimum CUDA version, e.g. `12.8`.' }),
   ),
 };
 
@@ -63,7 +63,10 @@ export const GpuTypeQuery = Type.Object(gpuFilters);
 export const GpuTypeListQuery = Type.Object({
   ...gpuFilters,
   product: Type.Optional(
-    commaList(['POD', 'CLUSTER', 'SERVERLESS'], 'Those that one of these can have. There are no clusters here.'),
+    commaList(
+      ['POD', 'CLUSTER', 'SERVERLESS'],
+      'Types available to any of these products, separated by commas. There are no clusters here.',
+    ),
   ),
 });
 
@@ -89,14 +92,16 @@ export const CpuFlavorList = Type.Object({ cpus: Type.Array(ref(CpuFlavorRespons
 const cpuFilters = {
   include: includeAvailability,
   vcpuCount: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: MAX_INTEGER, description: 'Absent: the least that the flavor has.' }),
+    Type.Integer({ minimum: 2, maximum: MAX_INTEGER, description: 'vCPUs needed. Default: the flavor’s minimum.' }),
   ),
 };
 
 export const CpuFlavorQuery = Type.Object(cpuFilters);
 export const CpuFlavorListQuery = Type.Object({
   ...cpuFilters,
-  product: Type.Optional(commaList(['POD', 'SERVERLESS'], 'Those that one of these can have.')),
+  product: Type.Optional(
+    commaList(['POD', 'SERVERLESS'], 'Flavors available to any of these products, separated by commas.'),
+  ),
 });
 
 export const DataCenterResponse = Type.Object(
@@ -106,11 +111,11 @@ export const DataCenterResponse = Type.Object(
     region: stringEnum(REGIONS),
     globalNetwork: Type.Boolean(),
     networkVolumeTypes: Type.Array(stringEnum(VOLUME_TYPES), {
-      description: 'The first one is what a volume gets that names none.',
+      description: 'Storage tiers; the first is the default of a new volume.',
     }),
     compliance: Type.Array(stringEnum(COMPLIANCE)),
-    gpuAvailability: Type.Optional({ ...available, description: 'The types it has at all. Only with `include`.' }),
-    cpuAvailability: Type.Optional({ ...available, description: 'The flavors it has at all. Only with `include`.' }),
+    gpuAvailability: Type.Optional({ ...available, description: 'GPU types that it has. Only with `include`.' }),
+    cpuAvailability: Type.Optional({ ...available, description: 'CPU flavors that it has. Only with `include`.' }),
   },
   { $id: 'DataCenter' },
 );
@@ -121,17 +126,19 @@ export const DataCenterList = Type.Object(
 );
 
 const dataCenterInclude = Type.Optional(
-  commaList(['GPU_AVAILABILITY', 'CPU_AVAILABILITY'], 'Adds what is free now, separated by commas.'),
+  commaList(['GPU_AVAILABILITY', 'CPU_AVAILABILITY'], 'Adds current availability; values separated by commas.'),
 );
 
 export const DataCenterQuery = Type.Object({ include: dataCenterInclude });
 export const DataCenterListQuery = Type.Object({
   include: dataCenterInclude,
-  regions: Type.Optional(commaList(REGIONS, 'In any of these, separated by commas.')),
-  networkVolumeTypes: Type.Optional(commaList(VOLUME_TYPES, 'With all of these, separated by commas.')),
-  compliance: Type.Optional(commaList(COMPLIANCE, 'With all of these, separated by commas.')),
+  regions: Type.Optional(commaList(REGIONS, 'In any of these regions, separated by commas.')),
+  networkVolumeTypes: Type.Optional(commaList(VOLUME_TYPES, 'With all of these tiers, separated by commas.')),
+  compliance: Type.Optional(commaList(COMPLIANCE, 'With all of these certifications, separated by commas.')),
   globalNetwork: Type.Optional(Type.Boolean()),
 });
 
-/** Ids of GPU types hold blanks; they are taken as they are. */
-export const CatalogParams = Type.Object({ id: Type.String({ description: 'As listed; percent-encoded.' }) });
+/** Ids of GPU types contain spaces. */
+export const CatalogParams = Type.Object({
+  id: Type.String({ description: 'Identifier as listed, percent-encoded.' }),
+});

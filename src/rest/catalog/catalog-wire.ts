@@ -22,10 +22,10 @@ import type {
 
 type Extra = { availability?: Availability; dataCenters?: Available[] };
 
-/** What the entries of an answer get beside what the catalogue says: nothing, unless the query includes it. */
+/** Returns the availability of a catalog entry; nothing, unless the query includes it. */
 export type Describe<T> = (entry: T) => Extra;
 
-/** Throws `badRequest` for filters that only make sense with what is free. */
+/** Throws `badRequest` for filters that apply to availability only, if that is not included. */
 export async function gpuDescriber(
   capacity: CapacitySource,
   query: Static<typeof GpuTypeQuery>,
@@ -37,7 +37,7 @@ export async function gpuDescriber(
   return (gpu) => gpuAvailability(gpu, stock, wish);
 }
 
-/** Throws `badRequest` like the one for GPUs. */
+/** Like `gpuDescriber`. */
 export async function cpuDescriber(
   capacity: CapacitySource,
   query: Static<typeof CpuFlavorQuery>,
@@ -51,7 +51,7 @@ export async function cpuDescriber(
 function refuseFilters(filters: Record<string, unknown>): Describe<unknown> {
   const given = Object.keys(filters).filter((name) => filters[name] !== undefined);
   if (given.length === 0) return () => ({});
-  throw new Failure('badRequest', `${given.join(', ')}: a filter like this needs include=AVAILABILITY`);
+  throw new Failure('badRequest', `${given.join(', ')}: requires include=AVAILABILITY`);
 }
 
 export async function dataCenterDescriber(

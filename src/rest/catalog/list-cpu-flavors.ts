@@ -17,8 +17,7 @@ export const listCpuFlavorsRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readCatalog, failures: ['badRequest', 'unprocessable'] },
     },
-    // Every flavor is for both products.
-
+    // `product` filters nothing: every flavor is available to both products.
     async (request) => {
       const describe = await cpuDescriber(deps.capacity, request.query);
       const entries = cpuFlavors();

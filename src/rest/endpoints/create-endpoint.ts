@@ -11,6 +11,7 @@ export const createEndpointRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'createEndpoint',
         summary: 'Create a serverless endpoint',
+        description: 'Workers start when there is work, or at once with `workers.min`.',
         tags: ['serverless'],
         body: ref(CreateEndpointRequest),
         response: { 201: ref(EndpointResponse) },

@@ -11,7 +11,7 @@ export const deleteEndpointRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deleteEndpoint',
         summary: 'Delete a serverless endpoint',
-        description: 'Ends all its workers and cancels its queued and running jobs.',
+        description: 'Stops all its workers and cancels its queued and running jobs.',
         tags: ['serverless'],
         params: EndpointParams,
         response: { 204: noContent('Deleted.') },

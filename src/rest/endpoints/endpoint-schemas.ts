@@ -15,7 +15,10 @@ const timeout = Type.Integer({
 const flashboot = stringEnum(['OFF', 'FLASHBOOT', 'PRIORITY_FLASHBOOT']);
 const type = stringEnum(['QUEUE_BASED', 'LOAD_BALANCING'], { description: 'Request routing; fixed at creation.' });
 
-const pools = Type.Array(Type.String(), { minItems: 1, description: 'GPU pools; workers go where there is capacity.' });
+const pools = Type.Array(Type.String(), {
+  minItems: 1,
+  description: 'GPU pools; workers run wherever there is capacity.',
+});
 const count = Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1, description: 'GPUs per worker.' });
 const gpu = closed({ pools, count: Type.Optional(count) });
 
@@ -31,7 +34,7 @@ const idleTimeout = Type.Integer({
   description: 'Seconds before an idle worker is scaled down.',
 });
 
-/** What a create fills in. The description shows the same values. */
+/** Defaults of a create, as shown in the description. */
 export const ENDPOINT_DEFAULTS = {
   type: 'QUEUE_BASED',
   gpuCount: 1,
@@ -70,20 +73,20 @@ export const CreateEndpointRequest = closed(
     templateId: Type.Optional(
       Type.String({
         description:
-          'Podyard only: a serverless template, own or public. Its container settings are copied once; the request wins, `env` name by name.',
+          'Podyard only: a serverless template, own or public. Its container settings are copied once. The request’s values win; `env` is merged by name.',
       }),
     ),
   },
   {
     $id: 'CreateEndpointRequest',
-    description: 'There must be an `image`, unless a template brings one.',
+    description: '`image` is required unless a template provides one.',
     if: { not: { required: ['templateId'] } },
     // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
     then: { required: ['image'] },
   },
 );
 
-/** No defaults at its top level: they would change what the client left out. */
+/** No defaults at the top level: they would overwrite omitted fields. */
 export const UpdateEndpointRequest = closed(
   {
     name: Type.Optional(name),
@@ -103,7 +106,7 @@ export const UpdateEndpointRequest = closed(
     image: Type.Optional(CONTAINER.image),
     ...OPTIONAL_CONTAINER,
   },
-  { $id: 'UpdateEndpointRequest', description: 'Only the fields that are present change.' },
+  { $id: 'UpdateEndpointRequest', description: 'Only the given fields change.' },
 );
 
 const url = (description: string) => Type.String({ format: 'uri', description });
@@ -120,11 +123,11 @@ export const EndpointResponse = Type.Object(
     name: Type.String(),
     type,
     requestUrls: Type.Union([
-      closed({ run: url('Submit a job, asynchronously.'), runSync: url('Submit a job and wait for it.') }),
-      closed({ base: url('Base of the paths that the workers define.') }),
+      closed({ run: url('Submits a job.'), runSync: url('Submits a job and waits for its result.') }),
+      closed({ base: url('Base URL; paths are defined by the workers.') }),
     ]),
     gpu: Type.Union([Type.Object({ pools, count }), Type.Null()]),
-    cpu: Type.Union([CpuConfiguration, Type.Null()], { description: 'Present for CPU endpoints.' }),
+    cpu: Type.Union([CpuConfiguration, Type.Null()], { description: 'CPU configuration of a CPU endpoint.' }),
     workers: Type.Object({ min, max }),
     scaling: Type.Object({ type: scalerType, value: scalerValue, idleTimeout }),
     dataCenterIds,

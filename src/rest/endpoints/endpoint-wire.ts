@@ -10,7 +10,7 @@ import {
   type UpdateEndpointRequest,
 } from './endpoint-schemas.ts';
 
-/** From the wire's names to the domain's and back. What a create leaves out is filled in here, but for the container's fields. */
+/** Fills in the defaults of a create, except those of the container, which a template may provide. */
 export function toNewEndpoint(body: Static<typeof CreateEndpointRequest>): NewEndpoint {
   const scaling = { ...ENDPOINT_DEFAULTS.scaling, ...body.scaling };
   return {
@@ -28,7 +28,7 @@ export function toNewEndpoint(body: Static<typeof CreateEndpointRequest>): NewEn
   };
 }
 
-/** Only what is present is in the change: absent and null are different things. */
+/** Maps the fields that are present: absent and null differ. */
 export function toEndpointChange(body: Static<typeof UpdateEndpointRequest>): EndpointChange {
   const { gpu, scaling, networkVolumes, timeout, disk: _, registry: __, ...sameNames } = body;
   const change: EndpointChange = { ...sameNames, ...toContainer(body) };
@@ -46,7 +46,7 @@ function toGpu(gpu: { pools: string[]; count?: number }): { pools: string[]; cou
   return { pools: gpu.pools, count: gpu.count ?? ENDPOINT_DEFAULTS.gpuCount };
 }
 
-/** Where the endpoint's own URLs are: the API's public URL, and the host of load-balancing endpoints or null when none is configured. */
+/** What request URLs are built from: the API's public URL, and the load-balancing host, null if not configured. */
 export interface UrlBases {
   publicUrl: string;
   lbHost: string | null;
@@ -75,10 +75,10 @@ export function toEndpointResponse(endpoint: Endpoint, bases: UrlBases): Static<
   };
 }
 
-/** Names under `localhost` mean the machine of whoever asks: this one, when they reached us by such a name or by loopback. */
+/** Host names of the client's own machine: a client that reached us by one can also resolve `<id>.localhost`. */
 const LOCAL = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** Of a load-balancing endpoint: its own host name where one is configured or works by itself, else a path. */
+/** A load-balancing endpoint gets its own host name if one is configured or resolves by itself, else a path. */
 function requestUrls(endpoint: Endpoint, { publicUrl, lbHost }: UrlBases) {
   if (endpoint.type === 'QUEUE_BASED') {
     return { run: `${publicUrl}/v2/${endpoint.id}/run`, runSync: `${publicUrl}/v2/${endpoint.id}/runsync` };

@@ -13,8 +13,8 @@ export const listDecisionsRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'listDecisions',
-        summary: 'List the last scaling decisions of an endpoint, and why they were made',
-        description: 'Podyard only.',
+        summary: 'List scaling decisions of an endpoint',
+        description: 'Podyard only. Returns the latest decisions that changed something, with their reasons.',
         tags: ['serverless', 'podyard'],
         params: EndpointParams,
         querystring: DecisionQuery,

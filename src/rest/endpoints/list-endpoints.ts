@@ -24,7 +24,7 @@ export const listEndpointsRoute: RestRoute = (app, deps) => {
       const serialize = reply.compileSerializationSchema(Item);
       const pages = listEndpointPages(deps.pool, request.actor.userId);
       const json = await renderList('endpoints', pages, (endpoint) => serialize(toEndpointResponse(endpoint, bases)));
-      return reply.type('application/json; charset=utf-8').send(json as never); // rendered already
+      return reply.type('application/json; charset=utf-8').send(json as never); // already rendered
     },
   );
 };

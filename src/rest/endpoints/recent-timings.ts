@@ -1,12 +1,12 @@
 import type { Histogram, JobFigures } from '../../core/metrics.ts';
 
-/** Of the jobs that ended between two looks, in milliseconds, rounded up to the histogram's steps. */
+/** Percentiles over the jobs that ended between two reads, in milliseconds, rounded up to histogram bounds. */
 export interface Timings {
   waitMs: { p50: number; p95: number };
   executionMs: { p50: number; p95: number };
 }
 
-/** How long the jobs of an endpoint took lately: each look tells of those that ended in this process since the last one. */
+/** How long recent jobs of an endpoint took: those that ended in this process since the last read. */
 export class RecentTimings {
   readonly #figures: () => JobFigures;
   #waits: readonly number[];
@@ -18,7 +18,7 @@ export class RecentTimings {
     this.#executions = figures().execution.counts.slice();
   }
 
-  /** Null when none ended. */
+  /** Returns null if no job ended. */
   read(): Timings | null {
     const { wait, execution } = this.#figures();
     const [waits, executions] = [since(this.#waits, wait), since(this.#executions, execution)];
@@ -39,7 +39,7 @@ function since(before: readonly number[], { counts }: Histogram): number[] {
   return counts.map((count, i) => count - before[i]!);
 }
 
-/** The bound below which the share lies; beyond the last one, that one. */
+/** Returns the upper bound of the bucket that contains the percentile, at most the last bound. */
 function percentileMs(counts: readonly number[], bounds: readonly number[], share: number): number {
   const wanted = share * counts.reduce((sum, count) => sum + count, 0);
   let seen = 0;

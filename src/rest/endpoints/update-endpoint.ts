@@ -13,7 +13,7 @@ export const updateEndpointRoute: RestRoute = (app, deps) => {
         operationId: 'updateEndpoint',
         summary: 'Update a serverless endpoint',
         description:
-          'Only the fields that are present change. A change of the container settings, `gpu` or `networkVolumes` makes a release that rolls out as workers cycle; `workers`, `scaling` and `timeout` count at once.',
+          'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
         tags: ['serverless'],
         params: EndpointParams,
         body: ref(UpdateEndpointRequest),

@@ -6,7 +6,7 @@ import { EndpointParams } from './endpoint-schemas.ts';
 import { endpointSnapshotReader } from './endpoint-snapshot.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`: the present `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`, each time they change; `times` tells how long the jobs took that ended in this process since the last snapshot, in ms. The stream ends when the endpoint is deleted.',
+  'Server-sent events `snapshot`, one per change: the current `jobs`, load-balanced `requests`, `workers`, `summary`, `endpointVersion` and `rollout`. `times` has the p50 and p95 latencies, in ms, of jobs that ended in this process since the last snapshot. The stream ends when the endpoint is deleted.',
   ': stream begins\n\nevent: snapshot\ndata: {"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":[],"summary":{"running":0,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":0},"endpointVersion":1,"rollout":{"inProgress":false,"workersOnLatest":0,"workersTotal":0,"percentOnLatest":0,"paused":false},"times":null}\n\n',
 );
 
@@ -14,11 +14,11 @@ export const watchEndpointRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/serverless/:id/live',
     {
-      exposeHeadRoute: false, // it would watch for nobody
+      exposeHeadRoute: false, // a HEAD request would keep watching
       schema: {
         operationId: 'watchEndpoint',
-        summary: 'Watch an endpoint live',
-        description: "Podyard's own (ext).",
+        summary: 'Watch an endpoint',
+        description: 'Podyard only. Streams the endpoint’s current state.',
         tags: ['podyard'],
         params: EndpointParams,
         response: { 200: SNAPSHOTS },

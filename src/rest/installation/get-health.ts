@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
 
-/** Alive: the process answers. It says nothing of the database, so that a restart is not the answer to its absence. */
+/** Liveness: the process responds. Independent of the database, since a restart would not bring it back. */
 export const getHealthRoute: RestRoute = (app) => {
   app.get(
     '/healthz',
     {
       schema: {
         operationId: 'getHealth',
-        summary: 'Whether the process is alive',
+        summary: 'Check liveness',
+        description: 'Responds while the process runs, even without the database.',
         tags: ['podyard'],
         security: [],
         response: {

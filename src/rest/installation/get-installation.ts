@@ -10,8 +10,8 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'getInstallation',
-        summary: 'Get what this installation runs on',
-        description: 'Podyard only. The same for every account.',
+        summary: 'Get the installation',
+        description: 'Podyard only. Returns what this installation runs on; the same for every account.',
         tags: ['podyard'],
         response: { 200: ref(InstallationResponse) },
       },

@@ -14,15 +14,15 @@ export const getMetricsRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'getMetrics',
-        summary: 'What Prometheus collects',
+        summary: 'Get Prometheus metrics',
         description:
-          'Podyard only, and for the operator: a key of user `admin` that may read the account, or the token of ' +
-          '`PODYARD_METRICS_TOKEN`. Figures of the whole installation and of the process that answers, as text.',
+          'Podyard only. Returns metrics of the installation and of the process that responds, in the text format. ' +
+          'Requires a key of user `admin` that may read the account, or the token in `PODYARD_METRICS_TOKEN`.',
         tags: ['podyard'],
         produces: ['text/plain'],
         response: {
           200: {
-            description: 'The figures.',
+            description: 'Metrics in the Prometheus text format.',
             content: { 'text/plain': { schema: Type.String({ examples: [EXAMPLE] }) } },
           },
         },

@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
 
-/** Ready: requests can be served, which needs the database and a process that is not about to end. */
+/** Readiness: the database is reachable and the process is not shutting down. */
 export const getReadinessRoute: RestRoute = (app, deps) => {
   app.get(
     '/readyz',
     {
       schema: {
         operationId: 'getReadiness',
-        summary: 'Whether requests can be served',
+        summary: 'Check readiness',
+        description: '503 while the database is unreachable or the process is shutting down.',
         tags: ['podyard'],
         security: [],
         response: {

@@ -3,16 +3,15 @@ import { stringEnum } from '../shared/schema.ts';
 
 export const InstallationResponse = Type.Object(
   {
-    id: Type.String({ description: 'Labels its containers and pods.' }),
+    id: Type.String({ description: 'Identifier; a label on its containers and pods.' }),
     version: Type.String(),
     runtime: stringEnum(['docker', 'kubernetes', 'process', 'simulated']),
-    isolation: Type.Boolean({ description: 'Whether a worker is kept from the machine and from other workers.' }),
-    gpus: stringEnum(['REAL', 'SIMULATED'], { description: '`SIMULATED`: workers run on the CPU.' }),
+    isolation: Type.Boolean({ description: 'True if workers are isolated from the machine and from each other.' }),
+    gpus: stringEnum(['REAL', 'SIMULATED'], { description: 'With `SIMULATED`, workers run on the CPU.' }),
     freeze: stringEnum(['STOPPED', 'PARKED', 'NONE'], {
-      description:
-        'What a worker is that FlashBoot keeps: `STOPPED` executes nothing, `PARKED` goes on with as little CPU as can be had.',
+      description: 'How FlashBoot keeps a worker: `STOPPED` executes nothing; `PARKED` keeps running with minimal CPU.',
     }),
-    notices: Type.Array(Type.String(), { description: 'Sentences that an operator should read once.' }),
+    notices: Type.Array(Type.String(), { description: 'Notices for the operator.' }),
   },
   { $id: 'Installation', description: 'Podyard only: what this installation runs on.' },
 );

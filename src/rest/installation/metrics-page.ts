@@ -7,22 +7,22 @@ import { type InstallationFigures, readInstallationFigures } from '../../domain/
 import type { WorkerStatus } from '../../domain/workers/worker-status.ts';
 import { type ProcessFigures, readProcessFigures } from './process-figures.ts';
 
-/** A scrape must be answered, most of all when the database is not: it gets so long. */
+/** Limit of the database queries of a scrape, which must succeed even when the database is down. */
 const DATABASE_MS = 2_000;
 
 const WORKER_STATES: readonly WorkerStatus[] = ['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'];
 
-/** Processes that count for this one, too. */
+/** Other processes whose metrics this one reports. */
 export interface OtherProcesses {
-  /** The name of this one among them. */
+  /** This process's name among them. */
   ownName: string;
-  /** Adds what they counted to the metrics of this process, and answers how they are, by their names. */
+  /** Adds their counters to this process's metrics. Resolves with their own figures, by process name. */
   collect(): Promise<Map<string, ProcessFigures>>;
 }
 
 /**
- * `/metrics`: what this process counted, and how the installation stands by the database, which is the same in whichever
- * process is asked. Requests that come at once share a look. docs/operations.md lists every family.
+ * `/metrics`: this process's counters, and the installation's figures from the database, which are the same in every
+ * process. Concurrent scrapes share one read. docs/operations.md lists every family.
  */
 export class MetricsPage {
   readonly #metrics: Metrics;
@@ -30,9 +30,9 @@ export class MetricsPage {
   readonly #pools: Readonly<Record<string, Pool>>;
   readonly #tokenHash: Buffer | null;
   readonly #others: OtherProcesses | null;
-  #underWay: Promise<string> | undefined;
+  #reading: Promise<string> | undefined;
 
-  /** `pools`: by the name they shall have. `token`: what a scraper without a key sends; null: there is none. */
+  /** `pools` are keyed by the name in the metrics. `token` is what a scraper without a key sends; null: none. */
   constructor(options: {
     metrics: Metrics;
     pool: Pool;
@@ -47,17 +47,17 @@ export class MetricsPage {
     this.#others = options.others ?? null;
   }
 
-  /** Whether the header holds the operator's own token, which no user and no key stands behind. */
+  /** True if the header has the scraper's token, which belongs to no user. */
   isToken(authorization: string | undefined): boolean {
     const token = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? '')?.[1];
     return token !== undefined && this.#tokenHash !== null && timingSafeEqual(hash(token), this.#tokenHash);
   }
 
   read(): Promise<string> {
-    this.#underWay ??= this.#read().finally(() => {
-      this.#underWay = undefined;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#underWay;
+    return this.#reading;
   }
 
   async #read(): Promise<string> {
@@ -76,12 +76,12 @@ export class MetricsPage {
       [{}, Number(figures !== null)],
     ]);
     addConnections(out, processes);
-    out.histogram('podyard_event_loop_lag_seconds', 'How late timers come.', [[{}, this.#metrics.eventLoopLag]]);
+    out.histogram('podyard_event_loop_lag_seconds', 'Delay of timers.', [[{}, this.#metrics.eventLoopLag]]);
     addProcesses(out, processes);
     return out.toString();
   }
 
-  /** Alone a process needs no name. */
+  /** A single process gets no `process` label. */
   async #collect(): Promise<LabelledFigures[]> {
     const own = readProcessFigures(this.#pools);
     if (this.#others === null) return [[{}, await own]];
@@ -90,7 +90,7 @@ export class MetricsPage {
     return [[{ process: ownName }, await own], ...others];
   }
 
-  /** Null when it does not answer in time. */
+  /** Resolves with null on timeout. */
   async #askDatabase(known: readonly EndpointId[]): Promise<InstallationFigures | null> {
     let timer: NodeJS.Timeout | undefined;
     const inTime = new Promise<null>((resolve) => {
@@ -116,33 +116,33 @@ export class MetricsPage {
       const endpoint = labelOf(endpointId);
       for (const state of WORKER_STATES) states.add({ endpoint, state }, state === status ? count : 0);
     }
-    out.gauge('podyard_queue_jobs', 'Jobs that wait, or requests that are held for a worker.', queued);
-    out.gauge('podyard_jobs_in_progress', 'Jobs that workers hold, or requests in flight.', inProgress);
+    out.gauge('podyard_queue_jobs', 'Queued jobs, or requests held for a worker.', queued);
+    out.gauge('podyard_jobs_in_progress', 'Jobs held by workers, or requests in flight.', inProgress);
     const ages = [...oldest].map(([endpoint, seconds]) => [{ endpoint }, seconds] as const);
-    out.gauge('podyard_queue_oldest_seconds', 'How long the oldest of them has waited.', ages);
-    out.gauge('podyard_workers', 'Live workers by state; frozen ones are not live.', states);
+    out.gauge('podyard_queue_oldest_seconds', 'Age of the oldest queued job or held request.', ages);
+    out.gauge('podyard_workers', 'Live workers by state, without frozen ones.', states);
     out.gauge('podyard_frozen_workers', 'Frozen workers.', [[{}, frozen.count]]);
-    out.gauge('podyard_frozen_memory_bytes', 'What frozen workers hold in memory.', [[{}, frozen.memoryBytes]]);
+    out.gauge('podyard_frozen_memory_bytes', 'Memory held by frozen workers.', [[{}, frozen.memoryBytes]]);
     const phases = pods.map(({ phase, count }) => [{ phase }, count] as const);
-    out.gauge('podyard_pods', 'Pods by observed phase; terminated ones are not counted.', phases);
-    out.gauge('podyard_webhooks_waiting', 'Webhooks that are not delivered yet.', [[{}, webhooks]]);
+    out.gauge('podyard_pods', 'Pods by observed phase, without terminated ones.', phases);
+    out.gauge('podyard_webhooks_waiting', 'Undelivered webhooks.', [[{}, webhooks]]);
   }
 
   #addJobs(out: Exposition): void {
     const { jobs, coldStarts, thaws } = this.#metrics;
     const submitted = jobs.map(({ label, submitted: count }) => [{ endpoint: label }, count] as const);
-    out.counter('podyard_jobs_submitted_total', 'Jobs that were accepted.', submitted);
+    out.counter('podyard_jobs_submitted_total', 'Accepted jobs.', submitted);
     const ended = jobs.flatMap(({ label, ended: counts }) =>
       Object.entries(counts).map(([status, count]) => [{ endpoint: label, status }, count] as const),
     );
-    out.counter('podyard_jobs_ended_total', 'Jobs that ended, by outcome.', ended);
+    out.counter('podyard_jobs_ended_total', 'Ended jobs by outcome.', ended);
     const waits = jobs.map(({ label, wait }) => [{ endpoint: label }, wait] as const);
     out.histogram('podyard_job_wait_seconds', 'Time in the queue; counted when a job ends.', waits);
     const executions = jobs.map(({ label, execution }) => [{ endpoint: label }, execution] as const);
     out.histogram('podyard_job_execution_seconds', 'Time with the worker; counted when a job ends.', executions);
     const stages = [...coldStarts].map(([stage, histogram]) => [{ stage }, histogram] as const);
-    out.histogram('podyard_cold_start_stage_seconds', 'Stages of the starts of workers.', stages);
-    out.histogram('podyard_thaw_seconds', 'How long frozen workers took to go on.', [[{}, thaws]]);
+    out.histogram('podyard_cold_start_stage_seconds', 'Duration of the stages of worker starts.', stages);
+    out.histogram('podyard_thaw_seconds', 'Time to thaw frozen workers.', [[{}, thaws]]);
   }
 
   #addRequests(out: Exposition): void {
@@ -150,7 +150,7 @@ export class MetricsPage {
     const classes = Object.entries(proxy).flatMap(([plane, byClass]) =>
       Object.entries(byClass).map(([status, histogram]) => [{ plane, class: status }, histogram] as const),
     );
-    const help = 'Requests that were forwarded or refused, until the end of the answer; 1xx: until a tunnel closed.';
+    const help = 'Forwarded or refused requests, until the end of the response; 1xx: until the tunnel closed.';
     out.histogram('podyard_proxy_request_seconds', help, classes);
     const counts: (readonly [Record<string, string>, number])[] = [];
     const durations: (readonly [Record<string, string>, Histogram])[] = [];
@@ -161,7 +161,11 @@ export class MetricsPage {
       }
     }
     out.counter('podyard_api_requests_total', 'Requests by interface, route and status.', counts);
-    out.histogram('podyard_api_request_seconds', 'Until the end of the answer, held requests included.', durations);
+    out.histogram(
+      'podyard_api_request_seconds',
+      'Time until the end of the response, including held requests.',
+      durations,
+    );
   }
 }
 
@@ -178,11 +182,11 @@ function addConnections(out: Exposition, processes: readonly LabelledFigures[]):
   const sizes = pools.map(([labels, { max }]) => [labels, max] as const);
   const waiting = pools.map(([labels, counts]) => [labels, counts.waiting] as const);
   out.gauge('podyard_database_connections', 'Open connections to the database.', connections);
-  out.gauge('podyard_database_connections_max', 'How many connections there may be.', sizes);
-  out.gauge('podyard_database_waiting', 'Statements that wait for a connection.', waiting);
+  out.gauge('podyard_database_connections_max', 'Maximum number of connections.', sizes);
+  out.gauge('podyard_database_waiting', 'Statements waiting for a connection.', waiting);
 }
 
-/** Of processes themselves, under the names that Prometheus' own libraries gave them. */
+/** Process metrics, under the standard names of Prometheus client libraries. */
 function addProcesses(out: Exposition, processes: readonly LabelledFigures[]): void {
   const each = (pick: (figures: ProcessFigures) => number) =>
     processes.map(([labels, figures]) => [labels, pick(figures)] as const);
@@ -191,15 +195,15 @@ function addProcesses(out: Exposition, processes: readonly LabelledFigures[]): v
   );
   out.counter(
     'process_cpu_seconds_total',
-    'User and system time.',
+    'User and system CPU time.',
     each(({ cpuSeconds }) => cpuSeconds),
   );
   out.gauge(
     'process_resident_memory_bytes',
-    'Memory of the process.',
+    'Resident memory.',
     each(({ residentBytes }) => residentBytes),
   );
-  const started = 'When the process started, since 1970.';
+  const started = 'Start time since the Unix epoch.';
   out.gauge(
     'process_start_time_seconds',
     started,
@@ -213,17 +217,17 @@ function addProcesses(out: Exposition, processes: readonly LabelledFigures[]): v
   );
   out.gauge(
     'nodejs_heap_size_total_bytes',
-    'Heap, free parts included.',
+    'Total heap.',
     each(({ heapTotalBytes }) => heapTotalBytes),
   );
   out.gauge(
     'nodejs_external_memory_bytes',
-    'Memory of buffers and the like.',
+    'Memory outside the heap, such as buffers.',
     each(({ externalBytes }) => externalBytes),
   );
 }
 
-/** Sums by labels: endpoints without a name of their own fall together. */
+/** Sums by labels: endpoints without their own series share one. */
 class Totals implements Iterable<readonly [Record<string, string>, number]> {
   readonly #sums = new Map<string, [Record<string, string>, number]>();
 

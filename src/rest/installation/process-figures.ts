@@ -1,25 +1,25 @@
 import { readdir } from 'node:fs/promises';
 import type { Pool } from '../../db/pool.ts';
 
-/** How a process is at this moment: plain values, which can be told to another one. */
+/** Resource usage of a process: plain values that can be sent to another process. */
 export interface ProcessFigures {
   cpuSeconds: number;
   residentBytes: number;
-  /** Since 1970. */
+  /** Since the Unix epoch. */
   startedAtSeconds: number;
-  /** Null where the system does not tell. */
+  /** Null where the system doesn't report it. */
   openFiles: number | null;
   heapUsedBytes: number;
   heapTotalBytes: number;
   externalBytes: number;
-  /** Its connections to the database, by the pool's name. */
+  /** Database connections, by pool name. */
   pools: Readonly<Record<string, { busy: number; idle: number; max: number; waiting: number }>>;
 }
 
 export async function readProcessFigures(pools: Readonly<Record<string, Pool>>): Promise<ProcessFigures> {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-  const files = await readdir('/proc/self/fd').catch(() => null); // there is such a thing on Linux only
+  const files = await readdir('/proc/self/fd').catch(() => null); // Linux only
   return {
     cpuSeconds: (user + system) / 1e6,
     residentBytes: rss,

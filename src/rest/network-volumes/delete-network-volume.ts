@@ -11,7 +11,7 @@ export const deleteNetworkVolumeRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deleteNetworkVolume',
         summary: 'Delete a network volume',
-        description: 'Refused while something mounts it. Its data is gone.',
+        description: 'Deletes the volume and its data. Refused while a pod or endpoint mounts it.',
         tags: ['network-volumes'],
         params: NetworkVolumeParams,
         response: { 204: noContent('Deleted.') },

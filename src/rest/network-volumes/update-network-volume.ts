@@ -12,7 +12,7 @@ export const updateNetworkVolumeRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'updateNetworkVolume',
         summary: 'Update a network volume',
-        description: 'Renames it or lets it grow.',
+        description: 'Renames or enlarges the volume.',
         tags: ['network-volumes'],
         params: NetworkVolumeParams,
         body: ref(UpdateNetworkVolumeRequest),

@@ -1,14 +1,19 @@
 import { Type } from 'typebox';
+import { VOLUME_SIZE_GB } from '../../domain/volumes/volume.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
 
 const name = Type.String({ minLength: 1, description: 'Volume name.' });
-const size = Type.Integer({ minimum: 10, maximum: 4096, description: 'GB. It can grow, never shrink.' });
-const dataCenter = Type.String({ description: 'The data center it is in; what mounts it runs there.' });
+const size = Type.Integer({
+  minimum: VOLUME_SIZE_GB.min,
+  maximum: VOLUME_SIZE_GB.max,
+  description: 'Size in GB. It can grow but never shrink.',
+});
+const dataCenter = Type.String({ description: 'Data center of the volume. Pods and workers that mount it run there.' });
 const type = stringEnum(['STANDARD', 'HIGH_PERFORMANCE'], { description: 'Storage tier.' });
 
 const usedBytes = Type.Integer({
   minimum: 0,
-  description: 'Extension of this server: what the files in it take, as measured about once a minute.',
+  description: 'Podyard only: size of its files, measured about once a minute.',
 });
 
 export const CreateNetworkVolumeRequest = closed(
@@ -16,14 +21,14 @@ export const CreateNetworkVolumeRequest = closed(
     name,
     size,
     dataCenter,
-    type: Type.Optional({ ...type, description: 'Storage tier. Absent: the first that the data center offers.' }),
+    type: Type.Optional({ ...type, description: 'Storage tier. Default: the first that the data center offers.' }),
   },
   { $id: 'CreateNetworkVolumeRequest' },
 );
 
 export const UpdateNetworkVolumeRequest = closed(
   { name: Type.Optional(name), size: Type.Optional(size) },
-  { $id: 'UpdateNetworkVolumeRequest', minProperties: 1, description: 'At least one of the fields.' },
+  { $id: 'UpdateNetworkVolumeRequest', minProperties: 1, description: 'At least one field is required.' },
 );
 
 export const NetworkVolumeResponse = Type.Object(

@@ -11,7 +11,7 @@ export function toNewVolume(body: Static<typeof CreateNetworkVolumeRequest>): Ne
   return { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenter, type: body.type ?? null };
 }
 
-/** Only what is present is in the change. */
+/** Maps the fields that are present. */
 export function toVolumeChange(
   body: Static<typeof UpdateNetworkVolumeRequest>,
 ): Partial<Pick<Volume, 'name' | 'sizeGb'>> {

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 /**
- * The page for people that shows the description of the interface: Swagger UI, served from here alone. Nothing of it is
- * read before somebody asks for it. Its addresses are relative, so that it works under any public URL, behind a path too.
+ * The API reference: Swagger UI with the OpenAPI description. Loaded at the first request. Its links are relative, so that
+ * it works under any public URL, including one with a path.
  */
 export interface ApiReference {
   html: string;
@@ -17,13 +17,13 @@ export interface ReferenceAsset {
   contentType: string;
   body: Buffer;
   gzipped: Buffer;
-  /** Of the content: an address that carries it may be kept for ever. */
+  /** Hash of the content: a URL that carries it may be cached forever. */
   hash: string;
 }
 
 /**
- * Requests that are tried out go where the page came from, whatever name the client knows the server by: to another
- * origin the browser would not send them. The key stays in the page's memory.
+ * "Try it out" sends requests to the page's own origin: the browser would block any other. The key stays in the page's
+ * memory.
  */
 const START = `
 const description = await (await fetch(new URL('../v2/openapi.json', document.baseURI))).json();
@@ -52,7 +52,7 @@ const SOURCES: Record<string, { contentType: string; read: () => Promise<Buffer>
 
 let loading: Promise<ApiReference> | undefined;
 
-/** Reads and packs it at the first call; about half a megabyte stays in memory for each form of the library. */
+/** Reads and compresses the files at the first call. About half a megabyte each, plain and compressed, stays in memory. */
 export function loadApiReference(): Promise<ApiReference> {
   loading ??= load().catch((error: unknown) => {
     loading = undefined;
@@ -83,7 +83,7 @@ async function load(): Promise<ApiReference> {
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The description itself is at <a href="../v2/openapi.json">v2/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The OpenAPI description is at <a href="../v2/openapi.json">v2/openapi.json</a>.</noscript>
 <script src="${address('swagger-ui-bundle.js')}"></script>
 <script type="module" src="${address('start.js')}"></script>
 </body>

@@ -11,9 +11,8 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /**
- * Answers with a file of a build, whose name carries the hash of its content: so it may be kept for a year. Packed, if the
- * client takes it and the build has it so. Any other name is a 404: only what is in the folder can be asked for, whatever a
- * name spells.
+ * Sends a built file. Its name contains a hash of its content, so it may be cached for a year. Compressed, if the client
+ * accepts it and the build has it. Only names in the folder are served: a path in `name` is a 404.
  */
 export async function sendBuiltAsset(
   folder: string,

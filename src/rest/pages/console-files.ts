@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../../core/errors.ts';
 
-/** Where `console/build.ts` puts it: the same place for the sources and for the published package. */
+/** Where `console/build.ts` puts it, in the source tree and in the published package alike. */
 const FOLDER = fileURLToPath(new URL('../../../dist/console/', import.meta.url));
 export const CONSOLE_ASSETS = `${FOLDER}assets/`;
 
 /**
- * Nothing but the console's own files runs; styles that its components make carry the nonce of the answer. It talks to
- * this server only, and cannot be framed.
+ * Returns the page and its Content-Security-Policy: only the console's own files run, styles created by its components
+ * need the nonce, it may connect to this server only, and it cannot be framed.
  */
 export function consolePage(html: string): { html: string; policy: string } {
   const nonce = randomBytes(16).toString('base64');
@@ -27,7 +27,7 @@ export function consolePage(html: string): { html: string; policy: string } {
   return { html: html.replace('__NONCE__', nonce), policy };
 }
 
-/** The page as it was built. Throws a sentence that says what to do when it was not. */
+/** Reads the built page. Throws `notFound` with the remedy if it was not built. */
 export async function readConsolePage(): Promise<string> {
   return await readFile(`${FOLDER}index.html`, 'utf8').catch((cause: unknown) => {
     throw new Failure('notFound', 'The console is not built: run `npm run build:console`.', { cause });

@@ -6,7 +6,7 @@ import { loadApiReference } from './api-reference.ts';
 const params = Type.Object({ name: Type.String() });
 const querystring = Type.Object({ v: Type.Optional(Type.String()) });
 
-/** A script or a style of the reference. With the hash of its content in the address it may be kept for a year. */
+/** A script or style of the API reference. With its hash in the URL, it may be cached for a year. */
 export const getApiReferenceAssetRoute: RestRoute = (app) => {
   app.get(
     '/docs/api/assets/:name',

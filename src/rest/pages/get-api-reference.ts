@@ -2,7 +2,7 @@ import type { RestRoute } from '../shared/rest-app.ts';
 import { loadApiReference } from './api-reference.ts';
 import { PAGE_POLICY } from './page-policy.ts';
 
-/** The reference for people. Like the description that it shows, it needs no key and is not part of it. */
+/** The API reference. Like the description that it shows, it needs no key and is not listed in it. */
 export const getApiReferenceRoute: RestRoute = (app) => {
   app.get('/docs/api', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
     const { html } = await loadApiReference();

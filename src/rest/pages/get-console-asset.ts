@@ -5,7 +5,7 @@ import { CONSOLE_ASSETS } from './console-files.ts';
 
 const params = Type.Object({ name: Type.String() });
 
-/** A script or a style of the console. */
+/** A script or style of the console. */
 export const getConsoleAssetRoute: RestRoute = (app) => {
   app.get(
     '/assets/:name',

@@ -1,7 +1,7 @@
 import type { RestRoute } from '../shared/rest-app.ts';
 import { consolePage, readConsolePage } from './console-files.ts';
 
-/** The web console. It holds nothing of its own: whatever it shows comes through the interface, with the user's key. */
+/** The web console's page. It contains no data: the console uses the API with the user's key. */
 export const getConsoleRoute: RestRoute = (app) => {
   app.get('/', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
     const { html, policy } = consolePage(await readConsolePage());

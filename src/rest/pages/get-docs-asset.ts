@@ -5,7 +5,7 @@ import { DOCS_ASSETS } from './docs-files.ts';
 
 const params = Type.Object({ name: Type.String() });
 
-/** A script, a style, a picture or the search index of the documentation. */
+/** A script, style, picture or the search index of the documentation. */
 export const getDocsAssetRoute: RestRoute = (app) => {
   app.get(
     '/docs/assets/:name',

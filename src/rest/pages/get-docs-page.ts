@@ -5,7 +5,7 @@ import { PAGE_POLICY } from './page-policy.ts';
 
 const params = Type.Object({ page: Type.Optional(Type.String()) });
 
-/** The documentation. Its pages' addresses are relative, so that it works under any public URL, behind a path too. */
+/** The documentation. Its links are relative, so that it works under any public URL, including one with a path. */
 export const getDocsPageRoute: RestRoute = (app) => {
   const options = { schema: { hide: true, params }, config: { permission: 'public' } } as const;
   app.get('/docs', options, async (_request, reply) => reply.redirect('docs/'));

@@ -1,6 +1,6 @@
 /**
- * The Content-Security-Policy of pages made of files of ours: no other host is asked for anything, and nothing of a page can
- * be framed, sent elsewhere or replaced by markup in a text. Swagger UI draws its arrows from `data:` images.
+ * The Content-Security-Policy of static pages: nothing is loaded from other hosts, framed, submitted elsewhere or injected
+ * as inline script. Swagger UI draws its arrows from `data:` images.
  */
 export const PAGE_POLICY = [
   "default-src 'none'",

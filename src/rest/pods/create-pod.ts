@@ -12,7 +12,7 @@ export const createPodRoute: RestRoute = (app, deps) => {
         operationId: 'createPod',
         summary: 'Create a pod',
         description:
-          'It starts at once. A 400 whose detail begins `There are no longer any instances available` says that there is no capacity for it now.',
+          'The pod starts at once. Without capacity, the response is a 400 whose detail begins with `There are no longer any instances available`.',
         tags: ['pods'],
         body: ref(CreatePodRequest),
         response: { 201: ref(PodResponse) },

@@ -11,7 +11,7 @@ export const deletePodRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deletePod',
         summary: 'Terminate a pod',
-        description: 'Its container and its persistent mount go; a network volume is only detached.',
+        description: 'Deletes its container and its persistent storage. A network volume is only detached.',
         tags: ['pods'],
         params: PodParams,
         response: { 204: noContent('Terminated.') },

@@ -10,7 +10,7 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/pods/:id/logs',
     {
-      exposeHeadRoute: false, // it would read the log for nobody
+      exposeHeadRoute: false, // a HEAD request would keep reading the log
       schema: {
         operationId: 'getPodLogs',
         summary: 'Stream the log of a pod',
@@ -20,7 +20,7 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
         headers: LogHeaders,
         response: {
           200: eventStreamSchema(
-            'Server-sent events, one a line; `data` holds `source`, `line` and `ts`.',
+            'Server-sent events, one per line; `data` has `source`, `line` and `ts`.',
             ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000057\ndata: {"source":"container","line":"server is up","ts":"2026-11-20T10:02:19.481Z"}\n\n',
           ),
         },

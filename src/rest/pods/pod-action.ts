@@ -12,7 +12,7 @@ export const podActionRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'podAction',
         summary: 'Start, stop, restart or terminate a pod',
-        description: 'What is possible stands in the pod’s `actions`; anything else is a 409.',
+        description: 'The pod’s `actions` lists what is possible; any other action is a 409.',
         tags: ['pods'],
         params: PodParams,
         body: ref(PodActionRequest),

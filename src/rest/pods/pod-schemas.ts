@@ -13,15 +13,15 @@ import {
 } from '../shared/schema.ts';
 
 const name = Type.String({ minLength: 1, description: 'Pod name.' });
-const path = Type.String({ pattern: '^/', description: 'Where the container finds it.' });
+const path = Type.String({ pattern: '^/', description: 'Mount path in the container.' });
 const persistent = closed(
-  { size: Type.Integer({ minimum: 10, maximum: MAX_INTEGER, description: 'GB; only grows.' }), path },
+  { size: Type.Integer({ minimum: 10, maximum: MAX_INTEGER, description: 'Size in GB; it can only grow.' }), path },
   {
-    description: 'Storage on the pod’s own machine that outlives its containers and goes with the pod. GPU pods only.',
+    description: 'Storage on the pod’s machine that survives restarts and is deleted with the pod. GPU pods only.',
   },
 );
 const networkMount = closed({
-  volumeId: Type.String({ description: 'A volume in the data center of the pod.' }),
+  volumeId: Type.String({ description: 'Network volume in the pod’s data center.' }),
   path,
 });
 const mounts = closed(
@@ -29,22 +29,22 @@ const mounts = closed(
     persistent: Type.Optional(persistent),
     network: Type.Optional(Type.Array(networkMount, { maxItems: 1, description: 'At most one volume.' })),
   },
-  { description: 'At most one of the two kinds.' },
+  { description: 'At most one of `persistent` and `network`.' },
 );
-const locked = Type.Boolean({ description: 'Refuses `stop` and `restart`.' });
+const locked = Type.Boolean({ description: 'A locked pod refuses `stop` and `restart`.' });
 const cloud = stringEnum(['SECURE', 'COMMUNITY']);
 const status = stringEnum(POD_STATUSES);
 const action = stringEnum(POD_ACTIONS);
-const gpuId = Type.String({ description: 'GPU type, as `GET /v2/catalog/gpus` names it.' });
+const gpuId = Type.String({ description: 'GPU type, as listed by `GET /v2/catalog/gpus`.' });
 const gpuCount = Type.Integer({ minimum: 1, maximum: MAX_INTEGER });
-const cpuId = Type.String({ minLength: 1, description: 'CPU flavor, as `GET /v2/catalog/cpus` names it.' });
+const cpuId = Type.String({ minLength: 1, description: 'CPU flavor, as listed by `GET /v2/catalog/cpus`.' });
 const vcpuCount = Type.Integer({
   minimum: 2,
   maximum: MAX_INTEGER,
   description: 'A power of two within the range of the flavor.',
 });
 
-/** What a create fills in beside the container's defaults. The description shows the same values. */
+/** Defaults of a create besides the container's, as shown in the description. */
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
 const D = POD_DEFAULTS;
 
@@ -64,20 +64,20 @@ export const CreatePodRequest = closed(
     templateId: Type.Optional(
       Type.String({
         description:
-          'Podyard only: a template for pods, own or public. Its container settings and mount are copied once; the request wins, `env` name by name.',
+          'Podyard only: a template for pods, own or public. Its container settings and mount are copied once. The request’s values win; `env` is merged by name.',
       }),
     ),
   },
   {
     $id: 'CreatePodRequest',
-    description: 'There must be exactly one of `gpu` and `cpu`, and an `image`, unless a template brings one.',
+    description: 'Exactly one of `gpu` and `cpu` is required, and `image` unless a template provides one.',
     if: { not: { required: ['templateId'] } },
     // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
     then: { required: ['image'] },
   },
 );
 
-/** No defaults at its top level: they would change what the client left out. */
+/** No defaults at the top level: they would overwrite omitted fields. */
 export const UpdatePodRequest = closed(
   {
     name: Type.Optional(name),
@@ -87,12 +87,12 @@ export const UpdatePodRequest = closed(
     locked: Type.Optional(locked),
     globalNetworking: Type.Optional(Type.Boolean()),
   },
-  { $id: 'UpdatePodRequest', description: 'Only the fields that are present change.' },
+  { $id: 'UpdatePodRequest', description: 'Only the given fields change.' },
 );
 
 export const PodActionRequest = closed({ action }, { $id: 'PodActionRequest' });
 
-const util = Type.Number({ minimum: 0, maximum: 100, description: 'Percent.' });
+const util = Type.Number({ minimum: 0, maximum: 100, description: 'Utilization in percent.' });
 const PodRuntime = Type.Object(
   {
     uptime: Type.Integer({ minimum: 0, description: 'Seconds since the container started.' }),
@@ -102,13 +102,13 @@ const PodRuntime = Type.Object(
     ports: Type.Array(
       Type.Object({
         private: Type.Integer(),
-        public: nullableInteger({ description: 'Where the machine publishes it.' }),
+        public: nullableInteger({ description: 'Published port of the machine.' }),
         type: Type.String(),
         ip: nullableString(),
       }),
     ),
   },
-  { description: 'As measured a moment ago.' },
+  { description: 'Live figures.' },
 );
 
 export const PodResponse = Type.Object(
@@ -116,42 +116,41 @@ export const PodResponse = Type.Object(
     id: Type.String(),
     name,
     status,
-    actions: Type.Array(action, { description: 'What can be done in this status.' }),
+    actions: Type.Array(action, { description: 'Actions possible in this status.' }),
     ...CONTAINER,
     gpu: Type.Optional(Type.Object({ id: gpuId, count: gpuCount }, { description: 'GPU pods only.' })),
     cpu: Type.Optional(
       Type.Object(
-        { id: cpuId, vcpuCount, memory: Type.Integer({ minimum: 1, description: 'GB.' }) },
+        { id: cpuId, vcpuCount, memory: Type.Integer({ minimum: 1, description: 'Memory in GB.' }) },
         { description: 'CPU pods only.' },
       ),
     ),
     mounts,
     cloud,
     dataCenterId: nullableString(),
-    template: nullableString({ description: 'What it was made from.' }),
-    cost: Type.Number({ minimum: 0, description: 'USD an hour; 0 while it is stopped.' }),
+    template: nullableString({ description: 'Template that it was created from.' }),
+    cost: Type.Number({ minimum: 0, description: 'USD per hour; 0 while stopped.' }),
     locked,
     globalNetworking: Type.Object(
       {
         enabled: Type.Boolean(),
         ip: nullableString(),
-        internalDns: nullableString({ description: 'Its name on that network.' }),
+        internalDns: nullableString({ description: 'Name of the pod on that network.' }),
       },
       {
-        description:
-          'Kept as it was asked for. Pods of one’s own cloud are kept apart, and do not reach each other by it.',
+        description: 'Stored but not implemented: pods cannot reach each other over it.',
       },
     ),
-    runtime: Type.Union([PodRuntime, Type.Null()], { description: 'Null unless it is RUNNING.' }),
+    runtime: Type.Union([PodRuntime, Type.Null()], { description: 'Null unless RUNNING.' }),
     createdAt: dateTime(),
-    startedAt: nullableString({ format: 'date-time', description: 'When its container last started.' }),
+    startedAt: nullableString({ format: 'date-time', description: 'Last start of its container.' }),
   },
-  { $id: 'Pod', description: 'A container of one’s own that runs until it is stopped.' },
+  { $id: 'Pod', description: 'A container that runs until you stop it.' },
 );
 
 export const PodList = Type.Object(
   { pods: Type.Array(ref(PodResponse)) },
-  { $id: 'PodList', description: 'The pods of the account, oldest first; terminated ones are gone.' },
+  { $id: 'PodList', description: 'The pods of the account, oldest first, without terminated ones.' },
 );
 
 export const PodParams = Type.Object({ id: Type.String({ description: 'Pod identifier.' }) });

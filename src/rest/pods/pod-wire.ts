@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import type { NewPod } from '../../domain/pods/create-pod.ts';
 import type { Pod, PodMounts } from '../../domain/pods/pod.ts';
 import { PATIENCE_MS, type PodUsage } from '../../domain/pods/pod-figures.ts';
+import { podRuntime } from '../../domain/pods/pod-runtime.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
@@ -10,7 +11,7 @@ import { type CreatePodRequest, POD_DEFAULTS, type PodResponse, type UpdatePodRe
 type Mounts = NonNullable<Static<typeof CreatePodRequest>['mounts']>;
 type Response = Static<typeof PodResponse>;
 
-/** What a create leaves out is filled in here, but for what a template may bring. */
+/** Fills in the defaults of a create, except those that a template may provide. */
 export function toNewPod(body: Static<typeof CreatePodRequest>): NewPod {
   return {
     name: body.name,
@@ -25,7 +26,7 @@ export function toNewPod(body: Static<typeof CreatePodRequest>): NewPod {
   };
 }
 
-/** Only what is present is in the change. */
+/** Maps the fields that are present. */
 export function toPodChange(body: Static<typeof UpdatePodRequest>): PodChange {
   const change: PodChange = toContainer(body);
   if (body.name !== undefined) change.name = body.name;
@@ -48,7 +49,7 @@ function toMounts({ persistent, network }: Mounts): PodMounts {
   };
 }
 
-/** One record, with live figures when it runs. */
+/** Returns one pod's response, with live figures if it runs. */
 export async function readPodResponse(deps: RouteDeps, pod: Pod): Promise<Response> {
   return (await readPodResponses(deps, [pod], PATIENCE_MS.one))[0]!;
 }
@@ -84,7 +85,7 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     locked: pod.isLocked,
     globalNetworking: {
       enabled: pod.hasGlobalNetwork,
-      ip: null, // pods do not reach each other on a machine of one's own
+      ip: null, // not implemented: pods cannot reach each other
       internalDns: pod.hasGlobalNetwork ? `${pod.id}.runpod.internal` : null,
     },
     runtime: pod.status === 'RUNNING' ? toRuntime(pod, usage, now) : null,
@@ -93,14 +94,13 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
   };
 }
 
-/** What has not been measured yet is zero. */
 function toRuntime(pod: Pod, usage: PodUsage | undefined, now: number): NonNullable<Response['runtime']> {
-  const idle = Array.from({ length: pod.gpu?.count ?? 0 }, () => ({ util: 0, memoryUtil: 0 }));
+  const { uptimeSeconds, cpuUtil, memoryUtil, gpus } = podRuntime(pod, usage, now);
   return {
-    uptime: Math.max(0, Math.floor((now - (pod.startedAt?.getTime() ?? now)) / 1000)),
-    gpus: usage && usage.gpus.length > 0 ? [...usage.gpus] : idle,
-    cpu: { util: usage?.cpuUtil ?? 0 },
-    memory: { util: usage?.memoryUtil ?? 0 },
+    uptime: uptimeSeconds,
+    gpus,
+    cpu: { util: cpuUtil },
+    memory: { util: memoryUtil },
     ports: pod.publishedPorts,
   };
 }

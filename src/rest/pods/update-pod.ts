@@ -13,7 +13,7 @@ export const updatePodRoute: RestRoute = (app, deps) => {
         operationId: 'updatePod',
         summary: 'Update a pod',
         description:
-          'Only the fields that are present change. A change of the container settings replaces the container of a pod that runs at once and keeps its mounts.',
+          'Only the given fields change. Changing container settings replaces the container of a running pod at once; mounts are kept.',
         tags: ['pods'],
         params: PodParams,
         body: ref(UpdatePodRequest),

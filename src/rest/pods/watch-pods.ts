@@ -5,7 +5,7 @@ import type { RestRoute } from '../shared/rest-app.ts';
 import { readPodResponses } from './pod-wire.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`: the present `pods`, as the list shows them, each time they change; their live figures change each second.',
+  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them. Live figures change every second.',
   ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
 );
 
@@ -13,15 +13,15 @@ export const watchPodsRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/pods/live',
     {
-      exposeHeadRoute: false, // it would watch for nobody
+      exposeHeadRoute: false, // a HEAD request would keep watching
       schema: {
         operationId: 'watchPods',
-        summary: 'Watch all pods live',
-        description: "Podyard's own (ext).",
+        summary: 'Watch all pods',
+        description: 'Podyard only. Streams the current state of all pods of the account.',
         tags: ['podyard'],
         response: { 200: SNAPSHOTS },
       },
-      // It tells of every pod: a key for some of them is not enough.
+      // It covers every pod: a key restricted to some is not enough.
       config: { permission: (): Permission => ({ area: 'pods', access: 'read' }) },
     },
     async (request, reply) => {

@@ -12,7 +12,7 @@ export const createRegistryDelegationRoute: RestRoute = (app, deps) => {
         operationId: 'createRegistryDelegation',
         summary: 'Create a registry delegation',
         description:
-          'Podyard keeps the record only: it has no AWS identity to pull with, so an image needs a registry too.',
+          'Stores the record only: Podyard has no AWS identity to pull with, so images also need registry credentials.',
         tags: ['registries'],
         body: ref(CreateDelegationRequest),
         response: { 201: ref(DelegationResponse) },

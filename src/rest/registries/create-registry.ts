@@ -10,7 +10,8 @@ export const createRegistryRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'createRegistry',
-        summary: 'Save registry credentials',
+        summary: 'Create a registry',
+        description: 'Saves credentials for pulling private images.',
         tags: ['registries'],
         body: ref(CreateRegistryRequest),
         response: { 201: ref(RegistryResponse) },

@@ -11,7 +11,7 @@ export const deleteRegistryRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deleteRegistry',
         summary: 'Delete a registry',
-        description: 'Refused while something uses it. Templates that name it name none then.',
+        description: 'Refused while a pod or endpoint uses it. Templates lose their reference to it.',
         tags: ['registries'],
         params: RegistryParams,
         response: { 204: noContent('Deleted.') },

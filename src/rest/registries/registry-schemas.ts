@@ -7,25 +7,25 @@ const secret = (description: string) => Type.String({ minLength: 1, writeOnly: t
 export const CreateRegistryRequest = closed(
   {
     name: Type.String({ minLength: 1 }),
-    username: secret('Never shown again.'),
-    password: secret('Stored encrypted, never shown again.'),
+    username: secret('User name at the registry. Stored encrypted, never returned.'),
+    password: secret('Password or token. Stored encrypted, never returned.'),
   },
   { $id: 'CreateRegistryRequest' },
 );
 
 export const RegistryResponse = Type.Object(
   { id: Type.String(), name: Type.String() },
-  { $id: 'Registry', description: 'Saved credentials. The registry’s host is that of the image.' },
+  { $id: 'Registry', description: 'Saved registry credentials. The host is taken from the image.' },
 );
 
 export const RegistryList = Type.Object(
   { registries: Type.Array(ref(RegistryResponse)) },
-  { $id: 'RegistryList', description: 'The credentials of the account, oldest first.' },
+  { $id: 'RegistryList', description: 'The registries of the account, oldest first.' },
 );
 
 export const RegistryParams = Type.Object({ id: Type.String({ description: 'Registry identifier.' }) });
 
-/** The pattern of the description has no names for its parts: not every reader of JSON Schema knows those. */
+/** Without named groups, which not every JSON Schema implementation supports. */
 const ARN_PATTERN = ECR_ARN.source.replace(/\(\?<\w+>/g, '(');
 
 export const CreateDelegationRequest = closed(
@@ -41,14 +41,14 @@ export const DelegationResponse = Type.Object(
     id: Type.String(),
     name: nullableString(),
     delegatorUserId: Type.String(),
-    awsUser: Type.String({ description: 'The AWS account of the repository.' }),
+    awsUser: Type.String({ description: 'AWS account of the repository.' }),
     repository: Type.String(),
-    tag: nullableString({ description: 'Null: every tag.' }),
+    tag: nullableString({ description: 'Image tag. Null: any.' }),
     awsRegion: Type.String(),
     dockerRegistryUri: Type.String(),
     createdAt: dateTime(),
   },
-  { $id: 'Delegation', description: 'An Amazon ECR repository that may be pulled from.' },
+  { $id: 'Delegation', description: 'Permission to pull from an Amazon ECR repository.' },
 );
 
 export const DelegationList = Type.Object(

@@ -8,7 +8,7 @@ export function toRegistryResponse({ id, name }: Registry): Static<typeof Regist
 }
 
 export function toNewDelegation(body: Static<typeof CreateDelegationRequest>): EcrRepository & { name: string | null } {
-  return { ...parseEcrArn(body.resource)!, name: body.name ?? null }; // the schema's pattern is the parser's own
+  return { ...parseEcrArn(body.resource)!, name: body.name ?? null }; // the schema validates with the same pattern
 }
 
 export function toDelegationResponse(delegation: Delegation): Static<typeof DelegationResponse> {

@@ -14,7 +14,7 @@ export const changeRolloutRoute: RestRoute = (app, deps) => {
         operationId: 'changeRollout',
         summary: 'Pause or resume a roll-out',
         description:
-          'Podyard only. While it is paused no worker is replaced by one of the newest release; workers that are started are on the newest release.',
+          'Podyard only. While paused, no worker is replaced. New workers still start on the newest release.',
         tags: ['serverless'],
         params: EndpointParams,
         body: ref(ChangeRolloutRequest),

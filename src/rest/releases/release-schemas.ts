@@ -8,15 +8,15 @@ export const ReleaseResponse = Type.Object(
     source: stringEnum(['MANUAL', 'GIT_BUILD']),
     buildId: nullableString(),
     createdByUserId: nullableString(),
-    workerCount: Type.Integer({ minimum: 0, description: 'Live workers that run it.' }),
+    workerCount: Type.Integer({ minimum: 0, description: 'Live workers of this release.' }),
     createdAt: dateTime(),
     diff: Type.Array(
       Type.Object({
-        field: Type.String({ description: 'Dotted, e.g. `gpu.count`.' }),
+        field: Type.String({ description: 'Dotted path, e.g. `gpu.count`.' }),
         old: Type.Unknown(),
         new: Type.Unknown(),
       }),
-      { description: 'Changes against the version before; values of `env` are hidden.' },
+      { description: 'Changes since the previous version; values of `env` are hidden.' },
     ),
   },
   { $id: 'Release' },
@@ -24,13 +24,13 @@ export const ReleaseResponse = Type.Object(
 
 export const RolloutResponse = Type.Object(
   {
-    inProgress: Type.Boolean({ description: 'There are workers of older releases.' }),
+    inProgress: Type.Boolean({ description: 'True while workers of older releases exist.' }),
     workersOnLatest: Type.Integer(),
     workersTotal: Type.Integer(),
     percentOnLatest: Type.Integer({ minimum: 0, maximum: 100 }),
-    paused: Type.Boolean({ description: 'Podyard only: no worker is replaced until the roll-out is resumed.' }),
+    paused: Type.Boolean({ description: 'Podyard only: true while no worker is replaced.' }),
   },
-  { $id: 'Rollout', description: 'How far the newest release has come.' },
+  { $id: 'Rollout', description: 'Progress of the newest release.' },
 );
 
 export const ChangeRolloutRequest = closed(
@@ -49,5 +49,5 @@ export const ReleaseListResponse = Type.Object(
     rollout: ref(RolloutResponse),
     releases: Type.Array(ref(ReleaseResponse), { description: 'Newest first.' }),
   },
-  { $id: 'ReleaseList', description: 'The releases and how far the newest has come.' },
+  { $id: 'ReleaseList', description: 'The releases of an endpoint, and the roll-out of the newest.' },
 );

@@ -14,7 +14,7 @@ export const rollbackReleaseRoute: RestRoute = (app, deps) => {
         operationId: 'rollbackRelease',
         summary: 'Roll back to a release',
         description:
-          'Podyard only. Makes a new release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If that is the present configuration already, there is no new release.',
+          'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
         tags: ['serverless'],
         params: ReleaseParams,
         response: { 200: ref(EndpointResponse) },

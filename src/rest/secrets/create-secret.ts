@@ -12,7 +12,7 @@ export const createSecretRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'createSecret',
         summary: 'Create a secret',
-        description: 'Workers and pods that wait for a secret of this name can start. Refused when the name is taken.',
+        description: 'Workers and pods that wait for a secret of this name can then start. 409 if the name is taken.',
         tags: ['podyard'],
         body: ref(CreateSecretRequest),
         response: { 201: ref(SecretResponse) },

@@ -11,7 +11,7 @@ export const deleteSecretRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'deleteSecret',
         summary: 'Delete a secret',
-        description: 'Refused while a template, an endpoint or a pod names it in its env.',
+        description: 'Refused while the `env` of a template, endpoint or pod refers to it.',
         tags: ['podyard'],
         params: SecretParams,
         response: { 204: noContent('Deleted.') },

@@ -13,7 +13,7 @@ export const getSecretRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getSecret',
         summary: 'Get a secret',
-        description: 'All but its value, which is never shown.',
+        description: 'Returns everything except the value, which is never shown.',
         tags: ['podyard'],
         params: SecretParams,
         response: { 200: ref(SecretResponse) },

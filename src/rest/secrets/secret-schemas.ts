@@ -5,10 +5,11 @@ import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/sch
 const name = Type.String({
   pattern: SECRET_NAME.source,
   maxLength: MAX_SECRET_NAME_LENGTH,
-  description: 'Unique in the account; `{{ RUNPOD_SECRET_<name> }}` in an env value stands for the value. Not RUNPOD….',
+  description:
+    'Unique in the account; must not begin with RUNPOD. In an `env` value, `{{ RUNPOD_SECRET_<name> }}` stands for the secret’s value.',
 });
-const value = Type.String({ minLength: 1, writeOnly: true, description: 'Stored encrypted, never shown again.' });
-const description = nullableString({ description: 'For people. Null: none.' });
+const value = Type.String({ minLength: 1, writeOnly: true, description: 'Stored encrypted, never returned.' });
+const description = nullableString({ description: 'Description. Null: none.' });
 
 export const CreateSecretRequest = closed(
   { name, value, description: Type.Optional(description) },
@@ -20,7 +21,7 @@ export const UpdateSecretRequest = closed(
   {
     $id: 'UpdateSecretRequest',
     minProperties: 1,
-    description: 'At least one of the fields. Containers that run keep the value they were started with.',
+    description: 'At least one field is required. Running containers keep the old value.',
   },
 );
 
@@ -31,12 +32,12 @@ export const SecretResponse = Type.Object(
     description,
     usedBy: Type.Array(
       Type.Object({ kind: stringEnum(['template', 'endpoint', 'pod']), id: Type.String(), name: Type.String() }),
-      { description: 'What names it in a value of its env.' },
+      { description: 'Records whose `env` refers to it.' },
     ),
     createdAt: dateTime(),
     updatedAt: dateTime(),
   },
-  { $id: 'Secret', description: 'A value for containers. What it is cannot be read back.' },
+  { $id: 'Secret', description: 'A value for containers, which can never be read back.' },
 );
 
 export const SecretList = Type.Object(

@@ -3,7 +3,7 @@ import { RESERVED_PREFIX, type Secret, type SecretUse } from '../../domain/secre
 import { validationFailure } from '../shared/validation.ts';
 import type { CreateSecretRequest, SecretResponse } from './secret-schemas.ts';
 
-/** Throws `unprocessable` for a name with the reserved prefix, which a pattern that every reader knows cannot exclude. */
+/** Throws `unprocessable` for a reserved prefix, which a portable pattern cannot exclude. */
 export function toNewSecret(body: Static<typeof CreateSecretRequest>): {
   name: string;
   value: string;

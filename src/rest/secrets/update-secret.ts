@@ -13,7 +13,8 @@ export const updateSecretRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'updateSecret',
         summary: 'Update a secret',
-        description: 'Replaces its value, its description, or both. Containers that start from now on get the value.',
+        description:
+          'Replaces the value, the description, or both. Containers that start from now on receive the new value.',
         tags: ['podyard'],
         params: SecretParams,
         body: ref(UpdateSecretRequest),

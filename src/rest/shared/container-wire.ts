@@ -1,6 +1,6 @@
 import type { ContainerConfig } from '../../domain/endpoints/endpoint.ts';
 
-/** The container block as requests and answers carry it. */
+/** The container settings in requests and responses. */
 export interface ContainerBlock {
   image: string;
   args: string;
@@ -10,7 +10,7 @@ export interface ContainerBlock {
   registry: string | null;
 }
 
-/** Only what is present: absent and null are different things. */
+/** Maps the fields that are present: absent and null differ. */
 export function toContainer(body: Partial<ContainerBlock>): Partial<ContainerConfig> {
   const { image, args, disk, ports, env, registry } = body;
   return {

@@ -2,12 +2,12 @@ import { Type } from 'typebox';
 
 export const ErrorResponse = Type.Object(
   {
-    title: Type.String({ description: 'Short summary of the kind of error.' }),
+    title: Type.String({ description: 'Summary of the kind of error.' }),
     status: Type.Integer({ description: 'The HTTP status code.' }),
-    detail: Type.String({ description: 'What went wrong, for people.' }),
+    detail: Type.String({ description: 'What went wrong, in words.' }),
     errors: Type.Optional(
-      Type.Array(Type.String(), { description: 'Single validation failures, each `location: failure`.' }),
+      Type.Array(Type.String(), { description: 'Validation failures, each as `location: failure`.' }),
     ),
   },
-  { $id: 'ErrorResponse', description: 'Every error of the interface.' },
+  { $id: 'ErrorResponse', description: 'The body of every error response.' },
 );

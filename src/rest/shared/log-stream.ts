@@ -6,10 +6,10 @@ import { COMMENT_EVERY_MS, whileConnected } from './event-stream.ts';
 import type { RouteDeps } from './rest-app.ts';
 
 const DEFAULT_TAIL = 100;
-/** Line ends to Unicode but not to this format; some clients split at them all the same. */
+/** Unicode line ends that the event stream format doesn't know, but some clients split at. */
 const ODD_LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
-/** Where a client wants to begin: after the last event it saw, else at a time, else with the last lines. */
+/** Returns where to start: after the last event seen, else at a time, else with the last lines. */
 export function readLogStart(lastEventId: string | undefined, query: { tail?: number; since?: string }): LogStart {
   if (lastEventId !== undefined && lastEventId !== '') {
     const position = parseEventId(lastEventId);

@@ -1,6 +1,6 @@
 /**
- * The JSON text `{"<name>":[…]}` of a list that may be long. Others get their turn between two pages. All of it is made
- * before the first byte leaves, so that a failure on the way is still a problem record and no half of an answer.
+ * Renders a long list as the JSON `{"<name>":[…]}`, yielding to other requests between pages. Nothing is sent until all of
+ * it is rendered, so that a failure still becomes an error response.
  */
 export async function renderList<T>(
   name: string,

@@ -27,7 +27,7 @@ import type { LiveViews } from './live-views.ts';
 
 export { PERMISSIONS } from '../../http/permissions.ts';
 
-/** What the routes work with. Plain values, handed down; nothing is looked up through the framework. */
+/** What the routes depend on: plain values, not Fastify decorators. */
 export interface RestDeps extends Context {
   bus: Pick<Bus, 'publish' | 'subscribe'>;
   keyRing: KeyRing;
@@ -36,25 +36,24 @@ export interface RestDeps extends Context {
   capacity: CapacitySource;
   podFigures: PodFigures;
   facts: InstallationFacts;
-  /** Where requests are counted, and where all that is counted can be read. */
   metrics: Metrics;
   metricsPage: Pick<MetricsPage, 'isToken' | 'read'>;
   readiness: Readiness;
   logger: Logger;
   clock: Clock;
-  /** Where the client of this request reaches the API, without a slash at the end. */
+  /** Returns the API's URL as the client of this request reaches it, without a trailing slash. */
   publicUrlFor: (request: IncomingMessage) => string;
-  /** Host under which load-balancing endpoints answer (`<id>.<lbHost>`); null: none is configured. */
+  /** Load-balancing endpoints answer at `<id>.<lbHost>`. Null: not configured. */
   lbHost: string | null;
 }
 
 export interface RouteDeps extends RestDeps {
-  /** Aborts when the app closes: ends what would stream for ever. */
+  /** Aborts when the app closes, to end open streams. */
   closing: AbortSignal;
   live: LiveViews;
 }
 
-/** Gives handlers the static types of their route's TypeBox schemas. */
+/** Types handlers by their route's TypeBox schemas. */
 interface TypeBoxProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
   serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
@@ -73,18 +72,18 @@ export type RestRoute = (app: RestApp, deps: RouteDeps) => void;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks. Set before the handler of every route that names a permission; reading it elsewhere throws. */
+    /** The authenticated caller. Set on every route that names a permission. */
     actor: Actor;
   }
   interface FastifyContextConfig {
     /**
-     * What the key must permit, or `public` for no key at all. Every operation says one of the two; `none` is for what
-     * is no operation and always refused.
+     * What the key must permit; `public` if no key is needed; `none` for a route that always rejects. Every route
+     * declares one.
      */
     permission?: 'public' | 'none' | ((params: Record<string, string>) => Permission);
-    /** The operator's token for scrapers opens it as well; then there is no actor. */
+    /** The scraper's token is accepted instead of a key; there is no actor then. */
     takesMetricsToken?: true;
-    /** Refusals of this operation beside those that every operation with a key, or with a body, has: for the description. */
+    /** This operation's own failures, for the description; those of every key and body are added to it. */
     failures?: FailureKind[];
   }
 }

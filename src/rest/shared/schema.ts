@@ -1,11 +1,11 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 
 /**
- * The words that the schemas of this folder are written in. One object a shape serves validation, serialisation, the
- * OpenAPI description and the TypeScript type.
+ * The vocabulary of the schemas. Each schema serves validation, serialization, the OpenAPI description and the TypeScript
+ * type at once.
  */
 
-/** An object that allows no other properties, as every request body of the interface does. */
+/** An object without additional properties, as every request body is. */
 export function closed<T extends TProperties>(properties: T, options: object = {}): TObject<T> {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
@@ -26,20 +26,20 @@ export function dateTime(options: object = {}) {
   return Type.String({ format: 'date-time', ...options });
 }
 
-/** A schema with an `$id`, by reference: in the description it appears once, under its name. */
+/** References a schema with an `$id`, so that the description lists it once under its name. */
 export function ref<T extends TSchema>(schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${(schema as { $id?: string }).$id}#` });
 }
 
-/** Shows what a create fills in; the filling in itself is the wire's. Never on the top level of an update. */
+/** Documents a default, which the wire mapping fills in. Never at the top level of an update. */
 export function byDefault<T extends object>(schema: T, value: unknown): T {
   return { ...schema, default: value };
 }
 
-/** The answer of a delete: no body. */
+/** A response without a body. */
 export function noContent(description: string) {
   return Type.Unsafe<void>({ type: 'null', description });
 }
 
-/** The largest `integer` of the database; the interface itself names no limit. */
+/** The largest `integer` of PostgreSQL; the public API has no limit of its own. */
 export const MAX_INTEGER = 2_147_483_647;

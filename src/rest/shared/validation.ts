@@ -10,7 +10,7 @@ import { badTexts } from '../../http/bad-texts.ts';
  * docs/interface/rest.md, "Errors".
  */
 const MAX_ERRORS = 100;
-/** Keywords whose failure says only that another one, which is listed too, failed below. */
+/** Keywords whose failure only repeats another one that is listed as well. */
 const LISTED_BESIDE = ['propertyNames', 'if'];
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 
@@ -27,7 +27,7 @@ const SHARED: Options = {
   },
 };
 
-/** `schemas` are those with an `$id` that others refer to. */
+/** `schemas` are those with an `$id`. */
 export function createValidatorCompiler(schemas: readonly object[]): FastifySchemaCompiler<object> {
   const bodies = new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
   const urls = new Ajv({ ...SHARED, coerceTypes: true });
@@ -36,18 +36,18 @@ export function createValidatorCompiler(schemas: readonly object[]): FastifySche
     let validate: ValidateFunction | undefined;
     const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
     return (data: unknown) => {
-      validate ??= (isBody ? bodies : urls).compile(schema); // by the first request: a start need not wait for it
+      validate ??= (isBody ? bodies : urls).compile(schema); // at the first request, to keep the start fast
       const isValid = validate(data);
       const errors = isValid
-        ? [...badTexts(data, root), ...endless(data, root)]
+        ? [...badTexts(data, root), ...infiniteNumbers(data, root)]
         : describe(validate.errors ?? [], root);
       return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
     };
   };
 }
 
-/** `1e999` is a number to the coercion, and passes every limit: JSON cannot hold it, a query can. */
-function endless(data: unknown, root: string): string[] {
+/** Rejects infinite numbers: `1e999` in a query is coerced to one, and passes every limit. */
+function infiniteNumbers(data: unknown, root: string): string[] {
   return Object.entries(data ?? {})
     .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
     .map(([name]) => `${root}/${name}: must be a finite number`);

@@ -10,8 +10,9 @@ export const getSimulationRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'getSimulation',
-        summary: 'Get what a server with simulated GPUs pretends',
-        description: 'Podyard only, and for the operator: user `admin`. 409 where GPUs are real.',
+        summary: 'Get the simulation',
+        description:
+          'Podyard only, for user `admin`. Returns the state of a server with simulated GPUs. 409 if GPUs are real.',
         tags: ['podyard'],
         response: { 200: ref(SimulationResponse) },
       },

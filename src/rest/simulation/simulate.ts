@@ -10,10 +10,10 @@ export const simulateRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'simulate',
-        summary: 'Make a server with simulated GPUs pretend shortage',
+        summary: 'Simulate shortage',
         description:
-          'Podyard only, and for the operator: user `admin`. For testing how clients take throttling, preemption, slow ' +
-          'starts and crashes. 409 where GPUs are real.',
+          'Podyard only, for user `admin`. Simulates throttling, preemption, slow starts and crashes on a server with ' +
+          'simulated GPUs, to test how clients cope. 409 if GPUs are real.',
         tags: ['podyard'],
         body: ref(SimulateRequest),
         response: { 200: ref(SimulationResponse) },

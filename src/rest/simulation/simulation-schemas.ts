@@ -8,11 +8,11 @@ export const SimulationResponse = Type.Object(
     ),
     slowPull: Type.Unsafe<{ seconds: number; image: string | null } | null>({
       type: ['object', 'null'],
-      properties: { seconds: { type: 'number' }, image: nullableString({ description: 'null: every image.' }) },
+      properties: { seconds: { type: 'number' }, image: nullableString({ description: 'Null: every image.' }) },
       required: ['seconds', 'image'],
     }),
   },
-  { $id: 'Simulation', description: 'Podyard only: what a server with simulated GPUs pretends.' },
+  { $id: 'Simulation', description: 'Podyard only: the current simulation.' },
 );
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 500, description }));
@@ -23,20 +23,20 @@ export const SimulateRequest = closed(
   {
     action: stringEnum(['capacity', 'slow-pull', 'crash', 'preempt', 'reset'], {
       description:
-        '`capacity` (pool, total) sets how many GPUs there are; `slow-pull` (seconds) makes every start wait for its ' +
-        'image; `crash` (workerId, or endpointId for its next starts) and `preempt` (workerId) end workers; `reset` ' +
-        'goes back to what the server was started with.',
+        '`capacity` (`pool`, `total`) sets the number of GPUs; `slow-pull` (`seconds`) delays image pulls; `crash` ' +
+        '(`workerId`, or `endpointId` for its next starts) and `preempt` (`workerId`) end workers; `reset` returns to ' +
+        'the start-up settings.',
     }),
     pool: text('GPU pool.'),
-    dataCenterId: text('Absent: the machine’s own.'),
-    total: whole(100_000, 'GPUs from now on. What runs keeps what it has.'),
-    seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 3600, description: '0 ends it.' })),
-    image: text('Absent: every image.'),
+    dataCenterId: text('Default: this machine’s.'),
+    total: whole(100_000, 'GPUs from now on. Running workers keep theirs.'),
+    seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 3600, description: 'Duration of a pull; 0: no delay.' })),
+    image: text('Only this image. Default: every image.'),
     workerId: text('A live worker.'),
     endpointId: text('An endpoint whose next starts crash.'),
-    starts: whole(1000, 'How many of them; default 3.'),
-    exitCode: whole(255, 'Default 1.'),
-    graceSeconds: whole(3600, 'What a preempted worker gets to end by itself; default 5.'),
+    starts: whole(1000, 'Number of starts that crash; default 3.'),
+    exitCode: whole(255, 'Exit code of the worker; default 1.'),
+    graceSeconds: whole(3600, 'Time that a preempted worker has to exit; default 5.'),
   },
-  { $id: 'SimulateRequest', description: 'Podyard only.' },
+  { $id: 'SimulateRequest', description: 'Podyard only: a change of the simulation.' },
 );

@@ -2,32 +2,32 @@ import { Type } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { byDefault, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 
-const name = Type.String({ minLength: 1, description: 'Unique among one’s own templates.' });
+const name = Type.String({ minLength: 1, description: 'Unique among your templates.' });
 const persistent = closed(
   {
-    size: Type.Integer({ minimum: 10, maximum: MAX_INTEGER, description: 'GB.' }),
-    path: Type.String({ pattern: '^/', description: 'Where the container finds it.' }),
+    size: Type.Integer({ minimum: 10, maximum: MAX_INTEGER, description: 'Size in GB.' }),
+    path: Type.String({ pattern: '^/', description: 'Mount path in the container.' }),
   },
-  { description: 'Storage beside the container that outlives its restarts.' },
+  { description: 'Storage that survives restarts of the container.' },
 );
 const mounts = closed(
   { persistent: Type.Optional(persistent) },
-  { description: 'Replaced as a whole. A serverless template has none.' },
+  { description: 'Replaced as a whole. Not allowed for a serverless template.' },
 );
-/** What came by GraphQL may be smaller: its interface asks for no least size. */
+/** Templates created through GraphQL may be smaller: its minimum is 1 GB. */
 const shownMounts = Type.Object(
   {
     persistent: Type.Optional(
       Type.Object({ size: Type.Integer({ minimum: 1, description: 'GB.' }), path: persistent.properties.path }),
     ),
   },
-  { description: 'Storage beside the container; none for a serverless template.' },
+  { description: 'Storage that survives restarts; none for a serverless template.' },
 );
-const serverless = Type.Boolean({ description: 'For endpoints; otherwise for pods.' });
-const isPublic = Type.Boolean({ description: 'Others may use it, but neither list, nor change, nor delete it.' });
+const serverless = Type.Boolean({ description: 'True: for endpoints; false: for pods.' });
+const isPublic = Type.Boolean({ description: 'Other users may use it, but not list, change or delete it.' });
 const category = stringEnum(['CPU', 'NVIDIA', 'AMD']);
 
-/** What a create fills in beside the container's defaults. The description shows the same values. */
+/** Defaults of a create besides the container's, as shown in the description. */
 export const TEMPLATE_DEFAULTS = { serverless: false, public: false, category: 'NVIDIA' } as const;
 const D = TEMPLATE_DEFAULTS;
 
@@ -44,7 +44,7 @@ export const CreateTemplateRequest = closed(
   { $id: 'CreateTemplateRequest' },
 );
 
-/** No defaults at its top level: they would change what the client left out. */
+/** No defaults at the top level: they would overwrite omitted fields. */
 export const UpdateTemplateRequest = closed(
   {
     name: Type.Optional(name),
@@ -55,17 +55,20 @@ export const UpdateTemplateRequest = closed(
     public: Type.Optional(isPublic),
     category: Type.Optional(category),
   },
-  { $id: 'UpdateTemplateRequest', description: 'Only the fields that are present change.' },
+  { $id: 'UpdateTemplateRequest', description: 'Only the given fields change.' },
 );
 
 export const TemplateResponse = Type.Object(
   { id: Type.String(), name, ...CONTAINER, mounts: shownMounts, serverless, public: isPublic, category },
-  { $id: 'Template', description: 'Settings to make pods or endpoints from. They copy it, and do not follow it.' },
+  {
+    $id: 'Template',
+    description: 'Settings for new pods or endpoints. They copy it: later changes do not affect them.',
+  },
 );
 
 export const TemplateList = Type.Object(
   { templates: Type.Array(ref(TemplateResponse)) },
-  { $id: 'TemplateList', description: 'The account’s own templates, oldest first.' },
+  { $id: 'TemplateList', description: 'The templates of the account, oldest first.' },
 );
 
 export const TemplateParams = Type.Object({ id: Type.String({ description: 'Template identifier.' }) });

@@ -25,7 +25,7 @@ export function toNewTemplate(body: Static<typeof CreateTemplateRequest>): NewTe
   };
 }
 
-/** Only what is present is in the change. */
+/** Maps the fields that are present. */
 export function toTemplateChange(body: Static<typeof UpdateTemplateRequest>): Partial<NewTemplate> {
   const change: Partial<NewTemplate> = toContainer(body);
   if (body.name !== undefined) change.name = body.name;

@@ -12,7 +12,7 @@ export const updateTemplateRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'updateTemplate',
         summary: 'Update a template',
-        description: 'Only the fields that are present change. What was made from it stays as it is.',
+        description: 'Only the given fields change. Pods and endpoints created from it are not affected.',
         tags: ['templates'],
         params: TemplateParams,
         body: ref(UpdateTemplateRequest),

@@ -8,7 +8,7 @@ import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { WorkerParams } from './worker-schemas.ts';
 
 const LOG_EVENTS = eventStreamSchema(
-  'Server-sent events, one a line; `data` holds `source`, `line` and `ts`.',
+  'Server-sent events, one per line; `data` has `source`, `line` and `ts`.',
   ': stream begins\n\nid: 2026-11-20T10:02:19.481Z/000000000041\ndata: {"source":"container","line":"model loaded","ts":"2026-11-20T10:02:19.481Z"}\n\n',
 );
 
@@ -16,7 +16,7 @@ export const getWorkerLogsRoute: RestRoute = (app, deps) => {
   app.get(
     '/v2/serverless/:id/workers/:workerId/logs',
     {
-      exposeHeadRoute: false, // it would read the log for nobody
+      exposeHeadRoute: false, // a HEAD request would keep reading the log
       schema: {
         operationId: 'getWorkerLogs',
         summary: 'Stream the log of a worker',

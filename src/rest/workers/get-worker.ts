@@ -11,8 +11,8 @@ export const getWorkerRoute: RestRoute = (app, deps) => {
     {
       schema: {
         operationId: 'getWorker',
-        summary: 'Get a worker and how its start went',
-        description: 'Podyard only.',
+        summary: 'Get a worker',
+        description: 'Podyard only. Returns a live, frozen or ended worker with the timeline of its start.',
         tags: ['serverless', 'podyard'],
         params: WorkerParams,
         response: { 200: ref(WorkerDetailResponse) },

@@ -4,7 +4,7 @@ import { dateTime, nullableInteger, nullableString, ref, stringEnum } from '../s
 const count = Type.Integer({ minimum: 0 });
 
 const properties = {
-  isStale: Type.Boolean({ description: 'It runs another version than the newest.' }),
+  isStale: Type.Boolean({ description: 'True if it runs an older version than the newest.' }),
   version: nullableInteger(),
   image: nullableString(),
   gpuCount: count,
@@ -18,7 +18,7 @@ export const WorkerResponse = Type.Object(
   {
     id: Type.String(),
     status: stringEnum(['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'], {
-      description: 'Busy, ready, starting, waiting for capacity, or in trouble.',
+      description: 'Busy, idle, starting, waiting for capacity, or failing.',
     }),
     ...properties,
     reason: nullableString({ description: 'Podyard only: why it is throttled, unhealthy or not started yet.' }),
@@ -30,29 +30,30 @@ export const WorkerDetailResponse = Type.Object(
   {
     id: Type.String(),
     status: stringEnum(['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY', 'FROZEN', 'EXITED'], {
-      description: 'As in the list of workers, and FROZEN or EXITED for those that it does not hold.',
+      description: 'As in the list of workers, or FROZEN or EXITED, which the list omits.',
     }),
     ...properties,
-    reason: nullableString({ description: 'Why it is throttled, unhealthy, not started yet, frozen or gone.' }),
-    decision: Type.String({ description: 'Why it was started, thawed, frozen or told to leave, whichever was last.' }),
+    reason: nullableString({ description: 'Why it is throttled, unhealthy, not started yet, frozen or ended.' }),
+    decision: Type.String({ description: 'Why it was last started, thawed, frozen or stopped.' }),
     createdAt: dateTime(),
     frozenAt: nullableString({ format: 'date-time' }),
-    frozenMemoryBytes: nullableInteger({ description: 'What it held when it was last frozen.' }),
+    frozenMemoryBytes: nullableInteger({ description: 'Memory that it held when last frozen.' }),
     endedAt: nullableString({ format: 'date-time' }),
     exitCode: nullableInteger(),
     timeline: Type.Array(
       Type.Object({
         stage: stringEnum(['capacity', 'pull', 'create', 'start', 'ready'], {
-          description: 'Waiting for a place, bringing the image, making the container, starting it, its own loading.',
+          description:
+            'Waiting for capacity, pulling the image, creating the container, starting it, loading the program.',
         }),
         from: dateTime(),
-        to: nullableString({ format: 'date-time', description: 'null while it lasts.' }),
+        to: nullableString({ format: 'date-time', description: 'Null while it lasts.' }),
         ms: nullableInteger(),
       }),
-      { description: 'What it went through until it took work, in order.' },
+      { description: 'Stages of its start, in order.' },
     ),
   },
-  { $id: 'WorkerDetail', description: 'Podyard only: one worker, live, frozen or ended, and how its start went.' },
+  { $id: 'WorkerDetail', description: 'Podyard only: a live, frozen or ended worker.' },
 );
 
 export const WorkerListResponse = Type.Object(
@@ -68,7 +69,7 @@ export const WorkerListResponse = Type.Object(
     }),
     endpointVersion: nullableInteger(),
   },
-  { $id: 'WorkerList', description: 'The live workers, oldest first, and their roll-up.' },
+  { $id: 'WorkerList', description: 'The live workers, oldest first, with counts by status.' },
 );
 
 export const WorkerParams = Type.Object({
