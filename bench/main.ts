@@ -7,7 +7,7 @@ import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
 import { benchSecrets } from './secrets/secrets.ts';
 
-/** Each benchmark runs Podyard and its peers in turn and prints a table; see README.md. */
+/** Each benchmark compares Podyard with its peers in one run and prints tables; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
   cluster: benchCluster,

@@ -1,4 +1,4 @@
-/** The middle one, so that a single bad round counts for nothing. */
+/** Returns the median, so that a single bad round does not count. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

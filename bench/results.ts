@@ -12,7 +12,7 @@ export interface Machine {
 
 const RESULTS = '.cache/bench';
 
-/** The disk decides what durable means here: the time of a small synced write is part of the result. */
+/** Describes the machine. `fsyncMs` is part of every result: durability costs what the disk takes for a small synced write. */
 export function describeMachine(dir: string): Machine {
   const file = openSync(join(dir, 'fsync'), 'w');
   const page = Buffer.alloc(8192, 1);
@@ -30,7 +30,7 @@ export function describeMachine(dir: string): Machine {
   };
 }
 
-/** Writes all that a benchmark measured, and says where. */
+/** Writes everything a benchmark measured, and prints the file name. */
 export async function writeResults(name: string, report: { startedAt: string }): Promise<void> {
   await mkdir(RESULTS, { recursive: true });
   const file = join(RESULTS, `${name}-${report.startedAt.replaceAll(':', '-')}.json`);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { drawChart } from '../bench/simulate/chart.ts';
+import type { TenantResult } from '../bench/simulate/endpoint.ts';
 import { SCENARIOS } from '../bench/simulate/scenarios.ts';
 import { renderSummary, waitSeconds } from '../bench/simulate/summary.ts';
-import { simulate, type TenantResult } from '../bench/simulate/world.ts';
+import { simulate } from '../bench/simulate/world.ts';
 
 function play(name: string, hours: number): TenantResult[] {
   const results = simulate(SCENARIOS[name]!(hours));

@@ -8,7 +8,7 @@ import type { ApiLoadResult, ApiMode } from './load.ts';
 import { type ApiReport, type ApiRound, renderApiReport } from './report.ts';
 import { type ApiSubject, PLAYED_ON, playApi, startSubjects } from './subjects.ts';
 
-/** Enough to keep both processors busy, and fewer than there are endpoints to play on. */
+/** Enough to keep both processors busy, and fewer than the endpoints in use. */
 const CONNECTIONS = 8;
 
 /** `node bench/main.ts api`: see bench/README.md. Prints a table, writes JSON. */
@@ -49,7 +49,7 @@ export async function benchApi(args: string[]): Promise<void> {
   }
 }
 
-/** Every mode on all subjects before the next: what else the machine does meanwhile meets them alike. */
+/** Runs every mode on all subjects before the next, so that other load on the machine affects them alike. */
 async function playRound(subjects: readonly ApiSubject[], seconds: number): Promise<ApiRound[]> {
   const playAll = async (mode: ApiMode, connections: number) => {
     const results: ApiLoadResult[] = [];

@@ -1,6 +1,6 @@
 /**
- * What the REST interface is measured against: Fastify, a pool and one statement a request on the same table, without
- * keys, validation or a record of releases. `node bench/api/bare.ts --database-url URL`
+ * The peer of the REST API: Fastify, a pool and one statement per request on the same table, without keys, validation or
+ * releases. `node bench/api/bare.ts --database-url URL`
  */
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ import Fastify from 'fastify';
 import pg from 'pg';
 
 const { values } = parseArgs({ options: { 'database-url': { type: 'string' } } });
-/** As many connections as Podyard has for it. */
+/** As many connections as Podyard's pool. */
 const pool = new pg.Pool({ connectionString: values['database-url'], max: 16 });
 const app = Fastify();
 

@@ -1,6 +1,6 @@
 /**
- * The load generator of `bench api`: `connections` keep-alive connections, each with one request under way and with an
- * endpoint of its own, so that no two wait for the same row. Prints an `ApiLoadResult` as JSON.
+ * The load generator of `bench api`: `connections` keep-alive connections, each with one request in flight and its own
+ * endpoint, so that no two wait for the same row. Prints an `ApiLoadResult` as JSON.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,22 +10,22 @@ import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { machineBusySeconds, usageOfTree } from '../queue/process-usage.ts';
 
 /**
- * `patch` changes settings that apply at once, `release` the image, which makes a release. `list` reads all endpoints,
- * one list after the other, while a second connection gets single ones: its latencies are those of `probe`.
- * `template` changes a template by REST, `saveTemplate` the same one by GraphQL with variables, `literals` with the values
- * written into the document; here `ids` are those of templates.
+ * `patch` changes settings that apply at once; `release` changes the image, which makes a release. `list` reads all endpoints,
+ * list after list, while a second connection gets single ones, whose latencies are `probeMs`. `template` changes a template
+ * over REST, `saveTemplate` the same one over GraphQL with variables, `literals` with values in the document; `ids` are then
+ * those of templates.
  */
 export type ApiMode = 'get' | 'patch' | 'release' | 'list' | 'template' | 'saveTemplate' | 'literals';
 
 export interface ApiLoadResult {
   perSecond: number;
   latenciesMs: Percentiles;
-  /** Of mode `list`: of the requests beside the lists. */
+  /** Mode `list`: latencies of the requests beside the lists. */
   probeMs: Percentiles | null;
   responseBytes: number;
   serverCpuUs: number;
   storeCpuUs: number;
-  /** Of all processors: what neither the server, nor its database, nor this process used. Figures with much of it say little. */
+  /** CPU used by other programs, as a share of all processors. With much of it the figures mean little. */
   othersCpuShare: number;
   errors: number;
   firstError: string | null;
@@ -56,7 +56,7 @@ let firstError: string | null = null;
 let responseBytes = 0;
 let changes = 0;
 
-/** What REST answers, too. */
+/** The fields that REST returns, too. */
 const TEMPLATE = `id name imageName dockerArgs containerDiskInGb ports env { key value } containerRegistryAuthId volumeInGb
   volumeMountPath isServerless isPublic category`;
 
@@ -106,7 +106,7 @@ function requestText(kind: ApiMode, id: string): string {
   return `PATCH /v2/serverless/${id} HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Sends one request after the other until the end. */
+/** Sends one request after another until the end. */
 function play(kind: ApiMode, id: string, latencies: Latencies, isCounted: boolean): Promise<void> {
   const connection = new HttpConnection({ host: hostname, port: Number(port) });
   return new Promise((resolve) => {
@@ -119,7 +119,7 @@ function play(kind: ApiMode, id: string, latencies: Latencies, isCounted: boolea
       connection.request(requestText(kind, id), (response) => {
         if (response?.status !== 200 || response.body.includes('"errors"')) {
           errors++;
-          firstError ??= response ? `${response.status} ${response.body.slice(0, 300)}` : 'the connection broke';
+          firstError ??= response ? `${response.status} ${response.body.slice(0, 300)}` : 'connection closed';
         } else if (isMeasuring) {
           latencies.add(performance.now() - startedAt);
           if (isCounted) {
@@ -127,7 +127,7 @@ function play(kind: ApiMode, id: string, latencies: Latencies, isCounted: boolea
             responseBytes = response.body.length;
           }
         }
-        // Not from within the read: a server that answers at once would hold the reader's stack for ever.
+        // Not from within the read: a server that responds at once would never let the reader's stack unwind.
         setImmediate(next);
       });
     };

@@ -4,7 +4,7 @@ import { renderTable } from '../queue/table.ts';
 import type { Machine } from '../results.ts';
 import type { ApiLoadResult } from './load.ts';
 
-/** `…Alone`: one request at a time. Releases, lists, and templates by REST and by GraphQL, are Podyard's alone. */
+/** `…Alone`: one request at a time. Only Podyard has releases, lists, and templates over REST and GraphQL. */
 export interface ApiRound {
   getAlone: ApiLoadResult;
   get: ApiLoadResult;
@@ -23,7 +23,7 @@ interface Measured {
   rounds: ApiRound[];
 }
 
-/** What a run found: the bare routes and Podyard with few endpoints, then both with many. Written as JSON. */
+/** The results of a run: the bare routes and Podyard with few endpoints, then both with many. Written as JSON. */
 export interface ApiReport {
   startedAt: string;
   machine: Machine;
@@ -53,10 +53,10 @@ export function renderApiReport(report: ApiReport): string {
     '',
     '',
   ];
-  /** The worst of all rounds: a pause is no matter of the median. */
+  /** The maximum of all rounds: a median would hide a pause. */
   const longest = Math.max(...many.rounds.map((round) => round.list?.probeMs?.max ?? Number.NaN));
   return [
-    `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians of the rounds; the load runs on the same machine\n`,
+    `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians of the rounds; the load generator runs on the same machine\n`,
     renderTable([
       [
         'bare Fastify and Podyard',
@@ -71,16 +71,16 @@ export function renderApiReport(report: ApiReport): string {
       row('GET alone, p50 ms', 3, (round) => round.getAlone.latenciesMs.p50),
       row('GET alone, p99 ms', 3, (round) => round.getAlone.latenciesMs.p99),
       row('GET/s', 0, (round) => round.get.perSecond),
-      row('  server CPU, us a request', 0, (round) => round.get.serverCpuUs),
-      row('  database CPU, us a request', 0, (round) => round.get.storeCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.get.serverCpuUs),
+      row('  database CPU, us per request', 0, (round) => round.get.storeCpuUs),
       row('PATCH alone, p50 ms', 3, (round) => round.patchAlone.latenciesMs.p50),
       row('PATCH alone, p99 ms', 3, (round) => round.patchAlone.latenciesMs.p99),
       row('PATCH/s', 0, (round) => round.patch.perSecond),
       row('  p50 ms', 2, (round) => round.patch.latenciesMs.p50),
-      row('  server CPU, us a request', 0, (round) => round.patch.serverCpuUs),
-      row('  database CPU, us a request', 0, (round) => round.patch.storeCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.patch.serverCpuUs),
+      row('  database CPU, us per request', 0, (round) => round.patch.storeCpuUs),
       row('PATCH/s, each makes a release', 0, (round) => round.release?.perSecond),
-      row('  server CPU, us a request', 0, (round) => round.release?.serverCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.release?.serverCpuUs),
       alone(
         'list of all, p50 ms',
         0,
@@ -98,13 +98,13 @@ export function renderApiReport(report: ApiReport): string {
       ),
       alone('  GET beside it, longest ms', 1, longest),
       row('template: PATCH/s by REST', 0, (round) => round.template?.perSecond),
-      row('  server CPU, us a request', 0, (round) => round.template?.serverCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.template?.serverCpuUs),
       row('template: saveTemplate/s, variables', 0, (round) => round.saveTemplate?.perSecond),
       row('  share of PATCH/s', 2, (round) => shareOfPatch(round, round.saveTemplate)),
-      row('  server CPU, us a request', 0, (round) => round.saveTemplate?.serverCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.saveTemplate?.serverCpuUs),
       row('template: saveTemplate/s, literals', 0, (round) => round.literals?.perSecond),
       row('  share of PATCH/s', 2, (round) => shareOfPatch(round, round.literals)),
-      row('  server CPU, us a request', 0, (round) => round.literals?.serverCpuUs),
+      row('  server CPU, us per request', 0, (round) => round.literals?.serverCpuUs),
       row('CPU used by others, %', 0, (round) => median(Object.values(round).map((one) => one.othersCpuShare)) * 100),
       row('failed requests', 0, (round) => Object.values(round).reduce((sum, one) => sum + one.errors, 0)),
     ]),

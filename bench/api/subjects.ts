@@ -7,7 +7,7 @@ import { type PostgresServer, query } from '../queue/postgres.ts';
 import { startProgram } from '../queue/program.ts';
 import type { ApiLoadResult, ApiMode } from './load.ts';
 
-/** A server with endpoints in its table, and the ids of those that are played on. */
+/** A server with endpoints in its table, and the ids of those in use. */
 export interface ApiSubject {
   name: 'bare' | 'podyard';
   endpoints: number;
@@ -15,12 +15,12 @@ export interface ApiSubject {
   storePid: number;
   url: string;
   ids: string[];
-  /** None of the bare routes'. */
+  /** Empty for the bare routes. */
   templateIds: string[];
   stop(): Promise<void>;
 }
 
-/** So many are played on, however many there are: what changes is the table alone. */
+/** How many endpoints are used, whatever the table has: only its size differs. */
 export const PLAYED_ON = 10;
 
 const TEMPLATE_MODES: ApiMode[] = ['template', 'saveTemplate', 'literals'];
@@ -28,14 +28,14 @@ const TEMPLATE_MODES: ApiMode[] = ['template', 'saveTemplate', 'literals'];
 const BARE = fileURLToPath(new URL('./bare.ts', import.meta.url));
 const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url));
 
-/** Podyard and the bare routes on one database with so many endpoints, all of one user. */
+/** Starts Podyard and the bare routes on one database with that many endpoints, all of one user. */
 export async function startSubjects(
   endpoints: number,
-  ground: { tempDir: string; postgres: PostgresServer; nodeArgs: string[] },
+  setup: { tempDir: string; postgres: PostgresServer; nodeArgs: string[] },
 ): Promise<ApiSubject[]> {
-  const databaseUrl = await ground.postgres.createDatabase(`api${endpoints}`);
-  const dataDir = join(ground.tempDir, `api${endpoints}`);
-  const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: ground.nodeArgs });
+  const databaseUrl = await setup.postgres.createDatabase(`api${endpoints}`);
+  const dataDir = join(setup.tempDir, `api${endpoints}`);
+  const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: setup.nodeArgs });
   const ids: string[] = [];
   while (ids.length < PLAYED_ON) ids.push(await createEndpoint(podyard));
   const templateIds = await addTemplates(databaseUrl);
@@ -45,14 +45,14 @@ export async function startSubjects(
     args: ['--max-semi-space-size=16', BARE, '--database-url', databaseUrl],
     ready: /ready at (http:\S+)/,
   });
-  const shared = { endpoints, ids, storePid: ground.postgres.pid };
+  const shared = { endpoints, ids, storePid: setup.postgres.pid };
   return [
     { ...shared, templateIds: [], name: 'bare', pid: bare.pid, url: bare.readyAt, stop: () => bare.stop() },
     { ...shared, templateIds, name: 'podyard', pid: podyard.pid, url: podyard.clientUrl, stop: () => podyard.stop() },
   ];
 }
 
-/** As many templates as endpoints are played on, each named by its id. */
+/** Creates as many templates as endpoints are used, each named by its id. */
 async function addTemplates(databaseUrl: string): Promise<string[]> {
   const ids = Array.from({ length: PLAYED_ON }, (_, i) => `template${i}`);
   await query(
@@ -65,7 +65,7 @@ async function addTemplates(databaseUrl: string): Promise<string[]> {
   return ids;
 }
 
-/** Copies of an endpoint, with their first releases, by SQL. */
+/** Copies an endpoint with its first release, by SQL. */
 async function addEndpoints(databaseUrl: string, id: string, count: number): Promise<void> {
   await query(
     databaseUrl,
@@ -81,7 +81,7 @@ async function addEndpoints(databaseUrl: string, id: string, count: number): Pro
   await query(databaseUrl, 'vacuum analyze endpoints, releases');
 }
 
-/** Plays one mode on the subject, from a process of its own. */
+/** Runs one mode of load against the subject, in its own process. */
 export async function playApi(
   subject: ApiSubject,
   mode: ApiMode,

@@ -6,17 +6,17 @@ import { KubeClient } from '../../test/kubernetes/kube-client.ts';
 import { addressTowards, importImage, kubeUp } from '../../test/kubernetes/own-cluster.ts';
 
 const KUBE_DOWN = new URL('../../test/kubernetes/kube-down.sh', import.meta.url).pathname;
-/** Nobody answers there. */
-const NOBODYS_PORT = 9;
-/** Requests that set things up or clear them away, at a time. */
-const AT_ONCE = 20;
+/** Nothing listens there. */
+const UNUSED_PORT = 9;
+/** Concurrent requests for setup and cleanup. */
+const CONCURRENT = 20;
 
-/** The tests' cluster, with a namespace of one's own. `close` deletes all that was made through it. */
+/** The tests' cluster, with its own namespace. `close` deletes everything created through it. */
 export class BenchCluster {
   readonly kubeconfig: string;
   readonly client: KubeClient;
   readonly namespace: string;
-  /** This machine as pods reach it. */
+  /** The address of this machine, as pods reach it. */
   readonly hostAddress: string;
   readonly #nodes: string[] = [];
   #kubelet: FakeKubelet | undefined;
@@ -46,21 +46,18 @@ export class BenchCluster {
     return `/api/v1/namespaces/${this.namespace}/${resource}${name === undefined ? '' : `/${name}`}`;
   }
 
-  /** What a server needs to know to use it. */
+  /** The settings of a server that uses the cluster. */
   get env(): Record<string, string> {
     return { PODYARD_KUBECONFIG: this.kubeconfig, PODYARD_KUBERNETES_NAMESPACE: this.namespace };
   }
 
-  /**
-   * Nodes that nothing stands behind and where nobody else's pods go. Answers what a server needs to know to use them;
-   * their pods seem to run.
-   */
+  /** Creates fake nodes for our pods only, which seem to run there. Returns the settings of a server that uses them. */
   async addNodes(count: number, gpus: number): Promise<Record<string, string>> {
     const names = Array.from({ length: count }, (_, i) => `${this.namespace}-${i}`);
     const labels = { 'bench-of': this.namespace, 'bench-product': 'NVIDIA-GeForce-RTX-4090' };
     const node = {
       gpus,
-      kubeletPort: NOBODYS_PORT,
+      kubeletPort: UNUSED_PORT,
       labels,
       taints: [{ key: 'bench-of', value: this.namespace, effect: 'NoSchedule' as const }],
     };
@@ -86,7 +83,7 @@ export class BenchCluster {
     execFileSync(KUBE_DOWN, ['--leave', String(process.pid)]);
   }
 
-  /** Resolves when none is left. */
+  /** Resolves when no pod is left. */
   async removePods(): Promise<void> {
     await this.client.delete(this.path('secrets'));
     for (;;) {
@@ -107,5 +104,5 @@ async function forEach<T>(items: readonly T[], act: (item: T) => Promise<unknown
   const work = async () => {
     for (const item of rest) await act(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: CONCURRENT }, work));
 }

@@ -7,7 +7,7 @@ import { benchProcesses } from './processes.ts';
 
 interface Part {
   run(options: ClusterOptions): Promise<void>;
-  /** It runs on the cluster of the tests. */
+  /** Needs the tests' cluster. */
   needsCluster: boolean;
 }
 
@@ -22,9 +22,9 @@ export async function benchCluster(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: OPTIONS });
   for (const name of values.parts?.split(',') ?? Object.keys(PARTS)) {
     const part = PARTS[name];
-    if (!part) throw new Error(`there is no part '${name}', only ${Object.keys(PARTS).join(', ')}`);
+    if (!part) throw new Error(`unknown part '${name}'; choose from ${Object.keys(PARTS).join(', ')}`);
     const lacks = part.needsCluster ? lacking() : undefined;
-    if (lacks) process.stdout.write(`cluster, ${name}: skipped: ${lacks}\n`);
+    if (lacks) process.stdout.write(`cluster, ${name} skipped: ${lacks}\n`);
     else await part.run(values);
   }
 }

@@ -17,17 +17,17 @@ import { type PodMoments, PodWatch } from './pod-watch.ts';
 
 const IMAGE = 'podyard/echo-js:dev';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** The node cleans up after a pod for a while; whoever comes next shall not pay for it. */
+/** The node cleans up after a pod for a while; the next start must not pay for it. */
 const SETTLE_MS = 3_000;
 
-/** How long each part of a start took, in ms; all of them are told by the same clock. */
+/** How long each part of a start took, in ms, all by the same clock. */
 interface Stages {
-  /** From the submit, or the request for the pod, until the cluster knows it. */
+  /** From the submit, or the create request, until the cluster has the pod. */
   asked: number;
-  /** From then until its Secret is there; 0 for a bare one. */
+  /** From then until its Secret exists; 0 for a bare pod. */
   secret: number;
   scheduled: number;
-  /** From the node's turn until the program begins. */
+  /** From the assignment to a node until the program starts. */
   begun: number;
   /** From then until its handler runs. */
   handler: number;
@@ -41,7 +41,7 @@ interface Report {
   bare: Stages[];
 }
 
-/** From zero on the cluster, beside a bare pod of the same image; they take turns. */
+/** Starts from zero on the cluster, in turn with bare pods of the same image. */
 export async function benchColdPods(options: ClusterOptions): Promise<void> {
   await buildImages();
   const cluster = await BenchCluster.open();
@@ -91,7 +91,7 @@ function startPodyard(dataDir: string, cluster: BenchCluster, profileDir: string
   });
 }
 
-/** A pod with nothing but the image, the program and its environment. */
+/** A pod with only the image, the program and its environment. */
 async function runBare(cluster: BenchCluster, jobs: OneJobServer, watch: PodWatch, name: string): Promise<Stages> {
   const [entrypoint, ...args] = PROGRAM;
   const env = Object.entries(jobs.env(name)).map(([key, value]) => ({
@@ -134,18 +134,18 @@ function render({ machine, podyard, bare }: Report): string {
     ];
   };
   return [
-    `\n${machine.cpus}, Node.js ${machine.node}; medians of ${bare.length} starts in turn, ms\n`,
+    `\n${machine.cpus}, Node.js ${machine.node}; medians of ${bare.length} alternating starts, ms\n`,
     renderTable([
-      ['', 'Podyard', 'bare pod', 'more'],
-      row('until the cluster knows the pod', 'asked'),
-      row('(its Secret, from then)', 'secret'),
-      row('until a node has it, from then', 'scheduled'),
-      row('until the program begins', 'begun'),
+      ['', 'Podyard', 'bare pod', 'difference'],
+      row('until the cluster has the pod', 'asked'),
+      row('(its Secret, after that)', 'secret'),
+      row('until it has a node, after that', 'scheduled'),
+      row('until the program starts', 'begun'),
       row('until its handler runs', 'handler'),
     ]),
     renderTable([
       ['', 'Podyard', 'bare pod', 'ratio'],
-      row('from the submit, or the request, until the handler runs', 'total'),
+      row('from the submit, or create request, until the handler runs', 'total'),
     ]),
   ].join('\n');
 }

@@ -1,7 +1,6 @@
 /**
- * Loaded into a server before its own code. At SIGUSR2 it writes how many HTTP requests were answered so far, by what they
- * asked for, into the file that BENCH_REQUESTS names; with BENCH_PROFILES, a directory, also what the processor did since
- * the signal before.
+ * Preloaded into a server. On SIGUSR2 it writes how many HTTP requests were answered so far, by kind, to the file named by
+ * BENCH_REQUESTS; and, if BENCH_PROFILES names a directory, a CPU profile since the previous signal.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -14,7 +13,7 @@ const counts: Record<string, number> = {};
 const session = new Session();
 let signals = 0;
 
-/** Of an API server's path: the resource, and what of it. */
+/** Summarizes an API server path: the resource, and which part of it. */
 function subjectOf(path: string): string {
   const [route = '', query = ''] = path.split('?');
   const [, resource = '', name, subresource] =

@@ -10,7 +10,7 @@ import { usageOfTree } from '../queue/process-usage.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
-import { Fleet, WORKERS_A_KEEPER } from '../scale/fleet.ts';
+import { Fleet, WORKERS_PER_KEEPER } from '../scale/fleet.ts';
 import { Pace, watch } from '../scale/pace.ts';
 import { BenchCluster } from './bench-cluster.ts';
 import type { ClusterOptions } from './options.ts';
@@ -29,10 +29,10 @@ interface Phase {
   controlCpu: number;
   apiServerCpu: number;
   rssMb: number;
-  /** Workers that were started, and those that ended. */
+  /** Workers started and ended. */
   started: number;
   ended: number;
-  /** By what was asked for. */
+  /** By kind of request. */
   requests: Counts;
 }
 
@@ -46,7 +46,7 @@ interface NodesReport {
   changing: Phase;
 }
 
-/** Control alone on a cluster of made-up nodes: what it costs at rest, and when one pod in a hundred changes each second. */
+/** Measures control alone on a cluster of fake nodes: at rest, and while one pod in a hundred changes each second. */
 export async function benchNodes(options: ClusterOptions): Promise<void> {
   const nodes = Number(options.nodes ?? 1000);
   const pods = Number(options.pods ?? 5 * nodes);
@@ -68,14 +68,14 @@ export async function benchNodes(options: ClusterOptions): Promise<void> {
       profileDir: options['cpu-prof'],
     });
     fleet = await Fleet.create(databaseUrl, pods / 2);
-    const ground = { control, fleet, apiServer: await findProgram('kube-apiserver'), tempDir };
+    const setup = { control, fleet, apiServer: await findProgram('kube-apiserver'), tempDir };
     const fillSeconds = await fill(fleet);
     await sleep(SETTLE_S * 1000);
-    const idle = await measure(ground, seconds, () => sleep(1_000));
+    const idle = await measure(setup, seconds, () => sleep(1_000));
     await fleet.analyze();
     const pace = new Pace(fleet, changes);
     for (let i = 0; i < SETTLE_S * 4; i++) await pace.quarter();
-    const changing = await measure(ground, seconds, () => pace.quarter());
+    const changing = await measure(setup, seconds, () => pace.quarter());
     const startedAt = new Date().toISOString();
     const report: NodesReport = {
       startedAt,
@@ -135,9 +135,9 @@ function requestsFile(tempDir: string): string {
   return join(tempDir, 'requests.json');
 }
 
-/** Until all workers that are wanted run and are ready. Answers how long it took, in seconds. */
+/** Resolves once all wanted workers run and are ready, with how long it took in seconds. */
 async function fill(fleet: Fleet): Promise<number> {
-  const wanted = fleet.keepers.length * WORKERS_A_KEEPER;
+  const wanted = fleet.keepers.length * WORKERS_PER_KEEPER;
   const startedAt = performance.now();
   let [working, changedAt] = [0, startedAt];
   while (working < wanted) {
@@ -153,11 +153,11 @@ async function fill(fleet: Fleet): Promise<number> {
 }
 
 async function measure(
-  ground: { control: Program; fleet: Fleet; apiServer: number; tempDir: string },
+  setup: { control: Program; fleet: Fleet; apiServer: number; tempDir: string },
   seconds: number,
   act: () => Promise<unknown>,
 ): Promise<Phase> {
-  const { control, fleet, apiServer, tempDir } = ground;
+  const { control, fleet, apiServer, tempDir } = setup;
   const since = new Date();
   const before = await countRequests(control, tempDir);
   const [controlCpu, apiServerCpu] = await watch([control.pid, apiServer], seconds, act);
@@ -177,7 +177,7 @@ async function measure(
   };
 }
 
-/** What inside-control.ts writes when it is told to. */
+/** Returns the counts that inside-control.ts writes on a signal. */
 async function countRequests(control: Program, tempDir: string): Promise<Counts> {
   const file = requestsFile(tempDir);
   await rm(file, { force: true });
@@ -207,12 +207,12 @@ function render({ machine, nodes, pods, fillSeconds, idle, changing }: NodesRepo
   return [
     title,
     renderTable([
-      ['', 'control', 'memory', 'API server', 'started/s', 'ended/s', 'requests/s', 'a change'],
+      ['', 'control', 'memory', 'API server', 'started/s', 'ended/s', 'requests/s', 'per change'],
       row('at rest', idle),
       row('changing', changing),
     ]),
     ...[idle, changing].map((phase, i) =>
-      renderTable([[i === 0 ? 'at rest' : 'changing', 'a second'], ...calls(phase)]),
+      renderTable([[i === 0 ? 'at rest' : 'changing', 'per second'], ...calls(phase)]),
     ),
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** Those of all parts. */
+/** The options of all parts. */
 export const OPTIONS = {
   parts: { type: 'string' },
   rounds: { type: 'string' },
@@ -10,5 +10,5 @@ export const OPTIONS = {
   'cpu-prof': { type: 'string' },
 } as const;
 
-/** What was asked for on the command line; each part has its own defaults. */
+/** As given on the command line; each part has its own defaults. */
 export type ClusterOptions = { [Name in keyof typeof OPTIONS]?: string | undefined };

@@ -2,16 +2,16 @@ import type { WatchEvent } from '../../test/kubernetes/kube-client.ts';
 import { now } from '../coldstart/bare.ts';
 import type { BenchCluster } from './bench-cluster.ts';
 
-/** When things were first heard of, in ms since 1970. */
+/** When each event was first seen, in ms since 1970. */
 export interface PodMoments {
   created?: number;
-  /** Its Secret. */
+  /** When its Secret was created. */
   secret?: number;
   scheduled?: number;
   gone?: number;
 }
 
-/** Hears what becomes of the pods of a namespace. Close it. */
+/** Watches the pods of a namespace until it is closed. */
 export class PodWatch {
   readonly #moments = new Map<string, PodMoments>();
   readonly #gone = new Map<string, () => void>();
@@ -37,7 +37,7 @@ export class PodWatch {
     this.#abort.abort();
   }
 
-  /** Goes on after whatever ends it: others may pause the server, or start it again. */
+  /** Resumes after whatever ends the watch: others may pause or restart the server. */
   async #follow(cluster: BenchCluster, kind: 'pods' | 'secrets'): Promise<void> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
@@ -45,10 +45,10 @@ export class PodWatch {
         const { items, metadata } = await cluster.client.get(cluster.path(kind));
         const there = new Set(items.map((item: { metadata: { name: string } }) => item.metadata.name));
         if (kind === 'pods') {
-          for (const [name, { created }] of this.#moments) if (created && !there.has(name)) this.#noteGone(name);
+          for (const [name, { created }] of this.#moments) if (created && !there.has(name)) this.#recordGone(name);
         }
         for await (const event of cluster.client.watch(cluster.path(kind), metadata.resourceVersion, signal)) {
-          this.#note(kind, event);
+          this.#record(kind, event);
         }
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 200));
@@ -56,17 +56,17 @@ export class PodWatch {
     }
   }
 
-  #note(kind: 'pods' | 'secrets', { type, object }: WatchEvent): void {
+  #record(kind: 'pods' | 'secrets', { type, object }: WatchEvent): void {
     const moments = this.of(object.metadata.name);
     if (kind === 'secrets') moments.secret ??= now();
-    else if (type === 'DELETED') this.#noteGone(object.metadata.name);
+    else if (type === 'DELETED') this.#recordGone(object.metadata.name);
     else {
       moments.created ??= now();
       if (object.spec.nodeName) moments.scheduled ??= now();
     }
   }
 
-  #noteGone(name: string): void {
+  #recordGone(name: string): void {
     this.of(name).gone ??= now();
     this.#gone.get(name)?.();
   }

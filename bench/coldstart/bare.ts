@@ -4,7 +4,7 @@ import { type Begun, OneJobServer } from './one-job-server.ts';
 
 const run = promisify(execFile);
 
-/** What a worker of the benchmark does: its handler says when it began, and when its program did, in ms since 1970. */
+/** The worker of the benchmark: its handler returns when it began and when its program started, in ms since 1970. */
 export const PROGRAM = [
   'node',
   '--input-type=module',
@@ -12,7 +12,7 @@ export const PROGRAM = [
   "import { start } from '/worker/podyard-worker.js'; const now = () => performance.timeOrigin + performance.now(); await start({ handler: async ({ input }) => { const at = now(); await new Promise((resolve) => setTimeout(resolve, input.holdMs ?? 0)); return { at, born: performance.timeOrigin }; } });",
 ];
 
-/** The peer: the same image with the same program, run by the engine alone; a server that has one job stands in place of Podyard. */
+/** The peer: the same image and program run by the engine alone, with a server that has one job in place of Podyard. */
 export class BareEngine {
   readonly #image: string;
   readonly #jobs: OneJobServer;
@@ -54,7 +54,7 @@ export class BareEngine {
     this.#jobs.close();
   }
 
-  /** Makes a container; `begun` resolves when its handler has run. */
+  /** Creates a container; `begun` resolves when its handler has run. */
   async #container(...command: string[]): Promise<{ begun: Promise<Begun> }> {
     const name = `podyard-bench-${process.pid}-${++this.#count}`;
     this.#containers.push(name);
@@ -66,14 +66,14 @@ export class BareEngine {
   }
 }
 
-/** Where this machine is on a network of the engine: not every engine tells, but it is the first address. */
+/** Returns this machine's address on a network of the engine. Some engines report only the subnet: then its first address. */
 async function gatewayOf(network: string): Promise<string> {
   const format = '{{with index .IPAM.Config 0}}{{or .Gateway .Subnet}}{{end}}';
   const { stdout } = await run('docker', ['network', 'inspect', network, '-f', format]);
   return stdout.trim().replace(/\.0\/\d+$/, '.1');
 }
 
-/** The clock that handlers tell, in ms with fractions. */
+/** The clock of the handlers, in ms with fractions. */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }

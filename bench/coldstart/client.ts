@@ -3,7 +3,7 @@ import { now, PROGRAM } from './bare.ts';
 import type { Begun } from './one-job-server.ts';
 
 export const KEY = 'bench_key_0123456789abcdef0123456789abcdef';
-/** The engine cleans up after a container for a while; whoever comes next shall not pay for it. */
+/** The engine cleans up after a container for a while; the next start must not pay for it. */
 export const SETTLE_MS = 3_000;
 
 interface Job {
@@ -14,14 +14,14 @@ interface Job {
   error?: string;
 }
 
-/** A start from zero; moments are in ms since 1970. */
+/** A start from zero; times in ms since 1970. */
 export interface ColdStart extends Begun {
   workerId: string;
   submittedAt: number;
   waitedMs: number;
 }
 
-/** Whoever waits for a worker that is not there. */
+/** A client that waits for workers to start. */
 export class Client {
   readonly #url: string;
   readonly #image: string;
@@ -31,7 +31,7 @@ export class Client {
     this.#image = image;
   }
 
-  /** From zero, with the image there. */
+  /** From zero, with the image present. */
   async coldStart(): Promise<ColdStart> {
     const id = await this.#endpoint({});
     const [start] = await this.#submit(id, 1, 0);
@@ -39,7 +39,7 @@ export class Client {
     return start!;
   }
 
-  /** Each time with the one worker frozen. */
+  /** Waits of jobs that each find the one worker frozen. */
   async thaws(count: number): Promise<number[]> {
     const id = await this.#endpoint({ flashboot: 'FLASHBOOT', workers: { max: 1 } });
     await this.#submit(id, 1, 0);
@@ -53,7 +53,7 @@ export class Client {
     return waitedMs;
   }
 
-  /** `count` jobs at once, each with a worker of its own, from zero: until all run. */
+  /** Starts `count` jobs at once from zero, each with its own worker. Returns how long until all run. */
   async burst(count: number): Promise<number> {
     const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 };
     const id = await this.#endpoint({ workers: { max: count }, scaling });
@@ -64,7 +64,7 @@ export class Client {
 
   #lastWorker = '';
 
-  /** How long each of the jobs waited. `holdMs`: for so long at most each keeps its worker, until all of them run. */
+  /** Returns the start of each job. `holdMs`: how long each keeps its worker, so that none shares one. */
   async #submit(id: string, count: number, holdMs: number): Promise<ColdStart[]> {
     const submittedAt = now();
     const input = { holdMs: count > 1 ? Math.min(holdMs, 15_000) : 0 };
@@ -115,7 +115,7 @@ export class Client {
     return id;
   }
 
-  /** Waits until its workers are gone, so that nothing of it disturbs the next. */
+  /** Deletes the endpoint and waits for its workers to be gone, so that they do not disturb the next start. */
   async #delete(id: string): Promise<void> {
     await this.#call('DELETE', `/v2/serverless/${id}`);
     await sleep(SETTLE_MS);
@@ -129,7 +129,7 @@ export class Client {
       signal: AbortSignal.timeout(120_000),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status} ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} returned ${response.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 }

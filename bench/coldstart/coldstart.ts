@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 interface Report {
   startedAt: string;
   machine: Machine;
-  /** In ms, a value a round. */
+  /** In ms, one value per round. */
   coldMs: number[];
   bareRunMs: number[];
   thawMs: number[];
@@ -27,7 +27,7 @@ interface Report {
   bareStartMs: number[];
 }
 
-/** How long a job waits for a worker that is not there: from the submit to the moment its handler runs. */
+/** `node bench/main.ts coldstart`: see bench/README.md. Prints tables, writes JSON. */
 export async function benchColdstart(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
-/** When a handler began, and when its program did, in ms since 1970. */
+/** When a handler began and when its program started, in ms since 1970. */
 export interface Begun {
   at: number;
   born: number;
 }
 
-/** Stands in place of Podyard for a worker that something else started: gives it one job at once and notes what its handler says. */
+/** Takes Podyard's place for a worker that something else started: hands it one job and records what its handler returns. */
 export class OneJobServer {
   readonly #server: Server;
   readonly #url: string;
@@ -38,11 +38,11 @@ export class OneJobServer {
           this.#begun.get(worker)?.((JSON.parse(body) as { output: Begun }).output);
         });
       } else if (kind === 'ping') res.end('{}');
-      // everything else is held: an idle worker asks in vain
+      // other requests are held: an idle worker polls in vain
     });
   }
 
-  /** What a worker of that name needs in its environment. */
+  /** The environment for a worker of that name. */
   env(name: string): Record<string, string> {
     return {
       RUNPOD_WEBHOOK_GET_JOB: `${this.#url}/job-take/${name}?gpu=x`,
@@ -53,11 +53,11 @@ export class OneJobServer {
     };
   }
 
-  /** Resolves when the handler of the worker of that name has run. */
+  /** Resolves when the handler of that worker has run. */
   expect(name: string): Promise<Begun> {
     const begun = new Promise<Begun>((resolve, reject) => {
       this.#begun.set(name, resolve);
-      setTimeout(() => reject(new Error(`worker ${name} never did its job`)), PATIENCE_MS).unref();
+      setTimeout(() => reject(new Error(`worker ${name} did not finish its job`)), TIMEOUT_MS).unref();
     });
     begun.catch(() => {});
     return begun;

@@ -65,7 +65,7 @@ async function runJob(server: ServerProcess, endpointId: string): Promise<void> 
   await (await fetch(`${server.url}/v2/${endpointId}/runsync`, init)).text();
 }
 
-/** Percent of one core that the server uses while so many watch one endpoint and so many jobs a second run on it. */
+/** Returns the server's use of one core, in percent, while `watchers` follow an endpoint that gets `jobsPerSecond`. */
 async function measure(
   server: ServerProcess,
   endpointId: string,
@@ -94,7 +94,7 @@ async function measure(
   return (100_000 * (after.cpuSeconds - before.cpuSeconds)) / elapsedMs;
 }
 
-/** Of the sign-in page, each time with nothing kept from before. */
+/** First contentful paint of the sign-in page, with an empty cache each time, in ms. */
 async function measurePaints(server: ServerProcess): Promise<number[]> {
   const browser = await launchBrowser();
   try {

@@ -16,7 +16,7 @@ export interface Throughput {
   errors: number;
 }
 
-/** As fast as it goes, by wrk: one thread, so that it takes little of what it shares. */
+/** Full load by wrk, on one thread to take little of the shared machine. */
 export async function measureThroughput(subject: Subject, connections: number, seconds: number): Promise<Throughput> {
   const { port, host } = subject.quick;
   const before = usageOfTree(subject.pid);
@@ -45,7 +45,7 @@ async function open({ port }: Target): Promise<Socket> {
   return socket;
 }
 
-/** Sends one request and resolves with how long the head of the answer took, in ms; rejects for anything but success. */
+/** Sends one request. Resolves with the time to the response's head in ms; rejects unless it succeeded. */
 function exchange(socket: Socket, request: string): Promise<number> {
   const sentAt = performance.now();
   return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ function exchange(socket: Socket, request: string): Promise<number> {
       if (/^HTTP\/1.1 (101|2)/.test(head)) resolve(performance.now() - sentAt);
       else reject(new Error(head.slice(0, 200)));
     });
-    socket.once('close', () => reject(new Error('the connection was closed')));
+    socket.once('close', () => reject(new Error('connection closed')));
     socket.write(request);
   });
 }
@@ -76,20 +76,20 @@ function summarize(latencies: number[], errors: number): Latency {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99), errors };
 }
 
-/** So many requests a second at even distances, each on a connection that is free. */
+/** Sends `perSecond` requests per second, evenly spaced, each on an idle connection. */
 export async function measureLatency(subject: Subject, perSecond: number, seconds: number): Promise<Latency> {
   const request = requestFor(subject.quick, '/hello');
   const free: Socket[] = await Promise.all(Array.from({ length: 50 }, () => open(subject.quick)));
   const all = [...free];
   const latencies: number[] = [];
   let errors = 0;
-  const under: Promise<unknown>[] = [];
+  const inFlight: Promise<unknown>[] = [];
   const startedAt = performance.now();
   for (let sent = 0; sent < perSecond * seconds; ) {
     const due = Math.floor(((performance.now() - startedAt) / 1000) * perSecond);
     for (; sent < due; sent++) {
       const socket = free.pop();
-      if (!socket) continue; // all are waiting: the machine is elsewhere
+      if (!socket) continue; // all are busy: the machine is overloaded
       const one = exchange(socket, request).then(
         (ms) => {
           if (sent > perSecond / 2) latencies.push(ms); // the first half second warms up
@@ -99,11 +99,11 @@ export async function measureLatency(subject: Subject, perSecond: number, second
           errors += 1;
         },
       );
-      under.push(one);
+      inFlight.push(one);
     }
     await sleep(1);
   }
-  await Promise.all(under);
+  await Promise.all(inFlight);
   for (const socket of all) socket.destroy();
   return summarize(latencies, errors);
 }
@@ -111,7 +111,7 @@ export async function measureLatency(subject: Subject, perSecond: number, second
 export interface Transfer {
   downMbPerSecond: number;
   upMbPerSecond: number;
-  /** How much more memory it had at most while it passed 1 GiB each way. */
+  /** The growth of its memory while it passed 1 GiB each way. */
   memoryMb: number;
 }
 
@@ -130,7 +130,7 @@ export async function measureBodies(subject: Subject): Promise<Transfer> {
   return { downMbPerSecond: mb / down, upMbPerSecond: mb / up, memoryMb: most - before };
 }
 
-/** Seconds from the request to the last byte of at least `expected` bytes of answer. */
+/** Returns the seconds from the request until more than `expected` bytes of response have arrived. */
 async function timeTransfer(target: Target, head: string, bodyBytes: number, expected: number): Promise<number> {
   const socket = await open(target);
   const startedAt = performance.now();
@@ -142,7 +142,7 @@ async function timeTransfer(target: Target, head: string, bodyBytes: number, exp
       received += piece.length;
       if (received > expected) resolve();
     });
-    socket.once('close', () => reject(new Error('the connection was closed')));
+    socket.once('close', () => reject(new Error('connection closed')));
   });
   socket.write(head);
   const piece = Buffer.alloc(262_144, 'x');
@@ -154,7 +154,7 @@ async function timeTransfer(target: Target, head: string, bodyBytes: number, exp
   return (performance.now() - startedAt) / 1000;
 }
 
-/** KiB of memory for each of so many idle WebSockets. */
+/** Returns the KiB of memory per idle WebSocket. */
 export async function measureSockets(subject: Subject, count: number): Promise<number> {
   const request = requestFor(subject.rich, '/chat', 'Connection: Upgrade\r\nUpgrade: echo\r\n');
   const openSome = async (some: number) => {
@@ -175,7 +175,7 @@ export async function measureSockets(subject: Subject, count: number): Promise<n
   return ((after - before) * 1024) / count;
 }
 
-/** Concurrency in steps, each connection sending its next request when it has its answer, which takes 100 ms behind the proxy. */
+/** Increases concurrency in steps. Each connection sends its next request after its response, which takes the upstream 100 ms. */
 export async function measureRamp(subject: Subject, steps: readonly number[], seconds: number): Promise<Latency[]> {
   const request = requestFor(subject.rich, '/slow');
   const sockets: Socket[] = [];
@@ -187,7 +187,7 @@ export async function measureRamp(subject: Subject, steps: readonly number[], se
     while (sockets.length < concurrency)
       sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => open(subject.rich)))));
     const play = async (socket: Socket, i: number) => {
-      await sleep((i * 100) / concurrency); // evenly over the 100 ms
+      await sleep((i * 100) / concurrency); // evenly spread over the 100 ms
       while (!isOver) {
         await exchange(socket, request).then(
           (ms) => latencies.push(ms),

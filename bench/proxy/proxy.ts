@@ -91,7 +91,7 @@ export async function benchProxy(args: string[]): Promise<void> {
   }
 }
 
-/** Every part on all subjects before the next: what else the machine does meanwhile meets them alike. */
+/** Runs every part on all subjects before the next, so that other load on the machine affects them alike. */
 async function playRound(
   subjects: readonly Subject[],
   runs: readonly ProxyRun[],
@@ -119,19 +119,21 @@ function renderReport({ machine, runs }: ProxyReport): string {
     }),
   ];
   const rows = [
-    [`${CONNECTIONS} connections, a small answer`, ...runs.map((run) => run.subject)],
+    [`${CONNECTIONS} connections, small responses`, ...runs.map((run) => run.subject)],
     row('requests/s', 0, (run) => run.throughput.map((one) => one.perSecond)),
-    row('CPU, us a request', 1, (run) => run.throughput.map((one) => one.cpuUs)),
-    row('  of it in the kernel', 1, (run) => run.throughput.map((one) => one.kernelUs)),
+    row('CPU, us per request', 1, (run) => run.throughput.map((one) => one.cpuUs)),
+    row('  in the kernel', 1, (run) => run.throughput.map((one) => one.kernelUs)),
     row('errors', 0, (run) => run.throughput.map((one) => one.errors)),
     row(`at ${PACE} requests/s, p50 ms`, 2, (run) => run.latency.map((one) => one.p50)),
     row('  p99 ms', 2, (run) => run.latency.map((one) => one.p99)),
     row('1 GiB down, MB/s', 0, (run) => run.bodies.map((one) => one.downMbPerSecond)),
     row('1 GiB up, MB/s', 0, (run) => run.bodies.map((one) => one.upMbPerSecond)),
-    row('  memory more, MB', 1, (run) => run.bodies.map((one) => one.memoryMb)),
+    row('  memory growth, MB', 1, (run) => run.bodies.map((one) => one.memoryMb)),
     row(`${SOCKETS} idle WebSockets, KiB each`, 1, (run) => run.socketKib),
     ...STEPS.flatMap((step, i) => [
-      row(`100 ms of work, ${step} at once, p95 ms`, 1, (run) => run.ramp.map((steps) => steps[i]?.p95 ?? Number.NaN)),
+      row(`100 ms of work, ${step} concurrent, p95 ms`, 1, (run) =>
+        run.ramp.map((steps) => steps[i]?.p95 ?? Number.NaN),
+      ),
       row('  errors', 0, (run) => run.ramp.map((steps) => steps[i]?.errors ?? Number.NaN)),
     ]),
   ];

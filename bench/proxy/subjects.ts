@@ -5,12 +5,12 @@ import { findFreePort, KEY, startPodyard } from '../queue/podyard.ts';
 import { query } from '../queue/postgres.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 
-/** Something that requests go to. The same headers are sent to all. */
+/** A system under test. All get the same headers. */
 export interface Subject {
   name: string;
-  /** Whose CPU and memory are watched; the upstream's own for `direct`. */
+  /** The process whose CPU and memory are measured; the upstream's for `direct`. */
   pid: number;
-  /** To the upstream that answers at once, and to the one that can do more. */
+  /** Routes to the upstream that responds at once, and to the one with more functions. */
   quick: Target;
   rich: Target;
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ const UPSTREAM = fileURLToPath(new URL('./upstream.ts', import.meta.url));
 const WORKERS = 4;
 const HOST = 'bench.localhost';
 
-/** An nginx that answers from memory, and a Node server for bodies, waiting and upgrades. */
+/** Starts an nginx that serves from memory, and a Node server for bodies, delays and upgrades. */
 export async function startUpstreams(dir: string): Promise<Upstreams> {
   const [quick, rich] = [await findFreePort(), await findFreePort()];
   const nginx = await startNginx(
@@ -67,7 +67,7 @@ export function startDirect(upstreams: Upstreams): Subject {
   };
 }
 
-/** The peers do what Podyard's proxy does with a request, as far as their configuration goes; without keys and accounts. */
+/** The peers process requests as Podyard's proxy does, as far as their configuration allows; without keys and accounts. */
 export async function startPeer(name: 'nginx' | 'caddy' | 'haproxy', dir: string, up: Upstreams): Promise<Subject> {
   const [quick, rich] = [await findFreePort(), await findFreePort()];
   const program = await { nginx: nginxProxy, caddy, haproxy }[name](dir, [

@@ -1,7 +1,6 @@
 /**
- * What stands behind every proxy of the benchmark where nginx alone will not do: `node bench/proxy/upstream.ts PORT`.
- * `GET /bytes/<n>` sends so many bytes, `POST /` reads a body and says how long it was, `/slow` answers after 100 ms, and
- * an upgrade gets its bytes back.
+ * The upstream for what nginx alone cannot do: `node bench/proxy/upstream.ts PORT`. `GET /bytes/<n>` sends n bytes, `POST /`
+ * reads a body and returns its length, `/slow` responds after 100 ms, and an upgrade echoes.
  */
 import { createServer, type ServerResponse } from 'node:http';
 

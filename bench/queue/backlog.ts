@@ -3,11 +3,11 @@ import type { LoadResult } from './load.ts';
 import { createEndpoint, fillQueue, KEY, purgeQueue, registerWorkers, startPodyard } from './podyard.ts';
 import { usageOfTree } from './process-usage.ts';
 import { playOn, type Subject } from './subject.ts';
-import { type Ground, WORKERS } from './systems.ts';
+import { type Setup, WORKERS } from './systems.ts';
 
 export interface BacklogRun {
   jobs: number;
-  /** Of the server, with the jobs already queued when it starts: after the start, and after all rounds. */
+  /** The server's memory with the jobs queued: after its start, and after all rounds. */
   rssMb: { started: number; worked: number };
   readyMs: number;
   rounds: { saturated: LoadResult; submit: LoadResult; drain: LoadResult }[];
@@ -18,15 +18,15 @@ export interface BacklogRun {
  * everything at once, only submits, only takes and results.
  */
 export async function compareBacklog(
-  ground: Ground,
+  setup: Setup,
   options: { jobs: number; rounds: number; seconds: number },
 ): Promise<BacklogRun[]> {
-  const sides = [await startSide(ground, 0), await startSide(ground, options.jobs)];
+  const sides = [await startSide(setup, 0), await startSide(setup, options.jobs)];
   try {
     for (let round = 0; round < options.rounds; round++) {
       for (const { subject, run } of sides) {
         process.stderr.write(`round ${round + 1} of ${options.rounds}: ${run.jobs} jobs queued\n`);
-        run.rounds.push(await playRound(subject, ground, options.seconds));
+        run.rounds.push(await playRound(subject, setup, options.seconds));
         if (run.jobs === 0) await purgeQueue(subject.clientUrl, subject.endpointId);
       }
     }
@@ -37,19 +37,19 @@ export async function compareBacklog(
   }
 }
 
-/** Only as many jobs are drained as were submitted before, or the empty side would run dry. */
-async function playRound(subject: Subject, ground: Ground, seconds: number): Promise<BacklogRun['rounds'][number]> {
+/** Drains only as many jobs as were submitted before, or the empty queue would run dry. */
+async function playRound(subject: Subject, setup: Setup, seconds: number): Promise<BacklogRun['rounds'][number]> {
   const times = { seconds, warmUp: 2 };
   return {
-    saturated: await playOn(subject, ground.tempDir, 'saturated', times),
-    submit: await playOn(subject, ground.tempDir, 'submit', times),
-    drain: await playOn(subject, ground.tempDir, 'drain', { seconds: seconds * 0.7, warmUp: 1 }),
+    saturated: await playOn(subject, setup.tempDir, 'saturated', times),
+    submit: await playOn(subject, setup.tempDir, 'submit', times),
+    drain: await playOn(subject, setup.tempDir, 'drain', { seconds: seconds * 0.7, warmUp: 1 }),
   };
 }
 
-async function startSide(ground: Ground, jobs: number): Promise<{ subject: Subject; run: BacklogRun }> {
-  const databaseUrl = await ground.postgres.createDatabase(`podyard_backlog_${jobs}`);
-  const dataDir = join(ground.tempDir, `podyard-backlog-${jobs}`);
+async function startSide(setup: Setup, jobs: number): Promise<{ subject: Subject; run: BacklogRun }> {
+  const databaseUrl = await setup.postgres.createDatabase(`podyard_backlog_${jobs}`);
+  const dataDir = join(setup.tempDir, `podyard-backlog-${jobs}`);
   const first = await startPodyard({ dataDir, databaseUrl });
   const endpointId = await createEndpoint(first);
   await first.stop();
@@ -58,9 +58,9 @@ async function startSide(ground: Ground, jobs: number): Promise<{ subject: Subje
     process.stderr.write(`queueing ${jobs} jobs\n`);
     await fillQueue(databaseUrl, endpointId, jobs);
   }
-  const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: ground.nodeArgs });
+  const podyard = await startPodyard({ dataDir, databaseUrl, nodeArgs: setup.nodeArgs });
   const { pid, clientUrl, workerUrl, readyMs } = podyard;
-  const store = { name: 'postgres', pid: ground.postgres.pid };
+  const store = { name: 'postgres', pid: setup.postgres.pid };
   return {
     subject: {
       name: `${jobs} queued`,

@@ -1,8 +1,8 @@
 import type { LoadResult } from './load.ts';
 import { playOn, type Subject } from './subject.ts';
-import type { Ground, System } from './systems.ts';
+import type { Setup, System } from './systems.ts';
 
-/** What each way of load showed. */
+/** The results of each mode of load. */
 export interface Round {
   saturated: LoadResult;
   paced: LoadResult;
@@ -16,27 +16,27 @@ export interface Comparison {
 
 const WAITING_WORKERS = 16;
 
-/** Every system alone, one after the other, and again in each further round, so that a busy minute hits nobody alone. */
+/** Measures every system alone, one after another in each round, so that a busy minute does not hit only one. */
 export async function compareSystems(
   systems: readonly System[],
-  ground: Ground,
+  setup: Setup,
   options: { rounds: number; seconds: number },
 ): Promise<Comparison[]> {
   const comparisons = systems.map((system): Comparison => ({ system: system.name, rounds: [] }));
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, system] of systems.entries()) {
       process.stderr.write(`round ${round + 1} of ${options.rounds}: ${system.name}\n`);
-      const subject = await system.start(ground, `round${round}`);
-      comparisons[i]!.rounds.push(await playRound(subject, ground, options.seconds));
+      const subject = await system.start(setup, `round${round}`);
+      comparisons[i]!.rounds.push(await playRound(subject, setup, options.seconds));
     }
   }
   return comparisons;
 }
 
-/** Each way of load in turn; the subject is stopped afterwards. */
+/** Runs each mode in turn, then stops the subject. */
 export async function playRound(
   subject: Subject,
-  { tempDir }: Pick<Ground, 'tempDir'>,
+  { tempDir }: Pick<Setup, 'tempDir'>,
   seconds: number,
 ): Promise<Round> {
   try {

@@ -30,17 +30,17 @@ describe('ResponseReader', () => {
     expect(readAll([STREAM])).toEqual(RESPONSES);
   });
 
-  it('reads the same responses wherever the stream is split', () => {
+  it('reads the same responses however the stream is split', () => {
     for (let at = 1; at < STREAM.length; at++) {
       expect(readAll([STREAM.slice(0, at), STREAM.slice(at)])).toEqual(RESPONSES);
     }
   });
 
-  it('reads them a byte at a time', () => {
+  it('reads them byte by byte', () => {
     expect(readAll([...STREAM])).toEqual(RESPONSES);
   });
 
-  it('refuses what it cannot delimit', () => {
+  it('refuses a response without a length', () => {
     expect(() => new ResponseReader().read('HTTP/1.1 200 OK\r\n\r\nhello')).toThrow('neither');
     expect(() => new ResponseReader().read('SSH-2.0-OpenSSH\r\n\r\n')).toThrow('not an HTTP');
   });

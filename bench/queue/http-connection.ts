@@ -2,22 +2,22 @@ import net from 'node:net';
 
 export interface HttpResponse {
   status: number;
-  /** Latin-1: one character a byte. */
+  /** Latin-1: one character per byte. */
   body: string;
 }
 
-/** Where a server listens. */
+/** The address of a server. */
 export interface Address {
   host: string;
   port: number;
 }
 
-/** Sockets are read one after the other and each piece is copied out before the next read: one buffer serves all. */
+/** Sockets are read one after another, and each piece is copied before the next read: one buffer serves all. */
 const READ_BUFFER = Buffer.allocUnsafe(256 * 1024);
 
 /**
- * One keep-alive HTTP/1.1 connection with one request under way at a time, as cheap as Node allows: no streams, no header
- * objects, no promises. It connects by itself, again after the server closed an idle connection.
+ * A keep-alive HTTP/1.1 connection with one request in flight, as cheap as Node allows: no streams, header objects or
+ * promises. Connects on demand, and again after the server closed an idle connection.
  */
 export class HttpConnection {
   readonly #address: Address;
@@ -33,9 +33,9 @@ export class HttpConnection {
     return this.#onResponse !== undefined;
   }
 
-  /** `text` is a whole request in Latin-1. `onResponse` gets null when the connection ended or broke before the answer. */
+  /** `text` is a whole request in Latin-1. `onResponse` gets null when the connection broke before the response. */
   request(text: string, onResponse: (response: HttpResponse | null) => void): void {
-    if (this.#onResponse) throw new Error('this connection waits for an answer already');
+    if (this.#onResponse) throw new Error('this connection already has a request in flight');
     this.#onResponse = onResponse;
     this.#socket ??= this.#connect();
     this.#socket.write(text, 'latin1');
@@ -74,7 +74,7 @@ export class HttpConnection {
     let response: HttpResponse | null;
     try {
       response = this.#reader.read(READ_BUFFER.toString('latin1', 0, length));
-      if (response && this.#reader.hasMore) throw new Error('the server sent more than the answer');
+      if (response && this.#reader.hasMore) throw new Error('the server sent more than the response');
     } catch (error) {
       socket.destroy(error as Error);
       return;
@@ -89,26 +89,26 @@ export class HttpConnection {
   }
 }
 
-/** Cuts a byte stream into responses, wherever the network split it. Bodies have a length, are chunked or absent. */
+/** Splits a byte stream into responses, however the network fragments it. Bodies are sized, chunked or absent. */
 export class ResponseReader {
   #text = '';
-  /** Of the response that is being read: where its body starts; -1 while the head is not complete. */
+  /** Where the body of the current response starts; -1 until the head is complete. */
   #bodyAt = -1;
   #status = 0;
   /** -1: chunked. */
   #length = 0;
 
-  /** True when bytes of a further response are there already. */
+  /** True when bytes of another response have arrived. */
   get hasMore(): boolean {
     return this.#text !== '';
   }
 
-  /** Adds a piece (Latin-1; may be empty) and answers the next response once all of it is there. */
+  /** Adds a piece (Latin-1; may be empty). Returns the next response once it is complete. */
   read(piece: string): HttpResponse | null {
     this.#text = this.#text === '' ? piece : this.#text + piece;
     while (this.#bodyAt === -1) {
       if (!this.#readHead()) return null;
-      if (this.#status < 200) this.#drop(this.#bodyAt); // 100 Continue and the like: the real answer follows
+      if (this.#status < 200) this.#drop(this.#bodyAt); // 100 Continue and the like: the real response follows
     }
     return this.#length === -1 ? this.#readChunked() : this.#readSized();
   }
@@ -117,14 +117,14 @@ export class ResponseReader {
     const end = this.#text.indexOf('\r\n\r\n');
     if (end === -1) return false;
     const head = this.#text.slice(0, end + 2).toLowerCase();
-    if (!head.startsWith('http/1.1 ')) throw new Error(`not an HTTP/1.1 answer: ${head.slice(0, 40)}`);
+    if (!head.startsWith('http/1.1 ')) throw new Error(`not an HTTP/1.1 response: ${head.slice(0, 40)}`);
     this.#status = Number(head.slice(9, 12));
     this.#bodyAt = end + 4;
     const length = head.indexOf('\r\ncontent-length:');
     if (this.#status < 200 || this.#status === 204 || this.#status === 304) this.#length = 0;
     else if (length !== -1) this.#length = Number(head.slice(length + 17, head.indexOf('\r\n', length + 17)));
     else if (/\r\ntransfer-encoding: *chunked\r\n/.test(head)) this.#length = -1;
-    else throw new Error('an answer with neither content-length nor chunks');
+    else throw new Error('a response with neither content-length nor chunks');
     return true;
   }
 
@@ -156,7 +156,7 @@ export class ResponseReader {
     }
   }
 
-  /** `lineEnd`: where the line of the last chunk ends. */
+  /** `lineEnd`: the end of the last chunk's size line. */
   #endOfTrailers(lineEnd: number): number {
     const end = this.#text.indexOf('\r\n\r\n', lineEnd);
     return end === -1 ? -1 : end + 4;

@@ -5,7 +5,7 @@ export interface Percentiles {
   max: number;
 }
 
-/** Collects times in milliseconds without making garbage. */
+/** Collects times in milliseconds without allocating per value. */
 export class Latencies {
   #values = new Float64Array(1 << 16);
   #count = 0;
@@ -19,7 +19,7 @@ export class Latencies {
     this.#values[this.#count++] = ms;
   }
 
-  /** Null without any values. */
+  /** Null without values. */
   percentiles(): Percentiles | null {
     if (this.#count === 0) return null;
     const sorted = this.#values.slice(0, this.#count).sort();

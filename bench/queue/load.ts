@@ -1,6 +1,6 @@
 /**
- * The load generator: submitters and workers of one endpoint in one process, so that both ends of a latency are read
- * from the same clock. Runs for a bounded time and prints one JSON object. See `bench/README.md` for the modes.
+ * The load generator: submitters and workers of one endpoint in one process, so that both ends of a latency use the same
+ * clock. Runs for a fixed time and prints one JSON object. The modes are described in `bench/README.md`.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -23,15 +23,15 @@ export interface LoadResult {
   late: number;
   errors: number;
   firstError: string | null;
-  /** Accepted and not finished at the end; null where the mode does not finish all it submits. */
+  /** Jobs accepted but not finished at the end; null where the mode does not finish all it submits. */
   lost: number | null;
   takenTwice: number;
   /** CPU of the load generator itself. */
   loadCpuSeconds: number;
   loadCpuUsPerRequest: number;
-  /** CPU used by nobody of the above nor below, as a share of all processors: above a few percent the machine was not ours. */
+  /** CPU used by other programs, as a share of all processors. Above a few percent the figures mean little. */
   othersCpuShare: number;
-  /** The watched processes: CPU over the measured time, memory at its end. */
+  /** The watched processes: CPU over the measured time, memory at the end. */
   watched: Record<string, { cpuSeconds: number; cpuUsPerJob: number; systemUsPerJob: number; rssMb: number }>;
 }
 
@@ -94,8 +94,8 @@ function address(url: string): Address {
 }
 
 /**
- * Each submitter sends its next job as soon as the last one was answered. While there are workers, the queue may grow by
- * `maxOutstanding` jobs at most.
+ * Each submitter sends its next job as soon as the previous one was answered. Unless the mode only submits, the queue may grow
+ * by at most `maxOutstanding` jobs.
  */
 class ClosedLoop {
   readonly #ledger: Ledger;
@@ -125,7 +125,7 @@ class ClosedLoop {
     for (const submitter of this.#submitters) submitter.close();
   }
 
-  /** A job ended: one more may be sent. */
+  /** Call when a job ended: one more may be sent. */
   resume(): void {
     const submitter = this.#paused.pop();
     if (submitter) this.#next(submitter);
@@ -138,7 +138,7 @@ class ClosedLoop {
   }
 }
 
-/** `rate` jobs a second at even distances, whatever the answers do; a further connection is opened when all are busy. */
+/** Sends `rate` jobs per second, evenly spaced, regardless of responses. Counts those that find no idle connection as late. */
 class OpenLoop {
   late = 0;
   readonly #idle: Submitter[];
@@ -215,7 +215,7 @@ async function play(settings: Settings): Promise<LoadResult> {
   const loop = isOpen ? new OpenLoop(settings, ledger) : new ClosedLoop(settings, ledger);
   const workers = settings.workers.map((worker) => new Worker(settings.stage, ledger, worker, () => loop.resume()));
   if (settings.mode !== 'submit') for (const worker of workers) worker.take();
-  if (isOpen) await sleep(500); // all workers wait before the first job comes
+  if (isOpen) await sleep(500); // all workers wait before the first job
   if (settings.mode !== 'drain') loop.start();
 
   await sleep(settings.warmUpSeconds * 1000);
@@ -228,7 +228,7 @@ async function play(settings: Settings): Promise<LoadResult> {
   loop.stop();
   const finishesAll = settings.mode !== 'submit' && settings.mode !== 'drain' && !ledger.hasSeenOthers;
   if (finishesAll) await drained(ledger);
-  else await sleep(500); // answers under way
+  else await sleep(500); // responses in flight
   loop.close();
   for (const worker of workers) worker.close();
   return describe(settings, ledger, before, after, {
@@ -238,8 +238,8 @@ async function play(settings: Settings): Promise<LoadResult> {
 }
 
 async function drained(ledger: Ledger): Promise<void> {
-  const until = performance.now() + DRAIN_SECONDS * 1000;
-  while ((ledger.ownFinished < ledger.accepted || ledger.accepted < ledger.sent) && performance.now() < until)
+  const deadline = performance.now() + DRAIN_SECONDS * 1000;
+  while ((ledger.ownFinished < ledger.accepted || ledger.accepted < ledger.sent) && performance.now() < deadline)
     await sleep(20);
 }
 

@@ -1,7 +1,7 @@
 import { type Address, HttpConnection, type HttpResponse } from './http-connection.ts';
 import { Latencies } from './latencies.ts';
 
-/** What the players play on. */
+/** The endpoint under load. */
 export interface Stage {
   client: Address;
   worker: Address;
@@ -22,11 +22,11 @@ const MAX_ERRORS = 200;
 const RETRY_MS = 100;
 
 /**
- * Follows every job of this run by the number in its payload, from the submit to the answered result: when it was sent,
- * how often it was taken and finished. Jobs with other numbers (a backlog, an earlier run) only count.
+ * Tracks every job of this run, by the number in its payload, from the submit to the acknowledged result: when it was sent,
+ * and whether it was taken and finished. Jobs with other numbers (a backlog, an earlier run) are only counted.
  */
 export class Ledger {
-  /** The first job's number: ten digits, random, so that two runs on one queue do not take each other's jobs for theirs. */
+  /** The first job's number: ten random digits, so that runs on the same queue do not confuse their jobs. */
   readonly first = 1_000_000_000 + Math.floor(Math.random() * 8_000_000_000);
   readonly latencies = {
     submit: new Latencies(),
@@ -39,7 +39,7 @@ export class Ledger {
   accepted = 0;
   taken = 0;
   finished = 0;
-  /** Jobs of this run that were taken, finished. */
+  /** Jobs of this run that were taken and finished. */
   ownTaken = 0;
   ownFinished = 0;
   takenTwice = 0;
@@ -48,7 +48,7 @@ export class Ledger {
   #sentAt = new Float64Array(1 << 20);
   #flags = new Uint8Array(1 << 20);
 
-  /** Answers the new job's number. */
+  /** Records a submit. Returns the new job's number. */
   send(): number {
     if (this.sent === this.#flags.length) this.#grow();
     this.#sentAt[this.sent] = performance.now();
@@ -80,19 +80,19 @@ export class Ledger {
     this.#flags[index]! |= WAS_FINISHED;
   }
 
-  /** Throws after too many errors: then the figures mean nothing. */
+  /** Throws after too many errors: the figures would mean nothing. */
   fail(what: string): void {
     this.errors++;
     this.firstError ??= what;
     if (this.errors > MAX_ERRORS) throw new Error(`${this.errors} requests failed; the first: ${this.firstError}`);
   }
 
-  /** How much longer the queue is than it was at the start, with what runs. Every job counts, an older one's end as well. */
+  /** How much the queue has grown since the start, running jobs included. Also counts jobs of other runs that end. */
   get outstanding(): number {
     return this.sent - this.finished;
   }
 
-  /** True once jobs were taken that others submitted: then this run's own wait behind them and will not all be finished. */
+  /** True once jobs of other runs were taken: then this run's own wait behind them and will not all finish. */
   get hasSeenOthers(): boolean {
     return this.taken > this.ownTaken + this.takenTwice;
   }
@@ -120,7 +120,7 @@ export class Ledger {
   }
 }
 
-/** Submits one job at a time over its own connection; `onAnswer` runs after each. */
+/** Submits one job at a time over its own connection; `onAnswer` is called after each. */
 export class Submitter {
   readonly #ledger: Ledger;
   readonly #connection: HttpConnection;
@@ -151,7 +151,7 @@ export class Submitter {
   submit(): void {
     const number = this.#ledger.send();
     this.#connection.request(this.#before + number + this.#after, (response) => {
-      this.#note(number, response);
+      this.#record(number, response);
       this.#onAnswer(this);
     });
   }
@@ -160,15 +160,15 @@ export class Submitter {
     this.#connection.close();
   }
 
-  #note(number: number, response: HttpResponse | null): void {
+  #record(number: number, response: HttpResponse | null): void {
     if (response?.status !== 200) this.#ledger.fail(describeFailure(this.#operation, response));
     else if (this.#operation === 'run') this.#ledger.accept(number, this.#ledger.latencies.submit);
     else if (response.body.includes('COMPLETED')) this.#ledger.accept(number, this.#ledger.latencies.runsync);
-    else this.#ledger.fail(`runsync was answered ${response.body.slice(0, 200)}`);
+    else this.#ledger.fail(`runsync returned ${response.body.slice(0, 200)}`);
   }
 }
 
-/** A worker with an instant handler: waits for a job, posts its result, waits again. */
+/** A worker with an instant handler: takes a job, posts its result, repeats. */
 export class Worker {
   readonly #ledger: Ledger;
   readonly #connection: HttpConnection;
@@ -231,12 +231,12 @@ export class Worker {
   }
 }
 
-/** Always of the same length. */
+/** Always the same length. */
 function renderOutput(number: number): string {
   return `{"output":{"n":${String(number).padEnd(10)},"text":"a short result"}}`;
 }
 
-/** Plain ASCII of the wanted length: words, so that it is neither all alike nor random. */
+/** ASCII text of the given length: words, neither uniform nor random. */
 function fillerText(length: number): string {
   return 'The quick brown fox jumps over the lazy dog 0123456789 times. '
     .repeat(Math.ceil(length / 62))
@@ -245,6 +245,6 @@ function fillerText(length: number): string {
 
 function describeFailure(operation: string, response: HttpResponse | null): string {
   return response
-    ? `${operation} was answered ${response.status} ${response.body.slice(0, 200)}`
-    : `${operation}: the connection ended`;
+    ? `${operation} returned ${response.status} ${response.body.slice(0, 200)}`
+    : `${operation}: connection closed`;
 }

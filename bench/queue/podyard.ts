@@ -10,7 +10,7 @@ export const KEY = 'bench_key_0123456789abcdef0123456789abcdef';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = `${ROOT}src/main.ts`;
 const READY = /Podyard is ready at (http:\S+)/;
-/** No scaler runs in these benchmarks; a large maximum keeps the queue limit (500 jobs a worker) out of the way. */
+/** No scaler runs here. A large maximum keeps the queue limit (500 jobs per worker) out of the way. */
 const WORKERS_MAX = 100_000;
 
 export interface Podyard extends Program {
@@ -18,18 +18,18 @@ export interface Podyard extends Program {
   workerUrl: string;
 }
 
-export function isPodyardThere(): boolean {
+export function isPodyardAvailable(): boolean {
   return existsSync(MAIN);
 }
 
 /**
- * Starts Podyard from the sources. With a `databaseUrl` it runs without its control loops, so that nothing stops the
- * workers that the benchmark registers; without one it runs whole, with the embedded PostgreSQL.
+ * Starts Podyard from source. With a `databaseUrl` it runs without control, so that nothing stops the workers the benchmark
+ * registers; without one it runs complete, with the embedded PostgreSQL.
  */
 export async function startPodyard(options: {
   dataDir: string;
   databaseUrl?: string;
-  /** How many processes serve the port; absent: one. */
+  /** How many processes serve the port; default: one. */
   dataProcesses?: number;
   withNpm?: boolean;
   nodeArgs?: string[];
@@ -54,7 +54,7 @@ export async function startPodyard(options: {
   return { ...program, clientUrl: program.readyAt, workerUrl: `http://127.0.0.1:${workerPort}` };
 }
 
-/** Makes an endpoint over REST. */
+/** Creates an endpoint over REST. */
 export async function createEndpoint(podyard: Podyard): Promise<string> {
   const response = await fetch(`${podyard.clientUrl}/v2/serverless`, {
     method: 'POST',
@@ -67,11 +67,11 @@ export async function createEndpoint(podyard: Podyard): Promise<string> {
     }),
   });
   const text = await response.text();
-  if (response.status !== 201) throw new Error(`create endpoint was answered ${response.status} ${text}`);
+  if (response.status !== 201) throw new Error(`create endpoint returned ${response.status} ${text}`);
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** Registers workers as rows: there are no containers behind them, the load generator plays them. */
+/** Registers workers as rows. They have no containers: the load generator plays them. */
 export async function registerWorkers(
   databaseUrl: string,
   endpointId: string,
@@ -96,8 +96,8 @@ export async function registerWorkers(
 }
 
 /**
- * Puts jobs of 1 KiB into the queue by SQL, oldest first, and brings the tables to the state in which autovacuum would
- * have left a backlog that grew slowly.
+ * Inserts jobs of 1 KiB into the queue by SQL, oldest first, and vacuums, as autovacuum would have after a backlog that grew
+ * slowly.
  */
 export async function fillQueue(databaseUrl: string, endpointId: string, count: number): Promise<void> {
   await query(
@@ -117,17 +117,17 @@ export async function fillQueue(databaseUrl: string, endpointId: string, count: 
   await query(databaseUrl, 'checkpoint');
 }
 
-/** Removes what is queued. */
+/** Empties the queue. */
 export async function purgeQueue(clientUrl: string, endpointId: string): Promise<void> {
   const response = await fetch(`${clientUrl}/v2/${endpointId}/purge-queue`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}` },
   });
-  if (response.status !== 200) throw new Error(`purge-queue was answered ${response.status} ${await response.text()}`);
+  if (response.status !== 200) throw new Error(`purge-queue returned ${response.status} ${await response.text()}`);
   await response.body?.cancel();
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

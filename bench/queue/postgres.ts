@@ -6,12 +6,12 @@ import { startEmbeddedServer } from '../../src/db/embedded-server.ts';
 
 export interface PostgresServer {
   pid: number;
-  /** Makes an empty database and answers its URL. */
+  /** Creates an empty database. Returns its URL. */
   createDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** One PostgreSQL for all systems of a run: the embedded one with Podyard's own settings, in a new data directory. */
+/** Starts the PostgreSQL shared by all systems of a run: the embedded one with Podyard's settings, in a new data directory. */
 export async function startPostgres(dataDir: string): Promise<PostgresServer> {
   const server = await startEmbeddedServer({ dataDir, logger: silentLogger });
   return {
@@ -24,13 +24,13 @@ export async function startPostgres(dataDir: string): Promise<PostgresServer> {
   };
 }
 
-/** The process id of the server that answers at `url`, which must run on this machine. */
+/** Returns the pid of the server at `url`, which must run on this machine. */
 export async function findPid(url: string): Promise<number> {
   const [row] = await query<{ data_directory: string }>(url, 'show data_directory');
   return Number((await readFile(join(row!.data_directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Runs a statement on a connection of its own. */
+/** Runs a statement on its own connection. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   text: string,

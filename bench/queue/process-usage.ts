@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** What a process and its descendants have used so far. */
+/** Usage of a process and its descendants so far. */
 export interface Usage {
   cpuSeconds: number;
-  /** The part of it that the kernel spent for the process: sockets, mostly. */
+  /** The part spent in the kernel: mostly for sockets. */
   systemSeconds: number;
   rssMb: number;
 }
@@ -22,9 +22,8 @@ const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding:
 const PAGE_BYTES = Number(execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' }));
 
 /**
- * CPU time and resident memory of a process and its descendants. A PostgreSQL among the descendants is a program of its
- * own and not counted. CPU time of children that ended is included once their parent has noticed. RSS counts shared
- * pages once a process.
+ * Returns CPU time and resident memory of a process and its descendants, except a PostgreSQL among them. CPU time of ended
+ * children is included once their parent has reaped them. RSS counts shared pages once per process.
  */
 export function usageOfTree(pid: number): Usage {
   const children = Map.groupBy(listProcesses(), (process) => process.parent);
@@ -40,7 +39,7 @@ export function usageOfTree(pid: number): Usage {
   };
 }
 
-/** The PostgreSQL server whose data lies below `dir`: its working directory tells. */
+/** Returns the pid of the PostgreSQL server whose data is below `dir`, identified by its working directory. */
 export function findPostgresBelow(dir: string): number {
   const processes = listProcesses().filter((process) => process.name === 'postgres' && isBelow(process.pid, dir));
   const server = processes.find((process) => !processes.some((other) => other.pid === process.parent));
@@ -52,11 +51,11 @@ function isBelow(pid: number, dir: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`).startsWith(`${dir}/`);
   } catch {
-    return false; // it ended meanwhile
+    return false; // it has ended
   }
 }
 
-/** CPU seconds that all processors together have worked since the machine started, for whomever, time stolen by a host included. */
+/** CPU seconds used on all processors since boot, by anything, including time stolen by the host. */
 export function machineBusySeconds(): number {
   const [, user, nice, system, , , irq, softIrq, steal] = readFileSync('/proc/stat', 'latin1')
     .split('\n')[0]!
@@ -71,12 +70,12 @@ function listProcesses(): ProcessStat[] {
       try {
         return [readStat(Number(name))];
       } catch {
-        return []; // it ended meanwhile
+        return []; // it has ended
       }
     });
 }
 
-/** Fields: proc_pid_stat(5). The command name may hold blanks and parentheses, so fields are counted from its end. */
+/** Fields: proc_pid_stat(5). The command name may contain blanks and parentheses, so fields are counted from its end. */
 function readStat(pid: number): ProcessStat {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const nameEnd = text.lastIndexOf(')');

@@ -1,6 +1,6 @@
 /**
- * Where a server spent its time: `node bench/queue/profile.ts FILE.cpuprofile [jobs]` lists functions by the time spent in
- * themselves, and, given the number of jobs, in microseconds a job. Profiles come from `--cpu-prof`.
+ * Summarizes a CPU profile from `--cpu-prof`: `node bench/queue/profile.ts FILE.cpuprofile [jobs]` lists functions by self
+ * time and, given the number of jobs, in microseconds per job.
  */
 import { readFileSync } from 'node:fs';
 import { renderTable } from './table.ts';
@@ -30,7 +30,7 @@ const rows = [...selfUs].sort((a, b) => b[1] - a[1]).slice(0, LINES);
 process.stdout.write(`busy ${(busy / 1e6).toFixed(1)} s, idle ${(idle / 1e6).toFixed(1)} s\n`);
 process.stdout.write(
   renderTable([
-    ['function', 'ms', '%', 'us a job'],
+    ['function', 'ms', '%', 'us per job'],
     ...rows.map(([name, us]) => [
       name,
       (us / 1000).toFixed(0),

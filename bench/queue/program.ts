@@ -1,20 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** A program under test that has said it is ready. */
+/** A program under test that has reported ready. */
 export interface Program {
   pid: number;
   /** The first capture of the ready line. */
   readyAt: string;
   /** From the start of the process to its ready line. */
   readyMs: number;
-  /** What it has printed so far, or the end of it. */
+  /** The end of what it has printed so far. */
   output(): string;
   stop(): Promise<void>;
 }
 
 const START_MS = 60_000;
 
-/** Starts a program and waits for the line of its stdout that matches `ready`. Rejects with its output when it does not come. */
+/** Starts a program and waits for a stdout line that matches `ready`. Rejects with its output on timeout. */
 export async function startProgram(options: {
   command: string;
   args: string[];
@@ -40,7 +40,7 @@ export async function startProgram(options: {
 
 function waitForLine(child: ChildProcess, ready: RegExp, output: { text: string }): Promise<RegExpMatchArray> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`${child.spawnargs.join(' ')} ${why}:\n${output.text}`));
+    const fail = (problem: string) => reject(new Error(`${child.spawnargs.join(' ')} ${problem}:\n${output.text}`));
     const timer = setTimeout(() => {
       fail(`was not ready after ${START_MS / 1000} s`);
       child.kill('SIGKILL');

@@ -8,7 +8,7 @@ import { compareSystems } from './compare.ts';
 import { startPostgres } from './postgres.ts';
 import { type QueueReport, renderReport } from './report.ts';
 import { measureRest } from './rest.ts';
-import { type Ground, SYSTEMS } from './systems.ts';
+import { type Setup, SYSTEMS } from './systems.ts';
 
 const PARTS = ['systems', 'backlog', 'rest'] as const;
 
@@ -30,13 +30,13 @@ export async function benchQueue(args: string[]): Promise<void> {
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const postgres = await startPostgres(join(tempDir, 'shared'));
   const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
-  const ground: Ground = { tempDir, postgres, nodeArgs };
+  const setup: Setup = { tempDir, postgres, nodeArgs };
   try {
     const report: QueueReport = { startedAt: new Date().toISOString(), machine: describeMachine(tempDir) };
     const systems = chooseSystems(values.systems);
-    if (parts.includes('systems')) report.systems = await compareSystems(systems, ground, { rounds, seconds });
+    if (parts.includes('systems')) report.systems = await compareSystems(systems, setup, { rounds, seconds });
     if (parts.includes('backlog'))
-      report.backlog = await compareBacklog(ground, { jobs: Number(values.backlog), rounds, seconds });
+      report.backlog = await compareBacklog(setup, { jobs: Number(values.backlog), rounds, seconds });
     if (parts.includes('rest')) report.rest = await measureRest(tempDir, { idleSeconds: 20 });
     process.stdout.write(renderReport(report));
     await writeResults('queue', report);
@@ -50,9 +50,9 @@ function chooseSystems(names: string) {
   const wanted = names.split(',');
   const unknown = wanted.filter((name) => !SYSTEMS.some((system) => system.name === name));
   if (unknown.length > 0)
-    throw new Error(`no system ${unknown.join(', ')}; there are ${SYSTEMS.map((one) => one.name).join(', ')}`);
+    throw new Error(`unknown system ${unknown.join(', ')}; choose from ${SYSTEMS.map((one) => one.name).join(', ')}`);
   const chosen = SYSTEMS.filter((system) => wanted.includes(system.name));
-  for (const { name } of chosen.filter((system) => !system.isThere()))
-    process.stderr.write(`${name} is not there: left out\n`);
-  return chosen.filter((system) => system.isThere());
+  for (const { name } of chosen.filter((system) => !system.isAvailable()))
+    process.stderr.write(`${name} is not available, skipped\n`);
+  return chosen.filter((system) => system.isAvailable());
 }

@@ -8,7 +8,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** A Redis of its own with the durability that BullMQ's documentation asks for: an append-only file, synced each second. */
+/** Starts Redis with the durability BullMQ's documentation recommends: an append-only file, synced each second. */
 export async function startRedis(dir: string): Promise<RedisServer> {
   await mkdir(dir, { recursive: true });
   const socket = join(dir, 'redis.sock');
@@ -37,7 +37,7 @@ export async function startRedis(dir: string): Promise<RedisServer> {
     socket,
     async stop() {
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL'); // the directory is thrown away
+      child.kill('SIGKILL'); // its directory is discarded
       await ended;
     },
   };

@@ -6,7 +6,7 @@ import type { LoadResult } from './load.ts';
 import type { RestResult } from './rest.ts';
 import { renderTable } from './table.ts';
 
-/** What a run of the benchmark found; parts that were not asked for are absent. Written as JSON. */
+/** The results of a run; parts that did not run are absent. Written as JSON. */
 export interface QueueReport {
   startedAt: string;
   machine: Machine;
@@ -18,7 +18,7 @@ export interface QueueReport {
 export function renderReport(report: QueueReport): string {
   const { cpus, node, fsyncMs } = report.machine;
   return [
-    `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians of the rounds; 1 KiB payloads; the load runs on the same machine\n`,
+    `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians of the rounds; 1 KiB payloads; the load generator runs on the same machine\n`,
     ...(report.systems ? [renderSystems(report.systems)] : []),
     ...(report.backlog ? [renderBacklog(report.backlog)] : []),
     ...(report.rest ? [renderRest(report.rest)] : []),
@@ -33,18 +33,18 @@ function renderSystems(systems: readonly Comparison[]): string {
   ];
   return renderTable([
     header,
-    row('submit to handed over, p50 ms', 2, (round) => round.paced.latenciesMs.handOver?.p50),
-    row('submit to handed over, p99 ms', 2, (round) => round.paced.latenciesMs.handOver?.p99),
+    row('submit to dispatch, p50 ms', 2, (round) => round.paced.latenciesMs.handOver?.p50),
+    row('submit to dispatch, p99 ms', 2, (round) => round.paced.latenciesMs.handOver?.p99),
     row('runsync round trip, p50 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p50),
     row('runsync round trip, p99 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p99),
     row('jobs/s', 0, (round) => round.saturated.finishedPerSecond),
-    row('server CPU, us a job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
-    row('  of it in the kernel', 0, (round) => round.saturated.watched.server!.systemUsPerJob),
-    row('database CPU, us a job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
-    row('load CPU, us a request', 1, (round) => round.saturated.loadCpuUsPerRequest),
+    row('server CPU, us per job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
+    row('  in the kernel', 0, (round) => round.saturated.watched.server!.systemUsPerJob),
+    row('database CPU, us per job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
+    row('load CPU, us per request', 1, (round) => round.saturated.loadCpuUsPerRequest),
     row('CPU used by others, %', 0, (round) => round.saturated.othersCpuShare * 100),
     row('server memory, MB', 0, (round) => round.saturated.watched.server!.rssMb),
-    row('failed requests, lost or doubled jobs', 0, (round) => countFaults(Object.values(round))),
+    row('failed requests, lost or duplicate jobs', 0, (round) => countFaults(Object.values(round))),
   ]);
 }
 
@@ -65,13 +65,13 @@ function renderBacklog([empty, full]: readonly BacklogRun[]): string {
     row('submits/s, only submits', 0, (round) => round.submit.submittedPerSecond),
     row('takes/s, only takes and results', 0, (round) => round.drain.finishedPerSecond),
     row('jobs/s, submits, takes and results', 0, (round) => round.saturated.finishedPerSecond),
-    row('server CPU, us a job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
-    row('database CPU, us a job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
+    row('server CPU, us per job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
+    row('database CPU, us per job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
     row('CPU used by others, %', 0, (round) => round.saturated.othersCpuShare * 100),
     plain('server memory after start, MB', (run) => run.rssMb.started),
     plain('server memory after all rounds, MB', (run) => run.rssMb.worked),
     plain('ready after, ms', (run) => run.readyMs),
-    plain('failed requests, doubled jobs', (run) => countFaults(run.rounds.flatMap((round) => Object.values(round)))),
+    plain('failed requests, duplicate jobs', (run) => countFaults(run.rounds.flatMap((round) => Object.values(round)))),
   ]);
 }
 
@@ -86,12 +86,12 @@ function renderRest(rest: RestResult): string {
   ]);
 }
 
-/** Accepted jobs that are not finished count only where the load finishes all it submits from an empty queue. */
+/** Unfinished jobs count only where the load finishes all it submits from an empty queue. */
 function countFaults(results: readonly LoadResult[]): number {
   return results.reduce((sum, result) => sum + result.errors + result.takenTwice + (result.lost ?? 0), 0);
 }
 
-/** With so many digits; a dash where nothing was measured. */
+/** Formats with that many digits; a dash where nothing was measured. */
 export function number(value: number, digits: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(digits);
 }

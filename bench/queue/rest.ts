@@ -16,7 +16,7 @@ export interface RestResult {
 const SETTLE_MS = 10_000;
 const STARTS = 5;
 
-/** A whole Podyard with the embedded PostgreSQL and one endpoint: what it costs when nothing happens, and how soon it is back. */
+/** Measures a complete Podyard with the embedded PostgreSQL and one endpoint: CPU and memory at rest, and time to ready. */
 export async function measureRest(tempDir: string, options: { idleSeconds: number }): Promise<RestResult> {
   const dataDir = join(tempDir, 'rest');
   const podyard = await startPodyard({ dataDir });

@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import type { LoadMode, LoadResult } from './load.ts';
 import type { WorkerIdentity } from './players.ts';
 
-/** A running system that the load generator can play on. */
+/** A running system under test. */
 export interface Subject {
   name: string;
   pid: number;
-  /** What it keeps its jobs in. */
+  /** The process that stores its jobs. */
   store: { name: string; pid: number };
   clientUrl: string;
   workerUrl: string;
@@ -21,10 +21,10 @@ export interface Subject {
 }
 
 const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url));
-/** What a run takes beyond the time asked for: start, half a second of calm, answers under way, twenty seconds to drain. */
+/** What a run takes beyond its measured time: start, settling, responses in flight, twenty seconds to drain. */
 const SLACK_SECONDS = 40;
 
-/** Plays one mode on the subject, from a process of its own. `tempDir` takes the workers' tokens. */
+/** Runs one mode of load against the subject, in its own process. Writes the workers' tokens to `tempDir`. */
 export async function playOn(
   subject: Subject,
   tempDir: string,

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createEndpoint, isPodyardThere, KEY, registerWorkers, startPodyard } from './podyard.ts';
+import { createEndpoint, isPodyardAvailable, KEY, registerWorkers, startPodyard } from './podyard.ts';
 import type { PostgresServer } from './postgres.ts';
 import { startProgram } from './program.ts';
 import { startRedis } from './redis.ts';
 import type { Subject } from './subject.ts';
 
-/** Where a system may put its things. */
-export interface Ground {
+/** What a system needs to run. */
+export interface Setup {
   tempDir: string;
   postgres: PostgresServer;
   /** For the server under test, e.g. `--cpu-prof`. */
@@ -16,16 +16,16 @@ export interface Ground {
 
 export interface System {
   name: string;
-  isThere(): boolean;
-  /** Starts it empty. */
-  start(ground: Ground, run: string): Promise<Subject>;
+  isAvailable(): boolean;
+  /** Starts it with an empty queue. */
+  start(setup: Setup, run: string): Promise<Subject>;
 }
 
 export const WORKERS = 128;
 const PEER_WORKERS = Array.from({ length: WORKERS }, (_, i) => ({ id: `worker${i}`, token: `token${i}` }));
 
 export const SYSTEMS: readonly System[] = [
-  { name: 'podyard', isThere: isPodyardThere, start: startPodyardSubject },
+  { name: 'podyard', isAvailable: isPodyardAvailable, start: startPodyardSubject },
   postgresPeer('pg-boss', 'pg-boss', false),
   postgresPeer('pg-boss batched', 'pg-boss', true),
   bullmq('bullmq', false),
@@ -33,20 +33,20 @@ export const SYSTEMS: readonly System[] = [
   postgresPeer('prototype', 'prototype', true),
 ];
 
-async function startPodyardSubject(ground: Ground, run: string): Promise<Subject> {
-  const databaseUrl = await ground.postgres.createDatabase(`podyard_${run}`);
+async function startPodyardSubject(setup: Setup, run: string): Promise<Subject> {
+  const databaseUrl = await setup.postgres.createDatabase(`podyard_${run}`);
   const podyard = await startPodyard({
-    dataDir: join(ground.tempDir, `podyard-${run}`),
+    dataDir: join(setup.tempDir, `podyard-${run}`),
     databaseUrl,
-    nodeArgs: ground.nodeArgs,
+    nodeArgs: setup.nodeArgs,
   });
-  return podyardSubject('podyard', ground, databaseUrl, podyard);
+  return podyardSubject('podyard', setup, databaseUrl, podyard);
 }
 
-/** A new endpoint of a Podyard, with workers; they may ask another process than the one that clients use. */
+/** Creates an endpoint with workers, which may use another process than the clients do. */
 export async function podyardSubject(
   name: string,
-  ground: Ground,
+  setup: Setup,
   databaseUrl: string,
   ofClients: Awaited<ReturnType<typeof startPodyard>>,
   ofWorkers = ofClients,
@@ -55,7 +55,7 @@ export async function podyardSubject(
   return {
     name,
     pid: ofClients.pid,
-    store: { name: 'postgres', pid: ground.postgres.pid },
+    store: { name: 'postgres', pid: setup.postgres.pid },
     clientUrl: ofClients.clientUrl,
     workerUrl: ofWorkers.workerUrl,
     endpointId,
@@ -70,11 +70,11 @@ export async function podyardSubject(
 function postgresPeer(name: string, file: string, isBatched: boolean): System {
   return {
     name,
-    isThere: () => true,
-    async start(ground, run) {
-      const databaseUrl = await ground.postgres.createDatabase(`${name.replace(' ', '_')}_${run}`);
-      const store = { name: 'postgres', pid: ground.postgres.pid };
-      return startPeer(name, file, databaseUrl, isBatched, store, ground, async () => {});
+    isAvailable: () => true,
+    async start(setup, run) {
+      const databaseUrl = await setup.postgres.createDatabase(`${name.replace(' ', '_')}_${run}`);
+      const store = { name: 'postgres', pid: setup.postgres.pid };
+      return startPeer(name, file, databaseUrl, isBatched, store, setup, async () => {});
     },
   };
 }
@@ -82,11 +82,11 @@ function postgresPeer(name: string, file: string, isBatched: boolean): System {
 function bullmq(name: string, isBatched: boolean): System {
   return {
     name,
-    isThere: () => true,
-    async start(ground, run) {
-      const redis = await startRedis(join(ground.tempDir, `redis-${isBatched ? 'b' : 'a'}-${run}`));
+    isAvailable: () => true,
+    async start(setup, run) {
+      const redis = await startRedis(join(setup.tempDir, `redis-${isBatched ? 'b' : 'a'}-${run}`));
       const store = { name: 'redis', pid: redis.pid };
-      return startPeer(name, 'bullmq', redis.socket, isBatched, store, ground, () => redis.stop());
+      return startPeer(name, 'bullmq', redis.socket, isBatched, store, setup, () => redis.stop());
     },
   };
 }
@@ -97,13 +97,13 @@ async function startPeer(
   storeUrl: string,
   isBatched: boolean,
   store: Subject['store'],
-  ground: Ground,
+  setup: Setup,
   stopStore: () => Promise<void>,
 ): Promise<Subject> {
   const path = fileURLToPath(new URL(`./peers/${file}.ts`, import.meta.url));
   const program = await startProgram({
     command: process.execPath,
-    args: [...ground.nodeArgs, path, '--store', storeUrl, '--key', KEY, ...(isBatched ? ['--batched'] : [])],
+    args: [...setup.nodeArgs, path, '--store', storeUrl, '--key', KEY, ...(isBatched ? ['--batched'] : [])],
     ready: /The peer is ready at (http:\S+)/,
   });
   return {

@@ -1,4 +1,4 @@
-/** Columns as wide as their widest cell; the first is aligned to the left, the others to the right. */
+/** Renders a table with columns as wide as their widest cell; the first is left-aligned, the others right-aligned. */
 export function renderTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>

@@ -2,19 +2,19 @@ import pg from 'pg';
 import { newId } from '../../src/core/ids.ts';
 import { addToCounters } from '../../src/domain/jobs/counter-sql.ts';
 
-/** In the world of `fleet`, half of the endpoints keep workers and half stand at zero. */
-export const WORKERS_A_KEEPER = 4;
+/** Workers of each endpoint that keeps some. */
+export const WORKERS_PER_KEEPER = 4;
 
 /**
- * Endpoints, jobs and the worker side of the worker API, written straight to the database as the data plane would, with
- * its hints: what is measured is control alone.
+ * Endpoints, jobs and workers' reports, written straight to the database as the data plane would, with its hints, so that
+ * control alone is measured. Half of the endpoints (`keepers`) keep workers, half (`sleepers`) are at zero.
  */
 export class Fleet {
   readonly keepers: string[];
   readonly sleepers: string[];
   readonly #pool: pg.Pool;
 
-  /** `size` endpoints with twice as many workers to come. */
+  /** Creates `size` endpoints, which will get twice as many workers. */
   static async create(databaseUrl: string, size: number): Promise<Fleet> {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 });
     const ids = Array.from({ length: size }, () => newId<string>());
@@ -26,7 +26,7 @@ export class Fleet {
        select id, 'fleet', 'e' || n, 'QUEUE_BASED', 'any:1', '', 20, '{}', '{}', '{ADA_24}', 1,
               case when n <= $2 then $3 else 0 end, 5, 'REQUEST_COUNT', 1, 1, '{}', '{}', 300000, 'OFF', 1
        from unnest($1::text[]) with ordinality as e(id, n)`,
-      [ids, half, WORKERS_A_KEEPER],
+      [ids, half, WORKERS_PER_KEEPER],
     );
     await pool.query(
       `insert into releases (id, endpoint_id, version, spec, diff)
@@ -49,7 +49,7 @@ export class Fleet {
     return this.#pool.end();
   }
 
-  /** As autovacuum does after a while: so that plans fit what is there now. */
+  /** Updates planner statistics, as autovacuum does after a while. */
   async analyze(): Promise<void> {
     await this.#pool.query('analyze');
   }
@@ -61,7 +61,7 @@ export class Fleet {
     return rows[0].count;
   }
 
-  /** What workers do once they run: they report, and go on reporting. Answers how many there were. */
+  /** Marks running workers as ready and active, as they would report. Returns how many. */
   async makeReady(endpointIds: readonly string[] = this.keepers): Promise<number> {
     const { rows } = await this.#pool.query<{ id: string }>(
       `with chosen as (
@@ -82,7 +82,7 @@ export class Fleet {
     return rows.length;
   }
 
-  /** A job for each of these endpoints. */
+  /** Submits a job to each of these endpoints. */
   async submit(endpointIds: readonly string[]): Promise<void> {
     await this.#pool.query(
       `with job as (
@@ -99,7 +99,7 @@ export class Fleet {
     await this.#hint('demand', endpointIds);
   }
 
-  /** Those of these endpoints' jobs that a ready worker could have taken are done. Answers whose. */
+  /** Finishes the jobs that a ready worker could have taken. Returns their endpoints. */
   async finish(endpointIds: readonly string[]): Promise<string[]> {
     const { rows } = await this.#pool.query<{ endpoint_id: string }>(
       `with done as (
@@ -120,7 +120,7 @@ export class Fleet {
     return ids;
   }
 
-  /** From the hint at a job on an endpoint without workers to its worker's start, for jobs since `since`. In ms. */
+  /** Returns, for jobs since `since` on endpoints without workers, the time from the hint to the worker's start in ms. */
   async reactions(since: Date): Promise<number[]> {
     const { rows } = await this.#pool.query<{ ms: number }>(
       `select extract(epoch from (w.timeline ->> 'capacityAt')::timestamptz - s.at)::float8 * 1000 as ms
@@ -133,7 +133,7 @@ export class Fleet {
     return rows.map(({ ms }) => ms);
   }
 
-  /** Workers that were started since then, and those that ended. */
+  /** Workers started and ended since then. */
   async turnover(since: Date): Promise<{ started: number; ended: number }> {
     const { rows } = await this.#pool.query(
       `select count(*) filter (where started_at >= $1)::int as started, count(*) filter (where exited_at >= $1)::int as ended

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { usageOfTree } from '../queue/process-usage.ts';
 import type { Fleet } from './fleet.ts';
 
-/** Percent of a processor that each process uses while `act` is called again and again. */
+/** Calls `act` repeatedly for `seconds`. Returns each process's CPU use, in percent of one processor. */
 export async function watch(pids: readonly number[], seconds: number, act: () => Promise<unknown>): Promise<number[]> {
   const before = pids.map((pid) => usageOfTree(pid).cpuSeconds);
   const startedAt = performance.now();
@@ -11,7 +11,7 @@ export async function watch(pids: readonly number[], seconds: number, act: () =>
   return pids.map((pid, i) => (100 * (usageOfTree(pid).cpuSeconds - before[i]!)) / tookS);
 }
 
-/** Half of the changes are jobs on endpoints at zero, which start a worker, do the job and stop it; half come to kept workers. */
+/** Half of the changes are jobs on endpoints at zero, which start and stop a worker; half are jobs for kept workers. */
 export class Pace {
   readonly #fleet: Fleet;
   readonly #perQuarter: number;
@@ -26,7 +26,7 @@ export class Pace {
     this.#perQuarter = changesPerSecond / 4;
   }
 
-  /** What happens in a quarter of a second, in that time. */
+  /** Makes the changes of a quarter of a second, and takes that long. */
   async quarter(): Promise<void> {
     const startedAt = performance.now();
     this.#debt += this.#perQuarter;

@@ -10,7 +10,7 @@ import { usageOfTree } from '../queue/process-usage.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
-import { Fleet, WORKERS_A_KEEPER } from './fleet.ts';
+import { Fleet, WORKERS_PER_KEEPER } from './fleet.ts';
 import { Pace, watch } from './pace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -19,12 +19,12 @@ const SETTLE_S = 5;
 interface ScaleResult {
   endpoints: number;
   workers: number;
-  /** Until all workers that `workers.min` asks for had been started. */
+  /** Time until all workers of `workers.min` were started. */
   fillSeconds: number;
   changesPerSecond: number;
-  /** How many there really were: fewer when the machine is too busy for the benchmark itself. */
+  /** Changes actually made: fewer when the machine is too busy for the benchmark itself. */
   madePerSecond: number;
-  /** Of one processor, in percent. */
+  /** In percent of one processor. */
   idleCpu: number;
   cpu: number;
   postgresCpu: number;
@@ -101,7 +101,7 @@ async function measure(run: {
   const { size, control, postgresPid, seconds } = run;
   const fleet = await Fleet.create(run.databaseUrl, size);
   try {
-    const wanted = fleet.keepers.length * WORKERS_A_KEEPER;
+    const wanted = fleet.keepers.length * WORKERS_PER_KEEPER;
     const fillStartedAt = performance.now();
     for (let working = 0; working < wanted; working = await fleet.countWorking()) {
       await fleet.makeReady();

@@ -15,10 +15,10 @@ import { startPostgres } from '../queue/postgres.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, writeResults } from '../results.ts';
 
-/** `cpuMs`: of this process, each time; other programs on the machine do not change it. */
+/** `cpuMs`: CPU of this process per call; other programs on the machine do not change it. */
 type Cost = Percentiles & { cpuMs: number };
 
-/** What a container of many secrets names. */
+/** The secrets that one container references. */
 const NAMED = 50;
 const names = Array.from({ length: NAMED }, (_, i) => `team/token.${i}`);
 const env = Object.fromEntries(names.map((name, i) => [`TOKEN_${i}`, `Bearer {{ RUNPOD_SECRET_${name} }}`]));
@@ -60,7 +60,7 @@ export async function benchSecrets(args: string[]): Promise<void> {
   }
 }
 
-/** The named ones of one user among many others; and the same values once more, unencrypted, for the bare query. */
+/** Creates the referenced secrets of one user among many others, and a plain copy of all values for the bare query. */
 async function fill(pool: Pool, secretBox: SecretBox): Promise<Actor> {
   await migrate(pool);
   const { id: userId } = await createUser(pool, { name: 'bench', email: null });
@@ -77,7 +77,7 @@ async function fill(pool: Pool, secretBox: SecretBox): Promise<Actor> {
   return actor;
 }
 
-/** What reading them costs without a promise to keep them secret. */
+/** The peer: reads the same values unencrypted. */
 async function bare(pool: Pool, { userId }: Actor): Promise<unknown> {
   return pool.query({
     name: 'bare',
@@ -86,7 +86,7 @@ async function bare(pool: Pool, { userId }: Actor): Promise<unknown> {
   });
 }
 
-/** One after the other, as starts on one machine mostly come. */
+/** Runs the calls one after another, as starts on one machine mostly are. */
 async function measure(once: () => Promise<unknown>, times: number): Promise<Cost> {
   for (let i = 0; i < 50; i++) await once();
   const latencies = new Latencies();

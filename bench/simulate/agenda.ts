@@ -4,7 +4,7 @@ interface Entry {
   act: () => void;
 }
 
-/** What is to happen, in the order of time and, at the same time, of addition: a binary heap. */
+/** Future events by time, and at the same time in order of addition: a binary heap. */
 export class Agenda {
   readonly #entries: Entry[] = [];
   #order = 0;
@@ -23,7 +23,7 @@ export class Agenda {
     entries[i] = entry;
   }
 
-  /** Does everything up to `end`; `setNow` is told the time first. */
+  /** Runs everything due up to `end`, calling `setNow` before each. */
   runUntil(end: number, setNow: (at: number) => void): void {
     for (let next = this.#take(); next !== undefined && next.at <= end; next = this.#take()) {
       setNow(next.at);

@@ -1,11 +1,11 @@
+import type { Sample, TenantResult } from './endpoint.ts';
 import type { Scenario } from './scenarios.ts';
-import type { Sample, TenantResult } from './world.ts';
 
 const WIDTH = 1_000;
 const PANEL = 180;
 const MARGIN = { left: 70, right: 20, top: 60, gap: 50 };
 const INNER = WIDTH - MARGIN.left - MARGIN.right;
-/** Told apart by colour-blind people, too. */
+/** Distinguishable with color blindness. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73'];
 
 interface Line {
@@ -15,7 +15,7 @@ interface Line {
   values: number[];
 }
 
-/** Demand, workers and waits over time, one above the other, as an SVG document. */
+/** Draws demand, workers and waits over time, stacked, as an SVG document. */
 export function drawChart(scenario: Scenario, results: readonly TenantResult[]): string {
   const lines = (kinds: { name: string; dash?: string; value: (sample: Sample) => number }[]): Line[] =>
     results.flatMap((result, i) =>

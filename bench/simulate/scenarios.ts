@@ -6,31 +6,31 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const GIB = 2 ** 30;
 
-/** An endpoint and those who use it. Times are milliseconds since the scenario began. */
+/** An endpoint and its traffic. Times are milliseconds since the start of the scenario. */
 export interface Tenant {
   name: string;
   settings: ScalingEndpoint;
   wish: PlaceWish | null;
-  /** Jobs that come in a second, at a time. */
+  /** The arrival rate at a time. */
   jobsPerSecond: (at: number) => number;
-  /** How long a job takes; `random` is from [0, 1). */
+  /** How long a job takes; `random` is in [0, 1). */
   jobMs: (random: number) => number;
   coldStartMs: number;
   thawMs: number;
   memoryBytes: number;
-  /** Whether a start at that time ends before the worker is ready. */
+  /** True when a start at that time fails before the worker is ready. */
   isBroken: (at: number) => boolean;
-  /** When a release is made. */
+  /** When releases are made. */
   releasesAt: number[];
 }
 
 export interface Scenario {
   name: string;
-  /** What is to be seen, in one sentence. */
+  /** What it shows, in one sentence. */
   about: string;
   durationMs: number;
   tenants: Tenant[];
-  /** All GPUs there are, at a time. */
+  /** All GPUs at a time. */
   capacities: (at: number) => PoolCapacity[];
   frozenBudgetBytes: number;
 }
@@ -72,7 +72,7 @@ const gpus = (total: number): PoolCapacity => ({
   free: total,
 });
 
-/** The scenarios by name; each lasts a day unless `hours` says otherwise. */
+/** The scenarios by name. Each lasts a day unless `hours` is given. */
 export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> = {
   steady: (hours = 24) => ({
     name: 'steady',
@@ -97,7 +97,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   burst: (hours = 24) => ({
     name: 'burst',
-    about: 'Twenty jobs at once every half hour, and nothing in between: from zero to twenty workers, and back.',
+    about: 'Twenty jobs at once every half hour and nothing in between: from zero to twenty workers and back.',
     durationMs: hours * HOUR,
     tenants: [
       tenant({
@@ -110,7 +110,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   herd: (hours = 24) => ({
     name: 'herd',
-    about: 'Two thousand jobs within ten seconds, once every six hours, on an endpoint that may have ten workers.',
+    about: 'Two thousand jobs within ten seconds, every six hours, on an endpoint with at most ten workers.',
     durationMs: hours * HOUR,
     tenants: [
       tenant({
@@ -124,7 +124,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   'long-jobs': (hours = 24) => ({
     name: 'long-jobs',
-    about: 'Jobs of twenty to forty minutes, and a new release in the middle of them: none is cut off.',
+    about: 'Jobs of twenty to forty minutes, with new releases in between: none is interrupted.',
     durationMs: hours * HOUR,
     tenants: [
       tenant({
@@ -139,8 +139,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   'crash-loop': (hours = 24) => ({
     name: 'crash-loop',
-    about:
-      'A release that never becomes ready, from a third of the time on, beside a healthy endpoint; a new one mends it.',
+    about: 'A release that never becomes ready, next to a healthy endpoint, until a new release fixes it.',
     durationMs: hours * HOUR,
     tenants: [
       tenant({
@@ -157,7 +156,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   'capacity-loss': (hours = 24) => ({
     name: 'capacity-loss',
-    about: 'Sixteen GPUs, of which twelve vanish for a sixth of the time, with whatever runs on them.',
+    about: 'Sixteen GPUs, twelve of which disappear for a sixth of the time, with everything on them.',
     durationMs: hours * HOUR,
     tenants: [tenant({ jobsPerSecond: () => 1.5 })],
     capacities: (at) => [gpus(at > (hours * HOUR) / 3 && at < (hours * HOUR) / 2 ? 4 : 16)],
@@ -165,7 +164,7 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
   }),
   'two-tenants': (hours = 24) => ({
     name: 'two-tenants',
-    about: 'One endpoint wants all eight GPUs all the time; another one comes and goes, and gets its share.',
+    about: 'One endpoint always wants all eight GPUs; another comes and goes, and gets its share.',
     durationMs: hours * HOUR,
     tenants: [
       tenant({

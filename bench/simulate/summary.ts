@@ -1,13 +1,13 @@
 import { renderTable } from '../queue/table.ts';
-import type { TenantResult } from './world.ts';
+import type { TenantResult } from './endpoint.ts';
 
-/** The share `at` of the sorted waits, in seconds; 0 without any. */
+/** Returns the wait at quantile `at`, in seconds; 0 without any. */
 export function waitSeconds(result: TenantResult, at: number): number {
   const sorted = Float64Array.from(result.waitsMs).sort();
   return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0) / 1_000;
 }
 
-/** A row for each endpoint, as a table. */
+/** Renders a table with a row per endpoint. */
 export function renderSummary(results: readonly TenantResult[]): string {
   const head = [
     'endpoint',
@@ -37,5 +37,5 @@ export function renderSummary(results: readonly TenantResult[]): string {
     (result.workerMs / 3_600_000).toFixed(1),
     `${((100 * result.busyMs) / Math.max(1, result.workerMs)).toFixed(0)} %`,
   ]);
-  return `${renderTable([head, ...rows])}\np50, p95, longest: how long jobs waited; hours: of all workers, frozen time aside; busy: the share of them with a job\n`;
+  return `${renderTable([head, ...rows])}\np50, p95, longest: how long jobs waited; hours: worker hours without frozen time; busy: share of those with a job\n`;
 }

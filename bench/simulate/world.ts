@@ -1,108 +1,21 @@
 /**
- * Plays a day of traffic in seconds: jobs come, workers start, work, freeze and leave, on a clock that jumps from event to
- * event. The decisions are those of src/scaling, asked as control asks them; everything else is only counted.
+ * Simulates a day of traffic in seconds: jobs arrive, workers start, work, freeze and leave, on a clock that jumps from event
+ * to event. The decisions are those of src/scaling, called as control calls them; the rest is only counted.
  */
 import { decideWorkers, type ScalingAction } from '../../src/scaling/decide-workers.ts';
 import type { PoolCapacity } from '../../src/scaling/place-worker.ts';
 import { type HoldingWorker, shareCapacity } from '../../src/scaling/share-capacity.ts';
-import type { ScalingWorker } from '../../src/scaling/situation.ts';
 import { Agenda } from './agenda.ts';
-import type { Scenario, Tenant } from './scenarios.ts';
+import { Endpoint, type TenantResult, type Worker } from './endpoint.ts';
+import { mulberry32 } from './random.ts';
+import type { Scenario } from './scenarios.ts';
 
 const MIN_INTERVAL_MS = 250;
 const CERTAIN_AFTER_MS = 1_500;
 const PLACE_AGAIN_MS = 2_000;
 const SAMPLES = 480;
 
-export interface Sample {
-  at: number;
-  queued: number;
-  inProgress: number;
-  ready: number;
-  starting: number;
-  frozen: number;
-  /** The longest wait of a job that began since the last sample, or waits still. */
-  waitMs: number;
-}
-
-export interface TenantResult {
-  name: string;
-  samples: Sample[];
-  /** How long each finished job had waited, in order. */
-  waitsMs: number[];
-  submitted: number;
-  /** Jobs that had to be begun again because their worker vanished. */
-  repeated: number;
-  starts: number;
-  failedStarts: number;
-  thaws: number;
-  freezes: number;
-  /** Decisions that sent a busy worker of the newest release away. */
-  busyDrained: number;
-  mostWorkers: number;
-  workerMs: number;
-  busyMs: number;
-}
-
-interface Job {
-  cameAt: number;
-  ms: number;
-}
-
-interface Worker extends ScalingWorker {
-  notBefore: number;
-  waitsSince: number;
-  place: { pool: string | null; dataCenterId: string | null } | null;
-  startedAt: number;
-  job: Job | null;
-}
-
-class Endpoint {
-  readonly tenant: Tenant;
-  readonly result: TenantResult;
-  readonly workers = new Map<string, Worker>();
-  readonly queue: Job[] = [];
-  queueHead = 0;
-  version = 1;
-  failures = { count: 0, lastAt: 0 };
-  decidesAt = Number.POSITIVE_INFINITY;
-  decidedAt = Number.NEGATIVE_INFINITY;
-  longestWaitMs = 0;
-
-  constructor(tenant: Tenant) {
-    this.tenant = tenant;
-    this.result = {
-      name: tenant.name,
-      samples: [],
-      waitsMs: [],
-      submitted: 0,
-      repeated: 0,
-      starts: 0,
-      failedStarts: 0,
-      thaws: 0,
-      freezes: 0,
-      busyDrained: 0,
-      mostWorkers: 0,
-      workerMs: 0,
-      busyMs: 0,
-    };
-  }
-
-  get queued(): number {
-    return this.queue.length - this.queueHead;
-  }
-
-  next(): Job | undefined {
-    if (this.queued === 0) return undefined;
-    const job = this.queue[this.queueHead++];
-    if (this.queueHead > 1_000 && this.queueHead * 2 > this.queue.length) {
-      this.queue.splice(0, this.queueHead);
-      this.queueHead = 0;
-    }
-    return job;
-  }
-}
-
+/** Runs a scenario. The same seed gives the same result. */
 export function simulate(scenario: Scenario, seed = 1): TenantResult[] {
   return new World(scenario, seed).run();
 }
@@ -126,7 +39,7 @@ class World {
   run(): TenantResult[] {
     const { durationMs } = this.#scenario;
     for (const endpoint of this.#endpoints) {
-      this.#comeNext(endpoint, 0);
+      this.#scheduleNext(endpoint, 0);
       for (const at of endpoint.tenant.releasesAt) this.#agenda.add(at, () => this.#release(endpoint));
     }
     for (let i = 0; i <= SAMPLES; i++) this.#agenda.add((i * durationMs) / SAMPLES, () => this.#sample());
@@ -138,8 +51,8 @@ class World {
     return this.#endpoints.map(({ result }) => result);
   }
 
-  /** Jobs come at random times, as often as the tenant says. */
-  #comeNext(endpoint: Endpoint, from: number): void {
+  /** Schedules the next job: random arrivals at the tenant's rate. */
+  #scheduleNext(endpoint: Endpoint, from: number): void {
     let at = from;
     for (;;) {
       const rate = endpoint.tenant.jobsPerSecond(at);
@@ -158,7 +71,7 @@ class World {
       endpoint.result.submitted += 1;
       this.#dispatch(endpoint);
       this.#wake(endpoint);
-      this.#comeNext(endpoint, this.#now);
+      this.#scheduleNext(endpoint, this.#now);
     });
   }
 
@@ -168,7 +81,7 @@ class World {
     this.#wake(endpoint);
   }
 
-  /** New work goes to the newest release, and there to the worker that became idle last. */
+  /** Dispatches to the newest release, and there to the worker that became idle last. */
   #dispatch(endpoint: Endpoint): void {
     while (endpoint.queued > 0) {
       const idle = [...endpoint.workers.values()].filter(({ state, job }) => state === 'ready' && job === null);
@@ -290,7 +203,7 @@ class World {
     this.#placeAt(this.#now);
   }
 
-  /** Adds the time since it has had its place, or has been awake. */
+  /** Adds the worker's time since it was placed or thawed. */
   #count(worker: Worker, result: TenantResult): void {
     if (worker.place !== null && worker.frozenAt === null) result.workerMs += this.#now - worker.startedAt;
   }
@@ -366,7 +279,7 @@ class World {
     this.#wake(endpoint);
   }
 
-  /** What is free, after workers on capacity that vanished have gone with it. */
+  /** Returns the free capacity, after removing workers whose capacity has disappeared. */
   #free(): PoolCapacity[] {
     const capacities = this.#scenario.capacities(this.#now).map((capacity) => ({ ...capacity }));
     for (const endpoint of this.#endpoints) {
@@ -430,15 +343,4 @@ class World {
       endpoint.longestWaitMs = 0;
     }
   }
-}
-
-/** A small generator, so that a seed gives the same day again. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,6 +1,6 @@
 /**
- * BullMQ 6 on Redis by its manual workflow: `Queue.add`, a `Worker` without a processor, `getNextJob` and
- * `moveToCompleted`. One call and one script a job. With `--batched` ioredis sends the commands of a turn together.
+ * BullMQ 6 on Redis in its manual mode: `Queue.add`, a `Worker` without a processor, `getNextJob` and `moveToCompleted`. One
+ * call and one script per job. With `--batched`, ioredis pipelines the commands of one turn.
  */
 import { type Job, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';

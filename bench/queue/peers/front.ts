@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 
-/** A job as a worker gets it. */
+/** A job as a worker receives it. */
 export interface FrontJob {
   id: string;
   /** JSON text. */
   input: string;
 }
 
-/** What a queue has to offer to stand behind the front. Bodies are texts: a queue parses what it has to. */
+/** What a queue must implement. Bodies are texts: a queue parses only what it needs. */
 export interface FrontQueue {
-  /** Stores the job of a submit body (`{"input":…}`) and answers its id once it is safe. */
+  /** Stores the job of a submit body (`{"input":…}`). Returns its id once it is durable. */
   submit(body: string, id?: string): Promise<string>;
-  /** Leases the next job to the worker, or null when there is none now. */
+  /** Leases the next job to the worker; null when there is none. */
   take(workerId: string): Promise<FrontJob | null>;
-  /** Stores the result of a job-done body (`{"output":…}`); false when the worker does not hold the job. */
+  /** Stores the result of a job-done body (`{"output":…}`). Returns false when the worker does not hold the job. */
   finish(jobId: string, workerId: string, body: string): Promise<boolean>;
-  /** For a queue that can hand over in memory: stores the job as leased by this waiting worker already. */
+  /** For in-memory dispatch: stores the job as already leased by this waiting worker. */
   submitTo?(body: string, id: string | undefined, workerId: string): Promise<FrontJob>;
 }
 
 const HOLD_MS = 30_000;
-/** A waiting worker looks again after so long even if nothing was submitted here: another process might have done it. */
-const LOOK_AGAIN_MS = 5000;
+/** How often a waiting worker polls even if nothing was submitted here: another process may have. */
+const POLL_MS = 5000;
 const SYNC_WAIT_MS = 90_000;
 
 interface Waiter {
@@ -31,9 +31,8 @@ interface Waiter {
 }
 
 /**
- * The HTTP front that all peers share: node:http, the routes of Podyard's data plane (run, runsync, job-take, job-done),
- * one key, no validation. A submit wakes one waiting worker in memory, which is the quickest any user of these
- * queues could do.
+ * The HTTP front that all peers share: node:http, the routes of Podyard's data plane (run, runsync, job-take, job-done), one
+ * key, no validation. A submit wakes one waiting worker in memory, the fastest that any user of these queues could do.
  */
 export class Front {
   readonly #queue: FrontQueue;
@@ -117,7 +116,7 @@ export class Front {
     return jobId;
   }
 
-  /** The worker that has waited longest; it waits no more and must be woken. */
+  /** Removes and returns the worker that has waited longest. The caller must wake it. */
   #claimWaiter(): Waiter | undefined {
     for (const [number, waiter] of this.#waiting) {
       this.#waiting.delete(number);
@@ -127,14 +126,14 @@ export class Front {
   }
 
   async #take(workerId: string, response: http.ServerResponse): Promise<void> {
-    const until = performance.now() + HOLD_MS;
+    const deadline = performance.now() + HOLD_MS;
     for (;;) {
       const submittedBefore = this.#submitted;
       const job = await this.#queue.take(workerId);
       if (job) return answer(response, 200, `{"id":"${job.id}","input":${job.input}}`);
       if (response.destroyed) return;
-      if (this.#submitted !== submittedBefore) continue; // a job came between the look and now
-      if (performance.now() >= until) return answer(response, 204, '');
+      if (this.#submitted !== submittedBefore) continue; // a job arrived since the take
+      if (performance.now() >= deadline) return answer(response, 204, '');
       const handed = await this.#wait(workerId, response);
       if (handed) return answer(response, 200, `{"id":"${handed.id}","input":${handed.input}}`);
       if (response.destroyed) return;
@@ -151,7 +150,7 @@ export class Front {
         resolve(job);
       };
       const onClose = () => end(null);
-      const timer = setTimeout(() => end(null), LOOK_AGAIN_MS);
+      const timer = setTimeout(() => end(null), POLL_MS);
       response.once('close', onClose);
       this.#waiting.set(number, { workerId, wake: end });
     });

@@ -1,7 +1,7 @@
 /**
- * pg-boss 12 as its users run it: send, fetch and complete, one call and one statement a job. With `--batched` the calls
- * that wait at the same moment share a statement where pg-boss offers it (`insert`, `fetch` with a batch size); results
- * differ from job to job, so `complete` stays one a job.
+ * pg-boss 12 as its users run it: send, fetch and complete, one statement per job. With `--batched`, calls that wait at the
+ * same moment share a statement where pg-boss supports it (`insert`, `fetch` with a batch size). `complete` stays one call
+ * per job, because results differ.
  */
 import { randomUUID } from 'node:crypto';
 import { type JobInsert, PgBoss } from 'pg-boss';
@@ -10,7 +10,7 @@ import type { FrontJob, FrontQueue } from './front.ts';
 import { servePeer } from './serve-peer.ts';
 
 const QUEUE = 'bench';
-const CONNECTIONS = 10; // its default; more made it slower on two cores
+const CONNECTIONS = 10; // its default; more were slower on two cores
 const BATCH = { lanes: 2, maxSize: 256, isCallFault: () => false };
 
 await servePeer(async ({ store, batched }) => {

@@ -1,6 +1,6 @@
 /**
- * The floor: how little a durable queue over HTTP can cost with node:http and statements shared by the calls that wait at
- * the same moment. No users, endpoints, counters, timeouts, retries or webhooks.
+ * The lower bound: what a durable queue over HTTP costs with node:http and batched statements. No users, endpoints, counters,
+ * timeouts, retries or webhooks.
  */
 import { randomUUID } from 'node:crypto';
 import { Batcher } from '../../../src/core/batcher.ts';
@@ -93,7 +93,7 @@ function prototypeQueue(pool: Pool): FrontQueue {
   };
 }
 
-/** The text of the only member of `{"input":…}` or `{"output":…}`; JSON.parse only checks it. */
+/** Returns the text of the only property of `{"input":…}` or `{"output":…}`; JSON.parse only validates. */
 function valueIn(body: string): string {
   JSON.parse(body);
   return body.slice(body.indexOf(':') + 1, -1);

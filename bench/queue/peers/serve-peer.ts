@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 import { Front, type FrontQueue } from './front.ts';
 
-/** What each peer program is started with. */
+/** The flags of every peer program. */
 export interface PeerFlags {
-  /** Of PostgreSQL, or of a Redis socket. */
+  /** The URL of PostgreSQL, or a Redis socket. */
   store: string;
-  /** Waiting calls share statements where the peer's interface has a batch form. */
+  /** Waiting calls share statements where the peer supports batches. */
   batched: boolean;
 }
 
-/** Runs one peer behind the front: `node <peer>.ts --port 0 --key K --store URL [--batched]`. Says where once it is ready. */
+/** Runs a peer behind the front: `node <peer>.ts --port 0 --key K --store URL [--batched]`. Prints its URL once ready. */
 export async function servePeer(open: (flags: PeerFlags) => Promise<FrontQueue>): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -19,7 +19,7 @@ export async function servePeer(open: (flags: PeerFlags) => Promise<FrontQueue>)
       batched: { type: 'boolean', default: false },
     },
   });
-  if (!values.store) throw new Error('--store is missing');
+  if (!values.store) throw new Error('--store is required');
   const queue = await open({ store: values.store, batched: values.batched });
   const port = await new Front(queue, values.key).listen(Number(values.port));
   process.stdout.write(`The peer is ready at http://127.0.0.1:${port}\n`);
