@@ -1,5 +1,6 @@
 import type { JobLimits, LoadBalancingLimits } from '../src/config.ts';
 import { readConfig } from '../src/config.ts';
+import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { isQueuePath } from '../src/dataplane/data-plane.ts';
@@ -194,7 +195,7 @@ export class QueuePlaneFixture {
 
   async keyFor(userId: UserId, ...scopes: string[]): Promise<string> {
     const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
-    return (await createApiKey(this.context, input)).secret;
+    return (await createApiKey({ ...this.context, clock: systemClock }, input)).secret;
   }
 
   /** Another user. */

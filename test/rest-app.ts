@@ -124,7 +124,7 @@ export async function startRestApp(
   app.routing = checkedListener(routing, (error) => wrong.push(error)) as typeof routing;
   const keyOf = async (userId: UserId, scopes: readonly string[]) => {
     const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
-    return (await createApiKey({ pool, bus }, input)).secret;
+    return (await createApiKey({ pool, bus, clock: systemClock }, input)).secret;
   };
   const person = async (name: string): Promise<Person> => {
     const { id } = await createUser(pool, { name, email: null });

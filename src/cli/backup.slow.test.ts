@@ -324,7 +324,7 @@ test('a move that was cut off between its steps keeps servers from the copy, and
     target.pool.query("insert into settings values ('move', $1)", [JSON.stringify({ ...mark, state: 'arriving' })]);
   // Killed before the copy's mark went: only that is left to do.
   await arrive();
-  await expect(refuseMoved(target.pool)).rejects.toThrow('was cut off: run podyard move again');
+  await expect(refuseMoved(target.pool)).rejects.toThrow('was interrupted: run podyard move again');
   await moveTo(source, target);
   expect(await contents(target)).toEqual(before);
   // Killed before the source was marked: it went on being used, and the copy is made anew.

@@ -1,3 +1,4 @@
+import { systemClock } from '../core/clock.ts';
 import type { KeyId } from '../core/ids.ts';
 import { createApiKey } from '../domain/access/create-api-key.ts';
 import { listKeys } from '../domain/access/key-store.ts';
@@ -17,7 +18,7 @@ export async function createKey(
   const scopes = options.scope.map(parseScope);
   const user = await getUserByName(context.pool, options.user);
   const input = { userId: user.id, name: options.name, scopes, expiresAt: options.expires ?? null };
-  const { key, secret } = await createApiKey(context, input);
+  const { key, secret } = await createApiKey({ ...context, clock: systemClock }, input);
   output.print(secret);
   output.note(`This is key ${key.id} of ${user.name}. It is shown only now.`);
 }

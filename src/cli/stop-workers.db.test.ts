@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { workloadSpec } from '../../test/workload-spec.ts';
 import { silentLogger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
-import { ensureInstallation, noteRuntime } from '../domain/installation.ts';
+import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
 import { saveMoveMark } from '../domain/move-mark.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../runtimes/simulated/simulated-runtime.ts';
@@ -61,7 +61,7 @@ async function withServer<T>(work: () => Promise<T>): Promise<T> {
 test('ends what the last runtime has of this installation, and nothing of another one', async () => {
   const { listed } = await startSome();
   await open('another').start(workloadSpec());
-  await noteRuntime(database.pool, 'docker');
+  await updateRuntime(database.pool, 'docker');
   await run();
   expect(opened).toEqual(['docker']);
   expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were ended']);
@@ -70,7 +70,7 @@ test('ends what the last runtime has of this installation, and nothing of anothe
 
 test('tells how far it is; what cannot be ended keeps nothing else running, and is named', async () => {
   const { listed } = await startSome();
-  await noteRuntime(database.pool, 'kubernetes');
+  await updateRuntime(database.pool, 'kubernetes');
   open = (installation) => {
     const runtime = createSimulatedRuntime({ installation, world });
     const stop = runtime.stop.bind(runtime);
@@ -92,7 +92,7 @@ test('tells how far it is; what cannot be ended keeps nothing else running, and 
 
 test('is refused while a server uses that runtime; what a former one has can be ended meanwhile', async () => {
   const { listed } = await startSome();
-  await noteRuntime(database.pool, 'kubernetes');
+  await updateRuntime(database.pool, 'kubernetes');
   await withServer(async () => {
     await expect(run()).rejects.toThrow(/^a server runs on postgresql:/);
     await expect(run('kubernetes')).rejects.toThrow(/^a server runs on postgresql:/);

@@ -1,7 +1,7 @@
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 
-/** What an operation that changes something works with: the database, and where it says that something changed. */
+/** The dependencies of an operation that writes: the database, and the bus to notify of changes. */
 export interface Context {
   pool: Pool;
   bus: Pick<Bus, 'publish'>;

@@ -1,14 +1,14 @@
-/** What an installation runs on: decided when the server starts, told to people before they wonder. */
+/** The runtime and limits of an installation, decided when the server starts and shown to users. */
 export interface InstallationFacts {
   /** Labels its containers and pods. */
   id: string;
   version: string;
   runtime: 'docker' | 'process' | 'simulated' | 'kubernetes';
-  /** Whether a worker is kept from this machine and from other workers. */
+  /** True if workers are isolated from this machine and from each other. */
   isIsolated: boolean;
   areGpusSimulated: boolean;
-  /** What FlashBoot does with a worker that rests: stop all execution, leave it running with little CPU, or nothing. */
+  /** What FlashBoot does with an idle worker: `freezer` stops execution, `parked` leaves it little CPU, null does nothing. */
   freeze: 'freezer' | 'parked' | null;
-  /** Sentences that an operator should read once, without a period. */
+  /** Notices for the operator, each a sentence without a period. */
   notices: string[];
 }

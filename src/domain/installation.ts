@@ -1,20 +1,20 @@
 import { newId } from '../core/ids.ts';
 import type { Db } from '../db/pool.ts';
 
-/** What stays the same for as long as the database lives: which workloads are ours, and where they find us. */
+/** What stays the same for the life of a database: which workloads belong to it, and where they reach it. */
 export interface Installation {
-  /** Labels workloads, so that two installations on one engine leave each other's alone. */
+  /** Labels workloads, so that installations that share an engine ignore each other's. */
   id: string;
-  /** Running workers have this port in their environment: after a restart they must find the worker API there. */
+  /** In the environment of running workers, so it must stay the same across restarts. */
   workerApiPort: number;
-  /** Which runtime has the workloads; absent until one was asked for any. */
+  /** The runtime that has the workloads; absent until one was used. */
   runtime?: string;
 }
 
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 
-/** Reads it, making it on the first start: the port is a random one below those that systems hand out. */
+/** Returns the installation, created at the first start with a random port below the ephemeral ports. */
 export async function ensureInstallation(db: Db): Promise<Installation> {
   const made: Installation = { id: newId(10), workerApiPort: FIRST_PORT + Math.floor(Math.random() * PORTS) };
   await db.query("insert into settings (key, value) values ('installation', $1) on conflict do nothing", [
@@ -31,11 +31,11 @@ export async function saveWorkerApiPort(db: Db, port: number): Promise<void> {
   );
 }
 
-/** Notes which runtime has the workloads from here on. Answers which one had them before; null when nobody noted it. */
-export async function noteRuntime(db: Db, runtime: string): Promise<string | null> {
+/** Stores which runtime has the workloads from now on. Returns the one before, or null. */
+export async function updateRuntime(db: Db, runtime: string): Promise<string | null> {
   const result = await db.query<{ before: string | null }>(
     `update settings set value = jsonb_set(settings.value, '{runtime}', to_jsonb($1::text))
-     from (select value ->> 'runtime' as before from settings where key = 'installation' for update) as noted
+     from (select value ->> 'runtime' as before from settings where key = 'installation' for update) as old
      where key = 'installation' returning before`,
     [runtime],
   );

@@ -1,14 +1,14 @@
 import type { Db } from '../db/pool.ts';
 
 /**
- * Stands in a database (settings, `move`) that a move came from or is on its way to, so that never two servers run on the
- * same jobs. Both ends of one move have the same id. Without it the database is in use as any other.
+ * Marks a database (settings, `move`) as the source of a finished move or the target of an unfinished one, so that two
+ * servers never run the same jobs. Both ends of a move have the same id. A database without a mark is in normal use.
  */
 export interface MoveMark {
   id: string;
-  /** `arriving`: the copy is whole, but the source may still be in use; `left`: the source of a move that is done. */
+  /** `arriving`: the copy is complete, but the source may still be in use; `left`: the source of a finished move. */
   state: 'arriving' | 'left';
-  /** Where to, for people; without credentials. */
+  /** The target, for people; without credentials. */
   to: string;
   at: string;
 }
@@ -29,13 +29,13 @@ export async function deleteMoveMark(db: Db): Promise<void> {
   await db.query("delete from settings where key = 'move'");
 }
 
-/** Throws a sentence with the way out when the database was moved away, or a move to it is not done. */
+/** Throws an error with advice if the database was moved away, or a move to it is unfinished. */
 export async function refuseMoved(db: Db): Promise<void> {
   const mark = await findMoveMark(db);
   if (!mark) return;
   throw new Error(
     mark.state === 'left'
       ? `this database was moved to ${mark.to} at ${mark.at}: use that one, or move it back with podyard move`
-      : `the move of ${mark.at} to this database was cut off: run podyard move again; until then the source is in use`,
+      : `the move of ${mark.at} to this database was interrupted: run podyard move again; until then use the source`,
   );
 }

@@ -133,7 +133,7 @@ describe('podFindAndDeployOnDemand', () => {
   test.each([
     ['no GPU type', { gpuTypeId: '' }, 'gpuTypeId: must not be empty'],
     ['an unknown GPU type', { gpuTypeId: 'nope' }, "gpu.id: there is no GPU type 'nope'"],
-    ['no image', { imageName: null }, 'image: there must be an image, or a template that names one'],
+    ['no image', { imageName: null }, 'image: required, unless a template sets it'],
     ['a disk of 0', { containerDiskInGb: 0 }, 'containerDiskInGb: must be at least 1'],
     ['ports in another form', { ports: 'x' }, /^ports: 'x' is not/],
     ['a relative path', { volumeMountPath: 'x' }, "volumeMountPath: must begin with '/'"],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
 import { createUser } from '../../src/domain/access/users.ts';
 import { buildImage } from '../../src/runtimes/docker/example-images.ts';
@@ -30,7 +31,10 @@ describeWithEngine('private images', () => {
     const context = { pool: database.pool, bus: { publish: () => {} } };
     const { id: userId } = await createUser(database.pool, { name: 'stranger', email: null });
     const given = { userId, name: 'theirs', scopes: [{ kind: 'all' } as const], expiresAt: null };
-    stranger = new Api({ url: server.url, key: (await createApiKey(context, given)).secret });
+    stranger = new Api({
+      url: server.url,
+      key: (await createApiKey({ ...context, clock: systemClock }, given)).secret,
+    });
   }, 300_000); // a hundred megabytes are packed and pushed
   afterAll(async () => {
     await server?.dispose();

@@ -9,7 +9,7 @@ import {
   listMeasuredStorage,
   listVolumeRemovals,
   type MeasuredStorage,
-  noteVolumeUsage,
+  updateVolumeUsage,
 } from '../../domain/volumes/measured-storage.ts';
 import type { StorageOwner, WorkloadStorage } from '../../runtimes/storage.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
@@ -95,7 +95,7 @@ export class VolumeKeeper {
     });
     if (usedBytes === null) return;
     if (storage.kind === 'volume' && usedBytes !== storage.usedBytes) {
-      await noteVolumeUsage(this.#deps.pool, storage.id, usedBytes);
+      await updateVolumeUsage(this.#deps.pool, storage.id, usedBytes);
     }
     this.#warnOverfull(storage, usedBytes);
   }

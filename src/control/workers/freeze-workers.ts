@@ -15,7 +15,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../domain/workers/order-workers.ts';
-import { noteExited, noteFrozen, noteThawed } from '../../domain/workers/worker-lifecycle.ts';
+import { markExited, markFrozen, markThawed } from '../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { byEvictionOrder, frozenOverBudget } from '../../scaling/frozen-workers.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
@@ -132,7 +132,7 @@ export class WorkerFreezer {
 
   async #recordFrozen({ id, endpointId, wantedReason }: FreezingWorker, memoryBytes: number): Promise<void> {
     const { pool, bus, logs, logger } = this.#deps;
-    if (!(await noteFrozen(pool, id, memoryBytes))) return;
+    if (!(await markFrozen(pool, id, memoryBytes))) return;
     bus.publish('worker', id);
     logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(memoryBytes)} of memory`);
     logger.info({ endpointId, workerId: id, memoryBytes }, 'worker frozen');
@@ -155,7 +155,7 @@ export class WorkerFreezer {
     const failure = await this.#tryThaw(id);
     const tookMs = Math.round(performance.now() - startedAt);
     if (failure !== null) return this.#giveUp(worker, failure, tookMs);
-    await noteThawed(pool, id);
+    await markThawed(pool, id);
     logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
     metrics.thaws.observe(tookMs / 1000);
     logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
@@ -166,7 +166,7 @@ export class WorkerFreezer {
   async #giveUp({ id, endpointId }: FreezingWorker, failure: string, tookMs: number): Promise<void> {
     const { pool, bus, logs, logger } = this.#deps;
     const reason = `it could not be thawed: ${failure}`;
-    await noteExited(pool, [{ id, code: null, reason, isLost: false }]);
+    await markExited(pool, [{ id, code: null, reason, isLost: false }]);
     logs.system(id, `ended: ${reason}`);
     logger.warn({ endpointId, workerId: id, durationMs: tookMs, reason: failure }, 'thaw failed');
     bus.publish('worker', id);

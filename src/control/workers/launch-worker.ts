@@ -3,7 +3,7 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
-import { noteWorkerPorts } from '../../domain/workers/serving-workers.ts';
+import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
 import { type ControlledWorker, noteWaiting } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
@@ -85,7 +85,7 @@ async function buildSpec(
 ): Promise<Omit<WorkloadSpec, 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
-  if (ports) await noteWorkerPorts(deps.pool, worker.id, ports);
+  if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
   const spec = { ...worker.spec, env };
   const machine = deps.capacity.machine.largest ?? deps.capacity.machine;

@@ -1,11 +1,11 @@
 import { Batcher } from '../../core/batcher.ts';
 import type { Pool } from '../../db/pool.ts';
-import { noteStarting, type StartingWorker } from '../../domain/workers/note-starting.ts';
+import { markStarting, type StartingWorker } from '../../domain/workers/mark-starting.ts';
 import { orderWorkers, type WorkerOrder } from '../../domain/workers/order-workers.ts';
 import {
   type ExitedWorker,
-  noteExited,
-  noteRunning,
+  markExited,
+  markRunning,
   type RunningWorker,
 } from '../../domain/workers/worker-lifecycle.ts';
 
@@ -22,18 +22,18 @@ export class PhaseWriter {
    */
   constructor(
     db: Pool,
-    gpus: () => Parameters<typeof noteStarting>[2],
+    gpus: () => Parameters<typeof markStarting>[2],
     onExited: (workers: readonly ExitedWorker[]) => Promise<void>,
   ) {
     this.#starting = inBatches(async (workers) => {
-      const started = await noteStarting(db, workers, gpus());
+      const started = await markStarting(db, workers, gpus());
       return workers.map(({ id }) => started.has(id));
     });
-    this.#running = inBatches(asVoid((workers) => noteRunning(db, workers)));
+    this.#running = inBatches(asVoid((workers) => markRunning(db, workers)));
     this.#stopping = inBatches(asVoid((workers) => orderWorkers(db, 'stop', workers)));
     this.#exited = inBatches(
       asVoid(async (workers) => {
-        await noteExited(db, workers);
+        await markExited(db, workers);
         await onExited(workers);
       }),
     );

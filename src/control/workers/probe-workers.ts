@@ -10,9 +10,9 @@ import { drainWorker } from '../../domain/workers/order-workers.ts';
 import {
   isWorkerBusy,
   listProbedWorkers,
-  noteNotServing,
-  noteServing,
-  noteUnready,
+  markNotServing,
+  markServing,
+  markUnready,
   type ProbedWorker,
 } from '../../domain/workers/serving-workers.ts';
 import { countStart } from '../../domain/workers/worker-timeline.ts';
@@ -203,7 +203,7 @@ export class WorkerProber {
     const { worker } = probe;
     probe.failures = 0;
     if (probe.isServing) return;
-    const start = await noteServing(this.#deps.pool, worker.id, at);
+    const start = await markServing(this.#deps.pool, worker.id, at);
     if (start) countStart(this.#deps.metrics, start);
     if (probe.outSince !== null) this.#deps.logs.system(worker.id, 'healthy again: it gets requests');
     probe.isServing = true;
@@ -221,7 +221,7 @@ export class WorkerProber {
     }
     if (probe.reportedReason !== reason) {
       probe.reportedReason = reason;
-      await noteUnready(this.#deps.pool, worker.id, reason);
+      await markUnready(this.#deps.pool, worker.id, reason);
     }
     if (probe.outSince === null || this.#monotonic.now() - probe.outSince < REPLACED_AFTER_MS) return;
     await drainWorker(this.#deps.pool, worker.id, `unhealthy: ${reason}`);
@@ -232,7 +232,7 @@ export class WorkerProber {
   async #takeOutOfService(probe: Probe, reason: string | null): Promise<void> {
     const { worker } = probe;
     if (!probe.isServing) return;
-    await noteNotServing(this.#deps.pool, worker.id, reason);
+    await markNotServing(this.#deps.pool, worker.id, reason);
     this.#deps.logs.system(worker.id, `gets no requests: ${reason ?? 'its health path says that it is initializing'}`);
     probe.isServing = false;
     probe.outSince = this.#monotonic.now();

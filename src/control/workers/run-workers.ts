@@ -5,7 +5,7 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
-import { type ControlledWorker, listControlledWorkers, notePending } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
 import { type NotifyDispatch, rescueLeases } from '../jobs/rescue-leases.ts';
 import { awaitSecrets } from '../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../workloads/workload-lists.ts';
@@ -250,7 +250,7 @@ export class WorkerRunner {
       const reason = missing.get(worker.id);
       if (reason === undefined || worker.phaseReason === reason) continue;
       logs.system(worker.id, `waits: ${reason}`);
-      await notePending(pool, worker.id, reason);
+      await markPending(pool, worker.id, reason);
     }
   }
 

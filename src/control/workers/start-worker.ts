@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
-import { type ControlledWorker, noteUnplaced } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markUnplaced } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import { NoCapacity } from '../../runtimes/runtime.ts';
 import { type FinalizeDeps, recordExit } from './finalize-worker.ts';
@@ -52,6 +52,6 @@ async function handleFailure(
 /** Makes the worker PENDING again; one that is not wanted any more is finalized as such. */
 async function putBack({ pool, bus, clock, logs }: StartDeps, worker: ControlledWorker, reason: string): Promise<void> {
   if (worker.phaseReason !== reason) logs.system(worker.id, `waits: ${reason}`);
-  await noteUnplaced(pool, worker.id, reason, new Date(clock.now() + UNPLACED_PAUSE_MS));
+  await markUnplaced(pool, worker.id, reason, new Date(clock.now() + UNPLACED_PAUSE_MS));
   bus.publish('worker', worker.id);
 }

@@ -9,7 +9,7 @@ import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import { createSecret } from '../../domain/secrets/create-secret.ts';
 import { deleteSecret } from '../../domain/secrets/delete-secret.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
-import { insertWorkers, listControlledWorkers, notePending } from '../../domain/workers/worker-lifecycle.ts';
+import { insertWorkers, listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
 import { awaitSecrets } from './await-secrets.ts';
 
 let database: TestDatabase;
@@ -68,7 +68,7 @@ test('a worker without its secret waits, unhealthy, with one line of why; the ot
   expect(lines.at(-1)).toBe("waits: there is no secret 'y', which its env names");
   await createSecret(context, anna, { name: 'y', value: 'v', description: null });
   expect(await whoMayStart()).toEqual([blocked.id, free.id]);
-  await notePending(database.pool, blocked.id, 'no capacity: none is free');
+  await markPending(database.pool, blocked.id, 'no capacity: none is free');
   expect(await statusOf()).toBe('THROTTLED');
 
   await deleteSecret(context, anna, id, { isForced: true });

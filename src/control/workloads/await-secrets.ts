@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/pool.ts';
 import { findMissingSecrets } from '../../domain/secrets/missing-secrets.ts';
-import { type ControlledWorker, noteBlocked } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markBlocked } from '../../domain/workers/worker-lifecycle.ts';
 import type { LogCollector } from './collect-logs.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function awaitSecrets(
     const reason = missing[i] ?? null;
     if (reason === null || worker.phaseReason === reason) continue;
     deps.logs.system(worker.id, `waits: ${reason}`);
-    await noteBlocked(deps.pool, worker.id, reason);
+    await markBlocked(deps.pool, worker.id, reason);
   }
   return pending.filter((_, i) => missing[i] === null);
 }

@@ -5,9 +5,9 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import {
+  DEMAND_HEARTBEAT_MS,
   deleteRequestDemand,
   type RequestDemand,
-  SAY_SEEN_MS,
   writeRequestDemand,
 } from '../../domain/endpoints/request-demand.ts';
 import type { RequestBalancer } from './request-balancer.ts';
@@ -39,7 +39,7 @@ export class DemandReporter {
     this.#deps = options;
     this.#loop = new Loop({
       name: 'request-demand',
-      tickMs: SAY_SEEN_MS,
+      tickMs: DEMAND_HEARTBEAT_MS,
       logger: options.logger,
       runOnce: () => this.#write(),
     });
@@ -84,7 +84,7 @@ export class DemandReporter {
     if (this.#reported.size === 0) return undefined;
     const { pool, bus, monotonic } = this.#deps;
     const now = monotonic.now();
-    const isFull = now - this.#writtenFullAt >= SAY_SEEN_MS; // rewrites rows that may have been lost
+    const isFull = now - this.#writtenFullAt >= DEMAND_HEARTBEAT_MS; // rewrites rows that may have been lost
     if (isFull) this.#writtenFullAt = now;
     const due = [...this.#reported].filter(([, entry]) => entry.isDirty || (isFull && totalOf(entry) > 0));
     const demands = due.map(([endpointId, reported]) => this.#take(endpointId, reported));

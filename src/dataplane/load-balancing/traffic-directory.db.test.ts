@@ -4,7 +4,7 @@ import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { monotonicClock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { noteServing } from '../../domain/workers/serving-workers.ts';
+import { markServing } from '../../domain/workers/serving-workers.ts';
 import { DemandReporter } from './demand-reporter.ts';
 import { type ReachWorker, TrafficDirectory } from './traffic-directory.ts';
 
@@ -33,7 +33,7 @@ const portOf = (listening: Server) => (listening.address() as { port: number }).
 async function connect(port: number, reachWorker: ReachWorker | null): Promise<string> {
   const { pool } = endpoint.database;
   const id = await endpoint.runningWorker({ http: port, health: port });
-  await noteServing(pool, id, { host: '127.0.0.1', port });
+  await markServing(pool, id, { host: '127.0.0.1', port });
   const options = { pool, bus: endpoint.bus, clock: systemClock, monotonic: monotonicClock, logger: silentLogger };
   const reporter = new DemandReporter(options);
   traffics = new TrafficDirectory({ ...options, reporter, limits: { maxHeld: 1, concurrency: 1 }, reachWorker });

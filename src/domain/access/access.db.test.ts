@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { systemClock } from '../../core/clock.ts';
 import type { Context } from '../context.ts';
 import { createApiKey } from './create-api-key.ts';
 import { ensureFirstUser } from './ensure-first-user.ts';
@@ -65,8 +66,12 @@ test('a user name is taken once', async () => {
 test('a key without scopes or with an expiry in the past is refused', async () => {
   const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
   const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
-  await expect(createApiKey(context, { ...input, scopes: [] })).rejects.toMatchObject({ kind: 'badRequest' });
-  await expect(createApiKey(context, { ...input, expiresAt: new Date(0) })).rejects.toMatchObject({
+  await expect(createApiKey({ ...context, clock: systemClock }, { ...input, scopes: [] })).rejects.toMatchObject({
+    kind: 'badRequest',
+  });
+  await expect(
+    createApiKey({ ...context, clock: systemClock }, { ...input, expiresAt: new Date(0) }),
+  ).rejects.toMatchObject({
     kind: 'badRequest',
   });
 });

@@ -3,7 +3,7 @@ import { type Permission, type Scope, scopesPermit } from './scopes.ts';
 
 export type { Permission } from './scopes.ts';
 
-/** Who makes a request: a user, through one of their keys, with that key's scopes. */
+/** The caller of an operation: a user, one of their keys, and that key's scopes. */
 export interface Actor {
   readonly userId: UserId;
   readonly keyId: KeyId;

@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool.ts';
 import { FIRST_USER } from './ensure-first-user.ts';
 import { findUser } from './users.ts';
 
-/** For what concerns everybody on the machine: only its operator, user `admin`, may. Throws `forbidden`. */
+/** Throws `forbidden` unless the user is the operator, user `admin`. For actions that affect the whole installation. */
 export async function checkOperator(db: Db, userId: UserId): Promise<void> {
   const user = await findUser(db, userId);
   if (user?.name !== FIRST_USER) throw new Failure('forbidden', 'access denied');

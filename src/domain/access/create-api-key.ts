@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { type KeyId, newId, newSecret, type UserId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
@@ -17,17 +18,17 @@ export interface NewApiKey {
 }
 
 /**
- * Makes a key and answers its secret, which is kept nowhere. With `maker`, the new key may neither permit more nor live
- * longer than the key that makes it (`forbidden`); the operator's own tools pass none.
+ * Creates a key and returns its secret, which is stored nowhere. With `maker`, the new key may neither permit more nor
+ * live longer than the maker's key (throws `forbidden`); the operator's tools pass none.
  */
 export async function createApiKey(
-  context: Context,
+  context: Context & { clock: Clock },
   input: NewApiKey,
   maker?: Actor,
 ): Promise<{ key: ApiKey; secret: string }> {
-  if (input.scopes.length === 0) throw new Failure('badRequest', 'scopes: a key without any scope could do nothing');
-  if (input.expiresAt !== null && input.expiresAt.getTime() <= Date.now()) {
-    throw new Failure('badRequest', 'expiresAt is in the past');
+  if (input.scopes.length === 0) throw new Failure('badRequest', 'scopes: a key needs at least one scope');
+  if (input.expiresAt !== null && input.expiresAt.getTime() <= context.clock.now()) {
+    throw new Failure('badRequest', 'expiresAt: must be in the future');
   }
   const secret = newSecret(KEY_PREFIX);
   const key = await transaction(context.pool, async (db) => {
@@ -42,9 +43,9 @@ async function checkMaker(db: Db, maker: Actor, input: NewApiKey): Promise<void>
   const makersKey = await findKeyForShare(db, maker.userId, maker.keyId);
   if (!makersKey) throw new Failure('unauthorized', 'invalid bearer token');
   if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {
-    throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that makes it');
+    throw new Failure('forbidden', 'access denied: a key cannot grant more than the key that creates it');
   }
   if (makersKey.expiresAt !== null && (input.expiresAt === null || input.expiresAt > makersKey.expiresAt)) {
-    throw new Failure('forbidden', 'access denied: a key cannot live longer than the key that makes it');
+    throw new Failure('forbidden', 'access denied: a key cannot expire later than the key that creates it');
   }
 }

@@ -10,16 +10,16 @@ import { createUser, findUserByName } from './users.ts';
 export const FIRST_USER = 'admin';
 
 /**
- * Makes an empty database usable: user `admin` with a key that may do everything. The key is `adminKey`, or a new one
- * that is answered to be shown once. An `adminKey` given on a later start is made valid too, even if it was revoked:
- * it is the way back in for an operator without a key. Throws a sentence when `adminKey` cannot be sent in a header.
+ * Creates the user `admin` in an empty database, with a key of scope `all`: `adminKey`, or a new one, which is returned to
+ * be shown once. An `adminKey` given at a later start becomes valid again even if it was revoked: the way back in for an
+ * operator without a key. Throws an error to print if `adminKey` cannot be sent in a header.
  */
 export async function ensureFirstUser(
   context: Context,
   adminKey: string | null,
 ): Promise<{ userId: UserId; newSecret: string | null }> {
   if (adminKey !== null && !/^[\x21-\x7e]{1,256}$/.test(adminKey)) {
-    throw new Error('PODYARD_ADMIN_KEY must be 1 to 256 visible ASCII characters without blanks');
+    throw new Error('PODYARD_ADMIN_KEY must be 1 to 256 visible ASCII characters without spaces');
   }
   const outcome = await transaction(context.pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstUser]);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { systemClock } from '../../core/clock.ts';
 import { newId, type UserId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
@@ -37,7 +38,7 @@ afterAll(async () => {
 
 async function newKey(expiresAt: Date | null = null) {
   const input = { userId, name: 'k', scopes: [parseScope('invoke')], expiresAt };
-  const made = await createApiKey({ pool: database.pool, bus: { publish: () => {} } }, input);
+  const made = await createApiKey({ pool: database.pool, bus: { publish: () => {} }, clock: systemClock }, input);
   queries.mockClear();
   return made;
 }

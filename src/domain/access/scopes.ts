@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 
 /**
- * What a key may do. A key holds a list of scopes and may do whatever one of them permits:
+ * A key's permissions. A key has a list of scopes and may do whatever one of them permits:
  *
  *     all                                everything
  *     read-only                          every read, of every area
@@ -10,11 +10,11 @@ import type { EndpointId } from '../../core/ids.ts';
  *     <area>/<id>:read | …:write         one record of an area
  *     invoke | invoke/<endpointId>       jobs and requests of every endpoint, or of one
  *
- * Changing an endpoint and sending work to it are different permissions: `serverless:write` cannot run a job, `invoke`
- * cannot change an endpoint.
+ * Changing an endpoint and sending work to it are separate: `serverless:write` cannot run a job, and `invoke` cannot
+ * change an endpoint.
  */
 
-/** The areas of the interface that a key can be restricted to. */
+/** The areas of the API that a key can be restricted to. */
 export const AREAS = [
   'pods',
   'serverless',
@@ -29,15 +29,15 @@ export type Area = (typeof AREAS)[number];
 export type Access = 'read' | 'write';
 
 /**
- * What an operation needs, declared once per route. `resourceId` is the id in the path, if there is one: a key that is
- * restricted to single endpoints is judged by it without a look at the record.
+ * The permission that an operation needs, declared once per route. `resourceId`: the id in the path, if any, so that a
+ * restricted key is checked without reading the record.
  */
 export type Permission =
   | { area: Area; access: Access; resourceId?: string }
-  /** `read`: status, health and the like. `write`: run, cancel, purge and every load-balanced request. */
+  /** `read`: status, health and the like. `write`: run, cancel, purge, and load-balanced requests. */
   | { invoke: EndpointId; access: Access };
 
-/** One parsed scope; `resourceId` and `endpointId` are null when it is not restricted to one record. */
+/** A parsed scope; `resourceId` and `endpointId` are null if it covers all records. */
 export type Scope =
   | { kind: 'all' }
   | { kind: 'read-only' }
@@ -47,7 +47,7 @@ export type Scope =
 const AREA_SCOPE = /^([a-z-]+)(?:\/([a-z0-9]+))?:(read|write)$/;
 const INVOKE_SCOPE = /^invoke(?:\/([a-z0-9]+))?$/;
 
-/** Throws a 422 `Failure` whose text names the scope and what is allowed. */
+/** Throws `unprocessable` with the scope and what is allowed. */
 export function parseScope(text: string): Scope {
   if (text === 'all' || text === 'read-only') return { kind: text };
   const invoke = INVOKE_SCOPE.exec(text);
@@ -62,7 +62,7 @@ export function parseScope(text: string): Scope {
   );
 }
 
-/** The text that `parseScope` reads back. */
+/** Returns the text that `parseScope` parses. */
 export function formatScope(scope: Scope): string {
   switch (scope.kind) {
     case 'area':
@@ -107,8 +107,8 @@ function areaPermits(
 }
 
 /**
- * True when whoever holds `scopes` may hand out `wanted`: everything that it permits is permitted by a single one of
- * them. Keeps a key from making a stronger one.
+ * True if a key with `scopes` may grant `wanted`: one of its scopes permits everything that `wanted` permits. So no key
+ * can create a stronger one.
  */
 export function scopesCover(scopes: readonly Scope[], wanted: Scope): boolean {
   return scopes.some((scope) => {

@@ -1,14 +1,14 @@
-/** Buckets are UTC's: hours, days, weeks that start on Monday, months, years. Times are milliseconds since 1970. */
+/** Buckets in UTC; weeks start on Monday. Times are milliseconds since 1970. */
 export const BUCKET_SIZES = ['hour', 'day', 'week', 'month', 'year'] as const;
 export type BucketSize = (typeof BUCKET_SIZES)[number];
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** 1970 began on a Thursday, three days after a Monday. */
+/** 1 January 1970 was a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 
-/** Start of the bucket that holds `ms`, or of the one so many buckets after it. */
+/** Returns the start of the bucket that contains `ms`, or of the bucket `after` buckets later. */
 export function bucketStart(size: BucketSize, ms: number, after = 0): number {
   const date = new Date(ms);
   switch (size) {
@@ -25,22 +25,22 @@ export function bucketStart(size: BucketSize, ms: number, after = 0): number {
   }
 }
 
-/** Whole buckets from `startMs` until `endMs`, which is not part of them. */
+/** Whole buckets from `startMs` to `endMs`, exclusive. */
 export interface BucketRange {
   size: BucketSize;
   startMs: number;
   endMs: number;
 }
 
-/** The fewest whole buckets that hold everything from `startMs` until `endMs`. */
+/** Returns the smallest range of whole buckets that covers `startMs` to `endMs`. */
 export function snapToBuckets(size: BucketSize, startMs: number, endMs: number): BucketRange {
   const lastMs = bucketStart(size, endMs);
   return { size, startMs: bucketStart(size, startMs), endMs: lastMs === endMs ? endMs : bucketStart(size, endMs, 1) };
 }
 
-/** The bucket that holds `nowMs` and those before it, `count` in all; none begins before the one that 1970 began in. */
+/** Returns the last `count` buckets up to the one that contains `nowMs`; none before the bucket that contains 1970. */
 export function lastBuckets(size: BucketSize, count: number, nowMs: number): BucketRange {
-  // Date.UTC would take a year below 100 for one of the twentieth century.
+  // Date.UTC maps years below 100 to the twentieth century.
   const before = size === 'year' ? Math.min(count - 1, new Date(nowMs).getUTCFullYear() - 1970) : count - 1;
   const startMs = Math.max(bucketStart(size, 0), bucketStart(size, nowMs, -before));
   return { size, startMs, endMs: bucketStart(size, nowMs, 1) };

@@ -3,18 +3,18 @@ import type { Db } from '../../db/pool.ts';
 import type { BucketRange } from './buckets.ts';
 import type { UsageComponent, UsageKind } from './usage.ts';
 
-/** What a component of a resource cost in a bucket, in USD. */
+/** The cost of a component of a resource in a bucket, in USD. */
 export interface Charge {
   /** Start of the bucket. */
   bucketAt: Date;
   kind: UsageKind;
-  /** Empty when resources were not asked for apart. */
+  /** Empty if the charges of all resources are added up. */
   resourceId: string;
   component: UsageComponent;
   amount: number;
 }
 
-/** `kind` null: all kinds, resources added up. `resourceId` null: all resources of the kind. Oldest bucket first. */
+/** Returns charges, oldest bucket first. `kind` null: all kinds, resources added up. `resourceId` null: all of the kind. */
 export async function listCharges(
   db: Db,
   query: { userId: UserId; kind: UsageKind | null; resourceId: string | null; range: BucketRange },

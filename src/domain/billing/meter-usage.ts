@@ -2,24 +2,21 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import type { Price } from './price-list.ts';
 
 /**
- * Turns what ran into usage rows, a row for each minute, resource, component, item and number of units. A minute is
- * metered once, whatever is restarted and whoever leads: the mark up to which usage is written is locked first and moves
- * in the transaction that writes. What was missed while nobody led is caught up with, at the prices of today.
+ * Turns runs into usage rows, one per minute, resource, component, item and number of units. Each minute is metered exactly
+ * once, across restarts and leaders: the mark up to which usage is written is locked first and moves in the transaction
+ * that writes. Minutes missed without a leader are metered later, at current prices.
  */
 
-/** Starts and ends are written a moment after they happen: a minute is closed when they have settled. */
+/** Starts and ends are written shortly after they happen, so a minute is closed this much later. */
 export const SETTLE_MS = 5_000;
-/** So much is metered in one transaction. */
+/** Metered per transaction. */
 const MAX_SPAN = '1 day';
-/** Minutes older than this are folded into hours. */
+/** Older minutes are folded into hours. */
 const KEEP_MINUTES = '2 days';
 
-/**
- * All that may cost something between $1 and $2: whose it is, what of it, and from when until when (null: still).
- * Another kind of resource is another select.
- */
+/** Everything chargeable between $1 and $2: user, resource, component, start and end (null: still running). One select per kind. */
 const SOURCES = [
-  // A worker costs from the start of its container until that is gone, but not while it is frozen.
+  // A worker is charged from the start of its container to its end, except while frozen.
   `select w.user_id, 'SERVERLESS' as kind, w.endpoint_id as resource_id, c.component, coalesce(c.item, '') as item,
           c.units, 'SERVERLESS' as tariff, lower(r.run) as starts_at, upper(r.run) as ends_at
    from workers w cross join lateral (values
@@ -33,7 +30,7 @@ const SOURCES = [
    ) as r (run)
    where w.started_at < $2 and (w.exited_at is null or w.exited_at > greatest($1, w.started_at)) and c.units > 0
      and lower(r.run) < $2 and (upper(r.run) is null or upper(r.run) > $1)`,
-  // A pod costs while a container of it runs, and while its GPUs' machine keeps its storage: stopped or not.
+  // A pod is charged while its container runs; its persistent storage also while it is stopped.
   `select r.user_id, 'POD', r.pod_id, c.component, coalesce(c.item, ''), c.units, r.tariff, r.started_at, r.ended_at
    from pod_runs r cross join lateral (values
      ('GPU', r.gpu_type, r.gpu_count), ('CPU', r.cpu_flavor, r.vcpus), ('DISK', '', r.disk_gb)
@@ -41,12 +38,12 @@ const SOURCES = [
    where r.started_at < $2 and (r.ended_at is null or r.ended_at > $1) and c.units > 0`,
   `select user_id, 'POD', id, 'DISK', '', persistent_size_gb, cloud, created_at, gone_at
    from pods where persistent_size_gb is not null and created_at < $2 and (gone_at is null or gone_at > $1)`,
-  // A volume costs as long as its row is there, at the size that it has when the minute is closed.
+  // A volume is charged while its row exists, at its size when the minute is closed.
   `select user_id, 'NETWORK_VOLUME', id, type, '', size_gb, 'SERVERLESS', created_at, null
    from network_volumes where created_at < $2`,
 ];
 
-/** The same as one query, for who asks what is charged at a moment. */
+/** All sources as one query. */
 export const CHARGED = SOURCES.join(' union all ');
 
 const METER = `
@@ -68,7 +65,7 @@ const METER = `
   group by m.minute, s.user_id, s.kind, s.resource_id, s.component, s.item, s.units
   on conflict do nothing`;
 
-/** Answers whether everything up to `now` is metered; if not, more is left for another call. `now` null: the database's. */
+/** Meters the next span. True if everything up to `now` is metered, false if more is left. `now` null: the database's time. */
 export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date | null): Promise<boolean> {
   return transaction(pool, async (db) => {
     const marks = await db.query<{ from: Date; until: Date; end: Date }>(
@@ -93,7 +90,7 @@ export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date
   });
 }
 
-/** Puts old minutes together into hours: as exact for every bucket there is, and a sixtieth of the rows. */
+/** Folds old minutes into hours: a sixtieth of the rows, and exact for every bucket size. */
 export async function foldUsage(db: Db, now: Date): Promise<void> {
   await db.query(
     `with old as (

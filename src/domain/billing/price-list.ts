@@ -1,7 +1,7 @@
 import { type CpuFlavor, cpuFlavors, findCpuFlavor, findGpuType, type GpuType, gpuTypes } from '../catalog/catalog.ts';
 import type { UsageComponent } from './usage.ts';
 
-/** By which prices something is charged: that of workers, and those of the two clouds of pods. Storage costs the same in all. */
+/** Price lists: for workers, and for pods in each cloud. Storage costs the same in all. */
 export const TARIFFS = ['SERVERLESS', 'SECURE', 'COMMUNITY'] as const;
 export type Tariff = (typeof TARIFFS)[number];
 
@@ -14,7 +14,7 @@ export interface Price {
   usdPerHour: number;
 }
 
-/** The public cloud's storage prices, of which a month is 730 hours. */
+/** Storage is priced per month of 730 hours. */
 const HOURS_A_MONTH = 730;
 const STORAGE_USD_PER_GB_MONTH: Partial<Record<UsageComponent, number>> = {
   DISK: 0.1,
@@ -22,7 +22,7 @@ const STORAGE_USD_PER_GB_MONTH: Partial<Record<UsageComponent, number>> = {
   HIGH_PERFORMANCE: 0.14,
 };
 
-/** What everything costs now, by the catalogue. What it does not price costs nothing. */
+/** Returns the current prices of the catalog. Items without a price are free. */
 export function currentPrices(): Price[] {
   return [
     ...TARIFFS.flatMap((tariff) => [
@@ -35,7 +35,7 @@ export function currentPrices(): Price[] {
   ];
 }
 
-/** What a pod's GPUs or CPUs cost an hour while it holds them; its storage comes on top of it. */
+/** Returns the hourly cost of a pod's GPUs or CPUs, without its storage. */
 export function podUsdPerHour(pod: {
   gpu: { id: string; count: number } | null;
   cpu: { id: string; vcpuCount: number } | null;
@@ -46,7 +46,7 @@ export function podUsdPerHour(pod: {
   const price =
     (gpu ? pod.gpu!.count * gpuPrice(gpu, pod.cloud) : 0) +
     (flavor ? pod.cpu!.vcpuCount * cpuPrice(flavor, pod.cloud) : 0);
-  return Number(price.toFixed(6)); // 4 x 0.034 is no number of its own
+  return Number(price.toFixed(6)); // rounds 4 × 0.034 = 0.13600000000000001
 }
 
 function hourly(component: UsageComponent, item: string, usdPerHour: number): Omit<Price, 'tariff'> {

@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import { CHARGED } from './meter-usage.ts';
 import { currentPrices } from './price-list.ts';
 
-/** What all that a user holds at this moment costs, in USD an hour. */
+/** Returns what a user's resources cost now, in USD per hour. */
 export async function readSpendPerHour(db: Db, userId: UserId, now: Date): Promise<number> {
   const prices = currentPrices();
   const result = await db.query<{ usdPerHour: number }>(

@@ -1,5 +1,5 @@
-/** What is metered. */
+/** The kinds of metered resources. */
 export type UsageKind = 'SERVERLESS' | 'POD' | 'NETWORK_VOLUME';
 
-/** What of it is paid for; the last two are the tiers of network volumes. */
+/** The charged components of a resource; the last two are the tiers of network volumes. */
 export type UsageComponent = 'GPU' | 'CPU' | 'DISK' | 'STANDARD' | 'HIGH_PERFORMANCE';

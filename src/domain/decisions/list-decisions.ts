@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import type { Decision } from './record-decision.ts';
 
-/** The last decisions that changed something, newest first. Throws `notFound`. */
+/** Returns the last decisions that changed something, newest first. Throws `notFound`. */
 export async function listDecisions(
   db: Db,
   userId: UserId,

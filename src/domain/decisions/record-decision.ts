@@ -1,10 +1,10 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** So many are kept of each endpoint: enough for a look at what happened lately, and never more than a page. */
+/** Kept per endpoint: recent history, at most a page. */
 const KEPT = 100;
 
-/** Something that was done for an endpoint, to or for one of its workers, and why: one sentence. */
+/** An action on one of an endpoint's workers; `reason` is one sentence. */
 export interface DecidedAction {
   kind: 'start' | 'thaw' | 'freeze' | 'stop' | 'drain';
   workerId: WorkerId;
@@ -13,15 +13,15 @@ export interface DecidedAction {
 
 export interface Decision {
   at: Date;
-  /** How many workers there should be, and why: one sentence. */
+  /** The wanted number of workers; `reason` is one sentence. */
   wanted: number;
   reason: string;
-  /** What it was made of: numbers, as scaling/decide-workers.ts describes them. */
+  /** The decision's inputs: numbers, as scaling/decide-workers.ts describes them. */
   inputs: object;
   actions: DecidedAction[];
 }
 
-/** Keeps decisions that were carried out, and forgets the oldest of their endpoints. Skips those of endpoints that are gone. */
+/** Stores decisions that were carried out, and deletes the endpoints' oldest ones. Skips deleted endpoints. */
 export async function recordDecisions(
   db: Db,
   decisions: readonly (Decision & { endpointId: EndpointId })[],

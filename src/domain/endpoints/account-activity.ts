@@ -11,7 +11,7 @@ export interface AccountActivity {
   jobs: JobCounts;
   requests: RequestCounts;
   workers: WorkerSummary;
-  /** Endpoints with workers or with work, the busiest first, at most 100; work is jobs and load-balanced requests. */
+  /** Endpoints with workers, jobs or load-balanced requests, the busiest first, at most 100. */
   active: { id: EndpointId; inQueue: number; inProgress: number; workers: WorkerSummary }[];
 }
 

@@ -2,15 +2,15 @@ import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Records of the same user that an endpoint, a template or a pod can name. */
+/** Records of the same user that an endpoint, template or pod can reference. */
 export interface References {
   registryId?: string | null;
   networkVolumeIds?: readonly string[];
 }
 
 /**
- * Throws `badRequest` that names the first record the user does not have. Those found cannot be deleted until the
- * transaction ends: whoever deletes one locks it, and then sees who uses it.
+ * Throws `badRequest` with the first record the user does not have. Locks the others against deletion until the
+ * transaction ends: a delete locks the record too, and then sees who uses it.
  */
 export async function checkReferences(db: Db, userId: UserId, given: References): Promise<void> {
   if (given.registryId) {
@@ -24,7 +24,7 @@ export async function checkReferences(db: Db, userId: UserId, given: References)
   }
 }
 
-/** Served by the primary key. In order of id, so that two who lock the same records cannot block each other. */
+/** Locks the records in id order, so that concurrent callers cannot deadlock. Served by the primary key. */
 async function lockedIds(
   db: Db,
   table: 'registries' | 'network_volumes',

@@ -10,8 +10,8 @@ export type Checked = Partial<
 >;
 
 /**
- * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Checks only what is present:
- * an update does not judge anew what it leaves alone.
+ * Checks the rules that a schema cannot express; throws `badRequest` with the field. Only the given fields are checked: an
+ * update does not judge the others again.
  */
 export function checkRules(given: Checked): void {
   checkContainer(given);

@@ -11,17 +11,17 @@ import { mergeContainer } from './merge-container.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { type OwnTemplate, saveOwnTemplate, templateContainer } from './template-container.ts';
 
-/** The container's fields may be left out: the template's, then the defaults, take their place. */
+/** The container's fields are optional: the template's, then the defaults, fill them in. */
 export type NewEndpoint = Omit<
   Endpoint,
   'id' | 'userId' | 'cpu' | 'clientSettings' | 'version' | 'createdAt' | keyof ContainerConfig
 > &
   Partial<ContainerConfig & Pick<Endpoint, 'clientSettings'>> & {
-    /** Given inside, in the place of `templateId`: it becomes the endpoint's own and goes with it. */
+    /** An inline template, instead of `templateId`: it belongs to the endpoint and is deleted with it. */
     ownTemplate?: OwnTemplate;
   };
 
-/** Stores the endpoint with its first release and wakes the scaler. Throws `badRequest` for a broken rule. */
+/** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken. */
 export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const { ownTemplate, ...own } = input;

@@ -9,8 +9,8 @@ import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate } from './template-container.ts';
 
 /**
- * Cancels its jobs, asks for its workers to be stopped and removes it, in one transaction. A template of its
- * own goes with it; any other stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
+ * Deletes an endpoint, cancels its jobs and requests the stop of its workers, in one transaction. Its own template is
+ * deleted too; any other stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
  */
 export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
   await transaction(context.pool, async (db) => {

@@ -3,7 +3,7 @@ import type { Db } from '../../db/pool.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
-/** What the scaler has to know of an endpoint, besides its workers. */
+/** What the scaler needs to know about an endpoint, besides its workers. */
 export interface EndpointDemand {
   id: EndpointId;
   version: number;
@@ -14,23 +14,23 @@ export interface EndpointDemand {
   idleTimeoutSeconds: number;
   flashboot: FlashBoot;
   isRolloutPaused: boolean;
-  /** Jobs, or requests that are held. */
+  /** Queued jobs, or held requests. */
   queued: number;
   queuedLowPriority: number;
-  /** Jobs, or requests in flight. */
+  /** Jobs in progress, or requests in flight. */
   inProgress: number;
-  /** Of normal jobs and held requests. */
+  /** The oldest normal job or held request. */
   oldestQueuedAt: Date | null;
-  /** Starts of the newest release that ended before the worker was ready, since one of it became ready. */
+  /** Failed starts of the newest release since a worker of it last became ready. */
   failedStarts: number;
   lastFailedAt: Date | null;
   lastFailure: string | null;
 }
 
-/** Failed starts are counted among so many workers that ended last: more make no difference to the pause. */
+/** Failed starts are counted among this many recently ended workers: more would not lengthen the pause. */
 const RECENT_WORKERS = 64;
 
-/** Counters and heads of indexes only: the cost grows neither with the length of a queue nor with the number of workers that ever were. */
+/** Reads only counters and index heads: the cost grows neither with the queue nor with the number of past workers. */
 export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Promise<EndpointDemand[]> {
   const result = await db.query<EndpointDemand>({
     name: 'endpoint-demand',
@@ -69,8 +69,8 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
 }
 
 /**
- * Of the next `limit` endpoints after `afterId` those that have, or should have, workers or work: the others cannot need the
- * scaler. `lastId` is where to go on, null at the end.
+ * Returns those of the next `limit` endpoints after `afterId` that have, or should have, workers or work; the others do not
+ * need the scaler. `lastId`: where to continue, null at the end.
  */
 export async function listActiveEndpoints(
   db: Db,

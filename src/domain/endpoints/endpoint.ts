@@ -37,11 +37,11 @@ export interface CpuConfig {
   memory: number;
 }
 
-/** What clients of the GraphQL interface keep with an endpoint. Nothing acts upon it; an absent one was never given. */
+/** Settings that GraphQL clients store with an endpoint. Nothing acts on them; an absent one was never given. */
 export interface EndpointClientSettings {
   allowedCudaVersions?: string;
   minCudaVersion?: string;
-  /** GPU types of the pools that are not wanted. */
+  /** GPU types to exclude from the pools. */
   excludedGpuTypeIds?: string[];
 }
 

@@ -1,14 +1,14 @@
 import type { EndpointId, RegistryId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** An image that workers will need, and with whose credentials it is pulled. */
+/** An image that workers will need, and the registry whose credentials pull it. */
 export interface ImageToPull {
   userId: UserId;
   image: string;
   registryId: RegistryId | null;
 }
 
-/** Of those of these endpoints that may have workers; each only once. */
+/** Returns the images of those of these endpoints that may have workers, each once. */
 export async function listImagesToPull(db: Db, ids: readonly EndpointId[]): Promise<ImageToPull[]> {
   const result = await db.query<ImageToPull>({
     name: 'images-to-pull',

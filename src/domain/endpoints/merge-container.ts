@@ -1,7 +1,7 @@
 import { Failure } from '../../core/errors.ts';
 import { CONTAINER_DEFAULTS, type ContainerConfig } from './endpoint.ts';
 
-/** The request wins over the template, `env` name by name. Throws `badRequest` when neither names an image. */
+/** Merges a request over a template, `env` name by name. Throws `badRequest` if neither has an image. */
 export function mergeContainer(
   template: Partial<ContainerConfig> | null,
   given: Partial<ContainerConfig>,
@@ -9,15 +9,14 @@ export function mergeContainer(
   const pick = <K extends keyof typeof CONTAINER_DEFAULTS>(name: K): ContainerConfig[K] =>
     (given[name] ?? template?.[name] ?? CONTAINER_DEFAULTS[name]) as ContainerConfig[K];
   const image = given.image ?? template?.image;
-  if (image === undefined)
-    throw new Failure('badRequest', 'image: there must be an image, or a template that names one');
+  if (image === undefined) throw new Failure('badRequest', 'image: required, unless a template sets it');
   return {
     image,
     args: pick('args'),
     diskGb: pick('diskGb'),
     ports: pick('ports'),
     env: { ...template?.env, ...given.env },
-    // Null is a value here: it drops the template's.
+    // Null is a value: it removes the template's.
     registryId: given.registryId === undefined ? (template?.registryId ?? null) : given.registryId,
   };
 }

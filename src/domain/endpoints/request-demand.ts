@@ -2,33 +2,33 @@ import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
 /**
- * What the load balancers of all processes have to do, endpoint by endpoint: the scaler reads it as it reads queues. Rows of
- * a process that died do not count: it has stopped saying that they hold.
+ * The load of all processes' load balancers per endpoint, which the scaler reads as it reads queues. Rows of a dead process
+ * expire, because it no longer renews them.
  */
 
-/** What one process has to do for one endpoint. */
+/** The load of one process for one endpoint. */
 export interface RequestDemand {
   endpointId: EndpointId;
   held: number;
   inFlight: number;
-  /** ms since 1970; null when nothing is held. */
+  /** ms since 1970; null if nothing is held. */
   oldestHeldAt: number | null;
-  /** Requests in flight of every worker that this process may send requests to, or that still has some of its. */
+  /** Requests in flight per worker, for every worker that this process may send requests to or that still has some. */
   workers: Readonly<Record<WorkerId, number>>;
 }
 
-/** Rows hold for so long after their process last said so; it says so several times as often. */
+/** Rows expire this long after their process last renewed them; it renews them several times as often. */
 const LIVE_SECONDS = 10;
-export const SAY_SEEN_MS = (LIVE_SECONDS * 1000) / 4;
+export const DEMAND_HEARTBEAT_MS = (LIVE_SECONDS * 1000) / 4;
 
-/** The live rows, for a `from` clause. */
+/** SQL of the live rows, for a `from` clause. */
 export const LIVE_REQUEST_DEMAND = `(
   select d.* from request_demand d join processes p on p.id = d.process_id
   where p.demand_seen_at > now() - interval '${LIVE_SECONDS} seconds')`;
 
 /**
- * What a worker holds, in SQL over `workers w`. One that is to leave holds something as long as any process may still send
- * it a request, so that nobody stops it in between.
+ * SQL of the requests that a worker (`workers w`) holds. A leaving worker counts as busy while any process may still send
+ * it a request, so that it is not stopped in between.
  */
 export const REQUESTS_OF_WORKER = `(
   case w.endpoint_type when 'LOAD_BALANCING' then (
@@ -36,7 +36,7 @@ export const REQUESTS_OF_WORKER = `(
     from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = w.endpoint_id and d.workers ? w.id
   ) else 0 end)`;
 
-/** Replaces this process's rows for these endpoints, and says that all its rows hold. */
+/** Replaces this process's rows for these endpoints, and renews all its rows. */
 export async function writeRequestDemand(db: Db, processId: string, demands: readonly RequestDemand[]): Promise<void> {
   await db.query({
     name: 'request-demand-write',
@@ -56,7 +56,7 @@ export interface RequestCounts {
   inFlight: number;
 }
 
-/** What waits for a worker and what workers have, of all endpoints or of one; endpoints with nothing may be missing. */
+/** Counts held and in-flight requests of all the user's endpoints, or of one; endpoints without any may be missing. */
 export async function countRequests(
   db: Db,
   userId: UserId,
@@ -72,7 +72,7 @@ export async function countRequests(
   return new Map(result.rows.map(({ id, held, inFlight }) => [id, { held, inFlight }]));
 }
 
-/** Forgets this process's rows: those for these endpoints, or all. */
+/** Deletes this process's rows for these endpoints, or all. */
 export async function deleteRequestDemand(
   db: Db,
   processId: string,
@@ -84,7 +84,7 @@ export async function deleteRequestDemand(
   ]);
 }
 
-/** Rows that nobody will ever touch again. */
+/** Deletes rows of dead processes and deleted endpoints. */
 export async function deleteDeadRequestDemand(db: Db): Promise<void> {
   await db.query(
     `delete from request_demand d where not exists (select from processes p where p.id = d.process_id)

@@ -13,20 +13,20 @@ import {
 import { changeTemplate } from '../templates/update-template.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
-/** From where an endpoint's container settings are copied: a template by id, or one that is given inside and becomes its own. */
+/** Where an endpoint's container settings come from: a template by id, or an inline one that becomes the endpoint's own. */
 export type TemplateSource = { templateId: string } | { ownTemplate: OwnTemplate };
 
-/** Without a name it gets one that no other endpoint's has, or keeps the one it has. */
+/** Without a name it gets a unique one, or keeps its own. */
 export type OwnTemplate = Omit<NewTemplate, 'name'> & Partial<Pick<NewTemplate, 'name'>>;
 
-/** The settings that are copied. Throws `badRequest` for a template that the user cannot use for an endpoint. */
+/** Returns the settings to copy. Throws `badRequest` if the user cannot use the template for an endpoint. */
 export async function templateContainer(db: Db, actor: Actor, templateId: string): Promise<ContainerConfig> {
   const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
   if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
   return copyContainer(actor, template);
 }
 
-/** Makes the template that is given inside, or with the endpoint's former one in its place: an endpoint has one of its own. */
+/** Stores an inline template; an endpoint has at most one, so a former one of its own is updated. */
 export async function saveOwnTemplate(
   db: Db,
   actor: Actor,
@@ -42,7 +42,7 @@ export async function saveOwnTemplate(
   return { ...copyContainer(actor, template), templateId: template.id };
 }
 
-/** The endpoint is no longer made from it: its own one goes, another one begins to rest. */
+/** Ends an endpoint's use of a template: deletes its own, and starts the rest of another one. */
 export async function leaveTemplate(db: Db, actor: Actor, endpointId: EndpointId, templateId: string): Promise<void> {
   const own = await findOwnTemplate(db, actor, endpointId, templateId);
   if (own) await deleteTemplateRow(db, actor.userId, own.id);
@@ -56,13 +56,13 @@ async function findOwnTemplate(
   templateId: string,
 ): Promise<Template | undefined> {
   const template = await getTemplateRow(db, actor.userId, templateId as TemplateId, 'for update').catch((error) => {
-    if (error instanceof Failure && error.kind === 'notFound') return undefined; // a stranger's public one
+    if (error instanceof Failure && error.kind === 'notFound') return undefined; // another user's public template
     throw error;
   });
   return template?.endpointId === endpointId ? template : undefined;
 }
 
-/** A stranger's registry stays with the stranger: of a public template only its owner's endpoints get the credentials. */
+/** Copies a template's settings. The registry of a public template is copied only for its owner. */
 function copyContainer(actor: Actor, template: Template): ContainerConfig {
   if (!template.isServerless) {
     throw new Failure('badRequest', `templateId: template '${template.id}' is not a serverless template`);

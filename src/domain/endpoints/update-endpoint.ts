@@ -12,20 +12,20 @@ import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 
-/** What may change. An absent field stays; members of `workers` and `scaling` are merged, everything else replaced. */
+/** A partial update. Absent fields stay; `workers` and `scaling` are merged by member, everything else is replaced. */
 export interface EndpointChange
   extends Partial<
     Omit<Endpoint, 'id' | 'userId' | 'type' | 'cpu' | 'workers' | 'scaling' | 'templateId' | 'version' | 'createdAt'>
   > {
   workers?: Partial<Endpoint['workers']>;
   scaling?: Partial<Endpoint['scaling']>;
-  /** The container settings are copied anew from a template, before those that are given. */
+  /** A template to copy the container settings from, before the given ones apply. */
   template?: TemplateSource;
 }
 
 /**
- * Applies a partial update. A change of what a release fixes makes version n + 1 in the same transaction; a change to
- * the values that are already there makes nothing. Throws `notFound`, and `badRequest` for a broken rule.
+ * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
+ * create none. Throws `notFound`, and `badRequest` if a rule is broken.
  */
 export async function updateEndpoint(
   context: Context,

@@ -5,10 +5,7 @@ import { insertRelease } from '../releases/release-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { updateEndpointRow } from './endpoint-store.ts';
 
-/**
- * Stores a changed endpoint. When something changed that a release fixes, it is version n + 1, with its release. Call
- * it in the transaction that locked `before`.
- */
+/** Stores a changed endpoint; if its release spec changed, as version n + 1 with a release. Call it in the transaction that locked `before`. */
 export async function writeEndpoint(db: Db, actor: Actor, before: Endpoint, after: Endpoint): Promise<Endpoint> {
   const diff = diffReleases(before, after);
   const written = diff.length > 0 ? { ...after, version: before.version + 1 } : after;

@@ -10,12 +10,12 @@ export interface PodUsage {
 
 /** Live figures of pods that run. */
 export interface PodFigures {
-  /** By pod id; what is not known within `patienceMs` is absent, and known to a later call. Never throws. */
-  read(podIds: readonly string[], patienceMs: number): Promise<ReadonlyMap<string, PodUsage>>;
+  /** By pod id; what is not known within `timeoutMs` is absent, and known to a later call. Never throws. */
+  read(podIds: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, PodUsage>>;
 }
 
 /** A reader's patience: one pod may be waited for, a list never. */
-export const PATIENCE_MS = { one: 1_500, list: 50 } as const;
+export const READ_TIMEOUT_MS = { one: 1_500, list: 50 } as const;
 
 const TTL_MS = 1_000;
 /** So many questions at a time, or a list of a hundred pods would keep the engine from everything else. */
@@ -63,12 +63,12 @@ export function createPodFigures(options: {
     return entry;
   };
   return {
-    read: async (podIds, patienceMs) => {
+    read: async (podIds, timeoutMs) => {
       const now = options.clock.now();
       for (const [id, { readAt, reading }] of entries) if (!reading && now - readAt > KEEP_MS) entries.delete(id);
       const wanted = podIds.map((id) => [id, refresh(id, now)] as const);
       const unknown = wanted.flatMap(([, { usage, reading }]) => (usage === null && reading ? [reading] : []));
-      if (unknown.length > 0) await atMost(patienceMs, Promise.all(unknown));
+      if (unknown.length > 0) await atMost(timeoutMs, Promise.all(unknown));
       return new Map(wanted.flatMap(([id, { usage }]) => (usage ? [[id, usage] as const] : [])));
     },
   };

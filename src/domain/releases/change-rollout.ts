@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { listReleases, type Rollout } from './list-releases.ts';
-import { setRolloutPaused } from './release-store.ts';
+import { updateRolloutPaused } from './release-store.ts';
 
 /**
  * Pauses the roll-out of an endpoint's newest release, or lets it go on. While it is paused no worker is replaced, of
@@ -19,7 +19,7 @@ export async function changeRollout(
 ): Promise<Rollout> {
   await transaction(context.pool, async (db) => {
     await getEndpointRow(db, actor.userId, id, 'for update');
-    await setRolloutPaused(db, actor.userId, id, action === 'pause');
+    await updateRolloutPaused(db, actor.userId, id, action === 'pause');
   });
   publishEndpoint(context, id);
   return (await listReleases(context.pool, actor.userId, id)).rollout;

@@ -70,7 +70,7 @@ export async function isRolloutPaused(db: Db, userId: UserId, endpointId: Endpoi
   return result.rows[0]?.isPaused ?? false;
 }
 
-export async function setRolloutPaused(
+export async function updateRolloutPaused(
   db: Db,
   userId: UserId,
   endpointId: EndpointId,

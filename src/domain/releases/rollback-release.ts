@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
 import { writeEndpoint } from '../endpoints/write-endpoint.ts';
-import { getReleaseSpec, setRolloutPaused } from './release-store.ts';
+import { getReleaseSpec, updateRolloutPaused } from './release-store.ts';
 
 /**
  * Makes a new release with the configuration of an earlier one; nothing that a release does not fix changes. It rolls
@@ -27,7 +27,7 @@ export async function rollbackRelease(
     const { image, env, ports, gpu } = spec;
     checkRules({ image, env, ports, ...(gpu && { gpu }) });
     await checkReferences(db, actor.userId, spec);
-    await setRolloutPaused(db, actor.userId, id, false);
+    await updateRolloutPaused(db, actor.userId, id, false);
     return writeEndpoint(db, actor, before, { ...before, ...spec });
   });
   publishEndpoint(context, id);

@@ -25,7 +25,7 @@ export async function listMeasuredStorage(db: Db): Promise<MeasuredStorage[]> {
   return result.rows;
 }
 
-export async function noteVolumeUsage(db: Db, id: string, usedBytes: number): Promise<void> {
+export async function updateVolumeUsage(db: Db, id: string, usedBytes: number): Promise<void> {
   await db.query('update network_volumes set used_bytes = $2 where id = $1', [id, usedBytes]);
 }
 

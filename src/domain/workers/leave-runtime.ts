@@ -1,7 +1,7 @@
 import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import { noteRuntime } from '../installation.ts';
-import { noteExited } from './worker-lifecycle.ts';
+import { updateRuntime } from '../installation.ts';
+import { markExited } from './worker-lifecycle.ts';
 
 /** What another runtime had, and has no more as far as we are concerned. */
 export interface LeftWorkloads {
@@ -18,23 +18,23 @@ export interface LeftWorkloads {
  */
 export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads | null> {
   return transaction(pool, async (db) => {
-    const before = await noteRuntime(db, runtime);
+    const before = await updateRuntime(db, runtime);
     if (before === null || before === runtime) return null;
     const reason = `it ran with the ${before} runtime, and the server uses ${runtime} now`;
     const workers = await db.query<{ id: WorkerId }>(
       "select id from workers where phase in ('STARTING', 'RUNNING', 'FROZEN') for update",
     );
     const workerIds = workers.rows.map(({ id }) => id);
-    await noteExited(
+    await markExited(
       db,
       workerIds.map((id) => ({ id, code: null, reason, isLost: false })),
     );
-    return { runtime: before, workerIds, podIds: await beginPodsAnew(db, reason) };
+    return { runtime: before, workerIds, podIds: await restartPods(db, reason) };
   });
 }
 
 /** They cost nothing until they run again. */
-async function beginPodsAnew(db: Db, reason: string): Promise<PodId[]> {
+async function restartPods(db: Db, reason: string): Promise<PodId[]> {
   const result = await db.query<{ id: PodId }>(
     `with left_behind as (select id from pods where gone_at is null and phase in ('STARTING', 'RUNNING') for update),
           run as (update pod_runs set ended_at = greatest(started_at, clock_timestamp()) from left_behind

@@ -72,12 +72,12 @@ export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
 }
 
 /** Where it will take requests and tell its health, before it is started. */
-export async function noteWorkerPorts(db: Db, id: WorkerId, ports: { http: number; health: number }): Promise<void> {
+export async function updateWorkerPorts(db: Db, id: WorkerId, ports: { http: number; health: number }): Promise<void> {
   await db.query('update workers set http_port = $2, health_port = $3 where id = $1', [id, ports.http, ports.health]);
 }
 
 /** Its health path said 200, and it takes connections at that place. Answers how it started if that was the first time. */
-export async function noteServing(
+export async function markServing(
   db: Db,
   id: WorkerId,
   at: { host: string; port: number },
@@ -93,7 +93,7 @@ export async function noteServing(
 }
 
 /** Why a worker that runs is not ready yet. */
-export async function noteUnready(db: Db, id: WorkerId, reason: string): Promise<void> {
+export async function markUnready(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query("update workers set phase_reason = $2 where id = $1 and phase = 'RUNNING' and serving_at is null", [
     id,
     reason,
@@ -110,7 +110,7 @@ export async function isWorkerBusy(db: Db, id: WorkerId): Promise<boolean> {
 }
 
 /** It gets no requests until it serves again. `reason` null: it said so itself; else it counts as unhealthy. */
-export async function noteNotServing(db: Db, id: WorkerId, reason: string | null): Promise<void> {
+export async function markNotServing(db: Db, id: WorkerId, reason: string | null): Promise<void> {
   await db.query(
     `update workers set serving_at = null, phase_reason = $2 where id = $1 and phase = 'RUNNING' and ready_at is not null`,
     [id, reason],

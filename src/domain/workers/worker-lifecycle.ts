@@ -126,7 +126,7 @@ export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Prom
 }
 
 /** Notes why a worker waits. Its health is not in question: whatever was is over when it waits for a place. */
-export async function notePending(db: Db, id: WorkerId, reason: string): Promise<void> {
+export async function markPending(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query(
     `update workers set phase_reason = $2, is_lost = false
      where id = $1 and phase = 'PENDING' and (phase_reason is distinct from $2 or is_lost)`,
@@ -135,7 +135,7 @@ export async function notePending(db: Db, id: WorkerId, reason: string): Promise
 }
 
 /** Notes what keeps a worker from being started at all: it waits, and is shown as unhealthy. */
-export async function noteBlocked(db: Db, id: WorkerId, reason: string): Promise<void> {
+export async function markBlocked(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query(`update workers set phase_reason = $2, is_lost = true where id = $1 and phase = 'PENDING'`, [
     id,
     reason,
@@ -148,7 +148,7 @@ export async function noteWaiting(db: Db, id: WorkerId, reason: string): Promise
 }
 
 /** It did not start after all, through no fault of its own: it has no place any more, and gets none before `until`. */
-export async function noteUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
+export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
   await db.query(
     `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
        gpu_pool = null, gpu_type_id = null, data_center_id = null
@@ -171,7 +171,7 @@ export interface RunningWorker {
 }
 
 /** Marks become times of the database's clock, as all others of the timeline are. */
-export async function noteRunning(db: Db, workers: readonly RunningWorker[]): Promise<void> {
+export async function markRunning(db: Db, workers: readonly RunningWorker[]): Promise<void> {
   const rows = inLockOrder(workers).map(({ marks, ...worker }) => ({ ...worker, ...marks }));
   await db.query({
     name: 'workers-running',
@@ -196,7 +196,7 @@ export interface ExitedWorker {
 }
 
 /** Their tokens are worth nothing from here on. */
-export async function noteExited(db: Db, workers: readonly ExitedWorker[]): Promise<void> {
+export async function markExited(db: Db, workers: readonly ExitedWorker[]): Promise<void> {
   await db.query({
     name: 'workers-exited',
     text: `with n as (
@@ -211,7 +211,7 @@ export async function noteExited(db: Db, workers: readonly ExitedWorker[]): Prom
 }
 
 /** Its execution has stopped, while it holds `memoryBytes`. False when it ended meanwhile. */
-export async function noteFrozen(db: Db, id: WorkerId, memoryBytes: number): Promise<boolean> {
+export async function markFrozen(db: Db, id: WorkerId, memoryBytes: number): Promise<boolean> {
   const result = await db.query(
     `with frozen as (
        update workers set phase = 'FROZEN', frozen_at = now(), memory_bytes = $2, serving_at = null
@@ -224,7 +224,7 @@ export async function noteFrozen(db: Db, id: WorkerId, memoryBytes: number): Pro
 }
 
 /** It goes on. Its silence counts from now, or it would be taken for dead. False when it ended meanwhile. */
-export async function noteThawed(db: Db, id: WorkerId): Promise<boolean> {
+export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
   const result = await db.query(
     `with thawed as (
        update workers set phase = 'RUNNING', frozen_at = null, thawed_at = now()

@@ -5,7 +5,7 @@ import { startPod, stopPod, terminatePod } from '../../domain/pods/act-on-pod.ts
 import { createFirstPod } from '../../domain/pods/create-first-pod.ts';
 import { createPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
-import { PATIENCE_MS } from '../../domain/pods/pod-figures.ts';
+import { READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
@@ -37,7 +37,7 @@ export const podResolvers: Resolvers = {
   Pod: {
     runtime: async ({ pod }: Shown, _: unknown, call) => {
       if (pod.status !== 'RUNNING') return null;
-      const figures = await call.deps.podFigures.read([pod.id], PATIENCE_MS.list);
+      const figures = await call.deps.podFigures.read([pod.id], READ_TIMEOUT_MS.list);
       return toPodRuntime(pod, figures.get(pod.id), call.deps.clock.now());
     },
   },

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { METRICS_TOKEN, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import { systemClock } from '../../core/clock.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { createApiKey } from '../../domain/access/create-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   const user = await createUser(pool, { name: 'admin', email: null });
   keyWith = async (scope) => {
     const input = { userId: user.id, name: 'k', scopes: [parseScope(scope)], expiresAt: null };
-    return (await createApiKey({ pool, bus: { publish: () => {} } }, input)).secret;
+    return (await createApiKey({ pool, bus: { publish: () => {} }, clock: systemClock }, input)).secret;
   };
 });
 afterAll(() => rest.close());

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { NewPod } from '../../domain/pods/create-pod.ts';
 import type { Pod, PodMounts } from '../../domain/pods/pod.ts';
-import { PATIENCE_MS, type PodUsage } from '../../domain/pods/pod-figures.ts';
+import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { podRuntime } from '../../domain/pods/pod-runtime.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
@@ -51,16 +51,16 @@ function toMounts({ persistent, network }: Mounts): PodMounts {
 
 /** Returns one pod's response, with live figures if it runs. */
 export async function readPodResponse(deps: RouteDeps, pod: Pod): Promise<Response> {
-  return (await readPodResponses(deps, [pod], PATIENCE_MS.one))[0]!;
+  return (await readPodResponses(deps, [pod], READ_TIMEOUT_MS.one))[0]!;
 }
 
 export async function readPodResponses(
   deps: RouteDeps,
   pods: readonly Pod[],
-  patienceMs: number = PATIENCE_MS.list,
+  timeoutMs: number = READ_TIMEOUT_MS.list,
 ): Promise<Response[]> {
   const running = pods.filter((pod) => pod.status === 'RUNNING').map((pod) => pod.id);
-  const figures = running.length === 0 ? undefined : await deps.podFigures.read(running, patienceMs);
+  const figures = running.length === 0 ? undefined : await deps.podFigures.read(running, timeoutMs);
   return pods.map((pod) => toPodResponse(pod, figures?.get(pod.id), deps.clock.now()));
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import { systemClock } from '../../core/clock.ts';
 import { createApiKey } from '../../domain/access/create-api-key.ts';
 import { parseScope } from '../../domain/access/scopes.ts';
 import { createUser } from '../../domain/access/users.ts';
@@ -14,7 +15,8 @@ beforeAll(async () => {
   rest = await startRestApp();
   const user = await createUser(rest.database.pool, { name: 'admin', email: null });
   const input = { userId: user.id, name: 'k', scopes: [parseScope('all')], expiresAt: null };
-  admin = (await createApiKey({ pool: rest.database.pool, bus: { publish: () => {} } }, input)).secret;
+  admin = (await createApiKey({ pool: rest.database.pool, bus: { publish: () => {} }, clock: systemClock }, input))
+    .secret;
 });
 beforeEach(() => ensureSimulation(rest.database.pool, GPUS));
 afterAll(() => rest.close());

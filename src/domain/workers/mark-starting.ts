@@ -25,7 +25,7 @@ interface GpuTotal {
  * Notes that these workers start where they were placed, and answers which do. GPUs that a pod was given since they were
  * looked for are the pod's: such a worker is left as it is. From the commit on, its GPUs are nobody else's.
  */
-export async function noteStarting(
+export async function markStarting(
   pool: Pool,
   workers: readonly StartingWorker[],
   gpus: readonly GpuTotal[],

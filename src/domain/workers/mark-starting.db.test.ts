@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
-import { noteStarting, type StartingWorker } from './note-starting.ts';
+import { markStarting, type StartingWorker } from './mark-starting.ts';
 import { insertWorkers } from './worker-lifecycle.ts';
 
 let endpoint: BalancedEndpoint;
@@ -20,7 +20,7 @@ async function pending(change: Partial<StartingWorker> = {}): Promise<StartingWo
 }
 
 const note = (workers: StartingWorker[], total: number) =>
-  noteStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', dataCenterId: 'LOCAL-1', total }]);
+  markStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', dataCenterId: 'LOCAL-1', total }]);
 const phaseOf = async ({ id }: StartingWorker) =>
   (await endpoint.sql('select phase from workers where id = $1', id))[0].phase;
 
