@@ -1,7 +1,6 @@
 /**
- * Builds the web console into dist/console, with its scripts and styles packed as browsers take them. With `--if-stale`
- * it does nothing, in a few milliseconds, when the last build is newer than everything it is made of. Fails when the
- * script of the first page grows beyond its budget.
+ * Builds the web console into dist/console, and compresses its scripts and styles with Brotli and gzip. `--if-stale`
+ * skips a build that is newer than all of its sources. Fails if the scripts of the first load exceed their budget.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -12,41 +11,41 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONSOLE = join(ROOT, 'console');
 const OUT = join(ROOT, 'dist/console');
-const DESCRIPTION = join(ROOT, 'api/openapi.json');
-/** Of the first page's scripts, compressed. */
+const OPENAPI = join(ROOT, 'api/openapi.json');
+/** Limit for the scripts of the first load, gzipped. */
 const FIRST_LOAD_BUDGET_KIB = 250;
 
 if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
-console.log('setup: building the web console, which takes a few seconds');
+console.log('setup: building the web console (a few seconds)');
 await writeTypes();
 process.chdir(CONSOLE);
 const { build } = await import('vite');
 await build({ root: CONSOLE, logLevel: 'warn', build: { outDir: OUT, emptyOutDir: true } });
-await pack();
+await compress();
 
 function isStale(): boolean {
   const builtAt = mtime(join(OUT, 'index.html'));
   const sources = readdirSync(join(CONSOLE, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.(gen|test)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name));
-  const others = ['index.html', 'vite.config.ts', 'package.json'].map((name) => join(CONSOLE, name));
-  return [...sources, ...others, DESCRIPTION, import.meta.filename].some((file) => mtime(file) > builtAt);
+  const configs = ['index.html', 'vite.config.ts', 'package.json'].map((name) => join(CONSOLE, name));
+  return [...sources, ...configs, OPENAPI, import.meta.filename].some((file) => mtime(file) > builtAt);
 }
 
 function mtime(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** The console knows the interface by its description alone. */
+/** Generates the console's API types from the OpenAPI document, all that it knows of the server. */
 async function writeTypes(): Promise<void> {
   const { default: openapiTS, astToString } = await import('openapi-typescript');
-  const text = astToString(await openapiTS(new URL(`file://${DESCRIPTION}`), { defaultNonNullable: false }));
+  const text = astToString(await openapiTS(new URL(`file://${OPENAPI}`), { defaultNonNullable: false }));
   await writeFile(join(CONSOLE, 'src/api/types.gen.ts'), text);
 }
 
-async function pack(): Promise<void> {
+async function compress(): Promise<void> {
   const assets = join(OUT, 'assets');
-  const packed = new Map<string, number>();
+  const gzippedSizes = new Map<string, number>();
   for (const name of readdirSync(assets)) {
     if (!/\.(js|css|svg)$/.test(name)) continue;
     const body = await readFile(join(assets, name));
@@ -54,11 +53,11 @@ async function pack(): Promise<void> {
     await writeFile(join(assets, `${name}.br`), brotliCompressSync(body, { params }));
     const gzipped = gzipSync(body);
     await writeFile(join(assets, `${name}.gz`), gzipped);
-    packed.set(name, gzipped.length);
+    gzippedSizes.set(name, gzipped.length);
   }
   const html = await readFile(join(OUT, 'index.html'), 'utf8');
-  const first = [...packed].filter(([name]) => name.endsWith('.js') && html.includes(name));
+  const first = [...gzippedSizes].filter(([name]) => name.endsWith('.js') && html.includes(name));
   const kib = first.reduce((sum, [, size]) => sum + size, 0) / 1024;
-  console.log(`setup: the console's first page loads ${kib.toFixed(0)} KiB of script`);
-  if (kib > FIRST_LOAD_BUDGET_KIB) throw new Error(`its budget is ${FIRST_LOAD_BUDGET_KIB} KiB`);
+  console.log(`setup: the console's first load is ${kib.toFixed(0)} KiB of script`);
+  if (kib > FIRST_LOAD_BUDGET_KIB) throw new Error(`the first load exceeds its budget of ${FIRST_LOAD_BUDGET_KIB} KiB`);
 }

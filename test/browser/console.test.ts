@@ -9,10 +9,10 @@ import { Api } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { hasBrowser, launchBrowser } from './browser.ts';
 
-/** A refusal that the page shows; containers elsewhere on the machine that come and go change its network. */
-const NO_COMPLAINT = /the server responded with a status of 4|ERR_NETWORK_CHANGED/;
-/** Kept for people to look at; git ignores it. */
-const PICTURES = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
+/** Console errors to ignore: API errors, which the page shows, and network changes caused by other containers. */
+const EXPECTED_ERROR = /the server responded with a status of 4|ERR_NETWORK_CHANGED/;
+/** Screenshots for people to look at; git ignores them. */
+const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
 const SLOW = { timeout: 45_000 };
 
 let database: TestDatabase;
@@ -25,9 +25,9 @@ async function openPage(scheme: 'light' | 'dark' = 'light', width = 1280): Promi
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
   page.setDefaultTimeout(20_000);
   page.on('pageerror', (error) => complaints.push(error.message));
-  // What the policy of the page stops is told there.
+  // Violations of the content security policy are reported here.
   page.on('console', (message) => {
-    if (message.type() === 'error' && !NO_COMPLAINT.test(message.text())) {
+    if (message.type() === 'error' && !EXPECTED_ERROR.test(message.text())) {
       complaints.push(message.text());
     }
   });
@@ -44,8 +44,8 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 }
 
-/** What a screen reader's user would stumble over on the page as it is now. */
-async function barriersOf(page: Page): Promise<string[]> {
+/** Returns the accessibility violations on the current page. */
+async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as {
@@ -60,13 +60,13 @@ describeWithEngine('the console', () =>
   describe.skipIf(!hasBrowser)('in a browser', { timeout: 180_000 }, () => {
     beforeAll(async () => {
       await needExampleImages();
-      await mkdir(PICTURES, { recursive: true });
+      await mkdir(SCREENSHOTS, { recursive: true });
       axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
       browser = await launchBrowser();
     });
     afterAll(() => browser?.close());
 
-    // Each begins with nothing, the second try of one that failed too.
+    // Each test starts with an empty database, retries included.
     beforeEach(async () => {
       database = await createTestDatabase();
       server = await ServerProcess.start({ runtime: 'docker', databaseUrl: database.url });
@@ -75,10 +75,10 @@ describeWithEngine('the console', () =>
       for (const context of browser.contexts()) await context.close();
       await server?.dispose();
       await database?.drop();
-      expect(complaints.splice(0)).toEqual([]); // nothing went wrong in the browser, and no other host was asked
+      expect(complaints.splice(0)).toEqual([]); // no errors in the browser, and no requests to other hosts
     });
 
-    test('a wrong key is refused at the door, in the words of the server', async () => {
+    test("a wrong key is rejected with the server's message", async () => {
       const page = await openPage();
       await page.goto(`${server.url}/`);
       await page.getByLabel('API key').fill('pyk_wrong');
@@ -86,18 +86,18 @@ describeWithEngine('the console', () =>
       await page.getByRole('alert').getByText('invalid bearer token').waitFor();
     });
 
-    test('the first page tells what the installation runs on', async () => {
+    test('the overview shows what the installation runs on', async () => {
       const page = await openPage();
       await signIn(page);
       const facts = page.getByRole('region', { name: 'Installation' });
       await facts.getByText('Docker containers').waitFor();
       await facts.getByText('Simulated: workers run on the CPU').waitFor();
       await facts.getByText(/^GPUs are simulated \(ADA_24@LOCAL-1:4\): workers run on the CPU\.$/).waitFor();
-      await page.screenshot({ path: `${PICTURES}installation.png`, fullPage: true });
-      expect(await barriersOf(page)).toEqual([]);
+      await page.screenshot({ path: `${SCREENSHOTS}installation.png`, fullPage: true });
+      expect(await violationsOf(page)).toEqual([]);
     });
 
-    test('from nothing to a job on a worker, a release, a rollback, logs, and away again', async () => {
+    test('an endpoint is deployed, runs a job, is changed, rolled back and deleted', async () => {
       const page = await openPage();
       await signIn(page);
       await page.getByText('Deploy your first endpoint').waitFor();
@@ -106,7 +106,7 @@ describeWithEngine('the console', () =>
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('greeter');
       await page.getByLabel('Image').fill('podyard/echo-js:dev');
       await page.getByRole('button', { name: 'Deploy' }).click();
-      await page.getByText('must not have fewer than 1 items').waitFor(); // no pool yet: the server says so, at the field
+      await page.getByText('must not have fewer than 1 items').waitFor(); // no GPU pool chosen: the error is at the field
       await page.getByRole('combobox', { name: 'GPU pools' }).click();
       await page.getByRole('option', { name: /^ADA_24/ }).click();
       await page.keyboard.press('Escape');
@@ -134,7 +134,7 @@ describeWithEngine('the console', () =>
       await page
         .getByRole('alert')
         .getByText(/workers\.min/)
-        .waitFor(); // 9 at least and 3 at most is refused
+        .waitFor(); // min 9 and max 3 is rejected
       await page.getByLabel('Min workers').fill('1');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Changes saved.').waitFor();
@@ -158,7 +158,7 @@ describeWithEngine('the console', () =>
       expect(await page.evaluate('location.href + document.cookie')).not.toContain(server.key);
     });
 
-    test('templates, secrets, volumes, registries, keys and pods are made and shown; a secret is never read back', async () => {
+    test('templates, secrets, registries, keys and pods are created and listed; a secret is never shown', async () => {
       const page = await openPage();
       await signIn(page);
       const create = async (area: string, button: string, fields: Record<string, string>) => {
@@ -208,7 +208,7 @@ describeWithEngine('the console', () =>
     test.each([
       ['light', 1280],
       ['dark', 390],
-    ] as const)('no page has a barrier, in %s colours and %i pixels wide', async (scheme, width) => {
+    ] as const)('no page has accessibility violations or overflows in %s mode at %i px', async (scheme, width) => {
       const page = await openPage(scheme, width);
       await signIn(page);
       const api = new Api(server);
@@ -221,22 +221,22 @@ describeWithEngine('the console', () =>
         (tab) => `endpoints/${id}/${tab}`,
       );
       const areas = ['endpoints', 'endpoints/new', 'pods', 'pods/new', 'templates', 'secrets', 'volumes', 'registries'];
-      const barriers: Record<string, string[]> = {};
+      const violations: Record<string, string[]> = {};
       for (const path of ['', ...areas, 'catalog', 'keys', 'billing', ...tabs, 'nowhere']) {
         await page.goto(`${server.url}/#/${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await expect.poll(() => page.locator('[aria-busy=true]').count(), SLOW).toBe(0);
-        const found = await barriersOf(page);
-        if (found.length > 0) barriers[path] = found;
+        const found = await violationsOf(page);
+        if (found.length > 0) violations[path] = found;
         await page.screenshot({
-          path: `${PICTURES}${path.replace(id, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
+          path: `${SCREENSHOTS}${path.replace(id, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
         });
         const isWider = await page.evaluate(
           'document.documentElement.scrollWidth > document.documentElement.clientWidth',
         );
-        if (isWider) barriers[path] = [...(barriers[path] ?? []), 'it is wider than the screen'];
+        if (isWider) violations[path] = [...(violations[path] ?? []), 'wider than the screen'];
       }
-      expect(barriers).toEqual({});
+      expect(violations).toEqual({});
     });
   }),
 );

@@ -7,7 +7,7 @@ test('an error carries the status, the detail and the field errors of a problem 
   expect(error).toMatchObject({ status: 422, message: 'the body is invalid', errors: ['/name: is required'] });
 });
 
-test('the error text of the queue API is the detail', async () => {
+test("the queue API's error text becomes the detail", async () => {
   const error = await readApiError(Response.json({ error: 'job not found' }, { status: 404 }));
   expect(error.message).toBe('job not found');
   expect(error.errors).toEqual([]);
@@ -18,7 +18,7 @@ test('a response without a JSON body is described by its status', async () => {
   expect(error.message).toBe('The server responded with status 502.');
 });
 
-test('a body that was already read is not read again', async () => {
+test('a body that was read already is not read again', async () => {
   const response = new Response(null, { status: 400 });
   expect((await readApiError(response, { detail: 'no' })).message).toBe('no');
 });

@@ -32,25 +32,25 @@ async function follow(connections: Step[][], lastId: string | null = null) {
   return seen;
 }
 
-test('after a break it resumes after the last id', async () => {
+test('reconnects after a break and resumes after the last id', async () => {
   const seen = await follow([[{ id: '1', data: 'a' }, { data: 'b' }, 'break'], [{ id: '2', data: 'c' }], []], '0');
   expect(seen.data).toEqual(['a', 'b', 'c']);
   expect(seen.resumedAfter).toEqual(['0', '1', '2']);
 });
 
-test('a stream that ends is followed again like one that broke', async () => {
+test('reconnects after a stream ends', async () => {
   const seen = await follow([[{ data: 'a' }], [{ data: 'b' }]]);
   expect(seen.data).toEqual(['a', 'b']);
   expect(seen.isOpen).toEqual([true, false, true, false]);
 });
 
-test('the backoff doubles up to 10 s, and starts over after an event', async () => {
+test('backoff doubles up to 10 s and resets after an event', async () => {
   const failures = Array.from({ length: 7 }, (): Step[] => ['break']);
   const seen = await follow([...failures, [{ data: 'a' }, 'break'], ['break']]);
   expect(seen.sleeps).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 500, 1_000]);
 });
 
-test('an abort ends it without another connection or report', async () => {
+test('an abort ends it without reconnecting', async () => {
   const controller = new AbortController();
   const reports: boolean[] = [];
   await followEvents({

@@ -23,16 +23,16 @@ test('each event is yielded with its id and data', async () => {
   ]);
 });
 
-test('an event may be cut anywhere, inside a character too', async () => {
+test('an event may be split anywhere, even inside a character', async () => {
   const bytes = new TextEncoder().encode('id: 1\ndata: größer\n\n');
   const cuts = Array.from({ length: bytes.length - 1 }, (_, at) => [bytes.slice(0, at + 1), bytes.slice(at + 1)]);
   for (const parts of cuts) expect(await eventsOf(...parts)).toEqual([{ id: '1', data: 'größer' }]);
 });
 
-test('CRLF line ends, several data lines, and comments are understood', async () => {
+test('CRLF line ends, several data lines and comments are parsed', async () => {
   expect(await eventsOf(': keep-alive\r\n\r\ndata:a\r\ndata: b\r\n\r\n')).toEqual([{ id: undefined, data: 'a\nb' }]);
 });
 
-test('an event that the stream cut short is dropped', async () => {
+test('an incomplete event at the end is dropped', async () => {
   expect(await eventsOf('data: whole\n\ndata: ha')).toEqual([{ id: undefined, data: 'whole' }]);
 });

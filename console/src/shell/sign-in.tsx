@@ -27,13 +27,7 @@ export function SignIn() {
     <Center component="main" mih="100vh" p="md">
       <Paper component="form" withBorder p="xl" w="100%" maw={420} onSubmit={submit}>
         <Stack>
-          <Title order={1} size="h2">
-            Sign in to Podyard
-          </Title>
-          <Text c="dimmed" size="sm">
-            Use the API key that the server printed when it first started, or create one with{' '}
-            <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
-          </Text>
+          <Introduction />
           {message && (
             <Alert color="red" role="alert">
               {message}
@@ -63,5 +57,19 @@ export function SignIn() {
         </Stack>
       </Paper>
     </Center>
+  );
+}
+
+function Introduction() {
+  return (
+    <>
+      <Title order={1} size="h2">
+        Sign in to Podyard
+      </Title>
+      <Text c="dimmed" size="sm">
+        Use the API key that the server printed when it first started, or create one with{' '}
+        <Code style={{ whiteSpace: 'nowrap' }}>podyard keys create</Code>.
+      </Text>
+    </>
   );
 }

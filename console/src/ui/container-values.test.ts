@@ -10,7 +10,7 @@ const CONTAINER = {
   registry: null,
 };
 
-test('a record survives the way into the form and back', () => {
+test('a record round-trips through the form values', () => {
   expect(containerValues(CONTAINER).env).toEqual([
     { key: 'MODEL', value: 'small' },
     { key: 'EMPTY', value: '' },
@@ -18,11 +18,11 @@ test('a record survives the way into the form and back', () => {
   expect(containerBody(containerValues(CONTAINER))).toEqual(CONTAINER);
 });
 
-test('fields of the record that are not of the container stay out', () => {
+test('fields outside the container are left out', () => {
   expect(Object.keys(containerValues({ ...CONTAINER, id: 'e1' } as typeof CONTAINER))).toEqual(CONTAINER_FIELDS);
 });
 
-test('variables without a name are dropped, and of equal names the last wins', () => {
+test('variables without a name are dropped, and the last of equal names wins', () => {
   const env = [
     { key: '', value: 'ignored' },
     { key: 'A', value: '1' },

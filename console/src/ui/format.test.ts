@@ -20,11 +20,11 @@ test.each([
   expect(formatDuration(ms)).toBe(text);
 });
 
-test('small prices keep four decimals, others two', () => {
+test('small amounts keep four decimals, others two', () => {
   expect([0, 0.69, 0.0012, 1_234.5].map(formatUsd)).toEqual(['$0.00', '$0.69', '$0.0012', '$1,234.50']);
 });
 
-test('a time that is absent is a dash', () => {
+test('a missing time is a dash', () => {
   expect([formatDate(null), formatDate(undefined), formatDate('')]).toEqual([NO_VALUE, NO_VALUE, NO_VALUE]);
 });
 

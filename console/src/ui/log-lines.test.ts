@@ -3,7 +3,7 @@ import { appendLine, isAtEnd, type LogLine, logPath, MAX_LINES, timeOfLine } fro
 
 const line = (text: string): LogLine => ({ source: 'container', line: text, ts: '2026-11-20T10:02:11.482913Z' });
 
-test('a log asks for all sources unless one is chosen', () => {
+test('a log streams all sources unless one is chosen', () => {
   expect(logPath('/v2/pods/p1/logs', 'all')).toBe('/v2/pods/p1/logs?tail=500');
   expect(logPath('/v2/pods/p1/logs', 'system')).toBe('/v2/pods/p1/logs?tail=500&source=system');
 });

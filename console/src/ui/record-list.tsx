@@ -86,38 +86,52 @@ function RecordTable<Item>({ label, items, columns, idOf, linkOf }: RecordTableP
       aria-label={label}
     >
       <Table stickyHeader verticalSpacing="xs" aria-label={label} aria-rowcount={items.length}>
-        <Table.Thead>
-          <Table.Tr>
-            {columns.map((column) => (
-              <Table.Th key={column.title} {...visibility(column)} {...(column.width ? { w: column.width } : {})}>
-                {column.title}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
+        <Header columns={columns} />
         <Table.Tbody>
           {before > 0 && <Table.Tr h={before} aria-hidden />}
           {visible.map(({ index }) => {
             const item = items[index]!;
             const link = linkOf?.(item);
             return (
-              <Table.Tr
+              <Row
                 key={idOf(item)}
-                h={ROW_HEIGHT}
-                {...(link ? { className: 'row-link', onClick: () => navigate(link) } : {})}
-              >
-                {columns.map((column) => (
-                  <Table.Td key={column.title} {...visibility(column)}>
-                    {column.render(item)}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
+                item={item}
+                columns={columns}
+                {...(link === undefined ? {} : { onOpen: () => navigate(link) })}
+              />
             );
           })}
           {after > 0 && <Table.Tr h={after} aria-hidden />}
         </Table.Tbody>
       </Table>
     </Paper>
+  );
+}
+
+function Header<Item>({ columns }: { columns: readonly Column<Item>[] }) {
+  return (
+    <Table.Thead>
+      <Table.Tr>
+        {columns.map((column) => (
+          <Table.Th key={column.title} {...visibility(column)} {...(column.width ? { w: column.width } : {})}>
+            {column.title}
+          </Table.Th>
+        ))}
+      </Table.Tr>
+    </Table.Thead>
+  );
+}
+
+function Row<Item>(props: { item: Item; columns: readonly Column<Item>[]; onOpen?: () => void }) {
+  const { item, columns, onOpen } = props;
+  return (
+    <Table.Tr h={ROW_HEIGHT} {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}>
+      {columns.map((column) => (
+        <Table.Td key={column.title} {...visibility(column)}>
+          {column.render(item)}
+        </Table.Td>
+      ))}
+    </Table.Tr>
   );
 }
 

@@ -5,7 +5,7 @@ import { gpuOptions, poolOptions, recordOptions, volumeOptions } from './select-
 const gpu = (values: Partial<Schemas['GpuType']>) =>
   ({ id: 'g', name: 'G', memory: 24, ...values }) as Schemas['GpuType'];
 
-test('there are no options while the records load', () => {
+test('no options while the records load', () => {
   for (const options of [recordOptions, volumeOptions, gpuOptions, poolOptions]) expect(options(undefined)).toEqual([]);
 });
 
@@ -23,7 +23,7 @@ test('a GPU type says what is available', () => {
   expect(options.map(({ label }) => label)).toEqual(['G · High availability', 'G · Unavailable', 'G · Unavailable']);
 });
 
-test('a pool is listed once, with the availability of whichever of its types has any', () => {
+test('each pool is listed once, with the availability of a type that has any', () => {
   const options = poolOptions([
     gpu({ pool: 'ADA_24', availability: 'NONE' }),
     gpu({ pool: 'ADA_24', availability: 'LOW' }),

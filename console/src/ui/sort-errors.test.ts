@@ -4,7 +4,7 @@ import { sortErrors } from './sort-errors.ts';
 
 const refused = (...errors: string[]) => new ApiError(422, 'the body is invalid', errors);
 
-test('an error goes to the field that its location names', () => {
+test('an error goes to the field named by its location', () => {
   expect(sortErrors(refused('/workers/min: must be >= 0', '$/name: is required'), ['name', 'workers.min'])).toEqual({
     fields: { 'workers.min': 'must be >= 0', name: 'is required' },
     other: [],
@@ -18,17 +18,17 @@ test('an error below a field goes to that field; the field listed first wins', (
   expect(sortErrors(refused('/gpu/pools/0: is unknown'), ['gpu', 'gpu.pools']).fields).toEqual({ gpu: 'is unknown' });
 });
 
-test('a field whose name only begins alike does not get the error', () => {
+test('a field that merely shares a prefix does not get the error', () => {
   expect(sortErrors(refused('/images: is unknown'), ['image'])).toEqual({ fields: {}, other: ['/images: is unknown'] });
 });
 
-test('a colon in the message stays', () => {
+test('a colon in the message is kept', () => {
   expect(sortErrors(refused('/image: invalid reference: empty'), ['image']).fields).toEqual({
     image: 'invalid reference: empty',
   });
 });
 
-test('an error without field errors is shown by its message', () => {
+test('an error without field errors is about the whole form', () => {
   expect(sortErrors(new ApiError(409, 'the name is taken'), ['name']).other).toEqual(['the name is taken']);
   expect(sortErrors(new TypeError('oops'), ['name']).other).toEqual(['oops']);
   expect(sortErrors('oops', ['name']).other).toEqual(['oops']);

@@ -16,7 +16,7 @@ const RECORD = {
   totalAmount: 511,
 } as Parameters<typeof billingRow>[0];
 
-test('every amount of a record counts for exactly one product, and together they are the total', () => {
+test('every amount counts toward exactly one product, and the products add up to the total', () => {
   const row = billingRow(RECORD, 'day');
   expect(row).toMatchObject({ serverless: 15, pods: 112, storage: 384, total: 511 });
   expect(row.serverless + row.pods + row.storage).toBe(row.total);
@@ -27,7 +27,7 @@ test('a product is summed over all periods', () => {
   expect([sumOf(rows, 'pods'), sumOf([], 'pods')]).toEqual([208, 0]);
 });
 
-test('days, weeks and months are named in UTC, as they are counted', () => {
+test('days, weeks and months are labeled in UTC', () => {
   const utcDay = (options: Intl.DateTimeFormatOptions) =>
     new Date(RECORD.startTime).toLocaleString(undefined, { timeZone: 'UTC', month: 'short', ...options });
   expect(billingRow(RECORD, 'day').period).toBe(utcDay({ day: 'numeric' }));
@@ -35,7 +35,7 @@ test('days, weeks and months are named in UTC, as they are counted', () => {
   expect(billingRow(RECORD, 'month').period).toBe(utcDay({ year: 'numeric' }));
 });
 
-test('an hour is named with its hour', () => {
+test("an hour's label contains the hour", () => {
   const periods = [0, 1].map((hour) => billingRow({ ...RECORD, startTime: `2026-11-20T0${hour}:00:00.000Z` }, 'hour'));
   expect(new Set(periods.map(({ period }) => period)).size).toBe(2);
 });

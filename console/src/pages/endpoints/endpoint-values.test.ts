@@ -12,7 +12,7 @@ test('a new endpoint is created with all settings and its type', () => {
   expect(newEndpointBody(values)).toEqual({ ...NEW_ENDPOINT, name: 'greeter', env: { MODEL: 'small' } });
 });
 
-test('an endpoint that is not changed has nothing to save', () => {
+test('an unchanged endpoint has nothing to save', () => {
   const values = endpointValues(ENDPOINT);
   expect(changedSettings(values, endpointValues(ENDPOINT))).toEqual({});
 });
@@ -27,7 +27,7 @@ test('only changed settings are saved, each as a whole', () => {
   });
 });
 
-test('a variable row that has no name yet is no change', () => {
+test('a variable without a name is not a change', () => {
   const before = endpointValues(ENDPOINT);
   expect(changedSettings(before, { ...before, env: [...before.env, { key: '', value: '' }] })).toEqual({});
 });

@@ -15,7 +15,7 @@ function snapshot(finished: number, times: EndpointSnapshot['times'] = null): En
 }
 const TIMES = { waitMs: { p50: 1, p95: 5 }, executionMs: { p50: 2, p95: 9 } };
 
-test('a point counts jobs and requests together, and workers by status', () => {
+test('a point adds jobs and requests, and counts workers by status', () => {
   expect(addPoint([], snapshot(7), 1_000)).toEqual([
     {
       at: 1_000,
@@ -31,7 +31,7 @@ test('a point counts jobs and requests together, and workers by status', () => {
   ]);
 });
 
-test('latency appears only at points between which jobs finished', () => {
+test('latency appears only where jobs finished since the last point', () => {
   let history: readonly HistoryPoint[] = [];
   for (const finished of [7, 7, 8, 8]) history = addPoint(history, snapshot(finished, TIMES), 0);
   expect(history.map(({ queueTime, executionTime }) => [queueTime, executionTime])).toEqual([

@@ -14,7 +14,7 @@ async function send(call: HttpCall) {
   return { ...sent!, result };
 }
 
-test('a call goes to the endpoint by its path, and returns the response with its worker', async () => {
+test("a call uses the endpoint's path and returns the response with its worker", async () => {
   const { path, init, result } = await send({ method: 'GET', path: '/a?b=1', body: '' });
   expect([path, init]).toEqual(['/v2/e1/lb/a?b=1', { method: 'GET' }]);
   expect(result).toEqual({ status: 201, text: 'hello', ms: expect.any(Number), workerId: 'w1' });
@@ -25,7 +25,7 @@ test('a body is sent as JSON', async () => {
   expect(init).toEqual({ method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } });
 });
 
-test.each(['GET', 'DELETE'])('%s sends no body, even if one was typed for another method', async (method) => {
+test.each(['GET', 'DELETE'])('%s sends no body, even if one was entered for another method', async (method) => {
   expect((await send({ method, path: '/', body: '{}' })).init).toEqual({ method });
 });
 

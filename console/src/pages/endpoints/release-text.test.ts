@@ -3,7 +3,7 @@ import { diffValue, rolloutText } from './release-text.ts';
 
 const ROLLOUT = { inProgress: true, paused: false, workersTotal: 4, workersOnLatest: 1, percentOnLatest: 25 };
 
-test('a rollout says how many workers are on the latest version', () => {
+test('a rollout shows how many workers are on the latest version', () => {
   expect(rolloutText(ROLLOUT, 3)).toBe('1 of 4 workers on version 3.');
 });
 
@@ -17,7 +17,7 @@ test('without workers there is nothing to roll out', () => {
   );
 });
 
-test('a difference shows text as it is, other values as JSON, and an absent one as none', () => {
+test('a diff shows text as is, other values as JSON, and a missing value as none', () => {
   expect(['acme/w:1', 2, ['A'], null, undefined, ''].map(diffValue)).toEqual([
     'acme/w:1',
     '2',

@@ -27,16 +27,16 @@ test.each(['FAILED', 'CANCELLED', 'TIMED_OUT'])('%s is final', async (status) =>
   expect((await run('{}', 'IN_QUEUE', status)).seen).toEqual(['IN_QUEUE', status]);
 });
 
-test('the input is sent as it was typed', async () => {
+test('the input is sent as entered', async () => {
   const { calls } = await run('{"big": 12345678901234567890}', 'COMPLETED');
   expect(calls[0]!.body).toBe('{"input":{"big": 12345678901234567890}}');
 });
 
-test('an error of the server ends the run', async () => {
+test('a server error ends the run', async () => {
   const failing = () => Promise.reject(new Error('the endpoint does not exist'));
   await expect(runJob(failing, 'e1', '{}', () => {})).rejects.toThrow('the endpoint does not exist');
 });
 
-test('JSON is told from other text', () => {
+test('JSON is distinguished from other text', () => {
   expect(['{"a": 1}', '1', 'null', '', '{a: 1}'].map(isJson)).toEqual([true, true, true, false, false]);
 });

@@ -16,7 +16,7 @@ function curlArguments(code: string): string[] {
   return printed.split('\0').slice(0, -1);
 }
 
-test('curl submits the input unchanged, whatever quotes are in it', () => {
+test('curl submits the input unchanged, whatever quotes it contains', () => {
   const input = { text: `it's "quoted" $HOME \`x\`` };
   const args = curlArguments(codeOf(jobSamples(BASE_URL, 'e1', input), 'curl'));
   expect(args.slice(0, 3)).toEqual(['-X', 'POST', 'https://cloud.example.com/v2/e1/runsync']);
@@ -31,14 +31,14 @@ test('the JavaScript client gets the base URL, the endpoint and the indented inp
   expect(code).toContain('  input: {\n    "echo": "hello"\n  },');
 });
 
-test('Python gets its own literals', () => {
+test('Python gets Python literals', () => {
   const input = { a: null, b: [true, false, 1.5], c: { 'd"': 'e' } };
   expect(codeOf(jobSamples(BASE_URL, 'e1', input), 'Python')).toContain(
     '{"input": {"a": None, "b": [True, False, 1.5], "c": {"d\\"": "e"}}}',
   );
 });
 
-test('a request goes to the endpoint by its own name if it has one, else by its path', () => {
+test("a request uses the endpoint's own host name if it has one, else its path", () => {
   const call = { method: 'GET', path: '/ping', body: '' };
   const named = httpSamples(BASE_URL, endpoint({ base: 'https://e1.cloud.example.com' }), call);
   expect(codeOf(named, 'curl')).toContain('curl -X GET https://e1.cloud.example.com/ping ');
@@ -48,14 +48,14 @@ test('a request goes to the endpoint by its own name if it has one, else by its 
   }
 });
 
-test('every language sends the body of a call', () => {
+test('every language sends the body', () => {
   const samples = httpSamples(BASE_URL, endpoint(), { method: 'POST', path: '/', body: `{"a":"it's"}` });
   expect(curlArguments(codeOf(samples, 'curl')).at(-1)).toBe(`{"a":"it's"}`);
   expect(codeOf(samples, 'JavaScript')).toContain(`body: JSON.stringify({"a":"it's"}),`);
   expect(codeOf(samples, 'Python')).toContain(`data="{\\"a\\":\\"it's\\"}".encode()`);
 });
 
-test('a call without a body says nothing about one', () => {
+test('a call without a body mentions none', () => {
   for (const { code } of httpSamples(BASE_URL, endpoint(), { method: 'GET', path: '/', body: '{"a":1}' })) {
     expect(code).not.toMatch(/"a"|content-type/i);
   }

@@ -10,12 +10,12 @@ const LABELS = [
   { value: 'w2', label: 'w2 · Idle' },
 ];
 
-test('the newest worker is chosen unless another is asked for', () => {
+test('the newest worker is chosen unless another is requested', () => {
   expect(workerOptions(WORKERS, null)).toEqual({ chosen: 'w2', options: LABELS });
   expect(workerOptions(WORKERS, 'w1')).toEqual({ chosen: 'w1', options: LABELS });
 });
 
-test('a worker that is asked for stays a choice after it ended', () => {
+test('a requested worker stays listed after it ended', () => {
   const ended = { value: 'w0', label: 'w0 · Ended' };
   expect(workerOptions(WORKERS, 'w0')).toEqual({ chosen: 'w0', options: [...LABELS, ended] });
   expect(workerOptions([], 'w0')).toEqual({ chosen: 'w0', options: [ended] });

@@ -16,6 +16,6 @@ test('a lifetime counts from now', () => {
   expect(expiries).toEqual([null, '2026-11-21T09:30:00.000Z', '2026-12-20T09:30:00.000Z', '2027-11-20T09:30:00.000Z']);
 });
 
-test('each area is suggested for reading and for writing', () => {
+test('read and write scopes of each area are suggested', () => {
   expect(SUGGESTED_SCOPES).toEqual(expect.arrayContaining(['all', 'invoke', 'pods:read', 'pods:write']));
 });

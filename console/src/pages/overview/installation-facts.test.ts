@@ -16,7 +16,7 @@ function valuesOf(changes: Partial<Parameters<typeof installationFacts>[0]>) {
   return Object.fromEntries(facts.map(({ label, value }) => [label, value]));
 }
 
-test('an installation with real GPUs and isolation says so', () => {
+test('real GPUs and isolation are shown', () => {
   expect(valuesOf({})).toEqual({
     Runtime: 'Docker containers',
     Isolation: 'Isolated workers',
@@ -27,7 +27,7 @@ test('an installation with real GPUs and isolation says so', () => {
   });
 });
 
-test('what an installation lacks is said as plainly', () => {
+test('missing isolation, GPUs and freezing are shown', () => {
   expect(valuesOf({ runtime: 'process', isolation: false, gpus: 'SIMULATED', freeze: 'NONE' })).toMatchObject({
     Runtime: 'Local processes',
     Isolation: 'None',
@@ -36,7 +36,7 @@ test('what an installation lacks is said as plainly', () => {
   });
 });
 
-test('a notice ends with one full stop', () => {
+test('a notice ends with exactly one full stop', () => {
   expect(noticeText('GPUs are simulated')).toBe('GPUs are simulated.');
   expect(noticeText('GPUs are simulated.')).toBe('GPUs are simulated.');
 });

@@ -7,7 +7,7 @@ test('healthy workers are a plain number', () => {
   expect(describeWorkers(HEALTHY)).toBe('3');
 });
 
-test('throttled and unhealthy workers are named', () => {
+test('throttled and unhealthy workers are counted separately', () => {
   expect(describeWorkers({ ...HEALTHY, throttled: 1 })).toBe('3 (1 throttled)');
   expect(describeWorkers({ ...HEALTHY, throttled: 1, unhealthy: 2 })).toBe('3 (1 throttled, 2 unhealthy)');
 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { describeHardware, describeMounts, type Pod, podActions, portRows } from './pod-details.ts';
 
-test('hardware is described by its GPUs, else by its vCPUs and memory', () => {
+test('hardware is described by GPUs, else by vCPUs and memory', () => {
   expect(describeHardware({ gpu: { id: 'NVIDIA L4', count: 2 } })).toBe('2 × NVIDIA L4');
   expect(describeHardware({ cpu: { id: 'cpu3c', vcpuCount: 4, memory: 16 } })).toBe('4 vCPU, 16 GB');
   expect(describeHardware({})).toBe('–');
 });
 
-test('a TCP port has an address once it is published, an HTTP port is opened by its URL', () => {
+test('a TCP port has an address once it is published; an HTTP port has none', () => {
   const runtime = {
     ports: [
       { private: 22, type: 'tcp', ip: '10.0.0.5', public: 32_000 },
@@ -23,12 +23,12 @@ test('a TCP port has an address once it is published, an HTTP port is opened by 
   expect(portRows({ ports, runtime: null }).map(({ address }) => address)).toEqual([null, null, null]);
 });
 
-test('a port of another protocol does not lend its address', () => {
+test('the address of a port with another protocol is not used', () => {
   const runtime = { ports: [{ private: 22, type: 'http', ip: '10.0.0.5', public: 1 }] } as unknown as Pod['runtime'];
   expect(portRows({ ports: ['22/tcp'], runtime })[0]!.address).toBeNull();
 });
 
-test('mounts name their size or volume and their path', () => {
+test('mounts show their size or volume, and their path', () => {
   const mounts: Pod['mounts'] = {
     persistent: { size: 20, path: '/workspace' },
     network: [
@@ -40,7 +40,7 @@ test('mounts name their size or volume and their path', () => {
   expect(describeMounts({ mounts: {} })).toEqual({ persistent: '–', network: '–' });
 });
 
-test('a pod offers what its status allows, and a locked pod nothing but a start', () => {
+test('a pod offers the actions of its status; a locked pod can only be started', () => {
   const actions: Pod['actions'] = ['stop', 'start', 'terminate'];
   expect(podActions({ actions, locked: false })).toEqual([
     { action: 'start', isDisabled: false },

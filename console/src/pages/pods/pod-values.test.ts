@@ -15,7 +15,7 @@ test('a new pod has a GPU, no storage, and the defaults of a container', () => {
   });
 });
 
-test('a CPU pod asks for no GPU, whatever was chosen before', () => {
+test('a CPU pod requests no GPU, even if one was chosen before', () => {
   const body = podBody({
     ...NEW_POD,
     hardware: 'cpu',

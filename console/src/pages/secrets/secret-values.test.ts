@@ -13,12 +13,12 @@ test('an empty description is null', () => {
   });
 });
 
-test('an update with an empty value leaves the value out, so that the server keeps it', () => {
+test('an update with an empty value leaves it out, so that the server keeps the current one', () => {
   expect(secretUpdateBody({ value: '', description: 'for CI' })).toEqual({ description: 'for CI' });
   expect(secretUpdateBody({ value: 'new', description: '' })).toEqual({ value: 'new', description: null });
 });
 
-test('the users of a secret are named before it is deleted', () => {
+test('deleting a secret names what uses it', () => {
   const usedBy = [
     { kind: 'endpoint', id: 'e1', name: 'greeter' },
     { kind: 'pod', id: 'p1', name: 'box' },

@@ -16,16 +16,16 @@ const TEMPLATE: Template = {
   category: 'CPU',
 };
 
-test('a template survives the way into the form and back, with its registry credentials', () => {
+test('a template round-trips through the form values, with its registry credentials', () => {
   const { name, image, args, disk, ports, env, registry } = TEMPLATE;
   expect(templateUpdateBody(templateValues(TEMPLATE))).toEqual({ name, image, args, disk, ports, env, registry });
 });
 
-test('a new template is for endpoints unless pods are chosen', () => {
+test('a new template is for endpoints by default', () => {
   expect(newTemplateBody(NEW_TEMPLATE).serverless).toBe(true);
   expect(newTemplateBody({ ...NEW_TEMPLATE, kind: 'pod' }).serverless).toBe(false);
 });
 
-test('an update does not say what the template is for', () => {
+test("an update leaves the template's type out", () => {
   expect(templateUpdateBody(templateValues(TEMPLATE))).not.toHaveProperty('serverless');
 });
