@@ -42,6 +42,23 @@ export function isQueuePath(url: string): boolean {
   return end > 0 && !REST_AREAS.has(url.slice(4, end));
 }
 
+interface DataPlaneDeps {
+  readonly pool: Pool;
+  /** For the queue's statements: created with QUEUE_SETTINGS. */
+  readonly queuePool: Pool;
+  readonly bus: Bus;
+  readonly keyRing: KeyRing;
+  readonly clock: Clock;
+  readonly monotonic: Clock;
+  readonly limits: JobLimits;
+  readonly loadBalancing: LoadBalancingLimits;
+  /** Null: each worker has an address of its own. */
+  readonly reachWorker: ReachWorker | null;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | null;
+  readonly logger: Logger;
+}
+
 /** The queue API, the worker API and the load balancer of one process. */
 export class DataPlane {
   readonly queue: JobQueue;
@@ -52,68 +69,34 @@ export class DataPlane {
   readonly #queuePlane: QueuePlane;
   readonly #stopPolls: StopPolls;
 
-  constructor(options: {
-    pool: Pool;
-    /** For the queue's statements: created with QUEUE_SETTINGS. */
-    queuePool: Pool;
-    bus: Bus;
-    keyRing: KeyRing;
-    clock: Clock;
-    monotonic: Clock;
-    limits: JobLimits;
-    loadBalancing: LoadBalancingLimits;
-    /** Null: each worker has an address of its own. */
-    reachWorker: ReachWorker | null;
-    metrics: Metrics;
-    tracing: Tracing | null;
-    logger: Logger;
-  }) {
-    const { pool, queuePool, bus, keyRing, clock, monotonic, limits, metrics, tracing, logger } = options;
+  constructor(deps: DataPlaneDeps) {
+    const { queuePool, bus, limits } = deps;
     this.queue = new JobQueue({ pool: queuePool, processId: bus.processId, limits });
-    this.dispatch = new JobDispatch({ queue: this.queue, bus, clock, metrics, tracing, logger });
-    this.activity = new WorkerActivity({ pool, clock, logger, leaseMs: limits.leaseMs });
+    this.dispatch = new JobDispatch({ ...deps, queue: this.queue });
+    this.activity = new WorkerActivity({ ...deps, leaseMs: limits.leaseMs });
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
     const stream = new JobStream(queuePool);
+    const endpoints = new EndpointDirectory(deps);
+    bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
+    this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
+    this.#queuePlane = { ...deps, dispatch, stream, endpoints, processId: bus.processId };
+    this.workerServer = this.#createWorkerServer(deps, stream);
+  }
+
+  #createWorkerServer(deps: DataPlaneDeps, stream: JobStream): Server {
+    const { dispatch, activity } = this;
     const parkedTakes = new ParkedTakes();
     const workers = new WorkerDirectory({
-      pool,
-      bus,
-      monotonic,
+      ...deps,
       onUnwanted: (worker) => this.#dismiss(worker),
       onThaw: (worker) => parkedTakes.release(worker.id),
     });
-    const undeliveredJobs = new UndeliveredJobs({ pool, dispatch, logger });
-    const endpoints = new EndpointDirectory({ pool, bus, monotonic });
-    bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
-    this.loadBalancer = new LoadBalancer({ ...options, limits: options.loadBalancing, endpoints, activity });
-    this.#queuePlane = {
-      dispatch,
-      stream,
-      endpoints,
-      keyRing,
-      pool,
-      clock,
-      monotonic,
-      limits,
-      metrics,
-      tracing,
-      processId: bus.processId,
-      logger,
-    };
-    this.workerServer = createWorkerServer({
-      dispatch,
-      stream,
-      workers,
-      activity,
-      undeliveredJobs,
-      parkedTakes,
-      stopPolls: this.#stopPolls,
-      pool,
-      bus,
-      limits,
-      metrics,
-      logger,
+    const undeliveredJobs = new UndeliveredJobs({ ...deps, dispatch });
+    const stopPolls = this.#stopPolls;
+    return createWorkerServer({
+      ...deps,
+      ...{ dispatch, stream, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
     });
   }
 

@@ -71,7 +71,7 @@ export class EndpointDirectory {
     return entry.depth.queued;
   }
 
-  /** Adds the jobs submitted while the count was under way: it may miss them. */
+  /** Counts, and adds the jobs submitted meanwhile, which the count may miss. */
   async #recount(entry: EndpointEntry): Promise<number> {
     const submittedBefore = entry.depth.submitted;
     return (await this.#queryQueued(entry.id)) + entry.depth.submitted - submittedBefore;

@@ -5,8 +5,8 @@ import type { Upstream } from '../proxy/upstream.ts';
 export interface BalancedWorker {
   readonly id: WorkerId;
   readonly version: number;
-  /** `waiting`: starting or unhealthy. `leaving`: finishes its requests and gets no more. */
-  readonly state: 'ready' | 'waiting' | 'frozen' | 'leaving';
+  /** `waiting`: starting or unhealthy. `draining`: finishes its requests and gets no more. */
+  readonly state: 'ready' | 'waiting' | 'frozen' | 'draining';
   /** How many requests it may have in flight. */
   readonly concurrency: number;
   /** Where it takes requests; null before it was ready. */

@@ -18,7 +18,7 @@ export function chooseBackend(
     const wanted = backends.get(affinity.workerId as WorkerId);
     if (wanted && hasCapacity(wanted) && !attempt.unreachable?.has(wanted.id)) return wanted;
     if (affinity.kind !== 'soft') {
-      if (wanted === undefined || wanted.state === 'leaving') throw affinityGone();
+      if (wanted === undefined || wanted.state === 'draining') throw affinityGone();
       if (wanted.state === 'frozen' && affinity.kind === 'strict') throw affinityGone();
       return undefined;
     }

@@ -80,7 +80,7 @@ test('among equals a worker of the newest release is chosen', () => {
 test('only a ready worker gets requests', () => {
   balancer.update([
     worker('starting', { state: 'waiting', at: null }),
-    worker('leaving', { state: 'leaving' }),
+    worker('draining', { state: 'draining' }),
     worker('frozen', { state: 'frozen' }),
   ]);
   expect(balancer.acquire(attempt())).toBeUndefined();
@@ -195,9 +195,9 @@ test('a held request that failed to connect does not block those behind it', asy
   const backend = balancer.acquire(retried)!;
   balancer.markUnreachable(backend, retried);
   const refused = balancer.hold(retried, client(), 60_000);
-  balancer.update([worker('a', { state: 'leaving' })]);
+  balancer.update([worker('a', { state: 'draining' })]);
   const behind = balancer.hold(attempt(), client(), 60_000);
-  balancer.update([worker('a', { state: 'leaving' }), worker('b')]);
+  balancer.update([worker('a', { state: 'draining' }), worker('b')]);
   expect((await refused)?.id).toBe('b');
   expect((await behind)?.id).toBe('b');
 });
@@ -221,10 +221,10 @@ test('strict affinity waits for its worker even while others are free', async ()
   expect((await waiting)?.id).toBe('a');
 });
 
-test('strict affinity to a worker that is gone, leaving or frozen is refused; strict-resume waits for a frozen one', async () => {
+test('strict affinity to a worker that is gone, draining or frozen is refused; strict-resume waits for a frozen one', async () => {
   const strict = attempt({ workerId: 'a', kind: 'strict' });
   const resume = attempt({ workerId: 'a', kind: 'strict-resume' });
-  for (const state of ['leaving', 'frozen'] as const) {
+  for (const state of ['draining', 'frozen'] as const) {
     balancer.update([worker('a', { state })]);
     expect(() => balancer.acquire(strict)).toThrow('affinity_worker_gone');
   }
@@ -234,7 +234,7 @@ test('strict affinity to a worker that is gone, leaving or frozen is refused; st
   await expect(waiting).rejects.toThrow('affinity_worker_gone');
 });
 
-test('a leaving worker is in use until its last request has ended, and its connections are closed then', () => {
+test('a draining worker is in use until its last request has ended, and its connections are closed then', () => {
   balancer.update([worker('a')]);
   const backend = balancer.acquire(attempt())!;
   balancer.update([]);

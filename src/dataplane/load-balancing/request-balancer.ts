@@ -91,7 +91,7 @@ export class RequestBalancer {
     const present = new Set(workers.map(({ id }) => id));
     for (const backend of this.#backends.values()) {
       if (present.has(backend.id)) continue;
-      if (backend.inFlight > 0) Object.assign(backend, { state: 'leaving' } satisfies Partial<BalancedWorker>);
+      if (backend.inFlight > 0) Object.assign(backend, { state: 'draining' } satisfies Partial<BalancedWorker>);
       else this.#drop(backend);
     }
     this.#ready = [...this.#backends.values()].filter(({ state }) => state === 'ready');
@@ -151,7 +151,7 @@ export class RequestBalancer {
   release(backend: Backend): void {
     backend.inFlight -= 1;
     this.#inFlight -= 1;
-    const isLast = backend.state === 'leaving' && backend.inFlight === 0;
+    const isLast = backend.state === 'draining' && backend.inFlight === 0;
     if (isLast) this.#drop(backend);
     if (this.#held.size > 0) this.#dispatch();
     this.#onChange(isLast);

@@ -209,6 +209,6 @@ export class TrafficDirectory {
 
 function stateOf({ phase, isWanted, isFreezing, servingAt }: ServingWorker): BalancedWorker['state'] {
   if (phase === 'FROZEN' || isFreezing) return 'frozen';
-  if (!isWanted) return 'leaving';
+  if (!isWanted) return 'draining';
   return phase === 'RUNNING' && servingAt !== null ? 'ready' : 'waiting';
 }
