@@ -1,7 +1,7 @@
 /**
- * Builds the documentation site, docs/**.md, into dist/docs: pages that run under a policy without inline scripts and styles,
- * and name no other host. With `--if-stale` it does nothing, in a few milliseconds, when the last build is newer than all that
- * it is made of. A link to a page, a heading or a picture that is not there ends it.
+ * Builds the documentation site, docs/**.md, into dist/docs: pages that run under a policy without inline scripts and styles
+ * and load nothing from other hosts. With `--if-stale` it returns within milliseconds when the last build is newer than all its
+ * sources. Fails on a link to a page, heading or picture that does not exist.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { DOCS_SECTIONS } from './docs-sections.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCS = join(ROOT, 'docs');
 const OUT = join(ROOT, 'dist/docs');
-/** Made beside it and moved there when it is whole: who reads meanwhile, or builds at the same time, sees no half of it. */
+/** The site is built here and then moved into place, so that readers and concurrent builds never see half of it. */
 const MADE = join(ROOT, `dist/docs.${process.pid}`);
 
 if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
@@ -22,9 +22,9 @@ const { Marked } = await import('marked');
 await build().finally(() => rm(MADE, { recursive: true, force: true }));
 
 interface Page {
-  /** Below docs/, with its ending. */
+  /** The path below docs/, with its extension. */
   file: string;
-  /** Its address below /docs/; empty: the first page. */
+  /** The path below /docs/; empty for the first page. */
   slug: string;
   title: string;
   markdown: string;
@@ -93,7 +93,7 @@ async function writeAsset(name: string, body: Buffer): Promise<void> {
   await writeFile(`${file}.gz`, gzipSync(body));
 }
 
-/** In the order of the menu; decisions and checklists come last. */
+/** In menu order; decisions and checklists come last. */
 function readPages(): Page[] {
   const listed = DOCS_SECTIONS.flatMap(({ files }) => files);
   const others = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
@@ -121,7 +121,7 @@ function readPage(file: string): Page {
   return { file, slug, title, markdown, headings, html: '' };
 }
 
-/** As the usual viewers of markdown name headings, so that links work there too. */
+/** Anchors as common Markdown viewers generate them, so that links work there too. */
 function idOf(text: string, before: readonly Heading[]): string {
   const id = text
     .toLowerCase()
@@ -179,8 +179,8 @@ function markComments(text: string): string {
 }
 
 /**
- * Where a link of a page goes: to another page; to this server, when it names `http://127.0.0.1:8080`; elsewhere as it is.
- * Null for files of the repository that are no pages.
+ * Returns the target of a link: another page, this server for `http://127.0.0.1:8080`, anything else unchanged. Null for files
+ * of the repository that are not pages.
  */
 function addressOf(href: string, page: Page, pages: readonly Page[]): string | null {
   if (href.startsWith('http://127.0.0.1:8080/')) return href.replace('http://127.0.0.1:8080/', '../');
@@ -190,10 +190,10 @@ function addressOf(href: string, page: Page, pages: readonly Page[]): string | n
   const target = pages.find((other) => other.file === file);
   if (!target) {
     if (statSync(join(DOCS, file), { throwIfNoEntry: false })) return null;
-    throw new Error(`docs/${page.file} has a link to ${href}, which is not there`);
+    throw new Error(`docs/${page.file} links to ${href}, which does not exist`);
   }
   if (anchor !== undefined && !target.headings.some(({ id }) => id === anchor)) {
-    throw new Error(`docs/${page.file} has a link to ${href}, which has no such heading`);
+    throw new Error(`docs/${page.file} links to ${href}, but the page has no such heading`);
   }
   if (path === '') return `#${anchor}`;
   return `./${target.slug}${anchor === undefined ? '' : `#${anchor}`}`;

@@ -1,6 +1,6 @@
 /**
- * Fails for a regular expression whose time can grow faster than its input: texts of tenants reach most of them, and
- * everybody waits while one runs. Tests are left out.
+ * Fails on a regular expression whose running time can grow faster than its input. Most of them see text from tenants, and one
+ * that runs blocks the event loop for everyone. Tests are exempt.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src
   .split('\n')
   .filter((file) => /[.](ts|tsx|js|mjs)$/.test(file) && !file.includes('.test.'));
 
-/** By source and flags: where it stands. */
+/** Source and flags → where the expression is. */
 const patterns = new Map<string, { source: string; flags: string; files: Set<string> }>();
 for (const source of [IMAGE_PATTERN, PORT_PATTERN]) {
   patterns.set(`/${source}/`, { source, flags: '', files: new Set(['built from a text']) });

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: what must hold before a commit, each part by name with its time; all parts run, whatever fails.
- * `-- --no-tests` leaves the fast tests out, for a caller that runs all tests anyway.
+ * `npm run check`: runs every check that must pass before a commit and prints each with its time, whichever fail.
+ * `-- --no-tests` skips the fast tests, for a caller that runs all tests anyway.
  */
 import { spawnSync } from 'node:child_process';
 

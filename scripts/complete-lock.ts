@@ -1,7 +1,7 @@
 /**
- * Adds to package-lock.json the packages of other platforms that the registry did not have when somebody installed a
- * dependency; npm leaves them out, and then refuses `npm ci` everywhere. What they are follows from their names; their
- * checksums are unknown here. With --check it changes nothing and fails if something is missing.
+ * Adds packages of other platforms to package-lock.json. npm leaves out those that the registry lacked when a dependency was
+ * installed, and `npm ci` then fails everywhere. Their platforms follow from their names; their checksums stay unknown. With
+ * `--check` it changes nothing and fails if a package is missing.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 
@@ -19,13 +19,13 @@ const FILE = new URL('../package-lock.json', import.meta.url);
 const SYSTEMS = ['linux', 'darwin', 'win32', 'android', 'freebsd', 'openharmony'];
 const PROCESSORS = ['x64', 'arm64', 'arm', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'wasm32'];
 
-/** `@biomejs/cli-linux-x64-musl` → linux, x64, musl. Throws for a name that says neither system nor processor. */
+/** `@biomejs/cli-linux-x64-musl` → linux, x64, musl. Throws for a name without a system or a processor. */
 function describe(name: string, version: string, isDev: boolean): LockEntry {
   const words = name.split(/[/-]/);
   const os = words.filter((word) => SYSTEMS.includes(word));
   const cpu = words.filter((word) => PROCESSORS.includes(word));
   if (os.length + cpu.length === 0 || !/^\d+\.\d+\.\d+/.test(version)) {
-    throw new Error(`${name}@${version} is missing in package-lock.json, and its name does not tell its platform`);
+    throw new Error(`${name}@${version} is missing from package-lock.json, and its name names no platform`);
   }
   const libc = words.includes('gnu') ? ['glibc'] : words.includes('musl') ? ['musl'] : [];
   return {

@@ -1,9 +1,9 @@
 /**
- * The end of `.ci/run`: `node scripts/count-tests.ts FOLDER` prints which tests needed a second try, what took how long, and
- * as its last line the totals of all suites. Ends with 1 if anything failed or no test passed.
+ * Ends `.ci/run`: `node scripts/count-tests.ts FOLDER` prints the tests that needed a second try, how long everything took, and
+ * on its last line the totals of all suites. Exits with 1 if anything failed or no test passed.
  *
- * FOLDER holds `steps`, one line a step (name, seconds, exit status, separated by tabs), and what report-tests.ts wrote
- * during each. A step that failed without a failed test of its own counts as one failed test.
+ * FOLDER holds `steps`, with one line per step (name, seconds and exit status, separated by tabs), and the reports that
+ * report-tests.ts wrote during each step. A step that failed without a failed test counts as one failed test.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const failed = sum(files, 'failed') + brokenSteps.length;
 const skipped = sum(files, 'skipped');
 
 for (const { file, retried } of files) {
-  for (const test of retried) console.log(`passed at the second try: ${file}: ${test}`);
+  for (const test of retried) console.log(`passed on the second try: ${file}: ${test}`);
 }
 for (const { name } of brokenSteps) console.log(`failed outside the tests: ${name}`);
 
@@ -63,7 +63,7 @@ function readSteps(): { name: string; seconds: number; status: number }[] {
   });
 }
 
-/** The first column to the left, figures to the right. */
+/** Aligns the first column to the left, the others to the right. */
 function printTable(head: readonly string[], rows: readonly (string | number)[][]): void {
   const lines = [head, ...rows].map((row) => row.map(String));
   const widths = head.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));

@@ -1,4 +1,4 @@
-/** The documentation's menu: its sections, and their pages below docs/ in the order in which they are best read. */
+/** The menu of the documentation: its sections, each with its pages below docs/ in reading order. */
 export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
   { title: 'Begin', files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md'] },
   {

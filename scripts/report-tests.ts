@@ -2,17 +2,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** What one test file did, as `scripts/count-tests.ts` adds it up. */
+/** The outcome of one test file, for `scripts/count-tests.ts`. */
 export interface FileReport {
   project: string;
   file: string;
-  /** The tests and hooks of the file, without loading it. */
+  /** The time of its tests and hooks, without loading it. */
   seconds: number;
   passed: number;
-  /** A file that could not be loaded, or failed outside its tests, counts as one failed test. */
+  /** A file that failed to load, or failed outside its tests, counts as one failed test. */
   failed: number;
   skipped: number;
-  /** Tests that passed only when tried again, each with the first line of its first error. */
+  /** Tests that passed only on the second try, each with the first line of its first error. */
   retried: string[];
 }
 
@@ -22,7 +22,7 @@ export interface RunReport {
   errors: number;
 }
 
-/** A vitest reporter: writes what a run did as JSON into the folder that PODYARD_TEST_REPORTS names. */
+/** Vitest reporter. Writes the outcome of a run as JSON into the folder PODYARD_TEST_REPORTS. */
 export default class TestReporter implements Reporter {
   async onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): Promise<void> {
     const folder = process.env.PODYARD_TEST_REPORTS;
@@ -36,7 +36,7 @@ export default class TestReporter implements Reporter {
 function fileReport(module: TestModule): FileReport {
   const tests = [...module.children.allTests()];
   const count = (state: string) => tests.filter((test) => test.result().state === state).length;
-  const failed = count('failed') + count('pending'); // pending: its process ended before the test did
+  const failed = count('failed') + count('pending'); // pending: the process ended before the test
   const isBroken = failed === 0 && !module.ok();
   return {
     project: module.project.name,

@@ -1,12 +1,12 @@
 #!/bin/sh
-# setup-tests.sh NEED...   makes this machine ready for suites of tests that need more than Node.js. NEED is one of
-#   programs     Python, tmux, curl and jq, which example workers and the commands of the documentation use
-#   containers   a container engine that answers, docker-compose and a private registry
+# setup-tests.sh NEED...   prepares this machine for test suites that need more than Node.js. NEED is one of
+#   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation
+#   containers   a container engine, docker-compose and a private registry
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
-# On Debian and Ubuntu root installs and starts what is missing; elsewhere this says what is missing, and the tests that
-# need it are skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and control groups of version 1:
-# elsewhere PODYARD_TEST_KUBECONFIG names another cluster, or is `none`.
+# As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
+# skipped. With CI=true a missing part is a failure. The cluster needs Debian 12 and cgroup v1; elsewhere set
+# PODYARD_TEST_KUBECONFIG to another cluster, or to `none`.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes node_modules fit package-lock.json and makes sure that its Node is the one Podyard needs. Called first by the npm
-# scripts; does nothing, in a few milliseconds, when both are so already. With --stamp it only notes that node_modules
-# fits now: npm calls it so after it changed the folder (the script "dependencies" in package.json).
+# Installs the packages of package-lock.json and the Node.js that Podyard needs, unless both are there. Every npm script calls it
+# first; when there is nothing to do it takes a few milliseconds. With --stamp it only records that node_modules is up to date:
+# npm calls it that way after changing the folder (the script "dependencies" in package.json).
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,29 +14,29 @@ has_right_node() {
   case "$(node_modules/.bin/node --version 2>/dev/null)" in v$NODE_MAJOR.*) return 0 ;; *) return 1 ;; esac
 }
 
-# The machine's own programs, without those that npm puts before them and that an installation is about to replace.
+# PATH without the folders that npm adds, whose programs an installation is about to replace.
 machine_path() {
   printf '%s' "$PATH" | tr ':' '\n' | grep -v '/node_modules/' | paste -s -d ':' -
 }
 
 install_packages() {
   if ! command -v npm >/dev/null 2>&1; then
-    say "npm is missing: install Node.js 20 or newer from your system or https://nodejs.org, then try again." >&2
+    say "npm is missing: install Node.js 20 or newer from your system or https://nodejs.org and try again." >&2
     exit 1
   fi
-  say "installing the packages of package-lock.json, which takes half a minute or so the first time"
+  say "installing packages, which takes about half a minute the first time"
   started=$(date +%s)
-  # Warnings about the machine's own Node are beside the point: it only runs npm.
+  # Warnings about the system's Node.js do not matter: it only runs npm.
   if ! PATH=$(machine_path) npm ci --no-audit --no-fund --loglevel=error; then
-    say "npm could not install the packages; its message is above." >&2
+    say "npm could not install the packages; see its message above." >&2
     exit 1
   fi
   say "installed in $(($(date +%s) - started)) s"
 }
 
-# npm may have been told not to run install scripts, and the one of the package "node" is what fetches the program.
+# npm may be configured to skip install scripts; the one of the package "node" downloads the program.
 repair_node() {
-  say "the package node brought no Node.js $NODE_MAJOR; fetching it now"
+  say "downloading Node.js $NODE_MAJOR, which the package node did not bring"
   (cd node_modules/node && PATH=$(machine_path) npm_config_ignore_scripts=false node installArchSpecificPackage.js) >/dev/null || true
   mkdir -p node_modules/.bin
   ln -sf ../node/bin/node node_modules/.bin/node
@@ -44,11 +44,11 @@ repair_node() {
   own=$(PATH=$(machine_path) command -v node || true)
   case "$("$own" --version 2>/dev/null)" in
     v$NODE_MAJOR.*)
-      say "using the machine's own $own"
+      say "using $own"
       ln -sf "$own" node_modules/.bin/node
       ;;
     *)
-      say "Podyard needs Node.js $NODE_MAJOR, and the package node has none that runs on this machine. Install it, then try again." >&2
+      say "Podyard needs Node.js $NODE_MAJOR, and the package node has none for this machine. Install it and try again." >&2
       exit 1
       ;;
   esac

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- <scenario> [--hours n] [--seed n] [--out file.svg]`: plays a day of traffic through the scaling
- * rules in seconds, prints what came of it, and draws it.
+ * `npm run simulate -- <scenario> [--hours n] [--seed n] [--out file.svg]`: runs a day of traffic through the scaling
+ * rules in seconds, prints the outcome and draws a chart.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -1,16 +1,16 @@
 /**
- * Runs suites of tests: `node scripts/test.ts SUITE... [--thorough] [vitest's own arguments]`. Prepares this machine for
- * them first. Suites that share the machine well run together, the cluster last. Ends with 1 if anything failed.
+ * Runs test suites: `node scripts/test.ts SUITE... [--thorough] [vitest arguments]`. Prepares this machine for them first.
+ * All suites share the machine except the cluster's, which runs last. Exits with 1 if anything failed.
  *
- * `--thorough` kills more often and keeps the load up for longer (test/chaos/extent.ts). With CI=true a failed test is tried
- * once more, because whole servers and containers share two cores there; `count-tests.ts` names the tests that needed it.
+ * `--thorough` makes the chaos suite kill more often and longer (test/chaos/extent.ts). With CI=true a failed test is retried
+ * once, because whole servers and containers share two cores there; `count-tests.ts` names the tests that needed it.
  */
 import { spawnSync } from 'node:child_process';
 
 interface Suite {
-  /** Of vitest.config.ts. */
+  /** The projects in vitest.config.ts. */
   projects: string[];
-  /** What scripts/setup-tests.sh has to install or start. */
+  /** The arguments for scripts/setup-tests.sh. */
   needs: string[];
 }
 
@@ -32,7 +32,7 @@ if (args.includes('--thorough')) process.env.PODYARD_TEST_THOROUGH = 'true';
 
 const run = (command: string, ...rest: string[]) => spawnSync(command, rest, { stdio: 'inherit' }).status === 0;
 
-/** False when something is missing with CI=true; elsewhere the tests that need it are skipped. */
+/** False when something is missing and CI=true; otherwise the tests that need it are skipped. */
 function prepare(): boolean {
   const needs = new Set(names.flatMap((name) => SUITES[name]!.needs));
   if (needs.size === 0) return true;
@@ -53,7 +53,7 @@ function runSuites(): boolean {
   return run('vitest', 'run', ...projects, ...(isCI ? ['--retry=1'] : []), ...reporters, ...passedOn);
 }
 
-// Without its needs a suite still says which tests lack what.
+// A suite that lacks something still runs, and shows which tests need it.
 const isPrepared = prepare();
 const hasPassed = runSuites();
 process.exitCode = isPrepared && hasPassed ? 0 : 1;

@@ -3,7 +3,7 @@ import { isMap, isScalar, type Node, type Pair, parseDocument, type Scalar } fro
 
 /**
  * Writes the table of values in the chart's README from values.yaml: each value with its default and the comment above it.
- * With `--check` it writes nothing and fails when the file is not what it would write.
+ * With `--check` it writes nothing and fails when the table is out of date.
  */
 const CHART = new URL('../deploy/helm/podyard/', import.meta.url);
 const README = new URL('README.md', CHART);
@@ -26,7 +26,7 @@ function rowsOf(map: Node | null | undefined, path: string): Row[] {
   });
 }
 
-/** The comment right above it, apart from one that a blank line sets off; that of a map's first value is kept at the map. */
+/** The comment directly above a value, without a blank line between; YAML keeps that of a map's first value with the map. */
 function meaningOf({ key }: Pair<Scalar<string>>, ofMap: string | null | undefined): string {
   const comment = key.commentBefore ?? ofMap ?? '';
   return comment.split('\n\n').at(-1)!.replaceAll('\n', ' ').trim();

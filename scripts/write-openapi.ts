@@ -4,13 +4,13 @@ import { unlimited } from '../src/http/rate-limiter.ts';
 import { buildRestApp } from '../src/rest/app.ts';
 
 /**
- * Writes the REST interface's description, as the app itself makes it, to api/openapi.json. With `--check` it writes
- * nothing and fails when the file is not what it would write.
+ * Writes the OpenAPI description that the REST app generates to api/openapi.json. With `--check` it writes nothing and
+ * fails when the file is out of date.
  */
 const FILE = new URL('../api/openapi.json', import.meta.url);
 
 const app = buildRestApp({
-  // The description is made of the routes alone: none of these is used.
+  // The description depends on the routes alone: nothing here is used.
   pool: undefined as never,
   keyRing: undefined as never,
   bus: { publish: () => {}, subscribe: () => () => {} },

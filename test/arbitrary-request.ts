@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { description, type Operation } from './check-answer.ts';
 
 /**
- * Requests made from the description: most nearly right, some right, the rest hostile. A text `@name` stands for a
- * record that whoever sends the request knows (`RECORDS`): only so can requests get past the first check of an id.
+ * Generates requests from the OpenAPI description: most of them almost valid, some valid, the rest hostile. A text `@name` stands
+ * for a record that the sender knows (`RECORDS`), so that requests get past the first check of an id.
  */
 export interface FuzzRequest {
   method: string;
@@ -21,7 +21,7 @@ type Schema = Record<string, Json> & {
   enum?: Json[];
 };
 
-/** What `@name` can stand for: the id of a record of the sender's, or of the stranger's. */
+/** The values of `@name`: the id of a record of the sender, or of the other user. */
 export const RECORDS = [
   'endpoint',
   'worker',
@@ -34,7 +34,7 @@ export const RECORDS = [
   'foreign',
 ] as const;
 
-/** Values that exist, for fields whose schema says no more than "string". */
+/** Existing values for fields whose schema is only "string". */
 const EXISTING: Record<string, string[]> = {
   pools: ['ADA_24', 'AMPERE_16', 'AMPERE_80'],
   dataCenterIds: ['EU-RO-1', 'US-TX-3'],
@@ -101,7 +101,7 @@ const hostileValues: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
 );
 
-/** Texts in place of a body that no object was made of. */
+/** Bodies that are not the JSON of an object. */
 const hostileBodies: fc.Arbitrary<string | Buffer> = fc.oneof(
   fc.constantFrom<string | Buffer>(
     '',
@@ -144,7 +144,7 @@ function resolve(schema: Schema): Schema {
   return $ref ? (description.components.schemas[$ref.split('/').at(-1)!] as Schema) : schema;
 }
 
-/** Values that fit the schema, but for what only the records can tell. `name` is the property it is of. */
+/** Values that match the schema, apart from what depends on records. `name` is the name of the property. */
 function fitting(given: Schema, name: string): fc.Arbitrary<Json> {
   const schema = resolve(given);
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => fitting(one, name)));
@@ -203,11 +203,11 @@ function fittingObject(schema: Schema): fc.Arbitrary<Json> {
   });
 }
 
-/** One thing about it is wrong, somewhere. */
+/** Makes one thing wrong, somewhere in the value. */
 function nearly(arbitrary: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   const step = fc.constantFrom('drop', 'add', 'replace', 'replace', 'replace');
   return fc.tuple(arbitrary, step, fc.nat(30), hostileNames, hostileValues).map(([given, kind, at, name, other]) => {
-    const value = structuredClone(given); // parts of it are constants that other requests share
+    const value = structuredClone(given); // parts of it are constants shared with other requests
     const holders = objectsIn(value);
     const holder = holders[at % Math.max(1, holders.length)];
     if (!holder) return other;
@@ -221,7 +221,7 @@ function nearly(arbitrary: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   });
 }
 
-/** An assignment to `__proto__` would be none. */
+/** Defines a property: assigning to `__proto__` would not. */
 function define(holder: Record<string, Json>, name: string, value: Json): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -17,7 +17,7 @@ const account: Answer = {
   body: JSON.stringify({ id: 'u1', name: 'alice', email: null, createdAt: '2026-01-01T00:00:00.000Z' }),
 };
 
-test('an answer of the description passes', () => {
+test('an answer that matches the description passes', () => {
   checkAnswer(missing);
   checkAnswer(account);
   checkAnswer({ ...missing, method: 'HEAD', body: '' });

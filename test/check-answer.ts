@@ -3,16 +3,16 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 /**
- * Holds every answer that a test sees against the committed description, so that the description cannot lie. Stricter
- * than JSON Schema asks for: an answer may carry no property that the description does not name.
+ * Checks every answer that a test sees against the committed OpenAPI description. Stricter than JSON Schema: an answer must have
+ * no property that the description does not name.
  */
 export interface Answer {
   method: string;
-  /** As it was sent: path and query. */
+  /** Path and query, as sent. */
   url: string;
   status: number;
   headers: OutgoingHttpHeaders;
-  /** Undefined when it was not kept: then it is not looked at. */
+  /** Undefined when it was not kept, and is then not checked. */
   body: string | undefined;
 }
 
@@ -37,9 +37,9 @@ const FILE = new URL('../api/openapi.json', import.meta.url);
 export const description: Description = JSON.parse(readFileSync(FILE, 'utf8'));
 
 const PROBLEM_JSON = 'application/problem+json';
-/** The description itself and the pages that show it. */
+/** The description and the pages that show it. */
 const NOT_DESCRIBED = /^\/(v2\/openapi\.json|docs(\/.*)?|assets\/.*)?$/s;
-/** What any request can be answered, whether or not it reaches an operation. */
+/** Statuses that any request can get, whether or not it reaches an operation. */
 const BEFORE_ROUTING = [429, 500, 503];
 const WITHOUT_OPERATION = [400, 404, ...BEFORE_ROUTING];
 const MAX_PARAM_LENGTH = 500;
@@ -58,7 +58,7 @@ const ajv = new Ajv2020({
 ajv.addSchema(closeObjects(description) as object, DOCUMENT);
 const compiled = new Map<string, ValidateFunction>();
 
-/** Of several that fit, the one with fewer parameters: the router sees it so, too. */
+/** Prefers the match with fewer parameters, as the router does. */
 const PATHS = Object.entries(description.paths)
   .map(([path, operations]) => ({
     path,
@@ -68,7 +68,7 @@ const PATHS = Object.entries(description.paths)
   }))
   .toSorted((one, other) => one.parameters - other.parameters);
 
-/** Throws a sentence that says where the answer and the description differ. */
+/** Throws an error that says where the answer differs from the description. */
 export function checkAnswer(answer: Answer): void {
   const problem = problemOf(answer);
   if (problem === undefined) return;
@@ -76,21 +76,21 @@ export function checkAnswer(answer: Answer): void {
   throw new Error(`${method} ${cut(url)} was answered ${status}, but ${problem}. The answer: ${cut(body ?? '')}`);
 }
 
-/** The operation that a request is for, undefined where there is none. */
+/** Returns the operation of a request; undefined if there is none. */
 export function findOperation(method: string, url: string): { path: string; operation: Operation } | undefined {
   const found = findPath(url);
   const operation = found?.operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
   return operation && { path: found!.path, operation };
 }
 
-/** What the description has against a request body; null when it fits, undefined when the operation takes none. */
+/** Returns why a request body does not match; null if it does, undefined if the operation takes no body. */
 export function requestBodyProblem(method: string, url: string, body: unknown): string | null | undefined {
   const found = findOperation(method, url);
   if (!found?.operation.requestBody) return undefined;
   return schemaProblem(['paths', found.path, method.toLowerCase(), 'requestBody', ...jsonSchemaPath()], body) ?? null;
 }
 
-/** Every answer of this server's request listener is checked once it is sent; `onWrong` gets what `checkAnswer` throws. */
+/** Checks every answer of a server's request listener once it is sent; `onWrong` gets what `checkAnswer` throws. */
 export function checkedListener(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   onWrong: (error: Error) => void,
@@ -193,7 +193,7 @@ function wrongBody(answer: Answer, response: DescribedResponse, at: string[]): s
   return failure && `its body does not fit the schema of ${status}: ${failure}`;
 }
 
-/** What every refusal has in common, of an operation or of none. */
+/** Checks what all problem records have in common, with or without an operation. */
 function notAProblemRecord({ method, status, headers, body }: Answer): string | undefined {
   if (headers['content-type'] !== PROBLEM_JSON) return `its content type is '${headers['content-type']}'`;
   if (method === 'HEAD' || body === undefined) return undefined;
@@ -224,7 +224,7 @@ function findPath(url: string) {
   return path === undefined ? undefined : PATHS.find(({ pattern }) => pattern.test(path));
 }
 
-/** The path as the router sees it, undefined when it cannot be decoded; an encoded slash stays encoded. */
+/** Returns the path as the router sees it; undefined if it cannot be decoded. An encoded slash stays encoded. */
 function pathOf(url: string): string | undefined {
   try {
     const path = decodeURI(url.split(/[?#]/, 1)[0]!);

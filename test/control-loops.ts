@@ -18,14 +18,14 @@ import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runt
 import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** The loops that scale endpoints and run workers, alone with a database of their own and a simulated world. */
+/** The loops that scale endpoints and run workers, with their own database and a simulated world. */
 export class ControlLoops {
   readonly database: TestDatabase;
   readonly userId: UserId;
   readonly #bus: Bus;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
-  /** `wrap`: what stands before the simulated runtime. */
+  /** `wrap` puts something in front of the simulated runtime. */
   static async start(world: SimulatedWorld, wrap = (runtime: Runtime) => runtime): Promise<ControlLoops> {
     const database = await createTestDatabase({ maxConnections: 16 });
     const bus = new Bus({
@@ -71,12 +71,12 @@ export class ControlLoops {
     await this.database.drop();
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: rows of whatever shape
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any query
   async sql(text: string, ...values: unknown[]): Promise<any[]> {
     return (await this.database.pool.query(text, values)).rows;
   }
 
-  /** An endpoint of anna's; by default one worker at most. */
+  /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
     const actor = { userId: this.userId, keyId: 'k' as never, scopes: [] };
     const { id } = await createEndpoint({ pool: this.database.pool, bus: this.#bus }, actor, {
@@ -96,7 +96,7 @@ export class ControlLoops {
     return id;
   }
 
-  /** A job in the queue, told to the scaler as the data plane tells it. */
+  /** Queues a job and notifies the scaler as the data plane does. */
   async submit(endpointId: EndpointId): Promise<void> {
     await this.sql(
       `with job as (
@@ -109,7 +109,7 @@ export class ControlLoops {
     this.#bus.publish('demand', endpointId);
   }
 
-  /** The live workers of an endpoint, oldest first. */
+  /** Returns the live workers of an endpoint, oldest first. */
   workers(
     endpointId: EndpointId,
   ): Promise<{ id: string; phase: string; reason: string | null; dataCenterId: string }[]> {

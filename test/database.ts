@@ -6,13 +6,13 @@ import { TEST_DATABASE_PREFIX, withClient, withDatabase } from './template-datab
 export interface TestDatabase {
   pool: Pool;
   url: string;
-  /** Ends the pool and drops the database, whoever is still connected. */
+  /** Ends the pool and drops the database, even if others are still connected. */
   drop(): Promise<void>;
 }
 
 /**
- * A migrated database of one's own, copied in about a tenth of a second. Call it in `beforeAll`, and `drop` in `afterAll`.
- * `isEmpty`: nobody has migrated it yet.
+ * Creates a migrated database, a copy made in about a tenth of a second. Call it in `beforeAll`, and `drop` in `afterAll`.
+ * `isEmpty`: without any migration.
  */
 export async function createTestDatabase(
   options: { maxConnections?: number; isEmpty?: boolean } = {},

@@ -27,7 +27,7 @@ export class FakeWorker {
     return this.call('GET', `job-take-batch/${this.id}?gpu=cpu&batch_size=${size}&job_in_progress=0`);
   }
 
-  /** Reports a result with the content type that SDKs send. */
+  /** Reports a result, with the content type that SDKs use. */
   done(jobId: string, body: string, isStream = false): Promise<WorkerAnswer> {
     return this.call('POST', `job-done/${this.id}/${jobId}?gpu=cpu&isStream=${isStream}`, { body });
   }

@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(house, { recursive: true }));
 
-/** Builds a small house of these files and answers which rules each of them breaks. */
+/** Builds a source tree of these files and returns the rules that each of them breaks. */
 function inspect(files: Record<string, string>): Record<string, string[]> {
   rmSync(join(house, 'src'), { recursive: true, force: true });
   for (const [path, text] of Object.entries(files)) {
@@ -61,7 +61,7 @@ test('every rule finds what it forbids, type-only imports included', () => {
   expect(broken['src/scaling/s.ts']).toEqual(expect.arrayContaining(['floor-3-scaling', 'scaling-is-pure']));
 });
 
-test('what goes downstairs, and what a test does, is allowed', () => {
+test('imports from lower floors, and any import of a test, are allowed', () => {
   const broken = inspect({
     'src/main.ts': "import './server.ts';",
     'src/server.ts': "import './rest/t.ts'; import './cli/c.ts'; import './config.ts';",

@@ -17,8 +17,8 @@ declare module 'vitest' {
 const PREFIX = 'podyard-test-';
 
 /**
- * One PostgreSQL for the whole run, with a migrated database to clone: a throwaway one, or the one that
- * PODYARD_TEST_DATABASE_URL names. Returns what ends it; what a crashed run left behind is removed by the next.
+ * Provides one PostgreSQL server for the whole run, with a migrated database to clone: a throwaway server, or
+ * PODYARD_TEST_DATABASE_URL. Returns the teardown. The next run removes what a crashed run left behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await reapCrashedRuns();
@@ -47,7 +47,7 @@ async function reapCrashedRuns(): Promise<void> {
   }
 }
 
-/** Ends the server of a directory even if somebody is still connected, and removes the directory. */
+/** Stops the server of a directory, even with open connections, and removes the directory. */
 async function reap(dataDir: string): Promise<void> {
   for (;;) {
     const found = await findPostmaster(join(dataDir, 'postgres'));

@@ -1,18 +1,18 @@
-/** The rules in docs/interface and the tests that prove them: each names the other, and what is named exists. */
+/** The rules in docs/interface and the tests that prove them name each other, and everything they name exists. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const PAGES = ['rest.md', 'graphql.md', 'queue.md', 'worker-api.md'];
-/** The path of a page, and after it any number of headings in quotes. */
+/** The path of a page, followed by any number of quoted headings. */
 const CITATION = /docs\/interface\/([\w-]+\.md)((?:(?:,| and)+ "[^"]+")*)/g;
-/** Names of former descriptions that were never in the repository. */
+/** Names of descriptions that were never in the repository. */
 const OUTSIDE = /(?<![\w/-])(?:contract|data-plane)\.md|(?<![\w/.-])(?:rest|graphql)\.md(?:,? section|, ")/;
 
 const exists = (file: string): boolean => existsSync(`${ROOT}${file}`);
 const read = (file: string): string => readFileSync(`${ROOT}${file}`, 'utf8');
-/** Comments in one line: a citation may continue on the next one. */
+/** Joins comment lines, because a citation may continue on the next one. */
 const unwrap = (text: string): string => text.replace(/\s*\n\s*(?:\*|\/\/|#)?\s*/g, ' ');
 
 interface Section {
@@ -51,7 +51,7 @@ function listCitations(text: string): Citation[] {
   }));
 }
 
-/** The blocks of a test file for which neither the comment above them nor the one of the file names a section. */
+/** Returns the blocks of a test file without a section in the comment above them or in that of the file. */
 function listUncited(text: string): string[] {
   const citesSection = (comment: string | undefined) =>
     comment !== undefined && listCitations(comment).some(({ headings }) => headings.length > 0);

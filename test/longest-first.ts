@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Projects by the length of their longest file. */
+/** Projects, the one with the longest file first. */
 const ORDER = ['chaos', 'main-job', 'containers', 'programs', 'browser', 'conformance', 'fast', 'cluster'];
 
-/** Starts the projects with the longest files first, so that none of those files is left to run alone at the end. */
+/** Starts the projects with the longest files first, so that none of these files runs alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project }: TestSpecification) => ORDER.indexOf(project.name);

@@ -185,7 +185,7 @@ export class QueuePlaneFixture {
   /** Posts to /run; resolves with the job's id. */
   async run(endpointId: EndpointId, input: unknown = {}, more: object = {}): Promise<string> {
     const answer = await this.call('POST', `${endpointId}/run`, { body: { input, ...more } });
-    if (answer.status !== 200) throw new Error(`run was refused: ${answer.text}`);
+    if (answer.status !== 200) throw new Error(`run was rejected: ${answer.text}`);
     return answer.body.id;
   }
 

@@ -21,12 +21,12 @@ import type { RestApp } from '../src/rest/shared/rest-app.ts';
 import { checkAnswer, checkedListener } from './check-answer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** What the operator's scraper sends. */
+/** The token of the metrics scraper. */
 export const METRICS_TOKEN = 'scrape-me-if-you-can';
 
 export interface Person {
   userId: UserId;
-  /** A key that may do everything. */
+  /** A key with all scopes. */
   key: string;
 }
 
@@ -40,11 +40,11 @@ export interface RestFixture {
   bob: Person;
   addPerson(name: string): Promise<Person>;
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
-  /** One request; `body` is sent as JSON unless it is text. */
+  /** Sends a request; `body` is sent as JSON unless it is text. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
-  /** A document for `/graphql`, with the key as `?api_key=`; the status is 200 unless it is expected otherwise. */
+  /** Sends a document to `/graphql` with the key as `?api_key=`. The status must be 200 unless another one is expected. */
   graphql(query: string, options?: GraphqlOptions): Promise<GraphqlAnswer>;
-  /** Any request to `/graphql`. */
+  /** Sends any request to `/graphql`. */
   callGraphql(options: InjectOptions): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface GraphqlOptions {
 }
 
 export interface GraphqlAnswer {
-  // biome-ignore lint/suspicious/noExplicitAny: as any client sees it
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any answer
   data: any;
   errors?: { message: string; path?: (string | number)[]; locations?: object[]; extensions: { code: string } }[];
 }
@@ -69,8 +69,8 @@ export interface CallOptions {
 }
 
 /**
- * The real app with a database of its own and two users who are strangers to each other. Every answer is held against
- * the description: a wrong one to `call` throws there, one to an outer server's client in `close`.
+ * Starts the real app with its own database and two unrelated users. Every answer is checked against the OpenAPI description: a
+ * wrong answer to `call` throws there, one to a client of an outer server throws in `close`.
  */
 export async function startRestApp(
   options: {
@@ -114,7 +114,7 @@ export async function startRestApp(
   const app = buildRestApp({ ...deps, publicUrlFor: () => 'http://podyard.test:8080', lbHost: null });
   let graphqlApp: FastifyInstance | undefined;
   const callGraphql = async (request: InjectOptions) => {
-    const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests need none of it
+    const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests do not need it
     graphqlApp ??= buildGraphqlApp({ ...deps, isIntrospectable: options.isIntrospectable ?? true });
     return graphqlApp.inject(request);
   };

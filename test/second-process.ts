@@ -6,7 +6,7 @@ import { startServer } from '../src/server.ts';
 import { FakeWorker } from './fake-worker.ts';
 import type { QueuePlaneFixture } from './queue-plane.ts';
 
-/** A further Podyard on the same database, with ports of its own: as a process of its own, but for the memory they share. */
+/** A second Podyard on the same database, with its own ports: like another process, except that both run in this one. */
 export class SecondProcess {
   readonly url: string;
   readonly stop: () => Promise<void>;
@@ -24,7 +24,7 @@ export class SecondProcess {
       { PODYARD_MASTER_KEY: 'ab'.repeat(32) },
     );
     const server = await startServer(config, silentLogger, () => {});
-    const { workerApiPort } = await ensureInstallation(plane.database.pool); // the first one's was taken: it found another
+    const { workerApiPort } = await ensureInstallation(plane.database.pool); // the port of the first one was taken, so it chose another
     return new SecondProcess(server.url, `http://127.0.0.1:${workerApiPort}`, () => server.stop());
   }
 
@@ -34,12 +34,12 @@ export class SecondProcess {
     this.stop = stop;
   }
 
-  /** The same worker, with its connections to this process. */
+  /** Returns the same worker, connected to this process. */
   worker(endpointId: EndpointId, workerId: string): FakeWorker {
     return new FakeWorker({ apiUrl: this.#workerApiUrl, endpointId, workerId, token: `pyw_${workerId}` });
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever the server sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any answer
   async call(method: string, path: string, body?: object, authorization = 'Bearer pyk_test-admin'): Promise<any> {
     const response = await fetch(`${this.url}/v2/${path}`, {
       method,

@@ -8,10 +8,10 @@ import { simulate } from '../bench/simulate/world.ts';
 function play(name: string, hours: number): TenantResult[] {
   const results = simulate(SCENARIOS[name]!(hours));
   for (const result of results) {
-    expect(result.busyDrained).toBe(0); // nobody loses a busy worker of the newest release
+    expect(result.busyDrained).toBe(0); // no busy worker of the newest release is drained
     const unfinished = result.submitted - result.waitsMs.length;
     const last = result.samples.at(-1)!;
-    expect(unfinished).toBe(last.queued + last.inProgress); // no job is lost, none is done twice
+    expect(unfinished).toBe(last.queued + last.inProgress); // no job is lost or done twice
   }
   return results;
 }
@@ -20,40 +20,40 @@ const after = (result: TenantResult, hours: number) => result.samples.filter(({ 
 const longest = (samples: TenantResult['samples']) => Math.max(...samples.map(({ waitMs }) => waitMs)) / 1_000;
 
 describe('a simulated day', () => {
-  test('steady: waits stay bounded over releases, and no more workers run than twice what the work takes', () => {
+  test('steady: waits stay bounded across releases, with at most twice the workers that the work takes', () => {
     const [result] = play('steady', 2);
     expect(waitSeconds(result!, 0.95)).toBeLessThan(25);
     expect(waitSeconds(result!, 1)).toBeLessThan(60);
     expect(result!.workerMs).toBeLessThan(2 * result!.busyMs);
   });
 
-  test('diurnal: after the first starts workers are thawed, and nearly nobody waits', () => {
+  test('diurnal: after the first starts workers are thawed, and almost no job waits', () => {
     const [result] = play('diurnal', 3);
     expect(result!.thaws).toBeGreaterThan(10 * result!.starts);
     expect(waitSeconds(result!, 0.95)).toBeLessThan(1);
   });
 
-  test('burst: all twenty are at work a cold start later, and all are gone in between', () => {
+  test('burst: all twenty workers run one cold start later, and none between bursts', () => {
     const [result] = play('burst', 3);
     expect(waitSeconds(result!, 1)).toBeLessThan(30);
     expect(result!.mostWorkers).toBeGreaterThanOrEqual(15);
     expect(result!.samples.filter(({ ready, starting }) => ready + starting === 0).length).toBeGreaterThan(400);
   });
 
-  test('herd: the limit holds, and the queue drains at the speed of ten workers', () => {
+  test('herd: the limit holds, and the queue drains at the rate of ten workers', () => {
     const [result] = play('herd', 3);
     expect(result!.mostWorkers).toBe(10);
     expect(waitSeconds(result!, 1)).toBeLessThan(300);
     expect(result!.waitsMs).toHaveLength(result!.submitted);
   });
 
-  test('long-jobs: releases in the middle of jobs neither cut one off nor make the next wait for more than a start', () => {
+  test('long-jobs: a release during a job neither interrupts it nor delays the next one by more than a start', () => {
     const [result] = play('long-jobs', 8);
     expect(result!.repeated).toBe(0);
     expect(waitSeconds(result!, 0.95)).toBeLessThan(180);
   });
 
-  test('crash-loop: starts are tried ever more rarely, the new release is tried at once, the neighbour notices nothing', () => {
+  test('crash-loop: starts back off, a new release is tried at once, and the neighbour is unaffected', () => {
     const [broken, healthy] = play('crash-loop', 3);
     expect(broken!.failedStarts).toBeLessThan(25);
     expect(broken!.failedStarts).toBeGreaterThan(8);
@@ -63,21 +63,21 @@ describe('a simulated day', () => {
     expect(waitSeconds(healthy!, 1)).toBeLessThan(60);
   });
 
-  test('capacity-loss: no job is lost, and the backlog is worked off once the capacity is back', () => {
+  test('capacity-loss: no job is lost, and the backlog drains once capacity is back', () => {
     const [result] = play('capacity-loss', 3);
     expect(result!.repeated).toBeGreaterThan(0);
     expect(Math.max(...result!.samples.map(({ queued }) => queued))).toBeGreaterThan(100);
     expect(result!.samples.at(-1)!.queued).toBeLessThan(50);
   });
 
-  test('two-tenants: the modest one gets its share within two minutes, though the other wants everything', () => {
+  test('two-tenants: the smaller one gets its share within two minutes while the other wants everything', () => {
     const [greedy, modest] = play('two-tenants', 2);
     expect(waitSeconds(modest!, 1)).toBeLessThan(120);
     expect(greedy!.busyMs / greedy!.workerMs).toBeGreaterThan(0.9);
   });
 });
 
-test('a seed gives the same day again, and a summary and a chart tell of it', () => {
+test('a seed reproduces the day, with its summary and chart', () => {
   const scenario = SCENARIOS.burst!(1);
   const results = simulate(scenario, 7);
   expect(simulate(scenario, 7)).toEqual(results);

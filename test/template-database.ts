@@ -4,7 +4,7 @@ import pg from 'pg';
 import { migrate } from '../src/db/migrate.ts';
 import { createPool } from '../src/db/pool.ts';
 
-/** Where tests find PostgreSQL, and the migrated database that each test file gets a copy of. */
+/** The PostgreSQL server of the tests, and the migrated database that each test file copies. */
 export interface TestServer {
   url: string;
   template: string;
@@ -12,10 +12,10 @@ export interface TestServer {
 
 export const TEST_DATABASE_PREFIX = 'podyard_test_';
 const TEMPLATE_PREFIX = 'podyard_template_';
-const LOCK = 7_064_000; // none of src/db/advisory-locks.ts
+const LOCK = 7_064_000; // not used in src/db/advisory-locks.ts
 const LEFTOVER_SECONDS = 3600;
 
-/** Makes the template once for each state of the migrations and returns its name. Runs that start together take turns. */
+/** Creates the template once per state of the migrations and returns its name. Concurrent runs take turns. */
 export async function makeTemplate(serverUrl: string): Promise<string> {
   const template = `${TEMPLATE_PREFIX}${await hashOfMigrations()}`;
   await withClient(serverUrl, async (client) => {
@@ -36,7 +36,7 @@ export async function makeTemplate(serverUrl: string): Promise<string> {
   return template;
 }
 
-/** Drops the databases that crashed runs left on a server that is not thrown away. Their names begin with their age. */
+/** Drops databases that crashed runs left on a permanent server. Their names begin with the time they were created. */
 export async function removeLeftovers(serverUrl: string): Promise<void> {
   await withClient(serverUrl, async (client) => {
     const databases = await client.query<{ name: string }>(
@@ -50,7 +50,7 @@ export async function removeLeftovers(serverUrl: string): Promise<void> {
   });
 }
 
-/** Runs statements that belong to no test database. */
+/** Runs statements outside any test database. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'podyard test' });
   await client.connect();

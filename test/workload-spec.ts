@@ -1,7 +1,7 @@
 import { newId } from '../src/core/ids.ts';
 import type { WorkloadSpec } from '../src/runtimes/runtime.ts';
 
-/** A worker that asks for nothing in particular, but for what `more` says. */
+/** Returns the spec of a plain worker, changed by `more`. */
 export function workloadSpec(more: Partial<WorkloadSpec> = {}): WorkloadSpec {
   return {
     id: newId(),

@@ -8,7 +8,7 @@ import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
 import { QueuePlaneFixture } from '../queue-plane.ts';
 
-/** Parsed, each of these bodies stalls the server for one to eight seconds; on a busy machine a refusal takes some too. */
+/** Parsing one of these bodies would stall the server for one to eight seconds; rejecting it takes some time on a busy machine. */
 const MAX_STALL_MS = 500;
 
 const DEEP = '['.repeat(9_800_000);
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** The longest time for which nothing else could run meanwhile. */
+/** The longest time that the event loop was blocked meanwhile. */
 async function stallMs(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
@@ -40,7 +40,7 @@ describe.each([
   ['half a million keys', MANY_KEYS, /more than 250000 object members/],
   ['three million arrays', MANY_ARRAYS, /more than 250000 objects and arrays/],
 ])('%s', (_, value, fault) => {
-  test('as a job are refused with 400 and what is too much', async () => {
+  test('as a job are rejected with 400 and the limit they exceed', async () => {
     let answer: Awaited<ReturnType<QueuePlaneFixture['call']>>;
     const stall = await stallMs(async () => {
       answer = await plane.call('POST', `${endpoint}/run`, { body: `{"input":${value}}` });
@@ -49,7 +49,7 @@ describe.each([
     expect(stall).toBeLessThan(MAX_STALL_MS);
   });
 
-  test('as a result fail the job with the same sentence', async () => {
+  test('as a result fail the job with the same error', async () => {
     const id = await plane.run(endpoint, {});
     expect((await worker.take()).body.id).toBe(id);
     const stall = await stallMs(async () => {
@@ -59,7 +59,7 @@ describe.each([
     expect(stall).toBeLessThan(MAX_STALL_MS);
   });
 
-  test('as a chunk of a stream are refused, and the job goes on', async () => {
+  test('as a chunk of a stream are rejected, and the job continues', async () => {
     const id = await plane.run(endpoint, {});
     expect((await worker.take()).body.id).toBe(id);
     expect((await worker.chunk(id, value)).status).toBe(400);
@@ -68,7 +68,7 @@ describe.each([
   });
 });
 
-test('a large result of an unknown job is refused before it is read', async () => {
+test('a large result of an unknown job is rejected before it is read', async () => {
   const stall = await stallMs(async () => {
     const answer = await worker.done('00000000-0000-7000-8000-000000000000-u1', `{"output":${MANY_KEYS}}`);
     expect(answer.status).toBe(404);

@@ -12,7 +12,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   let base: string;
   beforeAll(async () => {
     rest = await startRestApp();
-    // As behind a proxy whose public URL has a path.
+    // Like a proxy whose public URL has a path.
     server = createServer((request, response) => {
       request.url = request.url!.replace(/^\/cloud\//, '/');
       rest.app.routing(request, response);
@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     await rest?.close();
   });
 
-  test('the reference shows every area, tries a request out with a key, and asks no other host for anything', async () => {
+  test('the reference shows every area, sends a request with a key, and loads nothing from other hosts', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     const complaints: string[] = [];

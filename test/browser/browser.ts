@@ -6,7 +6,7 @@ const CHROMIUM = findProgram('chromium');
 
 export const hasBrowser = CHROMIUM !== undefined;
 
-/** Without whatever would ask hosts of its maker. */
+/** Launches Chromium without the services that contact its vendor. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: CHROMIUM!,

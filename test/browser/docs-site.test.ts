@@ -11,10 +11,10 @@ import { hasBrowser, launchBrowser } from './browser.ts';
 
 const IS_BUILT = existsSync(new URL('../../dist/docs/index.html', import.meta.url));
 const PICTURES = join(import.meta.dirname, '../../test-results/docs');
-/** One template makes all pages: these have every kind of thing that stands on one. */
+/** All pages share one template; together these contain every kind of element. */
 const SLUGS = ['', 'start', 'scaling', 'configuration'];
 
-/** The browser drops what it loads when an interface of the machine comes or goes, as those of other tests' containers do. */
+/** The browser drops downloads when a network interface comes or goes, such as those of other tests' containers. */
 const NETWORK_CHANGED = 'ERR_NETWORK_CHANGED';
 
 describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { retry: 2 }, () => {
@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
   const complaints: string[] = [];
   beforeAll(async () => {
     rest = await startRestApp();
-    // As behind a proxy whose public URL has a path.
+    // Like a proxy whose public URL has a path.
     server = createServer((request, response) => {
       request.url = request.url!.replace(/^\/cloud\//, '/');
       rest.app.routing(request, response);
@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     return page;
   }
 
-  /** What a screen reader's user would stumble over, and what does not fit into the window. */
+  /** Returns the accessibility violations, and whether the page is wider than the window. */
   async function barriersOf(page: Page): Promise<string[]> {
     await page.evaluate(axe);
     return page.evaluate(async () => {
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
   test.each([
     ['light', 1280],
     ['dark', 390],
-  ] as const)('pages have no barriers, %s at %i pixels', async (scheme, width) => {
+  ] as const)('pages are accessible, %s at %i pixels', async (scheme, width) => {
     const page = await openPage(scheme, width);
     for (const slug of SLUGS) {
       await page.goto(`${base}/docs/${slug}`);
@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     await page.close();
   });
 
-  test('pages lead to each other, are found by their words, and stay in the chosen colours', async () => {
+  test('pages link to each other, are found by search, and keep the chosen colours', async () => {
     const page = await openPage('light', 1280);
     await page.goto(`${base}/docs`);
     await page.getByRole('navigation').getByRole('link', { name: 'FlashBoot' }).click();
@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     await page.close();
   });
 
-  test('nothing of it comes from another host, and nothing was stopped by its policy', () => {
+  test('nothing is loaded from another host or blocked by the policy', () => {
     expect(asked.filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
     expect(complaints).toEqual([]);
   });

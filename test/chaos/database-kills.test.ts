@@ -7,7 +7,7 @@ import { expectNothingLost } from './truth.ts';
 const ENDS = times(6);
 
 test(
-  'a restart and kill -9 of PostgreSQL under load: nothing that was answered with 200 is lost or ends twice',
+  'restarts and kill -9 of PostgreSQL under load: no job accepted with 200 is lost or ends twice',
   async () => {
     const { server, load, endpointIds, random } = await begin('process');
     for (let i = 0; i < ENDS; i++) {
@@ -15,10 +15,10 @@ test(
       const { pid } = await server.postmaster();
       process.kill(pid, (ENDS - i) % 2 === 1 ? 'SIGKILL' : 'SIGINT');
       if (i === ENDS - 1) {
-        await server.kill(); // as if the machine had lost its power
+        await server.kill(); // like a power failure
         await server.start();
       }
-      await until('PostgreSQL is another and answers', async () => {
+      await until('a new PostgreSQL answers', async () => {
         const isAnother = (await server.postmaster()).pid !== pid;
         return isAnother && (await server.query('select 1')).length === 1;
       });

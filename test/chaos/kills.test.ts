@@ -11,7 +11,7 @@ const STOPS = times(5);
 killTests('process', { serverKills: times(20), workerKills: times(15) });
 
 test(
-  `SIGTERM of the server under load, ${STOPS} times: it ends with 0, and everything that was answered with 200 is done`,
+  `SIGTERM of the server under load, ${STOPS} times: it exits with 0, and every job accepted with 200 is done`,
   async () => {
     const { server, load, endpointIds, random } = await begin('process');
     const stopsMs: number[] = [];
@@ -25,13 +25,13 @@ test(
     await load.answers(20);
     await load.stop();
     await expectNothingLost(server, load, endpointIds, { mayFail: false, atMostMs: 20_000 });
-    report(`${STOPS} ends by SIGTERM, which took ${stopsMs.join(', ')} ms`, load);
+    report(`${STOPS} stops by SIGTERM, which took ${stopsMs.join(', ')} ms`, load);
     expect(Math.max(...stopsMs)).toBeLessThan(5_000);
   },
   limitMs(120_000),
 );
 
-test('kill -9 during the very first start, at any moment of it: the next start comes up', async () => {
+test('kill -9 at any moment of the very first start: the next start succeeds', async () => {
   const random = new Random();
   console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
   const server = await ServerProcess.create({ runtime: 'process' });

@@ -11,17 +11,17 @@ import { Random } from './random.ts';
 import { expectNothingLost } from './truth.ts';
 
 const CLIENTS = 9;
-/** Results must outlast the test, or their absence would prove nothing. */
+/** Results must outlive the test, or a missing one would prove nothing. */
 const KEEP = { PODYARD_RESULT_RETENTION_SECONDS: '7200', PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200' };
 /**
- * A job that was leased but never reached its worker is found when the worker asks again with empty hands, or by two of its
- * pings, the first of them 15 s after the hand-over.
+ * Time for every job to end. A leased job that never reached its worker is found at the worker's next idle poll, or by two of its
+ * pings, the first of them 15 s after dispatch.
  */
 export const SETTLE_MS = 60_000;
 
 export function killTests(runtime: TestedRuntime, times: { serverKills: number; workerKills: number }): void {
   test(
-    `kill -9 of the server, ${times.serverKills} times under load: every job that was answered with 200 ends once, with its own result`,
+    `kill -9 of the server, ${times.serverKills} times under load: every job accepted with 200 ends once, with its own result`,
     async () => {
       const { server, load, endpointIds, random } = await begin(runtime);
       const startsMs: number[] = [];
@@ -31,7 +31,7 @@ export function killTests(runtime: TestedRuntime, times: { serverKills: number; 
         await load.answers(random.between(1, 20));
         await server.kill();
         await sleep(random.between(0, 300));
-        if (i % 5 === 4) await server.startAndKill(random.between(50, 900)); // killed while it starts, too
+        if (i % 5 === 4) await server.startAndKill(random.between(50, 900)); // and killed during the start
         const startedAt = performance.now();
         await server.start();
         startsMs.push(performance.now() - startedAt);
@@ -69,7 +69,7 @@ export function killTests(runtime: TestedRuntime, times: { serverKills: number; 
   );
 }
 
-/** A server of its own under load, with endpoints whose workers take one job, take several at once, or come and go. */
+/** Starts a server under load, with endpoints whose workers take one job, take several at once, or come and go. */
 export async function begin(runtime: TestedRuntime) {
   const random = new Random();
   console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
@@ -80,7 +80,7 @@ export async function begin(runtime: TestedRuntime) {
   const endpointIds = [
     await api.createEndpoint({ workers: { min: 1, max: 2 }, scaling }),
     await api.createEndpoint({ workers: { min: 1, max: 2 }, scaling, env: { ECHO_CONCURRENCY: '3' } }),
-    // Its workers come and go all the time.
+    // Its workers come and go constantly.
     await api.createEndpoint({
       workers: { min: 0, max: 2 },
       scaling: { type: 'REQUEST_COUNT', value: 2, idleTimeout: 0 },
@@ -93,18 +93,18 @@ export async function begin(runtime: TestedRuntime) {
   return { server, load, endpointIds, random };
 }
 
-/** However many starts and stops the kills have cut in two: what is not wanted is found and removed. */
+/** However many starts and stops were interrupted, every unwanted workload is found and removed. */
 async function expectNoWorkloadLeft(server: ServerProcess, endpointIds: readonly string[]): Promise<void> {
   const api = new Api(server);
   for (const id of endpointIds) await api.delete(id);
   await until('no workload is left', async () => (await server.listWorkloads()).length === 0);
 }
 
-/** SIGKILL for all of a worker, as the kernel does it when memory runs out. */
+/** Sends SIGKILL to all processes of a worker, like the kernel when memory runs out. */
 async function killWorker(server: ServerProcess, id: string): Promise<void> {
   if (server.runtime === 'docker') {
     const container = new Docker().getContainer(`podyard-${server.installation}-${id}`);
-    await container.kill().catch(() => {}); // it ended by itself
+    await container.kill().catch(() => {}); // it has already ended
     return;
   }
   const file = join(server.dataDir, 'process', server.installation, id, 'process');
@@ -112,15 +112,15 @@ async function killWorker(server: ServerProcess, id: string): Promise<void> {
   try {
     if (group > 1) process.kill(-group, 'SIGKILL');
   } catch {
-    // it ended by itself
+    // it has already ended
   }
 }
 
-/** Prints what happened: a figure that changes tells more than a test that passes. */
+/** Prints figures: a change in them says more than a test that passes. */
 export function report(what: string, load: Load): void {
   const ends = Map.groupBy(load.accepted, ({ told }) => told!.status);
   const told = [...ends].map(([status, jobs]) => `${jobs.length} ${status}`).join(', ');
   console.log(
-    `${what}: ${load.accepted.length} jobs answered with 200: ${told}; ${load.failedRequests} requests failed`,
+    `${what}: ${load.accepted.length} jobs accepted with 200: ${told}; ${load.failedRequests} requests failed`,
   );
 }

@@ -4,31 +4,31 @@ import type { ServerProcess } from '../e2e/server-process.ts';
 import type { Random } from './random.ts';
 
 const TERMINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
-/** Short: a client whose server was killed has no answer to wait for. */
+/** Short, because a server that was killed never answers. */
 const CLIENT_TIMEOUT_MS = 8_000;
-/** A server that answers nobody for so long does not come back. */
+/** A server that answers no one for this long does not come back. */
 const ANSWERS_TIMEOUT_MS = 60_000;
-/** Even the most patient client gives up when the load is over and the server stays away. */
+/** Attempts of a retrying client after the load is over, if the server stays away. */
 const LAST_TRIES = 100;
 
-/** A job that the server has answered for with 200. */
+/** A job that the server accepted with 200. */
 export interface Accepted {
   id: string;
   endpointId: string;
-  /** What its worker has to give back; no other job has it. */
+  /** The expected output, unique to this job. */
   token: string;
   hasKey: boolean;
-  /** The first terminal state that any answer told. */
+  /** The first terminal state in any answer. */
   told?: { status: string; output?: unknown; error?: string };
 }
 
 /**
- * Clients that go on while things are killed around them. One of three retries with an Idempotency-Key until it is
- * answered; one submits and remembers what was answered with 200; one waits with runsync. Some cancel, some look.
+ * Clients that keep working while things are killed. A third of them retry with an Idempotency-Key until they get an answer, a third
+ * submit and remember what was accepted, a third wait with runsync. Some cancel, some read statuses.
  */
 export class Load {
   readonly accepted: Accepted[] = [];
-  /** What no client may ever see. */
+  /** Answers that no client may ever see. */
   readonly faults: string[] = [];
   failedRequests = 0;
   readonly #api: Api;
@@ -39,7 +39,7 @@ export class Load {
   #onAccepted = () => {};
   #clients: Promise<void>[] = [];
 
-  /** `name`: of the clients, where others play on the same endpoints. */
+  /** `name` tells these clients from others on the same endpoints. */
   constructor(server: ServerProcess, endpointIds: readonly string[], random: Random, name = '') {
     this.#name = name;
     this.#api = new Api(server);
@@ -53,7 +53,7 @@ export class Load {
     this.#clients.push(this.#onlooker());
   }
 
-  /** Resolves when so many more jobs have been answered with 200: a kill then meets work, however slow the machine is. */
+  /** Resolves when `count` more jobs have been accepted, so that a kill hits work in progress on any machine. */
   async answers(count: number): Promise<void> {
     const goal = this.accepted.length + count;
     const deadline = AbortSignal.timeout(ANSWERS_TIMEOUT_MS);
@@ -65,13 +65,13 @@ export class Load {
     }
   }
 
-  /** Ends the clients; what they have begun they finish. */
+  /** Stops the clients once they have finished what they began. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#clients);
   }
 
-  /** Notes what an answer says of a job; a terminal state never changes. */
+  /** Records the state in an answer; a terminal state must never change. */
   note(job: Accepted, answer: Job): void {
     if (!TERMINAL.has(answer.status)) {
       if (job.told) this.faults.push(`${job.id} was ${job.told.status} and is ${answer.status} again`);
@@ -121,7 +121,7 @@ export class Load {
     this.note(this.#accept(answer.id, endpointId, token, false), answer);
   }
 
-  /** Looks at jobs again and again: what was told once stays. */
+  /** Reads statuses over and over: a terminal state must stay. */
   async #onlooker(): Promise<void> {
     while (!this.#isOver) {
       await sleep(20);
@@ -138,7 +138,7 @@ export class Load {
   }
 
   #post(endpointId: string, operation: string, token: string, headers: Record<string, string> = {}): Promise<Job> {
-    // The delay belongs to the token: the same key must come with the same body.
+    // The delay depends on the token, because a repeated key needs the same body.
     const delayMs = (token.length * 7 + Number(token.split('/')[1])) % 40;
     const body = { input: { echo: token, delayMs } };
     return this.#api.call('POST', `/v2/${endpointId}/${operation}`, body, { headers, timeoutMs: CLIENT_TIMEOUT_MS });
@@ -152,8 +152,7 @@ export class Load {
   }
 
   /**
-   * Nothing may be wrong but that the server, or its database, is away, or that the queue is full (429): a job that was
-   * refused was never promised.
+   * Accepts that the server or its database is away, and that the queue is full (429): a rejected job was never promised.
    */
   #forgive(error: unknown): void {
     this.failedRequests += 1;

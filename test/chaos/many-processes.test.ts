@@ -18,7 +18,7 @@ import { Load } from './load.ts';
 import { Random } from './random.ts';
 import { expectNothingLost } from './truth.ts';
 
-/** Results must outlast the test, or their absence would prove nothing. */
+/** Results must outlive the test, or a missing one would prove nothing. */
 const KEEP = { PODYARD_RESULT_RETENTION_SECONDS: '7200', PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200' };
 const SETTLE_MS = 60_000;
 const SHARED_KILLS = times(12);
@@ -27,7 +27,7 @@ const FAILOVERS = times(3);
 const SCALING = { type: 'REQUEST_COUNT', value: 8, idleTimeout: 60 };
 
 test(
-  `three processes on one port: kill -9 of any of them, the first included, ${SHARED_KILLS} times under load: nothing is lost or ends twice`,
+  `three processes on one port: kill -9 of any of them, the first included, ${SHARED_KILLS} times under load: no job is lost or ends twice`,
   async () => {
     const random = new Random();
     console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  `processes apart: kill -9 of data processes and of leaders, ${APART_KILLS} times under load: nothing is lost, and one leads`,
+  `separate processes: kill -9 of data processes and leaders, ${APART_KILLS} times under load: no job is lost, and one process leads`,
   async () => {
     const { fleet, endpointIds, loads, random } = await beginApart();
     for (let i = 0; i < APART_KILLS; i++) {
@@ -87,16 +87,16 @@ test(
 );
 
 test(
-  `PostgreSQL is cut off from everybody and starts anew, ${FAILOVERS} times under load: jobs are refused or kept, and all works again within 10 s`,
+  `PostgreSQL drops all connections and restarts, ${FAILOVERS} times under load: jobs are rejected or kept, and everything works again within 10 s`,
   async () => {
     const { fleet, endpointIds, loads } = await beginApart();
-    const [probed] = await makeEndpoints(fleet.data[0]!, 1); // without a backlog: what is measured is not how long a queue is
+    const [probed] = await makeEndpoints(fleet.data[0]!, 1); // without a backlog, so that the length of a queue is not measured
     const backAfterMs: number[] = [];
     for (let i = 0; i < FAILOVERS; i++) {
       for (const load of loads) await load.answers(20);
       const before = await fleet.postmaster();
-      process.kill(before!, 'SIGQUIT'); // "immediate": no goodbye to anybody, recovery at the next start
-      await until('PostgreSQL is another and answers', async () => {
+      process.kill(before!, 'SIGQUIT'); // immediate shutdown: no clean disconnect, recovery at the next start
+      await until('a new PostgreSQL answers', async () => {
         const found = await fleet.postmaster();
         return found !== undefined && found !== before && (await fleet.ask('select 1')).length === 1;
       });
@@ -132,7 +132,7 @@ async function makeEndpoints(server: ServerProcess, count = 2): Promise<string[]
   return ids;
 }
 
-/** Two processes that serve and two that may lead, on a PostgreSQL of their own; workers find those that serve at one address. */
+/** Starts two serving processes and two control candidates on their own PostgreSQL. Workers reach the serving ones at one address. */
 async function beginApart() {
   const random = new Random();
   console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
@@ -204,7 +204,7 @@ class Fleet {
     }
   }
 
-  /** How many lead at this moment. */
+  /** Returns how many processes lead now. */
   async leaders(): Promise<number> {
     const rows = await this.ask("select from pg_locks where locktype = 'advisory' and objid = $1 and granted", [
       ADVISORY_LOCKS.leader,
@@ -213,7 +213,7 @@ class Fleet {
     return rows.length;
   }
 
-  /** The process whose last word on it was that it leads. */
+  /** Returns the process that most recently logged that it leads. */
   async leader(): Promise<ServerProcess> {
     await until('one leads', async () => (await this.leaders()) === 1);
     const leading = this.control.filter(({ stderr }) => stderr.includes('this process leads'));
@@ -239,7 +239,7 @@ class Fleet {
     return results.length === 2 && results.every(({ status }) => status === 'COMPLETED');
   }
 
-  /** They are in the directory that the servers share, not in one of their own. */
+  /** Stops the workers, whose directory the servers share. */
   async #stopWorkers(): Promise<void> {
     const [row] = await this.ask<{ id: string }>(
       "select value ->> 'id' as id from settings where key = 'installation'",
@@ -267,7 +267,7 @@ class Fleet {
   }
 }
 
-/** One address for several processes, as a load balancer has it: a connection goes to one that takes it. */
+/** A TCP load balancer: one address for several processes. A connection goes to one that accepts it. */
 class Service {
   readonly ports: number[] = [];
   readonly #server: Server;
@@ -328,11 +328,11 @@ async function freePorts(count: number): Promise<number[]> {
   });
 }
 
-/** Prints what happened: a figure that changes tells more than a test that passes. */
+/** Prints figures: a change in them says more than a test that passes. */
 function report(what: string, load: Load): void {
   const ends = Map.groupBy(load.accepted, ({ told }) => told!.status);
   const told = [...ends].map(([status, jobs]) => `${jobs.length} ${status}`).join(', ');
   console.log(
-    `${what}: ${load.accepted.length} jobs answered with 200: ${told}; ${load.failedRequests} requests failed`,
+    `${what}: ${load.accepted.length} jobs accepted with 200: ${told}; ${load.failedRequests} requests failed`,
   );
 }

@@ -3,7 +3,7 @@ export class Random {
   readonly seed: number;
   #state: number;
 
-  /** With PODYARD_CHAOS_SEED a run can be repeated. */
+  /** PODYARD_CHAOS_SEED repeats an earlier run. */
   constructor(seed = Number(process.env.PODYARD_CHAOS_SEED ?? Date.now() % 1_000_000)) {
     this.seed = seed;
     this.#state = seed;

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 
-/** One process serves the API and the queue, two stand ready to lead; all on one machine, with workers that are processes. */
+/** Starts a process for the API and the queue; `control` starts candidates for the lead. Workers are processes of this machine. */
 async function begin() {
   const data = await ServerProcess.start({ runtime: 'process', env: { PODYARD_ROLES: 'api,data' } });
   onTestFinished(() => data.dispose());
@@ -16,7 +16,7 @@ async function begin() {
   return { data, api: new Api(data), control };
 }
 
-test('when the leader is killed another one leads within 5 s: nobody is started twice, nobody is stopped, jobs go on', async () => {
+test('after the leader is killed another one leads within 5 s: no worker starts twice or stops, and jobs continue', async () => {
   const { data, api, control } = await begin();
   const leader = await control();
   const settings = { workers: { min: 0, max: 4 }, scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 1 } };
@@ -50,7 +50,7 @@ test('when the leader is killed another one leads within 5 s: nobody is started 
   expect(of(busy).sort()).toEqual(before);
   expect(of(other)).toHaveLength(1);
   await until(
-    'all are idle, and leave',
+    'all are idle, and stop',
     async () => (await api.workers(busy)).length + (await api.workers(other)).length === 0,
   );
 }, 120_000);

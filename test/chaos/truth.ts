@@ -13,8 +13,8 @@ interface Counts {
 }
 
 /**
- * The books after the chaos: every job that was answered with 200 has exactly one end and its own result, in the answers
- * and in the database, and the counters say the same. `mayFail`: a job whose worker was killed twice has failed.
+ * Checks the state after the chaos: every job accepted with 200 ended exactly once with its own result, in answers and in the
+ * database, and the counters agree. `mayFail`: a job whose worker was killed twice may have failed.
  */
 export async function expectNothingLost(
   server: ServerProcess,
@@ -25,7 +25,7 @@ export async function expectNothingLost(
   const api = new Api(server);
   const settlesAt = performance.now();
   await until(
-    'nothing is queued or runs any more',
+    'all jobs have ended',
     async () => (await server.query('select from jobs limit 1')).length === 0,
     options.atMostMs,
   ).catch(async (error) => {
@@ -59,7 +59,7 @@ function isOwnEnd({ told, token }: Accepted, mayFail: boolean): boolean {
   return told?.status === 'CANCELLED';
 }
 
-/** However often a client repeated itself. */
+/** A key makes one job, however often the client repeats the request. */
 function expectOneJobAKey(load: Load, ends: readonly { id: string; input: { echo: string } }[]): void {
   const byToken = Map.groupBy(ends, ({ input }) => input.echo);
   const repeated = load.accepted.filter(({ hasKey, token }) => hasKey && byToken.get(token)?.length !== 1);

@@ -2,13 +2,13 @@ import Docker from 'dockerode';
 import { describe, expect, test } from 'vitest';
 import { buildImages } from '../../src/runtimes/docker/example-images.ts';
 
-/** True when a container engine answers where DOCKER_HOST says or at the usual socket. */
+/** True when a container engine answers at DOCKER_HOST or the default socket. */
 export const hasEngine = await new Docker({ timeout: 5000 }).ping().then(
   () => true,
   () => false,
 );
 
-/** Tests that need containers: skipped, visibly, where no engine answers; with CI=true that is a failure. */
+/** Describes tests that need containers. Without an engine they are skipped, or fail with CI=true. */
 export function describeWithEngine(name: string, body: () => void): void {
   if (!hasEngine && process.env.CI === 'true') {
     test(`${name}: a container engine answers`, () => expect.fail('with CI=true these tests need an engine'));
@@ -16,19 +16,19 @@ export function describeWithEngine(name: string, body: () => void): void {
   describe.skipIf(!hasEngine)(name, body);
 }
 
-/** The images of the example workers; throws when one cannot be built here. */
+/** Builds the images of the example workers. Throws when one cannot be built here. */
 export async function needExampleImages(): Promise<void> {
   for (const { status, note } of await buildImages()) if (status === 'skipped') throw new Error(note);
 }
 
-/** The containers of an installation, running or not, as `podyard-<installation>-<workload>` → state. */
+/** Returns the containers of an installation, running or not: workload id → state. */
 export async function containersOf(installation: string): Promise<Map<string, string>> {
   const filters = { label: [`podyard.installation=${installation}`] };
   const found = await new Docker().listContainers({ all: true, filters });
   return new Map(found.map((one) => [one.Labels['podyard.id']!, one.State]));
 }
 
-/** When the engine was asked to create each container, as its events tell, in ms since 1970. */
+/** Returns when the engine created each container, from its events: workload id → ms since 1970. */
 export async function creationsOf(installation: string, sinceMs: number): Promise<Map<string, number>> {
   const stream = (await new Docker().getEvents({
     since: Math.floor(sinceMs / 1000),

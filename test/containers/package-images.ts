@@ -1,20 +1,20 @@
 /**
- * Images for trying deploy/ without a registry: a base with the Node.js of this machine, the installed package, and a
- * PostgreSQL made of the embedded one. Linux only.
+ * Images for testing deploy/ without a registry: a base with this machine's Node.js, the installed package, and PostgreSQL from
+ * the embedded server. Linux only.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findEmbeddedBinaries } from '../../src/db/embedded-binaries.ts';
 
-/** Makes an image of a folder. */
+/** Creates an image from a folder. */
 export function importFolder(folder: string, image: string, changes: readonly string[] = []): void {
   const flags = changes.flatMap((change) => ['--change', change]);
   const script = 'folder=$1; shift; tar -C "$folder" --owner=0 --group=0 --numeric-owner -c . | docker import "$@"';
   execFileSync('sh', ['-c', script, 'sh', folder, ...flags, '-', image], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** What `node:24-slim` gives the Dockerfile: Node.js in the PATH, and a place for temporary files. */
+/** Stands in for `node:24-slim`: Node.js in the PATH, and a folder for temporary files. */
 export function makeNodeFolder(folder: string): void {
   copyProgram(process.execPath, join(folder, 'usr/local/bin/node'), folder);
   mkdirSync(join(folder, 'tmp'));
@@ -25,7 +25,7 @@ export function makeNodeFolder(folder: string): void {
   );
 }
 
-/** What `postgres:18` gives compose.yaml: a server for $POSTGRES_USER that answers at its socket, and `pg_isready`. */
+/** Stands in for `postgres:18`: a server for $POSTGRES_USER that listens on its socket, and `pg_isready`. */
 export async function makePostgresFolder(folder: string): Promise<void> {
   makeNodeFolder(folder);
   const { initdb, postgres } = await findEmbeddedBinaries();
@@ -66,7 +66,7 @@ function copyProgram(from: string, to: string, folder: string): void {
   copyLibraries(from, folder);
 }
 
-/** The system's shared libraries that a program names, where the loader looks for them. */
+/** Returns the shared libraries of a program, at the paths where the loader looks for them. */
 function copyLibraries(program: string, folder: string): void {
   const text = execFileSync('ldd', [program], { encoding: 'utf8' });
   for (const [, path] of text.matchAll(/(?:=>|^)\s*(\/(?:usr\/)?lib\S+) \(0x/gm)) {

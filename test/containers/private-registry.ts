@@ -17,10 +17,10 @@ export function hasRegistryProgram(): boolean {
   }
 }
 
-/** The bcrypt hash of `pull-me-4711-please`, which guards nothing but the tests' own registry. */
+/** The bcrypt hash of `pull-me-4711-please`, a password for this test registry alone. */
 const HASH = '$2y$05$9XqYdQu2OieanCRY2P.SKeUvRb.Q9fuNN.jkgPzFucymrtOBAYmgy';
 
-/** A registry of this machine that asks everybody for a password. Dispose of it. */
+/** A registry on this machine that requires a password. Call `dispose` after use. */
 export class PrivateRegistry {
   readonly auth = { username: 'puller', password: 'pull-me-4711-please' };
   readonly folder: string;
@@ -42,27 +42,27 @@ export class PrivateRegistry {
     const config = {
       version: 0.1,
       storage: { filesystem: { rootdirectory: join(this.folder, 'data') } },
-      http: { addr: host.replace('127.0.0.1', '') }, // pods of a cluster reach it at another address
+      http: { addr: host.replace('127.0.0.1', '') }, // the pods of a cluster reach it at another address
       auth: { htpasswd: { realm: 'test', path: join(this.folder, 'htpasswd') } },
     };
     writeFileSync(join(this.folder, 'config.yml'), JSON.stringify(config));
     this.admit(this.auth.username);
   }
 
-  /** What it is called for those who reach this machine at that address. */
+  /** Returns the name of an image for clients that reach this machine at `address`. */
   hostAt(address: string): string {
     return this.host.replace('127.0.0.1', address);
   }
 
-  /** From here on this user, with that password, and no other. */
+  /** Replaces the only user and its password. */
   admit(username: string): void {
     const file = join(this.folder, 'htpasswd');
     writeFileSync(file, `${username}:${HASH}\n`);
     this.#changes += 1;
-    utimesSync(file, new Date(), new Date(Date.now() + this.#changes * 10_000)); // the registry looks at the time alone
+    utimesSync(file, new Date(), new Date(Date.now() + this.#changes * 10_000)); // the registry checks only the time
   }
 
-  /** Puts an image of the engine here, under a new name that the engine does not keep. */
+  /** Pushes an image of the engine under a new name, which the engine does not keep. */
   async push(image: string, repository: string, tag: string): Promise<string> {
     const docker = new Docker();
     const name = `${this.host}/${repository}:${tag}`;
@@ -76,7 +76,7 @@ export class PrivateRegistry {
     return name;
   }
 
-  /** It goes away, and what it holds stays. */
+  /** Stops the registry and keeps its images. */
   async pause(): Promise<void> {
     if (!this.#process || this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, 'exit');
@@ -95,7 +95,7 @@ export class PrivateRegistry {
     registry.stderr.resume();
   }
 
-  /** Ends it, and takes its images off the engine. */
+  /** Stops the registry and removes its images from the engine. */
   async dispose(): Promise<void> {
     await this.pause();
     const docker = new Docker();
@@ -103,7 +103,7 @@ export class PrivateRegistry {
       await docker
         .getImage(name)
         .remove({ force: true })
-        .catch(() => {}); // nobody pulled it
+        .catch(() => {}); // it was never pulled
     }
     rmSync(this.folder, { recursive: true });
   }

@@ -5,7 +5,7 @@ import { CORE_SERVER, queueCore, sdkEndpoint } from '../e2e/queue-core.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
 import { containersOf, creationsOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 
-/** The public client package against workers in containers. */
+/** The public client package with workers in containers. */
 describeWithEngine('with containers', () => {
   let database: TestDatabase;
   let server: ServerProcess;
@@ -22,7 +22,7 @@ describeWithEngine('with containers', () => {
   queueCore(() => server, 'podyard/echo-js:dev', 'onRuntime');
 
   describe.concurrent('and more', () => {
-    test('the Python worker runs, streams, is cancelled and survives a handler that throws', async () => {
+    test('the Python worker runs, streams, cancels and survives a handler that throws', async () => {
       const api = new Api(server);
       const id = await api.createEndpoint({ image: 'podyard/echo-python:dev', workers: { min: 0, max: 1 } });
       const endpoint = sdkEndpoint(server, id);
@@ -40,7 +40,7 @@ describeWithEngine('with containers', () => {
       await api.delete(id);
     });
 
-    test('an image that does not exist: UNHEALTHY with the reason, growing pauses; a PATCH to a good one runs the jobs at once', async () => {
+    test('with an unknown image workers are UNHEALTHY with the reason and back off; a PATCH to a good one runs the jobs at once', async () => {
       const api = new Api(server);
       const id = await api.createEndpoint({ image: 'podyard.invalid/not/there:1', workers: { min: 0, max: 1 } });
       const { id: jobId } = await api.run(id, { echo: 'patience' });
@@ -73,7 +73,7 @@ describeWithEngine('with containers', () => {
       await api.delete(id);
     });
 
-    test('deleting an endpoint removes its containers, busy ones too', async () => {
+    test('deleting an endpoint removes its containers, even busy ones', async () => {
       const api = new Api(server);
       const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
       const workers = await until('two are ready', async () => {
@@ -92,7 +92,7 @@ describeWithEngine('with containers', () => {
     });
   });
 
-  test('from submit to the create request at the engine (measured)', async () => {
+  test('the time from submit to the container being created (measured)', async () => {
     const api = new Api(server);
     const id = await api.createEndpoint({
       workers: { min: 0, max: 1 },
@@ -111,9 +111,7 @@ describeWithEngine('with containers', () => {
     const untilCreated = submits.map(({ at, workerId }) => creations.get(workerId)! - at).sort((a, b) => a - b);
     const delays = submits.map(({ delayTime }) => delayTime).sort((a, b) => a - b);
     const tell = (values: number[]) => `median ${values[4]!.toFixed(0)} ms, worst ${values[7]!.toFixed(0)} ms`;
-    console.log(
-      `from submit to the engine's created container: ${tell(untilCreated)}; to the hand-over: ${tell(delays)}`,
-    );
+    console.log(`from submit to the engine's created container: ${tell(untilCreated)}; to dispatch: ${tell(delays)}`);
     expect(untilCreated[4]).toBeLessThan(2_000);
     await api.delete(id);
   });

@@ -10,7 +10,7 @@ import { containersOf, describeWithEngine, needExampleImages } from './container
 const CANARY = `canary-${crypto.randomUUID()}`;
 const SECRET = 'team/hub.token-1';
 const REFERENCE = `{{ RUNPOD_SECRET_${SECRET} }}`;
-/** A worker that tells what it was given without showing it. */
+/** A worker that returns a hash of a variable, not its value. */
 const HASHER = `
   import { createHash } from 'node:crypto';
   import { start } from '/worker/podyard-worker.js';
@@ -18,7 +18,7 @@ const HASHER = `
 `;
 const argsOf = (script: string) => JSON.stringify({ entrypoint: ['node', '--input-type=module', '-e', script] });
 const HASHER_ARGS = argsOf(HASHER);
-/** A pod that prints as much, and stays. */
+/** A pod that prints the same hash and keeps running. */
 const PRINTER = `
   import { createHash } from 'node:crypto';
   console.log('token', createHash('sha256').update(process.env.PLAIN).digest('hex'));
@@ -26,13 +26,13 @@ const PRINTER = `
 `;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** Real containers, a database of its own, everything that is logged: none of it may show what a secret holds. */
+/** With real containers, an embedded database and the most verbose log, nothing may show the value of a secret. */
 describeWithEngine('secrets of workers in containers', () => {
   let server: ServerProcess;
   let api: Api;
   beforeAll(async () => {
     await needExampleImages();
-    // The embedded server: its files, its write-ahead log and its own log are within reach.
+    // The embedded server, so that its files, write-ahead log and log can be searched.
     server = await ServerProcess.start({ runtime: 'docker', env: { PODYARD_LOG_LEVEL: 'debug' } });
     api = new Api(server);
   });
@@ -45,7 +45,7 @@ describeWithEngine('secrets of workers in containers', () => {
       ({ source }) => source === 'system',
     );
 
-  test('a worker has the value, and nothing else shows it: no table, file, log, answer, or process but its own', async () => {
+  test('a worker has the value, and no table, file, log, answer or other process shows it', async () => {
     const { id: secretId } = await createSecret(SECRET, CANARY);
     const env = { PLAIN: REFERENCE, WITHIN: `{{RUNPOD_SECRET_${SECRET}}}:${REFERENCE}` };
     const id = await api.createEndpoint({ args: HASHER_ARGS, env, workers: { min: 1, max: 1 } });
@@ -60,7 +60,7 @@ describeWithEngine('secrets of workers in containers', () => {
       gpu: { id: 'NVIDIA GeForce RTX 4090' },
     });
 
-    // A start that fails with the secret in hand, and a change that makes a release: both have a lot to say.
+    // A start that fails after the secret was read, and a new release: both log a lot.
     const broken = await api.createEndpoint({ args: '{"entrypoint":["/nowhere"]}', env, workers: { min: 1, max: 1 } });
     const unhealthy = await until('the broken one is unhealthy', async () =>
       (await api.workers(broken)).find(({ status }) => status === 'UNHEALTHY'),
@@ -117,7 +117,7 @@ describeWithEngine('secrets of workers in containers', () => {
     await server.query('checkpoint');
     expect(await filesWith(server.dataDir, CANARY)).toEqual([]);
 
-    // What the engine keeps is gone with the container.
+    // The engine keeps nothing once the container is removed.
     await api.call('DELETE', `/v2/pods/${podId}`);
     await api.delete(broken);
     await api.delete(id);
@@ -125,7 +125,7 @@ describeWithEngine('secrets of workers in containers', () => {
     expect((await processesWith(CANARY)).environments).toEqual([]);
   }, 120_000);
 
-  test('a secret that is not there stops the start, is named, and lets the worker start when it appears', async () => {
+  test('a missing secret is named and delays the start until it exists', async () => {
     const env = { TOKEN: 'a{{ RUNPOD_SECRET_later }}b' };
     const id = await api.createEndpoint({ args: HASHER_ARGS, env, workers: { min: 0, max: 1 } });
     const { id: jobId } = await api.run(id, { name: 'TOKEN' });
@@ -154,12 +154,12 @@ function expectNone(what: string, text: string): void {
     expect.fail(`${what} holds the secret: …${text.slice(Math.max(0, found - 200), found)}<here>`);
 }
 
-/** The first process of a workload's container. */
+/** Returns the process id of a workload's container. */
 async function pidOf(server: ServerProcess, workloadId: string): Promise<number> {
   return (await new Docker().getContainer(`podyard-${server.installation}-${workloadId}`).inspect()).State.Pid;
 }
 
-/** One request; the body of the answer, whatever its status. */
+/** Sends a request. Returns the answer with any status as text. */
 async function ask(server: ServerProcess, method: string, path: string, body?: object): Promise<string> {
   const response = await fetch(server.url + path, {
     method,
@@ -170,7 +170,7 @@ async function ask(server: ServerProcess, method: string, path: string, body?: o
   return `${method} ${path} ${response.status} ${await response.text()}`;
 }
 
-/** All rows of all tables as text, as a dump has them; binary values in hexadecimal digits. */
+/** Returns all rows of all tables as text, like a dump; binary values in hexadecimal. */
 async function everyRow(server: ServerProcess): Promise<string> {
   const tables = await server.query<{ name: string }>(
     `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
@@ -189,13 +189,13 @@ async function filesWith(directory: string, text: string): Promise<string[]> {
   expect(files.length).toBeGreaterThan(100);
   const found: string[] = [];
   for (const file of files) {
-    const content = await readFile(file).catch(() => Buffer.alloc(0)); // the database removes files while we look
+    const content = await readFile(file).catch(() => Buffer.alloc(0)); // the database removes files meanwhile
     if (content.includes(text)) found.push(file);
   }
   return found;
 }
 
-/** Processes of this machine whose command line, or whose environment, holds the text. */
+/** Returns the processes of this machine with the text in their command line or environment. */
 async function processesWith(text: string): Promise<{ commandLines: number[]; environments: number[] }> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const holding = async (file: string) => {

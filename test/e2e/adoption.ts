@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Api, type Job, type LogEvent, leaveNothing, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
-/** What a restart of the server leaves as it was, with its own embedded database, so that that is adopted too. */
+/** What survives a restart of the server. It uses the embedded database, which is adopted too. */
 export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;
@@ -30,9 +30,9 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     }
   };
 
-  // One way to end a server stands for both: contract.ts proves of each runtime that workloads outlive it.
+  // Elsewhere one way to end suffices: contract.ts proves of every runtime that workloads outlive it.
   for (const how of runtime === 'process' ? (['SIGTERM', 'kill -9'] as const) : (['kill -9'] as const)) {
-    test(`${how} of the server: workers go on, are adopted, and what ran across the restart delivers its result`, async () => {
+    test(`${how} of the server: workers keep running and are adopted, and jobs that ran across the restart deliver their results`, async () => {
       const id = await api.createEndpoint({
         workers: { min: 2, max: 2 },
         scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 600 },
@@ -72,7 +72,7 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
       const chunks = await drain(id, streaming.id);
       const expected = Array.from({ length: 40 }, (_, index) => ({ index, echo: 's' }));
       expect(chunks.filter(({ index }, i) => index !== chunks[i - 1]?.index)).toEqual(expected);
-      // The one that was stored, but not yet answered, when the server was killed is sent again.
+      // A chunk that was stored but not acknowledged before the kill is sent again.
       expect(chunks.length - 40).toBeLessThanOrEqual(how === 'SIGTERM' ? 0 : 1);
       for (const [i, job] of queued.entries())
         expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: i });
@@ -93,14 +93,14 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
         const counts = finished.flatMap((job, i) => (job.workerId === workerId ? [linesOf(i)] : []));
         const total = counts.reduce((sum, count) => sum + count, 0);
         const lines = printed(await logOf(workerId, total));
-        expect(lines.toSorted()).toEqual(counts.flatMap(numbered).toSorted()); // jobs of one worker print side by side
+        expect(lines.toSorted()).toEqual(counts.flatMap(numbered).toSorted()); // the jobs of one worker print concurrently
       }
     });
   }
 
-  if (runtime !== 'process') return; // what follows needs of a runtime only what contract.ts proves of each
+  if (runtime !== 'process') return; // the rest depends only on what contract.ts proves of every runtime
 
-  test('SIGTERM answers what is held, ends log streams, and leaves the job to the next process', async () => {
+  test('SIGTERM answers held requests, ends log streams, and leaves the job to the next process', async () => {
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 }, scaling: { idleTimeout: 600 } });
     await until('it is ready', async () => (await api.workers(id))[0]?.status === 'IDLE');
     const [worker] = await api.workers(id);
@@ -122,7 +122,7 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     expect(await api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'later' });
   });
 
-  test('what happens while the server is down is noticed: a worker that died, and its job', async () => {
+  test('a worker that died while the server was down is noticed, and its job is redelivered', async () => {
     const id = await api.createEndpoint({ workers: { min: 0, max: 1 }, scaling: { idleTimeout: 600 } });
     const job = await api.run(id, { echo: 'twice', delayMs: 3_000 });
     const first = await until('it runs', async () => {
@@ -137,7 +137,7 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     expect(done.workerId).not.toBe(first);
   });
 
-  test('an endpoint that was deleted just before a kill leaves no workload behind', async () => {
+  test('an endpoint deleted just before a kill leaves no workload behind', async () => {
     const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
     await until('both are ready', async () => (await api.workers(id)).filter((w) => w.status === 'IDLE').length === 2);
     await api.delete(id);
@@ -147,7 +147,7 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
   });
 }
 
-/** The numbered lines among what a worker printed. */
+/** Returns the numbered lines of a worker's output. */
 function printed(events: readonly LogEvent[]): string[] {
   return events.map(({ line }) => line).filter((line) => /^line \d+$/.test(line));
 }

@@ -4,7 +4,7 @@ import { checkAnswer } from '../check-answer.ts';
 import type { ServerProcess } from './server-process.ts';
 
 const REQUEST_TIMEOUT_MS = 120_000;
-/** How long `until` waits: bounds a hang. The nodes of a cluster report late, so its tests set a longer time. */
+/** Default timeout of `until`. The tests on a cluster set a longer one, because nodes report late. */
 const UNTIL_TIMEOUT_MS = Number(process.env.PODYARD_TEST_TIMEOUT_MS ?? 30_000);
 
 export interface Job {
@@ -46,7 +46,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The public interface as a client without a library uses it. Each request has a time limit; nothing is tried again. */
+/** A client of the public interface without a library. Every request has a timeout; nothing is retried. */
 export class Api {
   readonly #url: string;
   readonly #key: string;
@@ -82,7 +82,7 @@ export class Api {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** A queue endpoint on one simulated GPU; `more` goes into the request as it is. */
+  /** Creates a queue endpoint with one simulated GPU; `more` is merged into the request. */
   async createEndpoint(more: Record<string, unknown> = {}): Promise<string> {
     const { id } = await this.call<{ id: string }>('POST', '/v2/serverless', {
       name: 'e2e',
@@ -103,7 +103,7 @@ export class Api {
     this.#made.delete(endpointId);
   }
 
-  /** The endpoints that are left of those created here: a test that failed must not keep the GPUs of the next one. */
+  /** Deletes all endpoints created here, so that a failed test does not keep GPUs from the next one. */
   async deleteAll(): Promise<void> {
     for (const id of this.#made) await this.delete(id);
   }
@@ -116,7 +116,7 @@ export class Api {
     return this.call('GET', `/v2/${endpointId}/status/${jobId}`);
   }
 
-  /** Waits for the end of a job. */
+  /** Waits until a job has ended. */
   async ended(endpointId: string, jobId: string, atMostMs = 60_000): Promise<Job> {
     const deadline = Date.now() + atMostMs;
     for (;;) {
@@ -138,7 +138,7 @@ export class Api {
     return (await this.call<{ workers: Worker[] }>('GET', `/v2/serverless/${endpointId}/workers`)).workers;
   }
 
-  /** A worker's log events. */
+  /** Reads the log events of a worker. */
   logs(
     endpointId: string,
     workerId: string,
@@ -148,7 +148,7 @@ export class Api {
     return this.logsAt(`/v2/serverless/${endpointId}/workers/${workerId}/logs`, isEnough, options);
   }
 
-  /** Reads log events until `isEnough`, or for `atMostMs`: then it throws with what came. */
+  /** Reads log events until `isEnough`. Throws with the events so far after `atMostMs`. */
   async logsAt(
     path: string,
     isEnough: (events: LogEvent[]) => boolean,
@@ -181,14 +181,14 @@ export class Api {
   }
 }
 
-/** After a test, however it ended: the next one, or its second try, finds a server that runs, with nothing on it. */
+/** Restores a running server without workloads, for the next test or a retry, however the last one ended. */
 export async function leaveNothing(server: ServerProcess, api: Api): Promise<void> {
   if (!server.isRunning) await server.start();
   await api.deleteAll();
   await until('nothing is left', async () => (await server.listWorkloads()).length === 0);
 }
 
-/** Asks until the answer is not undefined or false; a failed question counts as no answer until the time is over. */
+/** Polls until the answer is neither undefined nor false, and returns it. Errors count as no answer until the timeout. */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false>,

@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.drop()));
 });
 
-/** `kill -9` when half of the tables are there: it waits for a name that somebody else is about to take. */
+/** Kills a command with SIGKILL when half of the tables exist. A table name taken by another transaction makes it wait there. */
 async function killInTheMiddle(target: TestDatabase, partition: string, ...args: string[]): Promise<void> {
   const holder = await target.pool.connect();
   await holder.query('begin');
@@ -39,7 +39,7 @@ async function killInTheMiddle(target: TestDatabase, partition: string, ...args:
         [`%${partition}%`],
       )
     ).rowCount === 1;
-  await until('half of it is there', isWaiting, COMMAND_TIME_LIMIT_MS);
+  await until('half of the tables exist', isWaiting, COMMAND_TIME_LIMIT_MS);
   child.kill('SIGKILL');
   await once(child, 'close');
   await holder.query('rollback');
@@ -62,7 +62,7 @@ async function newestPartition(): Promise<string> {
   return rows[0]!.name;
 }
 
-/** Keys, results, secrets and the queue are what they were. */
+/** Checks that keys, results, secrets and the queue are unchanged. */
 async function checkEverything(at: ServerProcess): Promise<void> {
   const api = new Api({ url: at.url, key: server.key });
   expect(await api.status(endpointId, finished.id)).toEqual(finished);
@@ -98,7 +98,7 @@ test('a backup is written while jobs run', async () => {
   expect(refused).toContain('a server runs on the embedded database in');
 }, 120_000);
 
-test('a move that is killed in the middle changes nothing; done, it carries everything there and back', async () => {
+test('a move killed halfway changes nothing; a complete one carries everything there and back', async () => {
   const to = databases[0]!.url;
   const partition = await newestPartition();
   expect(await server.stop()).toBe(0);
@@ -112,7 +112,7 @@ test('a move that is killed in the middle changes nothing; done, it carries ever
   await checkEverything(server);
 }, 180_000);
 
-test('a restore that is killed in the middle leaves nothing; done, a server elsewhere goes on where the backup was', async () => {
+test('a restore killed halfway leaves nothing; after a complete one another server continues from the backup', async () => {
   const partition = await newestPartition();
   await server.dispose();
   const args = ['restore', file, '--data-dir', elsewhere.dataDir, '--database-url', databases[1]!.url];

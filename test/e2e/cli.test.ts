@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** Runs the program; a status other than 0 is answered, not thrown. */
+/** Runs the command and returns any exit status. */
 async function podyard(...args: string[]): Promise<{ status: number; out: string; err: string }> {
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env });
@@ -52,7 +52,7 @@ async function podyard(...args: string[]): Promise<{ status: number; out: string
   }
 }
 
-test('run prints the output on stdout and tells the rest on stderr', async () => {
+test('run prints the output to stdout and everything else to stderr', async () => {
   const done = await podyard('run', 'echo', '{"echo": {"answer": 42}, "progress": ["half way"]}');
   expect(JSON.parse(done.out)).toEqual({ answer: 42 });
   expect(done.err).toMatch(/COMPLETED: waited \d+ ms, ran \d+ ms, on worker \w+/);
@@ -61,7 +61,7 @@ test('run prints the output on stdout and tells the rest on stderr', async () =>
   expect((await podyard('run', 'echo', '--file', file)).out).toBe('from a file\n');
 });
 
-test('run tells failures, refused inputs and streams apart', async () => {
+test('run distinguishes failures, rejected inputs and streams', async () => {
   expect(await podyard('run', 'echo', '{"throw": "no such model"}')).toMatchObject({
     status: 7,
     err: expect.stringContaining('no such model'),
@@ -76,7 +76,7 @@ test('run tells failures, refused inputs and streams apart', async () => {
   expect(out).toMatch(/^[\w-]+\n$/);
 });
 
-test('Ctrl-C cancels the job and says so with its status', async () => {
+test('Ctrl-C cancels the job and exits with 130', async () => {
   const child = spawn(process.execPath, [MAIN, 'run', 'echo', '{"delayMs": 600000}'], { env, stdio: 'ignore' });
   const running = () => server.query<{ id: string }>("select id from jobs where status = 'IN_PROGRESS'");
   await until('the job runs', async () => (await running()).length === 1);
@@ -86,7 +86,7 @@ test('Ctrl-C cancels the job and says so with its status', async () => {
   await until('the job is cancelled', async () => (await running()).length === 0);
 });
 
-test('logs shows what the newest worker printed, and follows it', async () => {
+test('logs prints the output of the newest worker and follows it', async () => {
   await podyard('run', 'echo', '{"logLines": 2}');
   expect((await podyard('logs', 'echo', '--source', 'container')).out).toContain('line 2');
   const child = spawn(process.execPath, [MAIN, 'logs', 'echo', '-f', '--tail', '0'], {
@@ -105,8 +105,8 @@ test('logs shows what the newest worker printed, and follows it', async () => {
   await once(child, 'exit');
 });
 
-test('a release, its roll-out and the way back', async () => {
-  // An endpoint of its own, with a worker that is ready: the test begins the same way whatever went before.
+test('update --wait rolls a release out, and rollback returns to the one before', async () => {
+  // Its own endpoint with a ready worker, so that a retry starts from the same state.
   const name = `rolls-${newId(6)}`;
   await podyard(
     ...['endpoints', 'create', '--name', name, '--image', 'podyard/echo-js:dev', '--pool', 'ADA_24'],
@@ -122,7 +122,7 @@ test('a release, its roll-out and the way back', async () => {
   expect((await podyard('endpoints', 'delete', name)).status).toBe(0);
 });
 
-test('a pod is waited for, and told what became of it', async () => {
+test('pods create --wait waits until the pod runs or fails', async () => {
   const made = await podyard(
     ...['pods', 'create', '--name', 'box', '--image', 'podyard/web-js:dev', '--cpu', 'cpu3c', '--port', '8127/http'],
     ...['--env', 'PORT=8127', '--wait'],
@@ -146,7 +146,7 @@ test('a pod is waited for, and told what became of it', async () => {
   await podyard('pods', 'delete', 'lost');
 });
 
-test('doctor tells what is here', async () => {
+test('doctor reports what this machine has', async () => {
   const { status, out } = await podyard('doctor', '--port', '0', '--data-dir', join(home, 'data'), '--json');
   expect(status).toBe(0);
   const findings = JSON.parse(out) as { what: string; verdict: string }[];
@@ -170,17 +170,17 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     try {
       tmux('kill-server');
     } catch {
-      // It ended with its shell.
+      // It ended together with its shell.
     }
   });
 
-  test('a job shows that it goes on, and commands are completed', async () => {
+  test('a job shows its progress, and Tab completes commands', async () => {
     const script = join(home, 'completion.bash');
     await writeFile(
       script,
       `podyard() { ${process.execPath} ${MAIN} "$@"; }\n${(await podyard('completion', 'bash')).out}`,
     );
-    // An outer CI says that nobody reads along; here somebody does.
+    // CI=true would turn the progress display off.
     tmux('new-session', '-d', '-s', 'cli', '-x', '120', '-y', '30', 'env', '-u', 'CI', 'bash', '--norc');
     tmux('send-keys', '-t', 'cli', `source ${script}`, 'Enter');
     tmux('send-keys', '-t', 'cli', `podyard run echo '{"delayMs": 3000, "echo": "at last"}'`, 'Enter');

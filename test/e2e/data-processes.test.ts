@@ -5,7 +5,7 @@ import { ServerProcess } from './server-process.ts';
 
 const SAMPLE = /^(\w+)(?:\{(.*)\})? (\S+)$/;
 
-/** What `/metrics` says through this client, by name and labels. */
+/** Reads `/metrics` through this client: name and labels → value. */
 async function scrape(client: OneProcessClient): Promise<Map<string, number>> {
   const { status, text } = await client.call('GET', '/metrics');
   expect(status, text).toBe(200);
@@ -15,7 +15,7 @@ async function scrape(client: OneProcessClient): Promise<Map<string, number>> {
   return samples;
 }
 
-/** The first one is there when the server is ready; the other one follows. */
+/** Waits for both data processes: the first is up when the server is ready, the second follows. */
 async function bothOf(server: ServerProcess): Promise<number[]> {
   return until('two serve', async () => {
     const children = await dataProcessesOf(server);
@@ -37,7 +37,7 @@ describe('three processes on one port', () => {
     await server.dispose();
   });
 
-  test('share connections, records and jobs: what is made at one is there at the others', async () => {
+  test('share connections, records and jobs: what one creates the others have', async () => {
     const [one, two, three] = clients as [OneProcessClient, OneProcessClient, OneProcessClient];
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 } });
     for (const client of clients) expect((await client.call('GET', `/v2/serverless/${id}`)).status).toBe(200);
@@ -59,7 +59,7 @@ describe('three processes on one port', () => {
     await api.delete(id);
   });
 
-  test('/metrics counts what all of them did, whichever answers, and tells how each of them is', async () => {
+  test('/metrics of any of them counts the work of all and shows the state of each', async () => {
     const id = await api.createEndpoint({ workers: { min: 1, max: 2 } });
     for (let i = 0; i < 9; i++) await clients[i % 3]!.call('POST', `/v2/${id}/runsync`, { input: { echo: i } });
     for (const client of clients) {
@@ -74,7 +74,7 @@ describe('three processes on one port', () => {
     await api.delete(id);
   });
 
-  test('one that is killed is started again; the others go on, counts do not fall, and nobody counts it among the living', async () => {
+  test('one that is killed is restarted; the others keep running, counters do not drop, and it is not listed as alive', async () => {
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 } });
     for (const client of clients) await client.call('POST', `/v2/${id}/runsync`, { input: { echo: 1 } });
     const counted = `podyard_jobs_submitted_total{endpoint="${id}"}`;
@@ -97,7 +97,7 @@ describe('three processes on one port', () => {
     await api.delete(id);
   });
 
-  test('one that is told to end answers what it holds, and is started again; what others hold they go on holding', async () => {
+  test('one that gets SIGTERM answers its held requests and is restarted; the others keep holding theirs', async () => {
     const id = await api.createEndpoint({ workers: { min: 0, max: 0 } });
     const answered: number[] = [];
     const held = clients.map(async (client, i) => {
@@ -124,7 +124,7 @@ describe('three processes on one port', () => {
   });
 });
 
-test('a port on which several processes of another server listen is refused with a sentence', async () => {
+test('a port shared by the processes of another server is rejected with an error', async () => {
   const server = await ServerProcess.start({ runtime: 'process', env: { PODYARD_DATA_PROCESSES: '2' } });
   onTestFinished(() => server.dispose());
   const { port } = new URL(server.url);
@@ -137,7 +137,7 @@ test('a port on which several processes of another server listen is refused with
   );
 });
 
-test('when the first process is killed the others let go of the ports and end; the next start has them all', async () => {
+test('when the first process is killed the others release the ports and end; the next start has them again', async () => {
   const server = await ServerProcess.start({ runtime: 'process', env: { PODYARD_DATA_PROCESSES: '2' } });
   onTestFinished(() => server.dispose());
   const api = new Api(server);
@@ -155,7 +155,7 @@ test('when the first process is killed the others let go of the ports and end; t
   expect(await Promise.all(children.map(isGone))).toEqual([true, true]);
 }, 120_000);
 
-test('SIGTERM: it is not ready any more, serves on for the time that others need to notice, and answers what it holds', async () => {
+test('on SIGTERM it stops being ready, keeps serving until load balancers notice, and answers its held requests', async () => {
   const env = { PODYARD_DATA_PROCESSES: '2', PODYARD_STOP_DELAY_SECONDS: '2' };
   const server = await ServerProcess.start({ runtime: 'process', env });
   onTestFinished(() => server.dispose());
@@ -176,7 +176,7 @@ test('SIGTERM: it is not ready any more, serves on for the time that others need
   client!.close();
 });
 
-describe('a process that has not all roles', () => {
+describe('a process without all roles', () => {
   let whole: ServerProcess;
   const start = async (roles: string) => {
     const env = { PODYARD_ROLES: roles, PODYARD_DATA_DIR: whole.dataDir };
@@ -207,7 +207,7 @@ describe('a process that has not all roles', () => {
     ['data', 'api', '/graphql', 'It serves jobs, requests to endpoints and pods, and workers (role data).'],
     ['data', 'api', '/', 'It serves jobs, requests to endpoints and pods, and workers (role data).'],
   ])(
-    '%s: what belongs to %s is refused, and the answer says what it serves (%s)',
+    '%s: requests of %s are rejected, and the error names what it serves (%s)',
     async (roles, missing, path, sentence) => {
       const client = await start(roles);
       const answer = await client.call('GET', path);

@@ -18,9 +18,9 @@ const STEPS = [
   / s {2}idle for 2 s: all workers are gone again/,
 ];
 
-/** `npm run demo -- --exit`, as a newcomer types it. */
+/** Runs `npm run demo -- --exit` as a newcomer does. */
 export function demoTest(runtime: TestedRuntime): void {
-  test(`npm run demo -- --exit ends with 0 and prints each step with its time (${runtime})`, async () => {
+  test(`npm run demo -- --exit exits with 0 and prints each step with its time (${runtime})`, async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'podyard-demo-'));
     const flags = ['--exit', '--port', '0', '--runtime', runtime, '--data-dir', dataDir];
     const foreign = /^(PODYARD_|DATABASE_URL$)/;
@@ -29,13 +29,13 @@ export function demoTest(runtime: TestedRuntime): void {
       cwd: ROOT,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a group of its own, to be ended as a whole
+      detached: true, // its own process group, to stop it as a whole
     });
     try {
       let output = '';
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
       const [code] = await once(child, 'close', { signal: AbortSignal.timeout(110_000) }).catch((error) => {
-        throw new Error(`it did not end:\n${output}`, { cause: error });
+        throw new Error(`the demo did not end:\n${output}`, { cause: error });
       });
       expect({ code, output }).toMatchObject({ code: 0 });
       for (const step of STEPS) expect(output).toMatch(step);

@@ -1,4 +1,4 @@
-/** A fenced block of a page of the documentation. */
+/** A fenced block of a documentation page. */
 export interface Block {
   line: number;
   /** Its info string: `sh run`, `js file=worker.js`, `text output`. */
@@ -6,7 +6,7 @@ export interface Block {
   text: string;
 }
 
-/** The fenced blocks of a page, in order. Throws for one that has no end. */
+/** Returns the fenced blocks of a page, in order. Throws for an unclosed one. */
 export function readBlocks(markdown: string): Block[] {
   const blocks: Block[] = [];
   let open: Block | undefined;
@@ -25,8 +25,8 @@ export function readBlocks(markdown: string): Block[] {
 const MARK = '=== end of block';
 
 /**
- * One script for a page: its files are written where they are shown, its commands run in one shell, in order, so that
- * variables stay. It ends at the first command that fails, after the place of its block.
+ * Returns one script for a page. It writes the files where they are shown and runs the commands in order in one shell, so that
+ * variables persist. It stops at the first command that fails, after printing the line of its block.
  */
 export function scriptOf(blocks: readonly Block[]): string {
   const parts = blocks.flatMap(({ info, line, text }) => {
@@ -38,8 +38,8 @@ export function scriptOf(blocks: readonly Block[]): string {
 }
 
 /**
- * What the page shows as output and its commands did not print, line by line; `…` stands for anything. An output belongs to
- * the nearest commands before it.
+ * Returns the output lines on the page that its commands did not print; `…` matches anything. An output belongs to the nearest
+ * commands before it.
  */
 export function missingOutput(blocks: readonly Block[], stdout: string): string[] {
   const printed = new Map<number, string>();

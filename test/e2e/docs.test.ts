@@ -11,8 +11,8 @@ import { ServerProcess } from './server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGES = ['README.md', ...DOCS_SECTIONS.flatMap(({ files }) => files.map((file) => `docs/${file}`))];
-const PAGE_LIMIT_MS = 240_000; // it bounds a hang: many pages share two cores
-/** What this one does concerns the whole machine. */
+const PAGE_LIMIT_MS = 240_000; // many pages share two cores
+/** Affects the whole server, so it runs alone. */
 const ALONE = 'docs/guide/shortage.md';
 
 const pages = new Map<string, Block[]>();
@@ -47,7 +47,7 @@ function readersFolder(page: string): string {
   return join(folder, page.replaceAll('/', '-'));
 }
 
-/** A folder as a reader has it: where Podyard keeps its data, and the package is installed. */
+/** Creates a folder like a reader's, with Podyard's data and the installed package. */
 async function makeReadersFolder(page: string): Promise<string> {
   const path = readersFolder(page);
   await mkdir(join(path, 'node_modules'), { recursive: true });
@@ -57,7 +57,7 @@ async function makeReadersFolder(page: string): Promise<string> {
   return path;
 }
 
-/** Runs it in a shell. Resolves with what it printed; rejects, with the place where it ended, when a command fails. */
+/** Runs a script in a shell. Resolves with its output; rejects with the place of the command that failed. */
 async function runScript(script: string, cwd: string): Promise<string> {
   const { PATH, HOME, TMPDIR } = process.env;
   const env = {
@@ -80,7 +80,8 @@ async function runScript(script: string, cwd: string): Promise<string> {
   });
   const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(status ?? signal)));
   clearTimeout(timer);
-  if (code !== 0) throw new Error(`it ended with ${code}:\n${stderr.slice(-4000)}\n--- stdout\n${stdout.slice(-2000)}`);
+  if (code !== 0)
+    throw new Error(`the script ended with ${code}:\n${stderr.slice(-4000)}\n--- stdout\n${stdout.slice(-2000)}`);
   return stdout;
 }
 
@@ -90,15 +91,15 @@ async function runPage(page: string): Promise<void> {
   expect(missingOutput(blocks, stdout)).toEqual([]);
 }
 
-const TITLE = 'every command of %s works, and prints what the page shows';
-/** True when a program that the commands call is not installed here. */
+const TITLE = 'every command of %s works and prints what the page shows';
+/** True when this machine lacks a program that the commands call. */
 const isMissing =
   process.env.CI !== 'true' && ['jq', 'curl', 'python3'].some((name) => spawnSync(name, ['--version']).status !== 0);
 const together = withCommands.filter((page) => page !== ALONE);
 test.skipIf(isMissing).concurrent.each(together)(TITLE, { timeout: PAGE_LIMIT_MS }, runPage);
 test.skipIf(isMissing).each([ALONE])(TITLE, { timeout: PAGE_LIMIT_MS }, runPage);
 
-test('the commands that are shown are run, but for a few that name why they cannot be', () => {
+test('all commands on the pages are run, except a few that state why not', () => {
   const shown = [...pages.values()].flat().filter(({ info }) => /^sh\b/.test(info));
   const left = shown.filter(({ info }) => info !== 'sh run');
   expect(left.filter(({ info }) => !/^sh not-run=[\w-]+$/.test(info))).toEqual([]);

@@ -14,7 +14,7 @@ interface Decisions {
   decisions: { reason: string; actions: { kind: string; workerId: string; reason: string }[] }[];
 }
 
-/** What FlashBoot promises, with real workers and one GPU, so that endpoints have to make room for each other. */
+/** FlashBoot with real workers and one GPU, so that endpoints preempt each other. */
 export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;
@@ -38,7 +38,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
   const create = (more: Record<string, unknown> = {}) =>
     api.createEndpoint({ flashboot: 'FLASHBOOT', scaling: { idleTimeout: 0 }, ...more });
 
-  test('a worker that is idle is frozen and no longer listed; the next job finds it as it was, also after a restart', async () => {
+  test('an idle worker is frozen and no longer listed; the next job wakes it, also after a restart', async () => {
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1, logLines: 1 });
     expect(await frozen(id)).toBe(first.workerId);
@@ -53,7 +53,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
       const { explain } = await api.call<Explained>('GET', `/v2/${id}/status/${jobId}?explain=1`);
       return explain.attempts.flatMap(({ stages }) => stages.map(({ stage }) => stage));
     };
-    // A cluster may tell that a pod runs when it has taken its job already.
+    // A cluster may report a pod as running only after it has taken its job.
     const loading = runtime === 'kubernetes' ? [] : ['ready'];
     expect(await stagesOf(first.id)).toEqual(expect.arrayContaining(['create', 'start', ...loading, 'running']));
     expect(await stagesOf(second.id)).toEqual(expect.arrayContaining(['thaw', 'running']));
@@ -73,9 +73,9 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(kinds.toReversed().slice(0, 4)).toEqual(['start', 'freeze', 'thaw', 'freeze']);
   });
 
-  if (runtime !== 'process') return; // what follows needs of a runtime only what contract.ts proves of each
+  if (runtime !== 'process') return; // the rest depends only on what contract.ts proves of every runtime
 
-  test('a frozen worker that was lost is replaced by a cold start, and the job does not notice', async () => {
+  test('a lost frozen worker is replaced by a cold start, without a retry of the job', async () => {
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1 });
     await frozen(id);
@@ -86,7 +86,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     expect(second.retries ?? 0).toBe(0);
   });
 
-  test('a frozen worker leaves when it is of no use any more: after a new release, and without FlashBoot', async () => {
+  test('a frozen worker stops after a new release, and when FlashBoot is turned off', async () => {
     const id = await create();
     const first = await api.runToEnd(id, { echo: 1 });
     await frozen(id);
@@ -102,7 +102,7 @@ export function flashbootTests(runtime: TestedRuntime, place: () => RuntimePlace
     await until('it was stopped, not frozen', async () => (await rows(id)).every(({ phase }) => phase === 'EXITED'));
   });
 
-  test('a frozen worker gives its GPU to an endpoint that has work for it', async () => {
+  test('a frozen worker is preempted for an endpoint with work', async () => {
     const idle = await create();
     const first = await api.runToEnd(idle, { echo: 1 });
     await frozen(idle);

@@ -41,7 +41,7 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
     });
   const failures = (answers: readonly WebAnswer[]) => answers.filter(({ status }) => status !== 200);
 
-  test('a request wakes an endpoint from zero; a worker that is idle leaves again', async () => {
+  test('a request starts a worker from zero, which stops again when idle', async () => {
     const { id, web } = await create({ env: { LOADING_MS: '300' }, scaling: { idleTimeout: 1 } });
     const first = await web.get('/hello?a=1');
     expect(first).toMatchObject({ status: 200 });
@@ -57,9 +57,9 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
     await until('it leaves', async () => (await api.workers(id)).length === 0);
   });
 
-  // What is parked on a cluster runs on, and must get no request all the same.
+  // A worker parked on a cluster keeps running but must get no request.
   if (runtime !== 'docker') {
-    test('with FlashBoot an idle worker is frozen, gets nothing, and the next request wakes it', async () => {
+    test('with FlashBoot an idle worker is frozen and gets no request until the next one wakes it', async () => {
       const { web } = await create({ flashboot: 'FLASHBOOT', scaling: { idleTimeout: 0 }, workers: { max: 1 } });
       const first = await web.get('/');
       expect(first.status).toBe(200);
@@ -72,9 +72,9 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
     });
   }
 
-  // The address of a container that was killed is nobody's: connections to it fail in another way.
+  // The address of a killed container does not exist any more, so connections fail in a different way.
   if (runtime !== 'kubernetes') {
-    test('a worker killed under load fails what it had, once, with 502; all else is served', async () => {
+    test('a worker killed under load fails its requests in flight with 502; all others are served', async () => {
       const { id, web } = await create({ workers: { min: 2, max: 2 } });
       const [victim] = await workersReady(id, 2);
       const load = new WebLoad(web, '/?delayMs=50', 200);
@@ -85,22 +85,22 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
       const answers = await load.end();
       const failed = failures(answers);
       expect(failed.every(({ status }) => status === 502)).toBe(true);
-      // About ten were in flight there; a worker that were tried in vain again and again would fail hundreds.
+      // About ten were in flight there; sending to a dead worker again and again would fail hundreds.
       expect(failed.length).toBeLessThan(60);
       console.log(`${runtime}: of ${answers.length} requests ${failed.length} failed with the worker that was killed`);
     });
   }
 
-  if (runtime !== 'process') return; // what follows needs of a runtime only what contract.ts proves of each
+  if (runtime !== 'process') return; // the rest depends only on what contract.ts proves of every runtime
 
-  test('server-sent events come one by one, and a WebSocket lasts', async () => {
+  test('server-sent events arrive one by one, and a WebSocket stays open', async () => {
     const { id, web } = await create({ workers: { min: 1, max: 1 } });
     expect((await web.get('/')).status).toBe(200);
     const times = await eventTimes(`${server.url}/v2/${id}/lb/events?count=3&delayMs=300`, server.key);
     expect(times).toHaveLength(3);
     expect(times[2]! - times[0]!).toBeGreaterThan(400);
 
-    // Node's own takes headers, too, which the browsers' types do not know.
+    // Node.js also accepts headers, which the types of browsers lack.
     const options = { headers: { authorization: `Bearer ${server.key}` } } as unknown as string[];
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v2/${id}/lb/socket`, options);
     await new Promise((resolve, reject) => {
@@ -136,7 +136,7 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
   });
 }
 
-/** When each event arrived. */
+/** Returns when each event arrived. */
 function eventTimes(url: string, key: string): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const times: number[] = [];

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { CORE_SERVER, queueCore } from './queue-core.ts';
 import { ServerProcess } from './server-process.ts';
 
-/** The public client package against workers that are processes of this machine: it has to pass anywhere. */
+/** The main job, end to end: the public client package with workers that are processes. Runs on any machine. */
 let database: TestDatabase;
 let server: ServerProcess;
 beforeAll(async () => {

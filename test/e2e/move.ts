@@ -16,14 +16,14 @@ const LISTS = {
   networkVolumes: '/v2/network-volumes',
   apiKeys: '/v2/account/api-keys',
 };
-/** Longer than a busy machine takes to stop a server. */
+/** Longer than stopping a server takes on a busy machine. */
 const SLOW_MS = 15_000;
-/** A job that had to wait for the end of its lease would come too late for these tests. */
+/** So long that a job which waits for the end of its lease fails the test. */
 const LEASE = { PODYARD_LEASE_SECONDS: '600' };
 
 /**
- * Everything moves from a server with its embedded database to another one with an external database and another
- * runtime, `andBack` or not, while jobs wait and one is under way: same ids, same keys, and each job has one result.
+ * Moves everything from a server with its embedded database to one with an external database and another runtime, and with
+ * `andBack` back again, while jobs wait and one runs. Ids and keys stay the same, and each job has one result.
  */
 export function moveTests(
   first: ServerProcessOptions,
@@ -65,7 +65,7 @@ export function moveTests(
     return running.map(({ kind }) => kind).sort();
   };
 
-  /** What there is, without what changes by itself. */
+  /** Returns all records, without the fields that change by themselves. */
   async function everything(server: ServerProcess): Promise<unknown> {
     const records = await Promise.all(
       Object.entries(LISTS).map(async ([name, path]) => {
@@ -80,14 +80,14 @@ export function moveTests(
     return Object.fromEntries(records);
   }
 
-  /** One that runs for a while, and three that wait behind it. */
+  /** Submits a job that runs for a while, and three that wait behind it. */
   async function submitSome(server: ServerProcess): Promise<void> {
     const slow = await api(server).run(endpointId, { echo: 0, delayMs: SLOW_MS });
     await until('one runs', async () => (await api(server).status(endpointId, slow.id)).status === 'IN_PROGRESS');
     jobs = [slow, ...(await Promise.all([1, 2, 3].map((echo) => api(server).run(endpointId, { echo }))))];
   }
 
-  /** The one that ran was tried again, at once and not when its lease ran out, and has one result. */
+  /** Checks that the job that ran was retried at once, not after its lease, and that each has one result. */
   async function checkJobs(server: ServerProcess, since: number): Promise<void> {
     const readyAt = Date.now();
     const ended = await Promise.all(jobs.map(({ id }) => api(server).ended(endpointId, id, 120_000)));
@@ -114,7 +114,7 @@ export function moveTests(
     expect(await has(there)).toEqual([]);
   };
 
-  test('everything moves to an external database, with jobs that wait and one that runs', async () => {
+  test('everything moves to an external database, with waiting jobs and a running one', async () => {
     const client = api(here);
     await client.call('POST', '/v2/account/secrets', { name: 'token', value: 'hunter2' });
     await client.call('POST', '/v2/registries', { name: 'private', username: 'u', password: 'p' });
@@ -143,7 +143,7 @@ export function moveTests(
     await expect(here.start()).rejects.toThrow('this database was moved to');
   }, 120_000);
 
-  test('a server with another runtime begins anew what ran, and answers for the same jobs', async () => {
+  test('a server with another runtime restarts the workloads and finishes the same jobs', async () => {
     const since = Date.now();
     await there.start();
     expect(there.stderr).toContain('runtime changed: starting workloads again');
@@ -158,11 +158,11 @@ export function moveTests(
   }, 240_000);
 
   if (!andBack) {
-    test('once that server has ended, a command ends what it had', endThere, 120_000);
+    test('after that server has stopped, stop-workers ends its workloads', endThere, 120_000);
     return;
   }
 
-  test('what the former runtime still has is ended by a command while the server runs; what the server has is not', async () => {
+  test('stop-workers ends the workloads of the former runtime while the server runs, and leaves those of the server', async () => {
     expect(await has(here)).toEqual(['pod', 'worker']);
     const stop = ['stop-workers', '--data-dir', here.dataDir, '--database-url', database.url];
     expect(await runToFailure(stop)).toContain('a server runs on postgresql://');
@@ -172,7 +172,7 @@ export function moveTests(
     expect([await has(here), await has(there)]).toEqual([[], ['pod', 'worker']]);
   }, 120_000);
 
-  test('and everything moves back the same way', async () => {
+  test('everything moves back the same way', async () => {
     await submitSome(there);
     await endThere();
     await run(['move', '--data-dir', here.dataDir, '--database-url', database.url, '--to', 'embedded']);

@@ -7,7 +7,7 @@ import { Api, until } from './api.ts';
 import { ServerProcess } from './server-process.ts';
 
 const TOKEN = 'scrape-me-if-you-can';
-/** In every payload; it must be in no log line, span or figure. */
+/** Part of every payload; must appear in no log line, span or metric. */
 const CANARY = 'canary7f3a';
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CLIENT_SPAN = 'b7ad6b7169203331';
@@ -23,12 +23,12 @@ interface Span {
   attributes: { key: string; value: { stringValue?: string; intValue?: number } }[];
 }
 
-/** A collector of spans in OTLP's JSON, and a receiver of webhooks. */
+/** Collects spans in OTLP's JSON format, and receives webhooks. */
 class Receiver {
   readonly #server: Server;
   readonly spans: Span[] = [];
   readonly webhooks: IncomingHttpHeaders[] = [];
-  /** All that came as spans. */
+  /** The raw text of all spans. */
   text = '';
 
   constructor() {
@@ -86,7 +86,7 @@ afterAll(async () => {
   receiver?.stop();
 });
 
-/** One figure; undefined when it is not there. */
+/** Returns the value of a metric; undefined when there is none. */
 async function figure(sample: string): Promise<number | undefined> {
   const answer = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
   const line = (await answer.text()).split('\n').find((candidate) => candidate.startsWith(`${sample} `));
@@ -105,7 +105,7 @@ const attribute = (span: Span, key: string) => {
   return value?.stringValue ?? value?.intValue;
 };
 
-test('figures move when a job runs', async () => {
+test('metrics change when a job runs', async () => {
   const label = `endpoint="${endpointId}"`;
   const ended = `podyard_jobs_ended_total{${label},status="COMPLETED"}`;
   expect((await figure(ended)) ?? 0).toBe(0);
@@ -118,7 +118,7 @@ test('figures move when a job runs', async () => {
   expect(await figure('podyard_cold_start_stage_seconds_count{stage="ready"}')).toBe(1);
   for (const route of ['api="queue",route="run"', 'api="worker",route="job-done"']) {
     const count = `podyard_api_requests_total{${route},status="200"}`;
-    await until(`${route} is counted`, async () => (await figure(count)) === 1); // once the answer has left
+    await until(`${route} is counted`, async () => (await figure(count)) === 1); // once the answer was sent
   }
   expect(await figure(`podyard_queue_jobs{${label}}`)).toBe(0);
   await until('the worker is idle', async () => {
@@ -129,7 +129,7 @@ test('figures move when a job runs', async () => {
   expect(await figure('podyard_event_loop_lag_seconds_count')).toBeGreaterThan(0);
 });
 
-test('requests to a load-balancing endpoint are counted with how long they took, refused ones too', async () => {
+test('requests to a load-balancing endpoint are counted with their duration, including rejected ones', async () => {
   const image = 'podyard/web-js:dev';
   const id = await api.createEndpoint({ type: 'LOAD_BALANCING', image, workers: { min: 0, max: 1 } });
   const ask = (headers: Record<string, string>) => fetch(`${server.url}/v2/${id}/lb/`, { headers });
@@ -155,7 +155,7 @@ test('a trace leads from the client through submit, wait and run to the webhook'
   );
   for (const span of named.values()) expect(span.traceId).toBe(TRACE_ID);
   expect(submitted!.parentSpanId).toBe(CLIENT_SPAN);
-  expect(output).toEqual({ traceparent: `00-${TRACE_ID}-${submitted!.spanId}-01` }); // what the handler got
+  expect(output).toEqual({ traceparent: `00-${TRACE_ID}-${submitted!.spanId}-01` }); // the handler's trace context
   for (const span of [waited, ran, told]) expect(span!.parentSpanId).toBe(submitted!.spanId);
   expect(BigInt(waited!.endTimeUnixNano)).toBe(BigInt(ran!.startTimeUnixNano));
   expect(Number(BigInt(ran!.endTimeUnixNano) - BigInt(ran!.startTimeUnixNano)) / 1e6).toBeGreaterThanOrEqual(49);
@@ -167,7 +167,7 @@ test('a trace leads from the client through submit, wait and run to the webhook'
   });
 });
 
-test('a job that fails has a span that says so, without the words of its error', async () => {
+test('a failed job has a failed span, without its error text', async () => {
   const jobId = await submit({ throw: `${CANARY} happened` });
   expect((await api.ended(endpointId, jobId)).error).toContain(CANARY);
   const ran = await until('its span is there', async () =>
@@ -176,7 +176,7 @@ test('a job that fails has a span that says so, without the words of its error',
   expect(ran.status.code).toBe(2);
 });
 
-test('the log at its most talkative is JSON with ids, and no payload, key or token is in it, nor in spans and figures', async () => {
+test('the debug log is JSON with ids; no payload, key or token appears in it, in spans or in metrics', async () => {
   const { key, url } = server;
   const headers = { authorization: `Bearer ${key}` };
   const post = (path: string, body: string) =>

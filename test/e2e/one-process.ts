@@ -5,14 +5,14 @@ const WITHIN_MS = 30_000;
 
 export interface OneAnswer {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever the server sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any answer
   body: any;
   text: string;
-  /** The same for all answers of one process, and for those of no other. */
+  /** Identifies the process that answered. */
   process: string;
 }
 
-/** A client with one connection: all it asks is answered by one of the processes that share the port, until that one ends. */
+/** A client with one connection, so that one of the processes that share the port answers everything until it ends. */
 export class OneProcessClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #url: string;
@@ -23,7 +23,7 @@ export class OneProcessClient {
     this.#key = server.key;
   }
 
-  /** Clients of as many processes, each of another one. Waits for those that are being started. */
+  /** Returns one client per process. Waits for processes that are still starting. */
   static async ofEach(server: { url: string; key: string }, processes: number): Promise<OneProcessClient[]> {
     const found = new Map<string, OneProcessClient>();
     const deadline = Date.now() + WITHIN_MS;
@@ -74,7 +74,7 @@ export class OneProcessClient {
   }
 }
 
-/** The processes that serve the port, by their ids. */
+/** Returns the process ids of the data processes. */
 export async function dataProcessesOf(server: { pid: number }): Promise<number[]> {
   const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').catch(() => '');
   const pids = children.split(' ').filter(Boolean).map(Number);

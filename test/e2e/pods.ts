@@ -20,7 +20,7 @@ interface Pod {
   } | null;
 }
 
-/** A server that tells what it is, keeps files and ends when it is told to. */
+/** A server that describes itself, writes files, and exits on request. */
 const PROGRAM = `
 const { createServer } = require('node:http');
 const fs = require('node:fs');
@@ -39,7 +39,7 @@ process.on('SIGTERM', () => process.exit(0));
 `;
 const GPU = 'NVIDIA GeForce RTX 4090';
 
-/** The life of a pod in a real server, as a container or a process that mounts its storage at `mount`. */
+/** The life of a pod on a real server, with its storage mounted at `mount`. */
 export function podTests(runtime: TestedRuntime, mount: string, place: () => RuntimePlace = () => ({})): void {
   let server: ServerProcess;
   let api: Api;
@@ -70,7 +70,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     made.push(id);
     return { id, port };
   };
-  /** What the program says, at the address that the record names; the answer of a container other than `not`. */
+  /** Returns the answer of the program at the address in the record; waits for a container other than `not`. */
   const ask = (
     id: string,
     path = '/',
@@ -105,7 +105,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
   const statusIs = (id: string, status: string) =>
     until(`pod ${id} is ${status}`, async () => (await get(id)).status === status, 60_000);
 
-  test('a pod goes the whole way: running, stopped, started, restarted, changed, terminated', async () => {
+  test('a pod runs, stops, starts, restarts, changes and terminates', async () => {
     const { id, port } = await create();
     const file = `${mount}/kept`;
     const first = await ask(id, `/write?file=${file}&text=kept`);
@@ -156,7 +156,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     expect(runs.map(({ ended }) => ended)).toEqual([true, true, true, true, true]);
   });
 
-  test('what a pod uses of its memory is shown in percent', async () => {
+  test('the memory usage of a pod is shown in percent', async () => {
     const { id } = await create({ gpu: undefined, mounts: undefined, cpu: { id: 'cpu3c', vcpuCount: 2 } });
     await ask(id);
     const measured = await until('it is measured', async () => {
@@ -166,9 +166,9 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     expect(measured.memory.util).toBeLessThanOrEqual(100);
   });
 
-  if (runtime !== 'process') return; // what follows needs of a runtime only what contract.ts proves of each
+  if (runtime !== 'process') return; // the rest depends only on what contract.ts proves of every runtime
 
-  test('a killed server leaves it running, and the next one adopts it; its log goes on where it was', async () => {
+  test('a pod survives a killed server and is adopted by the next one; its log has no gap', async () => {
     const { id } = await create({ gpu: undefined, mounts: undefined, cpu: { id: 'cpu3c', vcpuCount: 2 } });
     const before = await ask(id, '/print?text=early');
     const path = `/v2/pods/${id}/logs`;
@@ -189,15 +189,15 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await until('the next server has stopped it', async () => !(await workloads()).includes(id), 60_000);
   });
 
-  test('a container that ends by itself, or is removed, is started again, whatever its exit code', async () => {
+  test('a container that exits with any code, or is removed, is restarted', async () => {
     const { id } = await create();
     const first = await ask(id, '/exit?code=0');
     const second = await ask(id, '/exit?code=7', first.started);
     const third = await ask(id, '/', second.started);
     const ends = async () => (await systemLines(id)).filter((line) => line.startsWith('ended'));
-    await until('both ends are stored', async () => (await ends()).length === 2); // a line of the last moment is lost with its server
+    await until('both ends are stored', async () => (await ends()).length === 2); // a line not yet stored is lost with the server
     await server.kill();
-    await server.loseWorkload(id); // as an engine, or a machine, that was restarted meanwhile
+    await server.loseWorkload(id); // like a restart of the engine or the machine
     await server.start();
     await ask(id, '/', third.started);
     await until('the third end is stored', async () => (await ends()).length === 3);
@@ -210,7 +210,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await until('its storage is gone', async () => (await storedPods()).length === 0);
   });
 
-  test('an image that cannot be had is an ERROR with its reason in the system log, until it is changed and started', async () => {
+  test('a pod with an unknown image is in ERROR, with the reason in its system log, until it is changed and started', async () => {
     const { id } = await create({ image: '127.0.0.1:9/no/such:image' });
     await statusIs(id, 'ERROR');
     expect(await get(id)).toMatchObject({ actions: ['start', 'terminate'], cost: 0 });
@@ -224,7 +224,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await ask(id);
   });
 
-  test('GPUs of pods and of workers come out of one ledger', async () => {
+  test('pods and workers share the same GPUs', async () => {
     const ofGpus = (count: number) => create({ gpu: { id: GPU, count }, mounts: {} });
     const pods = await Promise.all([ofGpus(2), ofGpus(1)]);
     const refused = ofGpus(2);
@@ -242,7 +242,7 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
   });
 }
 
-/** A port of this machine that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -8,7 +8,7 @@ export const COMMAND_TIME_LIMIT_MS = 120_000;
 
 export type Command = ChildProcessByStdio<null, Readable, Readable> & { text: () => string };
 
-/** A command line as its users type it; nothing of the tests' own environment decides but what is given. */
+/** Starts the command line with only the given environment, PATH and HOME. */
 export function podyard(args: readonly string[], env: Record<string, string> = {}): Command {
   const { PATH, HOME } = process.env as Record<string, string>;
   const child = spawn(process.execPath, [MAIN, ...args], {
@@ -26,7 +26,7 @@ export function podyard(args: readonly string[], env: Record<string, string> = {
   return Object.assign(child, { text: () => text });
 }
 
-/** What it wrote, when it has ended as it should. */
+/** Returns the output of a command that must succeed. */
 export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const child = podyard(args, env);
   const [code] = await once(child, 'close');
@@ -34,7 +34,7 @@ export async function run(args: readonly string[], env: Record<string, string> =
   return child.text();
 }
 
-/** What it wrote, when it has failed as it should. */
+/** Returns the output of a command that must fail. */
 export async function runToFailure(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const child = podyard(args, env);
   const [code] = await once(child, 'close');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, until } from './api.ts';
 import { ServerProcess, type TestedRuntime } from './server-process.ts';
 
-/** Echoes requests and upgrades on one port, for all; and on another, for itself alone. */
+/** Echoes requests and upgrades on a public port, and serves another port on its loopback address only. */
 const PROGRAM = `
 const { createServer } = require('node:http');
 const server = createServer(async (req, res) => {
@@ -29,7 +29,7 @@ interface Answer {
   body: string;
 }
 
-/** Pods in a real server, under their names on its public listener. */
+/** Pods on a real server, reached under their names on its public listener. */
 export function proxyTests(runtime: TestedRuntime): void {
   let server: ServerProcess;
   let api: Api;
@@ -56,7 +56,7 @@ export function proxyTests(runtime: TestedRuntime): void {
   }, 150_000);
   afterAll(() => server?.dispose());
 
-  /** A request to the public listener that says this Host. */
+  /** Sends a request with this Host header to the public listener. */
   const ask = (host: string, options: { method?: string; path?: string; headers?: object; body?: string } = {}) =>
     new Promise<Answer>((resolve, reject) => {
       const { method = 'GET', path = '/', headers = {}, body } = options;
@@ -69,7 +69,7 @@ export function proxyTests(runtime: TestedRuntime): void {
       req.end(body);
     });
 
-  test('any method, path and body reach the pod, which hears who asked, and no key is needed', async () => {
+  test('any method, path and body reach the pod without a key, with the address of the client', async () => {
     const host = `${id}-${web}.localhost`;
     const { status, body } = await ask(host, {
       method: 'PATCH',
@@ -87,7 +87,7 @@ export function proxyTests(runtime: TestedRuntime): void {
     });
   });
 
-  test('an upgrade joins client and pod', async () => {
+  test('an upgrade connects client and pod', async () => {
     const { hostname, port } = new URL(server.url);
     const headers = { host: `${id}-${web}.localhost`, connection: 'Upgrade', upgrade: 'echo' };
     const req = request({ hostname, port, headers, timeout: 30_000 }).end();
@@ -104,7 +104,7 @@ export function proxyTests(runtime: TestedRuntime): void {
     expect(echoed).toBe('to and fro');
   });
 
-  test('what is not there, not running or not exposed over HTTP is the same 404, as a page or as a record', async () => {
+  test('pods that do not exist, do not run or expose no such HTTP port get the same 404, as a page or a problem record', async () => {
     const nobody = await ask(`nosuchpod00000-${web}.localhost`);
     expect(nobody).toMatchObject({ status: 404, contentType: 'application/problem+json' });
     for (const host of [`${id}-${hidden}.localhost`, `${id}-1.localhost`, `${id.toUpperCase()}-22.LOCALHOST.`]) {
@@ -116,7 +116,7 @@ export function proxyTests(runtime: TestedRuntime): void {
     expect((await ask(`x.${id}-${web}.localhost`)).status).toBe(404);
   });
 
-  test('where nothing listens, a 502 says what a server in a pod must do', async () => {
+  test('a port without a listener gets a 502 that says how a server must listen', async () => {
     for (const port of runtime === 'docker' ? [unused, own] : [unused]) {
       const { status, body } = await ask(`${id}-${port}.localhost`);
       expect(status).toBe(502);
@@ -124,7 +124,7 @@ export function proxyTests(runtime: TestedRuntime): void {
     }
   });
 
-  test("nothing of this machine is reached under a pod's name", async () => {
+  test("no program of this machine is reachable under a pod's name", async () => {
     let visits = 0;
     const stranger = createServer((socket) => {
       visits += 1;
@@ -139,7 +139,7 @@ export function proxyTests(runtime: TestedRuntime): void {
     }
   });
 
-  test('a pod that was stopped is not there, and comes back with its name', async () => {
+  test('a stopped pod gets a 404, and returns under the same name', async () => {
     const host = `${id}-${web}.localhost`;
     await api.call('POST', `/v2/pods/${id}/action`, { action: 'stop' });
     expect(await ask(host)).toEqual(await ask(`nosuchpod00000-${web}.localhost`));
@@ -150,7 +150,7 @@ export function proxyTests(runtime: TestedRuntime): void {
   });
 }
 
-/** Ports that were free a moment ago: processes of this machine share them. */
+/** Returns ports that were free a moment ago, because pods that are processes share those of this machine. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -3,27 +3,27 @@ import { describe, expect, test } from 'vitest';
 import { Api, type Job, until } from './api.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** The npm package that public clients use, pointed at our server. */
+/** Returns an endpoint of the public npm client, pointed at this server. */
 export function sdkEndpoint(server: ServerProcess, endpointId: string) {
   return createSdk(server.key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
 }
 
-/** Collects the chunks of a streaming job as the client package gives them. */
+/** Collects the chunks of a streaming job. */
 async function collect(chunks: AsyncGenerator<unknown>): Promise<unknown[]> {
   const all: unknown[] = [];
   for await (const chunk of chunks) all.push(chunk);
   return all;
 }
 
-/** The server that `queueCore` needs: GPUs for all tests at once, a pool that one of them fills, a small limit of results. */
+/** Options of the server for `queueCore`: GPUs for all tests at once, a scarce pool, and a small limit of results. */
 export const CORE_SERVER = {
   gpus: 'ADA_24:40,AMPERE_16:2',
   env: { PODYARD_RESULT_BYTES: '1048576' },
 };
 
 /**
- * What a queue endpoint does for the public client package, with real workers. `onRuntime`: only what depends on the runtime
- * that the workers run in.
+ * A queue endpoint used by the public client package, with real workers. `onRuntime` runs only the tests that depend on the
+ * runtime.
  */
 export function queueCore(getServer: () => ServerProcess, image: string, extent: 'whole' | 'onRuntime'): void {
   describe.concurrent(`a queue endpoint of ${image}`, () => defineCore(getServer, image, extent));
@@ -42,7 +42,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     return { server, api, id, endpoint: sdkEndpoint(server, id), [Symbol.asyncDispose]: () => api.delete(id) };
   };
 
-  test('runSync starts a worker from zero, answers with the output, and the worker goes away when idle', async () => {
+  test('runSync starts a worker from zero and returns the output; the worker stops when idle', async () => {
     await using life = await start();
     const { api, id, endpoint } = life;
     expect(await api.workers(id)).toEqual([]);
@@ -52,7 +52,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     await until('no worker', async () => (await api.workers(id)).length === 0);
   });
 
-  test('a job that crashes its worker is delivered once more, then failed; others are not harmed', async () => {
+  test('a job that crashes its worker is redelivered once, then fails; other jobs are unaffected', async () => {
     await using life = await start({ workers: { min: 0, max: 2 }, scaling: { type: 'REQUEST_COUNT', value: 1 } });
     const { api, id } = life;
     const [crash, fine] = await Promise.all([
@@ -67,7 +67,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(await api.ended(id, fine.id)).toMatchObject({ status: 'COMPLETED', output: 'fine' });
   });
 
-  test('worker logs stream as they are printed, and a reader that comes back misses and repeats nothing', async () => {
+  test('worker logs stream as they are printed, and a reader that resumes neither misses nor repeats a line', async () => {
     await using life = await start();
     const { api, id, endpoint } = life;
     const first = (await endpoint.runSync({ input: { logLines: 30 } }, 60_000)) as Job;
@@ -84,9 +84,9 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(lines(await rest)).toEqual([...numbers(18, 30), ...numbers(1, 30)]);
   });
 
-  if (extent === 'onRuntime') return; // what follows needs of a runtime only what contract.ts proves of each
+  if (extent === 'onRuntime') return; // the rest depends only on what contract.ts proves of every runtime
 
-  test('a handler that hangs over its timeout fails; the worker is replaced and the next job runs', async () => {
+  test('a job that exceeds its timeout fails; its worker is replaced and the next job runs', async () => {
     await using life = await start();
     const { api, id, endpoint } = life;
     await endpoint.runSync({ input: {} }, 60_000);
@@ -99,7 +99,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(await api.ended(id, next.id, 90_000)).toMatchObject({ status: 'COMPLETED', output: 'after it' });
   }, 120_000);
 
-  test('run, then status until it is completed', async () => {
+  test('run returns at once, and status shows progress until the job is completed', async () => {
     await using life = await start();
     const { endpoint } = life;
     const { id: jobId, status } = await endpoint.run({ input: { echo: 7, delayMs: 300, progress: ['half'] } });
@@ -115,7 +115,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(done).toMatchObject({ id: jobId, output: 7, completed: true, succeeded: true });
   });
 
-  test('stream gives every chunk once and in order, while the job runs', async () => {
+  test('stream returns every chunk once and in order, while the job runs', async () => {
     await using life = await start();
     const { endpoint } = life;
     const { id: jobId } = await endpoint.run({ input: { stream: 6, delayMs: 50, echo: 'x' } });
@@ -124,7 +124,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(await endpoint.status(jobId)).toMatchObject({ status: 'COMPLETED' });
   });
 
-  test('cancel ends a running job at once, and its worker takes the next one', async () => {
+  test('cancel stops a running job at once, and its worker takes the next one', async () => {
     await using life = await start();
     const { api, id, endpoint } = life;
     const { id: jobId } = await endpoint.run({ input: { delayMs: 60_000 } });
@@ -138,7 +138,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(next).toMatchObject({ status: 'COMPLETED', workerId });
   });
 
-  test('cancel of a queued job, purgeQueue and health count what they should', async () => {
+  test('health counts cancelled and purged jobs correctly', async () => {
     await using life = await start({ workers: { min: 0, max: 0 } });
     const { endpoint } = life;
     const jobs = await Promise.all([1, 2, 3, 4].map((echo) => endpoint.run({ input: { echo } })));
@@ -149,7 +149,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     for (const { id } of jobs) expect(await endpoint.status(id)).toMatchObject({ status: 'CANCELLED' });
   });
 
-  test('a handler that throws fails its job with the message, and the worker goes on', async () => {
+  test('a handler that throws fails its job with the message, and the worker continues', async () => {
     await using life = await start();
     const { endpoint } = life;
     const failed = (await endpoint.runSync({ input: { throw: 'the paint is wet' } }, 60_000)) as Job;
@@ -159,7 +159,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(next).toMatchObject({ status: 'COMPLETED', workerId: failed.workerId });
   });
 
-  test('a result over the limit fails the job with both sizes, and the worker goes on', async () => {
+  test('a result over the limit fails the job with both sizes, and the worker continues', async () => {
     await using life = await start();
     const { endpoint } = life;
     const large = (await endpoint.runSync({ input: { bytes: 2_000_000 } }, 60_000)) as Job;
@@ -170,7 +170,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(next.workerId).toBe(large.workerId);
   });
 
-  test('PATCH of workers, scaling and timeout takes effect promptly, without a new release', async () => {
+  test('a PATCH of workers, scaling or timeout takes effect promptly, without a new release', async () => {
     await using life = await start({ scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeout: 3600 } });
     const { api, id, endpoint } = life;
     await api.patch(id, { workers: { min: 2, max: 2 } });
@@ -182,7 +182,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     await until('none is left', async () => (await api.workers(id)).length === 0);
     await api.patch(id, { workers: { max: 0 } });
     const stuck = await api.run(id, {});
-    await using other = await start(); // by the time its worker has started, control has looked at all endpoints
+    await using other = await start(); // once its worker has started, the scaler has seen all endpoints
     await other.endpoint.runSync({ input: {} }, 60_000);
     expect(await api.status(id, stuck.id)).toMatchObject({ status: 'IN_QUEUE' });
     expect(await api.workers(id)).toEqual([]);
@@ -191,7 +191,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(await api.call('GET', `/v2/serverless/${id}/releases`)).toMatchObject({ endpointVersion: 1 });
   });
 
-  test('without capacity a worker is THROTTLED and says what is missing; its jobs run as soon as there is room', async () => {
+  test('without capacity a worker is THROTTLED and says what is missing; its jobs run once capacity is free', async () => {
     await using holder = await start({ gpu: { pools: ['AMPERE_16'], count: 2 }, workers: { min: 1, max: 1 } });
     const { api } = holder;
     await until('it holds all GPUs', async () => (await api.workers(holder.id))[0]?.status === 'IDLE');
@@ -208,7 +208,7 @@ function defineCore(getServer: () => ServerProcess, image: string, extent: 'whol
     expect(await api.ended(life.id, jobId, 20_000)).toMatchObject({ status: 'COMPLETED', output: 'at last' });
   });
 
-  test('PATCH of image and env rolls out while jobs run, and none fails', async () => {
+  test('a PATCH of image and env rolls out while jobs run, and none fails', async () => {
     await using life = await start({ workers: { min: 1, max: 2 }, env: { GREETING: 'one' } });
     const { api, id } = life;
     const seen: Job[] = [];

@@ -22,7 +22,7 @@ afterAll(() => server?.dispose());
 
 type Command = ChildProcessByStdio<null, Readable, Readable> & { printed: string; noted: string };
 
-/** `podyard secrets rotate-key`, as an operator runs it beside the server. */
+/** Runs `podyard secrets rotate-key` beside the server, as an operator does. */
 function rotateKey(): Command {
   const { PATH, HOME } = process.env as Record<string, string>;
   const child = spawn(process.execPath, [MAIN, 'secrets', 'rotate-key', '--data-dir', server.dataDir], {
@@ -43,7 +43,7 @@ function rotateKey(): Command {
 
 const keysInFile = async (name = 'master-key') =>
   (await readFile(join(server.dataDir, name), 'utf8')).trim().split('\n');
-/** Ids of the keys that values are sealed under. */
+/** Returns the ids of the keys that values are sealed under. */
 const keyIds = async () =>
   (
     await server.query<{ id: string }>(
@@ -53,13 +53,13 @@ const keyIds = async () =>
   ).map(({ id }) => id);
 const create = (name: string, value: string) => api.call('POST', '/v2/account/secrets', { name, value });
 
-/** Starts a worker of a new release, which opens its secrets anew, and asks for what it got. */
+/** Returns the secret as a worker of a new release sees it. */
 async function tokenOfNewWorker(endpointId: string, change: object): Promise<unknown> {
   await api.patch(endpointId, { env: { TOKEN: '{{ RUNPOD_SECRET_s0 }}', ...change } });
   return ((await api.runToEnd(endpointId, { env: 'TOKEN' })).output as { env: unknown }).env;
 }
 
-test('a rotation that is killed in the middle disturbs nobody, is gone on with by the next, and leaves one key', async () => {
+test('a rotation killed halfway disturbs nothing; the next one resumes it and leaves one key', async () => {
   for (let i = 0; i < SECRETS; i += 10) {
     await Promise.all(Array.from({ length: 10 }, (_, j) => create(`s${i + j}`, `value ${i + j}`)));
   }
@@ -71,7 +71,7 @@ test('a rotation that is killed in the middle disturbs nobody, is gone on with b
   const [oldKey] = await keysInFile();
   const [oldId] = await keyIds();
 
-  // Somebody holds the last row: the rotation comes so far and no further.
+  // A lock on the last row stops the rotation there.
   const holder = new pg.Client({ connectionString: await server.databaseUrl() });
   await holder.connect();
   await holder.query('begin');
@@ -87,7 +87,7 @@ test('a rotation that is killed in the middle disturbs nobody, is gone on with b
   const half = await keysInFile();
   expect([half.length, half[1]]).toEqual([2, oldKey]);
   expect(await tokenOfNewWorker(endpointId, { STEP: 'killed' })).toBe('value 0');
-  await create('while-two-keys', 'x'); // by the server that has run since before the rotation
+  await create('while-two-keys', 'x'); // by the server that was started before the rotation
   await server.kill();
   await server.start();
   expect(await tokenOfNewWorker(endpointId, { STEP: 'restarted' })).toBe('value 0');

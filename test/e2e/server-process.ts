@@ -21,47 +21,47 @@ const KEPT_OUTPUT = 200_000;
 
 export type TestedRuntime = 'docker' | 'process' | 'kubernetes';
 
-/** What tests for several runtimes are told of a cluster; nothing elsewhere. */
+/** What tests that run on several runtimes need to know of a cluster; empty elsewhere. */
 export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {
-  /** Undefined: those that the cluster offers, not the simulated ones that the tests ask for elsewhere. */
+  /** Undefined: the GPUs of the cluster instead of simulated ones. */
   gpus?: string | undefined;
-  /** The ids of the network volumes, or of the pods with storage, that something is kept for. */
+  /** Returns the ids of the network volumes, or of the pods, that have stored data. */
   listStored?: (kind: 'volume' | 'pod') => Promise<string[]>;
 }
 
 export interface ServerProcessOptions {
   runtime: TestedRuntime;
-  /** The runtime as a server of that installation sees it; needed for `kubernetes`. */
+  /** Opens the runtime as a server of that installation does; required for `kubernetes`. */
   openRuntime?: (installation: string) => Runtime;
-  /** Absent: the embedded server in the data directory. */
+  /** Default: the embedded server in the data directory. */
   databaseUrl?: string;
   gpus?: string | undefined;
   env?: Record<string, string>;
 }
 
 /**
- * Podyard as its users run it: `node src/main.ts serve` in a process of its own, with a data directory of its own. It can
- * be killed and started again on the same port and data. `dispose` ends whatever is left: server, workers, database.
+ * Podyard as users run it: `node src/main.ts serve` with its own data directory. It can be killed and restarted on the same port
+ * and data. `dispose` ends the server, its workers and its database.
  */
 export class ServerProcess {
   readonly key = `pyk_e2e_${crypto.randomUUID().replaceAll('-', '')}`;
   readonly dataDir: string;
   readonly runtime: TestedRuntime;
-  /** Where clients reach it; the same over restarts. */
+  /** The address for clients; stays the same across restarts. */
   url = '';
-  /** What the latest process printed on stdout, and on stderr. */
+  /** The output of the latest process on stdout and stderr. */
   stdout = '';
   stderr = '';
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | undefined;
   #installation: string | undefined;
 
-  /** With a fresh data directory, not yet started. */
+  /** Creates the data directory and starts nothing. */
   static async create(options: ServerProcessOptions): Promise<ServerProcess> {
     return new ServerProcess(await realpath(await mkdtemp(join(tmpdir(), 'podyard-e2e-'))), options);
   }
 
-  /** Resolves when the server is ready. */
+  /** Starts a server. Resolves when it is ready. */
   static async start(options: ServerProcessOptions): Promise<ServerProcess> {
     const server = await ServerProcess.create(options);
     try {
@@ -87,7 +87,7 @@ export class ServerProcess {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Starts it again, on the port it had. Resolves when it is ready; rejects with its output when it ends before. */
+  /** Starts on the same port as before. Resolves when ready; rejects with the output if the process ends first. */
   async start(): Promise<void> {
     const child = this.#spawn();
     const url = await new Promise<string>((resolve, reject) => {
@@ -110,7 +110,7 @@ export class ServerProcess {
     this.#installation ??= await this.#readInstallation();
   }
 
-  /** Starts it and kills it while it starts, or soon after. */
+  /** Starts the server and kills it after `afterMs`, during the start or soon after it. */
   async startAndKill(afterMs: number): Promise<void> {
     this.#spawn();
     await sleep(afterMs);
@@ -127,21 +127,21 @@ export class ServerProcess {
     return this.#end('SIGTERM');
   }
 
-  /** The database it works on, also while it does not run. */
+  /** Returns the URL of its database, also while the server is stopped. */
   async databaseUrl(): Promise<string> {
     if (this.#options.databaseUrl) return this.#options.databaseUrl;
     const found = await this.postmaster();
     return `postgresql:///podyard?host=${encodeURIComponent(found.socketDir)}&user=podyard`;
   }
 
-  /** The embedded PostgreSQL; throws when it does not run. */
+  /** Returns the embedded PostgreSQL. Throws when it does not run. */
   async postmaster(): Promise<{ pid: number; socketDir: string }> {
     const found = await findPostmaster(join(this.dataDir, 'postgres'));
     if (found.state === 'none') throw new Error('the embedded PostgreSQL does not run');
     return found;
   }
 
-  /** Asks its database directly. */
+  /** Queries its database. */
   async query<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
     const client = new pg.Client({ connectionString: await this.databaseUrl(), application_name: 'podyard test' });
     await client.connect();
@@ -152,12 +152,12 @@ export class ServerProcess {
     }
   }
 
-  /** What its runtime holds, also while it does not run. */
+  /** Lists the workloads of its runtime, also while the server is stopped. */
   listWorkloads(): Promise<Observed[]> {
     return this.#withRuntime((runtime) => runtime.list());
   }
 
-  /** Ends a workload behind the server's back, as an engine or a machine that was restarted does. */
+  /** Ends a workload without the server, like a restart of the engine or the machine. */
   loseWorkload(id: string): Promise<void> {
     return this.#withRuntime((runtime) => runtime.stop(id, 0));
   }
@@ -188,7 +188,7 @@ export class ServerProcess {
     return this.#installation!;
   }
 
-  /** Ends everything that it started, however the test ended. */
+  /** Ends everything that it started. */
   async dispose(): Promise<void> {
     await this.kill();
     if (this.#installation !== undefined) {
@@ -238,7 +238,7 @@ export class ServerProcess {
     return rows[0]!.id;
   }
 
-  /** Nothing of the tests' own environment may decide: only what is needed to run at all, and what the test says. */
+  /** Passes on only what any program needs, and what the test sets. */
   #env(): Record<string, string> {
     const { PATH, HOME, TMPDIR, DOCKER_HOST } = process.env;
     const { gpus = this.runtime === 'kubernetes' ? undefined : 'ADA_24:4' } = this.#options;
@@ -247,7 +247,7 @@ export class ServerProcess {
       ...(Object.fromEntries(inherited) as Record<string, string>),
       PODYARD_ADMIN_KEY: this.key,
       PODYARD_DATA_DIR: this.dataDir,
-      PODYARD_RATE_LIMIT: 'off', // tests look often
+      PODYARD_RATE_LIMIT: 'off', // tests poll often
       PODYARD_RUNTIME: this.#options.runtime,
       ...(gpus === undefined ? {} : { PODYARD_SIMULATE_GPUS: gpus }),
       ...(this.#options.databaseUrl ? { DATABASE_URL: this.#options.databaseUrl } : {}),

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
 import { shortageTests } from './shortage.ts';
 
-/** The pretending is done in front of the runtime: that of processes stands for all, and runs anywhere. */
+/** Shortages are emulated in front of the runtime, so one runtime suffices. */
 describe('emulated shortage', () => shortageTests('process'));

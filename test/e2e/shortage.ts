@@ -6,7 +6,7 @@ import { ServerProcess, type TestedRuntime } from './server-process.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
 
-/** `podyard simulate` against a running server: what a client sees of it, with real workers. */
+/** What a client sees of `podyard simulate` on a running server with real workers. */
 export function shortageTests(runtime: TestedRuntime): void {
   let server: ServerProcess;
   let api: Api;
@@ -17,7 +17,7 @@ export function shortageTests(runtime: TestedRuntime): void {
   afterAll(() => server?.dispose());
   afterEach(() => api.deleteAll());
 
-  /** The command line, on the database of the running server. */
+  /** Runs `podyard simulate` on the database of the server. */
   const simulate = async (...args: string[]) => {
     const options = ['--data-dir', server.dataDir];
     const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'simulate', ...args, ...options], {
@@ -31,7 +31,7 @@ export function shortageTests(runtime: TestedRuntime): void {
       return found?.status === status && (found as typeof found & { reason: string | null; dataCenterId: string });
     });
 
-  test('capacity that is gone throttles workers, which say what is missing; when it is back, they run', async () => {
+  test('without capacity workers are throttled and say what is missing; they run once it is back', async () => {
     expect(await simulate('capacity', 'ADA_24@EU-RO-1', '0')).toMatch(/ADA_24\s+EU-RO-1\s+0/);
     const id = await api.createEndpoint({ workers: { max: 1 } });
     const job = await api.run(id, { echo: 'scarce' });
@@ -50,7 +50,7 @@ export function shortageTests(runtime: TestedRuntime): void {
     await until('its place is free', async () => (await api.workers(id).catch(() => [])).length === 0);
   });
 
-  test('a preempted worker loses its job, which another one does; crashing starts are tried again', async () => {
+  test('the job of a preempted worker runs on another one, and a start that crashes is retried', async () => {
     const id = await api.createEndpoint({ workers: { max: 1 }, scaling: { idleTimeout: 60 } });
     const job = await api.run(id, { echo: 'moved', delayMs: 5_000 });
     const running = await until('it runs', async () => {
@@ -73,7 +73,7 @@ export function shortageTests(runtime: TestedRuntime): void {
     ]);
   });
 
-  test('a slow pull delays a start, and the worker says so', async () => {
+  test('a slow pull delays a start and shows in the timeline of the worker', async () => {
     await simulate('slow-pull', '2');
     const id = await api.createEndpoint({ workers: { max: 1 } });
     const job = await api.runToEnd(id, { echo: 1 });

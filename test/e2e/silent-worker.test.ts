@@ -19,10 +19,10 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a worker that falls silent loses its job after the lease; when it comes back its late result is dropped', async () => {
+test('a silent worker loses its job when the lease expires, and its late result is dropped', async () => {
   const api = new Api(server);
   const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
-  // Both wait, so that the job is with the second while the first comes back.
+  // Both are idle, so that the second one has the job when the first returns.
   await until('both wait', async () => (await api.workers(id)).filter((w) => w.status === 'IDLE').length === 2);
   const { id: jobId } = await api.run(id, { env: 'RUNPOD_POD_ID', delayMs: 2_000 });
   const first = await until('it runs', async () => {
@@ -39,7 +39,7 @@ test('a worker that falls silent loses its job after the lease; when it comes ba
   expect(done.output).toEqual({ env: done.workerId });
   expect(Date.now() - stoppedAt).toBeGreaterThan((LEASE_SECONDS - 3) * 1000);
   try {
-    process.kill(-group, 'SIGCONT'); // the runtime may have woken it to end it
+    process.kill(-group, 'SIGCONT'); // the runtime may have ended it already
   } catch {}
   await until('it is gone', async () => !(await api.workers(id)).some((worker) => worker.id === first));
   expect(await api.status(id, jobId)).toEqual(done);

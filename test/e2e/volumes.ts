@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { Api, ApiError, until } from './api.ts';
 import { type RuntimePlace, ServerProcess, type TestedRuntime } from './server-process.ts';
 
-/** Adds its variable WORD to a file of the volume and prints the file; then it does nothing for ever. */
+/** Appends its variable WORD to a file of the volume, prints the file, and idles. */
 const WRITER = JSON.stringify({
   entrypoint: [
     'node',
@@ -15,7 +15,7 @@ const WRITER = JSON.stringify({
   ],
 });
 
-/** Network volumes through the public interface, with workers that really write to them. */
+/** Network volumes with workers that write to them. */
 export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = () => ({})): void {
   let database: TestDatabase;
   let server: ServerProcess;
@@ -34,7 +34,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
     const body = { name, size: 10, dataCenter: 'LOCAL-1' };
     return (await api.call<{ id: string }>('POST', '/v2/network-volumes', body)).id;
   };
-  /** Runs a worker that writes, waits for its line, and deletes its endpoint. */
+  /** Runs a worker that writes, waits for its output, and deletes its endpoint. */
   const write = async (volume: string, word: string, said: string, meanwhile = async () => {}) => {
     const id = await api.createEndpoint({
       args: WRITER,
@@ -54,7 +54,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
     (await place().listStored?.('volume')) ??
     readdir(join(server.dataDir, 'storage', server.installation, 'volumes', 'LOCAL-1'));
 
-  test('what one worker writes the next one finds, until the volume is deleted; then its files are gone', async () => {
+  test('a worker reads what another one wrote, until the volume is deleted with its files', async () => {
     const volume = await createVolume('shared');
     await write(volume, 'one', 'one', async () => {
       await expect(remove(volume)).rejects.toMatchObject({ status: 400 });
@@ -71,7 +71,7 @@ export function volumeTests(runtime: TestedRuntime, place: () => RuntimePlace = 
   });
 }
 
-/** False for a refusal, as while the last worker is being put away. */
+/** False for a 400, which a volume gets while its last worker stops. */
 function isDone(call: Promise<unknown>): Promise<boolean> {
   return call.then(
     () => true,

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What became of one request; `status` 0 when there was no answer. */
+/** The outcome of a request; `status` is 0 without an answer. */
 export interface WebAnswer {
   status: number;
   worker: string | undefined;
@@ -12,7 +12,7 @@ export interface WebAnswer {
 
 const TIMEOUT_MS = 60_000;
 
-/** A client of a load-balancing endpoint, with connections that it keeps. Nothing is tried again. */
+/** A client of a load-balancing endpoint with persistent connections. Nothing is retried. */
 export class WebClient {
   readonly #base: URL;
   readonly #key: string;
@@ -67,7 +67,7 @@ export class WebClient {
   }
 }
 
-/** Requests at a steady rate, however slow the answers are, until `end`. */
+/** Sends requests at a steady rate until `end`, however slow the answers are. */
 export class WebLoad {
   readonly #answers: Promise<WebAnswer>[] = [];
   readonly #sending: Promise<void>;
@@ -89,7 +89,7 @@ export class WebLoad {
     }
   }
 
-  /** Sends no more, and resolves with what became of all. */
+  /** Stops sending. Resolves with the outcomes of all requests. */
   async end(): Promise<WebAnswer[]> {
     this.#isOver = true;
     await this.#sending;
