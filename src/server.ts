@@ -106,7 +106,7 @@ async function start(options: Start): Promise<RunningServer> {
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loadingRest = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: loads while the database starts
   const database = await prepareDatabase(options);
-  const identity = await joinInstallation(options, database);
+  const { newKey, ...identity } = await joinInstallation(options, database);
   const { runtime, storage, notices } = await createRuntime(config, identity.installation, {
     pool: database.pool,
     bus: identity.bus,
@@ -122,7 +122,7 @@ async function start(options: Start): Promise<RunningServer> {
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
-  return { ...describeServer(config, parts, port), newKey: identity.newKey, stop: stopOf(options, parts, serving) };
+  return { ...describeServer(config, parts, port), newKey, stop: stopOf(options, parts, serving) };
 }
 
 async function startObservability(options: Start): Promise<{ metrics: Metrics; tracing: Tracing | null }> {
