@@ -15,8 +15,8 @@ const POLL_MS = 30_000;
 /**
  * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
  * (docs/interface/queue.md, "OpenAI routes"). Text chunks of a streaming worker are relayed as they are; a single JSON
- * output is sent as JSON.
- * There is no time limit: the connection lasts as long as the job, and a client that disconnects cancels it.
+ * output is sent as JSON. There is no time limit: the connection lasts as long as the job, and a client that disconnects
+ * cancels it.
  */
 export async function openai(call: QueueCall): Promise<void> {
   const bytes = await readBody(call.req, call.plane.limits.runsyncBodyBytes, tooLargeBody);
