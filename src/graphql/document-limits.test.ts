@@ -5,11 +5,11 @@ import { checkLimits, checkNesting, countRootFields } from './document-limits.ts
 const check = (text: string) => () => checkLimits(parse(text));
 const nested = (depth: number) => `${'{a'.repeat(depth)}${'}'.repeat(depth)}`;
 
-test('the query for the whole schema passes', () => {
+test('the introspection query passes', () => {
   expect(check(getIntrospectionQuery())).not.toThrow();
 });
 
-test('sixteen levels of fields pass, seventeen do not, also where fragments hide them', () => {
+test('16 levels of fields pass, 17 do not, also within fragments', () => {
   expect(check(nested(16))).not.toThrow();
   expect(check(nested(17))).toThrow('16 fields deep');
   expect(check(`{ a ${'{ ...F }'} } fragment F on T ${nested(15)}`)).not.toThrow();
@@ -17,18 +17,18 @@ test('sixteen levels of fields pass, seventeen do not, also where fragments hide
   expect(check(`{ a { ... on T ${nested(16)} } }`)).toThrow('16 fields deep');
 });
 
-test('fifty operations pass, fifty-one do not', () => {
+test('50 operations pass, 51 do not', () => {
   const aliases = (count: number) => `{ ${Array.from({ length: count }, (_, i) => `a${i}: a`).join(' ')} }`;
   expect(check(aliases(50))).not.toThrow();
   expect(check(aliases(51))).toThrow('cost');
 });
 
-test('what a fragment selects counts as often as it is spread, and doubling it takes no time to refuse', () => {
+test('a fragment’s fields count as often as it is spread, and exponential spreads are rejected fast', () => {
   const doubling = Array.from({ length: 60 }, (_, i) => `fragment F${i} on T { ...F${i + 1} ...F${i + 1} }`).join(' ');
   expect(check(`{ a { ...F0 } } ${doubling} fragment F60 on T { b }`)).toThrow('cost');
 });
 
-test('brackets of any kind nest 64 levels, literals and variables included', () => {
+test('brackets of any kind nest up to 64 levels, in literals and variables too', () => {
   const literal = (depth: number) => `{ a(x: ${'['.repeat(depth)}${']'.repeat(depth)}) }`;
   expect(check(literal(62))).not.toThrow();
   expect(check(literal(63))).toThrow('nested more than 64 levels deep');
@@ -37,12 +37,12 @@ test('brackets of any kind nest 64 levels, literals and variables included', () 
   expect(() => checkNesting(value(65), 'variables')).toThrow('variables is nested more than 64 levels deep.');
 });
 
-test('a fragment that contains itself is refused, at one or two removes', () => {
+test('a fragment that contains itself, directly or not, is rejected', () => {
   expect(check('{ ...F } fragment F on T { a ...F }')).toThrow('The fragment "F" contains itself.');
   expect(check('{ a } fragment F on T { b { ...G } } fragment G on T { c { ...F } }')).toThrow('contains itself');
 });
 
-test('operations are counted through fragments, introspection is none', () => {
+test('operations are counted through fragments; introspection does not count', () => {
   const count = (text: string) => {
     const document = parse(text);
     return countRootFields(document, document.definitions[0] as Parameters<typeof countRootFields>[1]);

@@ -14,13 +14,13 @@ test('a document without values is parsed once', () => {
   expect(documentOf(text)).toBe(documentOf(text));
 });
 
-test('a document with values, or with comments, is not kept', () => {
+test('a document with values or comments is not cached', () => {
   for (const text of ['{ podTemplate(id: "secret") { id } }', '{ myself { id } } # secret']) {
     expect(documentOf(text)).not.toBe(documentOf(text));
   }
 });
 
-test('of a known shape the values are judged all the same', () => {
+test('the values of a known shape are still validated', () => {
   const save = (disk: string, ports = '""') =>
     `mutation { saveTemplate(input: {name: "t", imageName: "i", containerDiskInGb: ${disk}, volumeInGb: 0, ports: ${ports}}) { id } }`;
   expect(problems(save('1'))).toEqual([]);
@@ -36,7 +36,7 @@ test('of a known shape the values are judged all the same', () => {
   expect(problems(enumAsText('XX'))).toHaveLength(1);
 });
 
-test('two documents of different words never share a shape', () => {
+test('documents that differ in more than values never share a shape', () => {
   expect(problems('{ a: myself { id } }')).toEqual([]);
   expect(problems('{ a: myself { ids } }')).toHaveLength(1);
   expect(problems('{ podTemplate(id: "x") { id } }')).toEqual([]);

@@ -43,7 +43,7 @@ const releases = async (id: string) =>
   (await rest.call('GET', `/v2/serverless/${id}/releases`, { key: rest.alice.key })).json().endpointVersion;
 
 describe('saveEndpoint creates', () => {
-  test('from a template and pools, with the defaults of this interface', async () => {
+  test('from a template and pools, with GraphQL’s defaults', async () => {
     const { id, createdAt, ...fields } = await save({ name: 'e', templateId, gpuIds: 'ADA_24,AMPERE_24' });
     expect(Date.parse(createdAt)).toBeGreaterThan(0);
     expect(fields).toEqual({
@@ -116,7 +116,7 @@ describe('saveEndpoint creates', () => {
     });
   });
 
-  test('with a template inside, which becomes its own: it goes with the endpoint', async () => {
+  test('with an inline template, which is deleted with the endpoint', async () => {
     const template = {
       imageName: 'inline:1',
       env: [{ key: 'A', value: '1' }],
@@ -159,7 +159,7 @@ describe('saveEndpoint creates', () => {
 });
 
 describe('saveEndpoint with an id', () => {
-  test('replaces: what is left out is at its default again, but for name, pools and template', async () => {
+  test('replaces the endpoint: omitted fields return to their defaults, except name, pools and template', async () => {
     const { id } = await save({
       name: 'e',
       templateId,
@@ -182,7 +182,7 @@ describe('saveEndpoint with an id', () => {
     });
   });
 
-  test('copies the template anew, which makes a release if it changed', async () => {
+  test('copies the template again, which creates a release if it changed', async () => {
     const { id } = await save({ name: 'e', templateId, gpuIds: 'ADA_24' });
     await ask(
       `mutation { saveTemplate(input: {id: "${templateId}", name: "t", imageName: "t:2", containerDiskInGb: 5, volumeInGb: 0,
@@ -195,7 +195,7 @@ describe('saveEndpoint with an id', () => {
     expect(await releases(id)).toBe(2);
   });
 
-  test('does not change the type, and does not know strangers’ endpoints', async () => {
+  test('cannot change the type, nor another user’s endpoint', async () => {
     const { id } = await save({ name: 'e', templateId, gpuIds: 'ADA_24' });
     expect((await trySave({ id, type: 'LB' })).errors).toMatchObject([{ message: 'type: is fixed at creation' }]);
     const foreign = await trySave({ id, name: 'mine' }, rest.bob.key);
@@ -204,7 +204,7 @@ describe('saveEndpoint with an id', () => {
   });
 });
 
-test('updateEndpointTemplate copies another template; the one before rests, an own one goes', async () => {
+test('updateEndpointTemplate copies another template; the previous one is kept, an inline one deleted', async () => {
   const { id } = await save({ name: 'e', template: { imageName: 'own:1' }, gpuIds: 'ADA_24' });
   const change = (to: string) =>
     ask('mutation ($i: UpdateEndpointTemplateInput) { updateEndpointTemplate(input: $i) { id templateId version } }', {
@@ -223,7 +223,7 @@ test('updateEndpointTemplate copies another template; the one before rests, an o
   ]);
 });
 
-test('myself lists endpoints with their live workers, whichever way they were made, and finds one', async () => {
+test('myself lists endpoints with their live workers, also those created in REST, and finds one', async () => {
   const body = { name: 'r', image: 'i:1', gpu: { pools: ['ADA_24'] }, scaling: { value: 0.5 } };
   const { id } = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json();
   await save({ name: 'g', templateId, gpuIds: 'ADA_24' });

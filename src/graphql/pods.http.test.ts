@@ -49,7 +49,7 @@ async function deployed(input: object = {}) {
 const viaRest = async (id: string) => (await rest.call('GET', `/v2/pods/${id}`, { key: rest.alice.key })).json();
 
 describe('podFindAndDeployOnDemand', () => {
-  test('makes the pod that REST shows', async () => {
+  test('creates the pod that REST shows', async () => {
     const pod = await deployed({
       gpuCount: 2,
       volumeInGb: 20,
@@ -85,7 +85,7 @@ describe('podFindAndDeployOnDemand', () => {
     });
   });
 
-  test('takes what is left out, or empty, from a template', async () => {
+  test('takes absent and empty fields from a template', async () => {
     const { data } = await ask(
       `mutation { saveTemplate(input: {name: "t", imageName: "t:1", containerDiskInGb: 9, volumeInGb: 30, volumeMountPath: "/w",
          dockerArgs: "serve", ports: "1/tcp", env: [{key: "T", value: "1"}]}) { id } }`,
@@ -105,7 +105,7 @@ describe('podFindAndDeployOnDemand', () => {
     expect(errors).toMatchObject([{ message: 'The template is in use by a pod.', extensions: { code: 'CONFLICT' } }]);
   });
 
-  test('tries the types of a list in turn, and says that there are none left in the words that clients look for', async () => {
+  test('tries the listed types in order, and fails with the text that clients expect without capacity', async () => {
     expect((await deployed({ gpuTypeIdList: [L4, RTX_4090] })).machine.gpuTypeId).toBe(RTX_4090);
     for (const input of [{ gpuTypeId: L4 }, { gpuCount: 8 }, { gpuTypeIdList: [L4], cloudType: 'COMMUNITY' }]) {
       const { data, errors } = await deploy(input);
@@ -119,7 +119,7 @@ describe('podFindAndDeployOnDemand', () => {
     }
   });
 
-  test('mounts a network volume in the place of its own storage', async () => {
+  test('mounts a network volume instead of its own storage', async () => {
     const { data } = await ask(
       'mutation { createNetworkVolume(input: {name: "v", size: 10, dataCenterId: "LOCAL-1"}) { id dataCenter { name } } }',
     );
@@ -163,7 +163,7 @@ test('deployCpuPod reads flavor, vCPUs and memory from the instance', async () =
   }
 });
 
-test('a pod stops, resumes with the GPUs that it has, and is terminated; then it is missing', async () => {
+test('a pod stops, resumes with its GPUs, is terminated and then not found', async () => {
   const { id } = await deployed();
   const run = (mutation: string) => ask(`mutation { ${mutation} }`);
   expect((await run(`podStop(input: {podId: "${id}"}) { id desiredStatus }`)).data.podStop).toEqual({
@@ -185,7 +185,7 @@ test('a pod stops, resumes with the GPUs that it has, and is terminated; then it
   expect((await ask('{ myself { pods { id } } }')).data.myself.pods).toEqual([]);
 });
 
-test('of a pod that runs the live figures and the published ports are shown', async () => {
+test('a running pod shows live figures and published ports', async () => {
   const { id } = await deployed({ ports: '22/tcp,80/http' });
   await rest.database.pool.query(
     `update pods set phase = 'RUNNING', started_at = now() - interval '90 seconds', phase_revision = revision,

@@ -16,7 +16,7 @@ const ask = (query: string, variables: object = {}, key = rest.alice.key) => res
 const codes = ({ errors }: Awaited<ReturnType<typeof ask>>) => errors?.map(({ extensions }) => extensions.code);
 
 describe('the catalogue', () => {
-  test('names GPU types with prices, and what is in stock', async () => {
+  test('lists GPU types with prices and stock', async () => {
     const { data, errors } = await ask(
       `query ($input: GpuTypeFilter, $price: GpuLowestPriceInput) { gpuTypes(input: $input) {
          id displayName manufacturer memoryInGb cudaCores secureCloud communityCloud securePrice communityPrice maxGpuCount
@@ -43,7 +43,7 @@ describe('the catalogue', () => {
     expect(gpu.lowestPrice.uninterruptablePrice).toBe(Math.min(gpu.securePrice, gpu.communityPrice));
   });
 
-  test('filters by ids, and says None for what is not there or not sold', async () => {
+  test('filters by ids; unavailable types have stock status None', async () => {
     const { data } = await ask(
       `{ gpuTypes(input: {ids: ["NVIDIA L4", "${RTX_4090}"]}) { id
            any: lowestPrice { stockStatus } many: lowestPrice(input: {gpuCount: 64}) { uninterruptablePrice stockStatus }
@@ -79,7 +79,7 @@ describe('the catalogue', () => {
   });
 });
 
-test('volumes are made, grown, renamed, listed and deleted', async () => {
+test('volumes are created, enlarged, renamed, listed and deleted', async () => {
   const made = await ask(
     'mutation ($i: CreateNetworkVolumeInput!) { createNetworkVolume(input: $i) { id name size dataCenterId dataCenter { id name } } }',
     { i: { name: 'v', size: 10, dataCenterId: 'EU-RO-1' } },
@@ -102,7 +102,7 @@ test('volumes are made, grown, renamed, listed and deleted', async () => {
   expect(codes(await remove())).toEqual(['NOT_FOUND']);
 });
 
-test('registry credentials are saved, replaced, listed by name and deleted; what they are is never shown', async () => {
+test('registry credentials are saved, replaced, listed by name and deleted, and never returned', async () => {
   const made = await ask(
     'mutation { saveRegistryAuth(input: {name: "hub", username: "u", password: "canary"}) { id name } }',
   );
@@ -127,7 +127,7 @@ test('registry credentials are saved, replaced, listed by name and deleted; what
   expect(codes(await remove())).toEqual(['NOT_FOUND']);
 });
 
-test('myself says who one is, what one spends, and keeps public keys', async () => {
+test('myself returns the account, its spend and its public keys', async () => {
   const keys = 'ssh-ed25519 AAAA one\nssh-rsa BBBB two\n';
   const update = await ask('mutation ($i: UpdateUserSettingsInput) { updateUserSettings(input: $i) { id pubKey } }', {
     i: { pubKey: keys },

@@ -8,7 +8,7 @@ test('the committed schema is valid', () => {
   expect(validateSchema(schema)).toEqual([]);
 });
 
-test('every operation has a resolver, and no resolver is without a field', () => {
+test('every operation has a resolver, and every resolver a field', () => {
   for (const root of [schema.getQueryType()!, schema.getMutationType()!]) {
     for (const [name, field] of Object.entries(root.getFields())) expect(field.resolve, name).toBeTypeOf('function');
   }
@@ -45,7 +45,7 @@ test.each([
   expect(isInputObjectType(schema.getType(name))).toBe(true);
 });
 
-test('what a mutation takes as `input` may be declared nullable or not: it is nullable', () => {
+test('`input` of a mutation is nullable, so clients may declare it either way', () => {
   for (const [name, field] of Object.entries(schema.getMutationType()!.getFields())) {
     const input = field.args.find((argument) => argument.name === 'input');
     if (input) expect(String(input.type), name).not.toMatch(/!$/);

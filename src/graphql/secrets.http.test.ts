@@ -40,7 +40,7 @@ test('a secret is created with or without a description, and listed without its 
   await rest.graphql('{ myself { secrets { value } } }', { key: rest.alice.key, status: 400 });
 });
 
-test('it is the secret that REST knows', async () => {
+test('it is the secret that REST shows', async () => {
   const { id } = await create('token');
   const response = await rest.call('GET', `/v2/account/secrets/${id}`, { key: rest.alice.key });
   expect(response.json()).toMatchObject({ id, name: 'token' });
@@ -61,7 +61,7 @@ test.each([
   expect(JSON.stringify(answer)).not.toContain('canary');
 });
 
-test('an update changes what is given: absent stays, null clears the description', async () => {
+test('an update changes the given fields; null clears the description', async () => {
   const { id } = await create('token', { description: 'old' });
   const update = (input: object) =>
     ask('mutation ($i: SecretUpdateInput!) { secretUpdate(input: $i) { name description } }', { i: { id, ...input } });
@@ -70,7 +70,7 @@ test('an update changes what is given: absent stays, null clears the description
   expect(codes(await update({ id: 'missing' }))).toEqual(['NOT_FOUND']);
 });
 
-test('a secret in use is deleted by force only, and the refusal lists what uses it', async () => {
+test('a secret in use is deleted only with force; the error lists its uses', async () => {
   const { id } = await create('token');
   const { data } = await ask(
     `mutation { saveTemplate(input: {name: "t", imageName: "i", containerDiskInGb: 1, volumeInGb: 0,

@@ -51,7 +51,7 @@ const refusal = async (input: object) => {
 const viaRest = async (id: string) => (await rest.call('GET', `/v2/templates/${id}`, { key: rest.alice.key })).json();
 
 describe('saveTemplate creates', () => {
-  test('a template with an id, and defaults for what is left out', async () => {
+  test('a template with an id, and defaults for absent fields', async () => {
     const { id, createdAt, ...fields } = await saved(LEAST);
     expect(id).toMatch(/^[a-z][a-z0-9]+$/);
     expect(Date.parse(createdAt)).toBeGreaterThan(Date.now() - 60_000);
@@ -76,7 +76,7 @@ describe('saveTemplate creates', () => {
     });
   });
 
-  test('one with everything, which is read back as it was given', async () => {
+  test('one with every field, which is read back unchanged', async () => {
     const { id, env, ...fields } = await saved(FULL);
     const { env: givenEnv, ...given } = FULL;
     expect(fields).toMatchObject(given);
@@ -106,14 +106,14 @@ describe('saveTemplate creates', () => {
     });
   });
 
-  test('a volume without a path at /workspace, and keeps a path without a volume', async () => {
+  test('a volume at /workspace by default, and keeps a path without a volume', async () => {
     expect((await saved({ ...LEAST, volumeInGb: 5 })).volumeMountPath).toBe('/workspace');
     const { id, volumeMountPath } = await saved({ ...LEAST, name: 'u', volumeMountPath: '/runpod-volume' });
     expect(volumeMountPath).toBe('/runpod-volume');
     expect((await viaRest(id)).mounts).toEqual({});
   });
 
-  test('with nulls and empty texts as with nothing', async () => {
+  test('with null and empty fields as if absent', async () => {
     const nothing = { dockerArgs: null, env: null, ports: null, readme: null, isServerless: null, isPublic: null };
     const { id } = await saved({ ...LEAST, ...nothing, id: '', containerRegistryAuthId: '', volumeMountPath: '' });
     expect(await viaRest(id)).toMatchObject({ args: '', env: {}, ports: [], registry: null, serverless: false });
@@ -132,7 +132,7 @@ describe('saveTemplate creates', () => {
 });
 
 describe('saveTemplate with an id', () => {
-  test('replaces every field, also by the defaults of those that are left out', async () => {
+  test('replaces every field, absent ones by their defaults', async () => {
     const { id, createdAt } = await saved(FULL);
     const replaced = await saved({ ...LEAST, id, imageName: 'other:1' });
     expect(replaced).toMatchObject({ id, createdAt, imageName: 'other:1', dockerArgs: '', env: [], ports: '' });
@@ -140,7 +140,7 @@ describe('saveTemplate with an id', () => {
     expect(await viaRest(id)).toMatchObject({ mounts: {}, public: false, env: {} });
   });
 
-  test('renames, but not to a name that is taken', async () => {
+  test('renames, but not to a taken name', async () => {
     await saved(LEAST);
     const { id } = await saved({ ...LEAST, name: 'other' });
     expect(await refusal({ ...LEAST, id, name: 't' })).toEqual([
@@ -150,7 +150,7 @@ describe('saveTemplate with an id', () => {
     expect((await saved({ ...LEAST, id, name: 'third' })).name).toBe('third');
   });
 
-  test('that is unknown or a stranger’s is NOT_FOUND, to the letter', async () => {
+  test('is the same NOT_FOUND for an unknown and another user’s template', async () => {
     const { id } = await saved(LEAST);
     const input = { ...LEAST, name: 'x' };
     const foreign = await save({ ...input, id }, rest.bob.key);
@@ -210,7 +210,7 @@ describe('saveTemplate refuses', () => {
     else expect(foundMessage).toMatch(message);
   });
 
-  test('what the database cannot store, written in whichever way', async () => {
+  test('text that PostgreSQL cannot store, in any notation', async () => {
     for (const name of ['a\0', '\ud800']) {
       const variables = { input: { ...LEAST, name } };
       const { errors } = await rest.graphql(SAVE, { key: rest.alice.key, variables, status: 400 });
@@ -234,7 +234,7 @@ describe('saveTemplate refuses', () => {
 });
 
 describe('a template made in REST', () => {
-  test('is the same here, and a PATCH there keeps what only GraphQL has', async () => {
+  test('is the same in GraphQL, and a REST PATCH keeps GraphQL’s own fields', async () => {
     const { json } = await rest.call('POST', '/v2/templates', {
       key: rest.alice.key,
       body: { name: 'r', image: 'i:1', args: 'a', env: { K: 'v' }, ports: ['1/tcp'], serverless: true },
@@ -276,20 +276,20 @@ describe('deleteTemplate', () => {
       })
     ).json().id;
 
-  test('removes by name and answers null', async () => {
+  test('deletes by name and returns null', async () => {
     const { id } = await saved(LEAST);
     expect(await remove('t')).toEqual({ data: { deleteTemplate: null } });
     expect((await rest.call('GET', `/v2/templates/${id}`, { key: rest.alice.key })).statusCode).toBe(404);
   });
 
-  test('of an unknown name, or of a stranger’s template, is NOT_FOUND', async () => {
+  test('of an unknown or another user’s template is NOT_FOUND', async () => {
     await saved(LEAST);
     const foreign = await remove('t', rest.bob.key);
     expect(foreign.errors).toMatchObject([{ message: 'Template not found', extensions: { code: 'NOT_FOUND' } }]);
     expect(foreign).toEqual(await remove('u', rest.bob.key));
   });
 
-  test('fails while an endpoint uses it, and says until when it rests after the endpoint went', async () => {
+  test('fails while an endpoint uses it, and after that says when it can be deleted', async () => {
     const { id } = await saved({ ...LEAST, isServerless: true });
     const endpointId = await endpointOf(id);
     expect((await remove('t')).errors).toMatchObject([
@@ -305,7 +305,7 @@ describe('deleteTemplate', () => {
     expect(await remove('t')).toEqual({ data: { deleteTemplate: null } });
   });
 
-  test('a key for one template deletes that one and no other, and does not learn which others there are', async () => {
+  test('a key for one template deletes only that one, and cannot tell which others exist', async () => {
     const { id } = await saved(LEAST);
     await saved({ ...LEAST, name: 'other' });
     const key = await rest.keyFor(rest.alice, `templates/${id}:write`);
@@ -316,7 +316,7 @@ describe('deleteTemplate', () => {
   });
 });
 
-test('podTemplates and myself list one’s own, oldest first; of those that come with the service there are none', async () => {
+test('podTemplates and myself list the user’s templates, oldest first; there are none of a provider', async () => {
   for (const name of ['b', 'a']) await saved({ ...LEAST, name });
   const { data } = await rest.graphql(
     `{ podTemplates { name } own: podTemplates(input: {isRunpod: false}) { name } all: podTemplates(input: {isRunpod: true}) { name }

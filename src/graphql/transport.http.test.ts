@@ -26,7 +26,7 @@ const post = (payload: unknown, url = '/graphql', headers: Record<string, string
 const ME = '{ myself { id } }';
 
 describe('the key', () => {
-  test('is taken from ?api_key=, and from a bearer header', async () => {
+  test('is read from ?api_key= or the bearer header', async () => {
     for (const [url, headers] of [
       [`/graphql?api_key=${rest.alice.key}`, {}],
       ['/graphql', { authorization: `Bearer ${rest.alice.key}` }],
@@ -51,7 +51,7 @@ describe('the key', () => {
     });
   });
 
-  test('without any, the catalogue answers, `myself` is null, and the rest is UNAUTHENTICATED', async () => {
+  test('is not needed for the catalog; without it `myself` is null and the rest UNAUTHENTICATED', async () => {
     const { data, errors } = await rest.graphql(
       '{ myself { id } gpuTypes { id } cpuFlavors { id } dataCenters { id } serverlessGpuPools { id } podTemplates { id } }',
     );
@@ -63,7 +63,7 @@ describe('the key', () => {
     expect(errors).toMatchObject([{ path: ['podTemplates'], extensions: { code: 'UNAUTHENTICATED' } }]);
   });
 
-  test('reaches no log, whatever happens to the request', async () => {
+  test('is never logged, whatever happens to the request', async () => {
     const url = `/graphql?api_key=${rest.alice.key}`;
     await post({ query: ME }, url);
     await post('{', url);
@@ -102,7 +102,7 @@ describe('the body', () => {
     expect((await post({ query: ME, variables: null, operationName: null })).statusCode).toBe(200);
   });
 
-  test('of another type is a 415, of more than 100 KiB a 413', async () => {
+  test('is a 415 with another type, and a 413 above 100 KiB', async () => {
     expect((await post('query', '/graphql', { 'content-type': 'text/plain' })).statusCode).toBe(415);
     expect((await post({ query: ME, variables: { a: 'x'.repeat(101 * 1024) } })).statusCode).toBe(413);
   });
@@ -149,7 +149,7 @@ describe('a document', () => {
     expect(data).toEqual({ me: { id: rest.alice.userId } });
   });
 
-  test('a variable declared as String may stand for an ID or an enum, and one of type ID for a String', async () => {
+  test('a String variable may be used for an ID or an enum, and an ID variable for a String', async () => {
     const key = rest.alice.key;
     for (const [query, variables] of [
       ['mutation ($id: String!) { secretDelete(id: $id) }', { id: 'missing' }],
@@ -166,7 +166,7 @@ describe('a document', () => {
     await rest.graphql('mutation ($id: Int!) { secretDelete(id: $id) }', { key, variables: { id: 1 }, status: 400 });
   });
 
-  test('no value of it comes back in an error text', async () => {
+  test('error texts contain none of its values', async () => {
     const canary = 'canary-4711';
     for (const body of [
       { query: `mutation { secretCreate(input: "${canary}") { id } }` },
@@ -191,7 +191,7 @@ describe('a document', () => {
   });
 });
 
-test('what nobody foresaw is INTERNAL_SERVER_ERROR without its text; the log has it', async () => {
+test('an unexpected error is INTERNAL_SERVER_ERROR without its text, which is logged', async () => {
   await rest.database.pool.query('alter table network_volumes rename to elsewhere');
   try {
     const { data, errors } = await rest.graphql('{ myself { id networkVolumes { id } } }', { key: rest.alice.key });
@@ -210,7 +210,7 @@ test('what nobody foresaw is INTERNAL_SERVER_ERROR without its text; the log has
   }
 });
 
-test('a browser of any page may call: preflight and answers say so', async () => {
+test('CORS allows any origin, in preflight and responses', async () => {
   const preflight = await rest.callGraphql({
     method: 'OPTIONS',
     url: '/graphql',
@@ -231,7 +231,7 @@ test('a browser of any page may call: preflight and answers say so', async () =>
 /** For a test that starts an app of its own. */
 const WITH_APP = { timeout: 30_000 };
 
-test('introspection can be switched off, and nothing then suggests names', WITH_APP, async () => {
+test('introspection can be disabled; then errors suggest no names either', WITH_APP, async () => {
   const closed = await startRestApp({ isIntrospectable: false });
   try {
     await closed.graphql('{ __schema { types { name } } }', { status: 400 });
@@ -244,7 +244,7 @@ test('introspection can be switched off, and nothing then suggests names', WITH_
   }
 });
 
-test('requests are limited together with REST’s, and each operation of a document counts', WITH_APP, async () => {
+test('requests share REST’s rate limit, and each operation of a document counts', WITH_APP, async () => {
   const pool = { query: (...args: unknown[]) => limited.database.pool.query(...(args as [string])) } as never;
   const NOON = Date.parse('2026-03-04T12:00:00.000Z');
   const quotas = { minute: 5, hour: 100, day: 100 };
@@ -278,7 +278,7 @@ test('requests are limited together with REST’s, and each operation of a docum
   }
 });
 
-test('a key may what it may in REST: each field is judged for itself', async () => {
+test('a key has the same permissions as in REST, checked per field', async () => {
   const key = await rest.keyFor(rest.alice, 'templates:read');
   const { data, errors } = await rest.graphql(
     'query { myself { id podTemplates { id } endpoints { id } secrets { id } } }',

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rest.close();
 });
 
-test('every answer has a request id of its own and is not to be stored', async () => {
+test('every response has its own request id and forbids caching', async () => {
   const responses = await Promise.all([
     rest.call('GET', '/v2/serverless', { key: rest.alice.key }),
     rest.call('GET', '/v2/serverless'),
@@ -57,12 +57,12 @@ test.each([
   expect(response.json()).toEqual({ title: 'Unauthorized', status: 401, detail });
 });
 
-test('the scheme of the authorization is not case-sensitive', async () => {
+test('the authorization scheme is case-insensitive', async () => {
   const headers = { authorization: `bearer  ${rest.alice.key}` };
   expect((await rest.call('GET', '/v2/serverless', { headers })).statusCode).toBe(200);
 });
 
-test('rate-limit headers are on every answer to a valid key, success or refusal', async () => {
+test('every response to a valid key has rate-limit headers', async () => {
   const reader = await rest.keyFor(rest.alice, 'read-only');
   const answers = await Promise.all([
     rest.call('GET', '/v2/serverless', { key: rest.alice.key }),
@@ -73,7 +73,7 @@ test('rate-limit headers are on every answer to a valid key, success or refusal'
   for (const answer of answers) expect(answer.headers.ratelimit).toBe('"minute";r=59;t=12');
 });
 
-test('a used-up window is a 429 with Retry-After, before permission and body are looked at', async () => {
+test('an exhausted window is a 429 with Retry-After, before permission and body are checked', async () => {
   const key = await rest.keyFor(rest.bob, 'invoke');
   const response = await rest.call('POST', '/v2/serverless', { key, body: '{' });
   expect(response.statusCode).toBe(429);
@@ -86,7 +86,7 @@ test('a used-up window is a 429 with Retry-After, before permission and body are
   });
 });
 
-test('an unknown path is a 404, a known one with another method a 405 that lists what is allowed', async () => {
+test('an unknown path is a 404, another method of a known one a 405 that lists the allowed ones', async () => {
   const unknown = await rest.call('GET', '/v2/serverles', { key: rest.alice.key });
   expect(unknown.statusCode).toBe(404);
   expect(unknown.json()).toEqual({ title: 'Not Found', status: 404, detail: 'Path not found' });
@@ -138,11 +138,11 @@ test.each([[[]], [null], ['"text"'], ['3']])('a body that is JSON but no object 
   expect(response.json().errors).toEqual(['$: must be object']);
 });
 
-test('of a member that is there twice the last one counts', async () => {
+test('the last of duplicate members counts', async () => {
   expect((await patch('{"name":"first","name":"last"}')).json().name).toBe('last');
 });
 
-test('another media type is a 415, a charset beside the right one is not', async () => {
+test('another media type is a 415; a charset parameter is accepted', async () => {
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/merge-patch+json', 'nonsense']) {
     const response = await patch('{}', { 'content-type': type });
     expect([type, response.statusCode]).toEqual([type, 415]);
@@ -151,7 +151,7 @@ test('another media type is a 415, a charset beside the right one is not', async
   expect((await patch('{}', { 'content-type': 'application/json; charset=utf-8' })).statusCode).toBe(200);
 });
 
-test('a body over 100 KiB is a 413 before the record is looked at; one of exactly 100 KiB is read', async () => {
+test('a body over 100 KiB is a 413 before the record is read; exactly 100 KiB is accepted', async () => {
   const limit = 100 * 1024;
   const exact = JSON.stringify({ name: 'n'.repeat(limit - '{"name":""}'.length) });
   expect(exact).toHaveLength(limit);
@@ -161,12 +161,12 @@ test('a body over 100 KiB is a 413 before the record is looked at; one of exactl
   expect(response.json().title).toBe('Content Too Large');
 });
 
-test('at most a hundred failures of a body are listed', async () => {
+test('at most 100 failures of a body are listed', async () => {
   const body = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, 1]));
   expect((await patch(body)).json().errors).toHaveLength(100);
 });
 
-test('the description is OpenAPI 3.1, needs no key, names every operation and where it was read', async () => {
+test('the description is OpenAPI 3.1, needs no key, lists every operation and the server’s URL', async () => {
   const response = await rest.call('GET', '/v2/openapi.json');
   expect(response.statusCode).toBe(200);
   const document = response.json();

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterAll(() => rest.close());
 
-test('RateLimit and RateLimit-Policy are on every answer to a valid key, success or failure', async () => {
+test('every response to a valid key has RateLimit and RateLimit-Policy', async () => {
   const { key } = rest.alice;
   const reader = await rest.keyFor(rest.alice, 'read-only');
   const body = { name: 'x' };
@@ -53,7 +53,7 @@ test('RateLimit and RateLimit-Policy are on every answer to a valid key, success
   expect(answers.at(-1)!.headers['retry-after']).toBe('60');
 });
 
-test('a valid key counts on unknown paths and methods too; without one these are answered as ever', async () => {
+test('requests with a valid key count on unknown paths and methods too', async () => {
   const { key } = rest.alice;
   for (const [method, url, status] of [
     ['GET', '/v2/nowhere', 404],
@@ -90,7 +90,7 @@ test('401 comes before 429, and 429 before 403, 404, 405, 413, 415 and 422', asy
   expect((await rest.call('GET', '/v2/serverless', { key: 'pyk_unknown' })).statusCode).toBe(401);
 });
 
-test('all keys of a user share the count; another user has one of their own', async () => {
+test('all keys of a user share one count', async () => {
   const keys = [rest.alice.key, await rest.keyFor(rest.alice, 'all'), await rest.keyFor(rest.alice, 'read-only')];
   const get = (key: string) => rest.call('GET', '/v2/serverless', { key });
   const answers = await Promise.all(Array.from({ length: 9 }, (_, i) => get(keys[i % 3]!)));
@@ -98,7 +98,7 @@ test('all keys of a user share the count; another user has one of their own', as
   expect((await get(rest.bob.key)).headers.ratelimit).toMatch(/^"minute";r=7;/);
 });
 
-test('public operations neither count nor carry the headers; exempt users get none either', async () => {
+test('public operations do not count; they and exempt users get no headers', async () => {
   for (const url of ['/healthz', '/v2/openapi.json']) {
     expect((await rest.call('GET', url, { key: rest.alice.key })).headers).not.toHaveProperty('ratelimit');
   }
@@ -108,7 +108,7 @@ test('public operations neither count nor carry the headers; exempt users get no
   expect(headers).not.toHaveProperty('ratelimit-policy');
 });
 
-test('the description names the headers of every answer', async () => {
+test('the description declares the headers of every response', async () => {
   const { paths, components } = (await rest.call('GET', '/v2/openapi.json')).json();
   const { responses } = paths['/v2/serverless/{id}'].patch;
   const headersOf = (status: number) => Object.keys(responses[status].headers);

@@ -23,7 +23,7 @@ test('a new key is shown once, works at once, and is listed without its secret',
   expect(JSON.stringify(apiKeys)).not.toContain(secret);
 });
 
-test('a key that is deleted is refused at once and no longer listed', async () => {
+test('a deleted key is rejected at once and no longer listed', async () => {
   const { id, secret } = (await create({ name: 'short-lived', scopes: ['all'] })).json();
   expect((await rest.call('GET', '/v2/account', { key: secret })).statusCode).toBe(200);
   const response = await rest.call('DELETE', `${PATH}/${id}`, { key: rest.alice.key });
@@ -33,7 +33,7 @@ test('a key that is deleted is refused at once and no longer listed', async () =
   expect((await rest.call('DELETE', `${PATH}/${id}`, { key: rest.alice.key })).statusCode).toBe(404);
 });
 
-test("a stranger's key and a missing one are the same 404", async () => {
+test("another user's key and a missing one are the same 404", async () => {
   const { id, secret } = (await create({ name: 'mine', scopes: ['all'] })).json();
   const foreign = await rest.call('DELETE', `${PATH}/${id}`, { key: rest.bob.key });
   const missing = await rest.call('DELETE', `${PATH}/nosuchkey`, { key: rest.bob.key });
@@ -42,7 +42,7 @@ test("a stranger's key and a missing one are the same 404", async () => {
   expect((await rest.call('GET', '/v2/account', { key: secret })).statusCode).toBe(200);
 });
 
-test('a key cannot make one that permits more than itself', async () => {
+test('a key cannot create one with more permissions', async () => {
   const maker = await rest.keyFor(rest.alice, 'account:write', 'serverless:read');
   for (const scope of ['all', 'read-only', 'serverless:write', 'invoke', 'pods:read']) {
     expect([scope, (await create({ name: 'x', scopes: [scope] }, maker)).statusCode]).toEqual([scope, 403]);
@@ -50,14 +50,14 @@ test('a key cannot make one that permits more than itself', async () => {
   expect((await create({ name: 'x', scopes: ['serverless/abc:read', 'account:read'] }, maker)).statusCode).toBe(201);
 });
 
-test('a key cannot make one that outlives it', async () => {
+test('a key cannot create one that expires later', async () => {
   const expiresAt = new Date(Date.now() + 60_000).toISOString();
   const maker = (await create({ name: 'maker', scopes: ['all'], expiresAt })).json().secret;
   expect((await create({ name: 'x', scopes: ['all'] }, maker)).statusCode).toBe(403);
   expect((await create({ name: 'x', scopes: ['all'], expiresAt }, maker)).statusCode).toBe(201);
 });
 
-test('a scope that is none is a 422 that names its place and what is allowed', async () => {
+test('an invalid scope is a 422 with its position and what is allowed', async () => {
   const response = await create({ name: 'x', scopes: ['all', 'everything', 'pods:delete'] });
   expect(response.statusCode).toBe(422);
   expect(response.json().errors).toEqual([
@@ -83,7 +83,7 @@ test('an expiry in the past is a 400', async () => {
   expect(response.json().detail).toContain('expiresAt');
 });
 
-test('keys need access to the account', async () => {
+test('key operations need access to the account', async () => {
   const key = await rest.keyFor(rest.alice, 'read-only', 'serverless:write');
   expect((await rest.call('GET', PATH, { key })).statusCode).toBe(200);
   expect((await create({ name: 'x', scopes: ['read-only'] }, key)).statusCode).toBe(403);
@@ -92,7 +92,7 @@ test('keys need access to the account', async () => {
   expect((await rest.call('GET', PATH)).statusCode).toBe(401);
 });
 
-test('the account is that of the key', async () => {
+test('returns the account of the key', async () => {
   const response = await rest.call('GET', '/v2/account', { key: rest.bob.key });
   expect(response.json()).toMatchObject({ id: rest.bob.userId, name: 'bob', email: null });
 });

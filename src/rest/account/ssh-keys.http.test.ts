@@ -13,7 +13,7 @@ const TOKEN = 'sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5==';
 const list = async (key = rest.alice.key) => (await rest.call('GET', PATH, { key })).json();
 const replace = (body: unknown, key = rest.alice.key) => rest.call('PUT', PATH, { key, body });
 
-test('the keys of an account are replaced as a whole, and are nobody else’s', async () => {
+test('the keys of an account are replaced as a whole; other accounts are unaffected', async () => {
   expect(await list()).toEqual({ sshKeys: [] });
   const response = await replace({ sshKeys: [LAPTOP, TOKEN] });
   expect([response.statusCode, response.json()]).toEqual([200, { sshKeys: [LAPTOP, TOKEN] }]);
@@ -25,7 +25,7 @@ test('the keys of an account are replaced as a whole, and are nobody else’s', 
   expect(await list()).toEqual({ sshKeys: [] });
 });
 
-test('keys saved as a text, in GraphQL, are listed one by one', async () => {
+test('keys saved as one text in GraphQL are listed one by one', async () => {
   const pubKey = `${LAPTOP}\r\n\n  ${TOKEN}\n`;
   await rest.graphql('mutation ($i: UpdateUserSettingsInput) { updateUserSettings(input: $i) { id } }', {
     key: rest.alice.key,
@@ -59,7 +59,7 @@ test('no body, a broken one, and more than 16384 characters in all are a 400', a
   expect(await list()).toEqual({ sshKeys: [LAPTOP] });
 });
 
-test('without a key it is a 401, and with a key that may not a 403', async () => {
+test('without a key it is a 401, without the permission a 403', async () => {
   for (const method of ['GET', 'PUT']) {
     const body = method === 'PUT' ? { sshKeys: [] } : undefined;
     expect((await rest.call(method, PATH, { ...(body && { body }) })).statusCode).toBe(401);

@@ -76,7 +76,7 @@ test('serverless: one record per endpoint and bucket, with totals', async () => 
   });
 });
 
-test('everything: one record per bucket, kinds side by side', async () => {
+test('overall: one record per bucket, with all kinds', async () => {
   const { records, metadata } = (await get('', `${MARCH}&bucketSize=week`)).json();
   expect(records).toEqual([
     {
@@ -98,7 +98,7 @@ test('everything: one record per bucket, kinds side by side', async () => {
   expect(metadata.totals.totalAmount).toBe(14.0500000001);
 });
 
-test('pods and network volumes have reports of their own, the latter under two paths', async () => {
+test('pods and network volumes have their own reports, the latter at two paths', async () => {
   expect((await get('/pods')).json().records).toEqual([
     { podId: 'p1', ...day('2026-03-03', '2026-03-04'), totalAmount: 7, gpuAmount: 7, cpuAmount: 0, diskAmount: 0 },
   ]);
@@ -122,7 +122,7 @@ test('pods and network volumes have reports of their own, the latter under two p
   expect((await get('/network-volumes')).json()).toEqual(volumes.json());
 });
 
-test('public endpoints and clusters: there are none, so there are no records', async () => {
+test('reports on public endpoints and clusters are empty', async () => {
   expect((await get('/endpoints')).json()).toMatchObject({ records: [], metadata: { totals: { totalAmount: 0 } } });
   expect((await get('/clusters')).json().metadata).toEqual({
     query: { ...day('2026-03-02', '2026-03-10'), bucketSize: 'day', clusterId: null },
@@ -132,7 +132,7 @@ test('public endpoints and clusters: there are none, so there are no records', a
   });
 });
 
-test('a filter leaves one resource; somebody else’s is as empty as one that never was', async () => {
+test('a filter selects one resource; another user’s is as empty as a missing one', async () => {
   const own = (await get('/serverless', `${MARCH}&serverlessId=e2`)).json();
   expect([own.records.length, own.metadata.query.serverlessId, own.metadata.uniqueServerlessCount]).toEqual([
     1,
@@ -146,13 +146,13 @@ test('a filter leaves one resource; somebody else’s is as empty as one that ne
   expect((await get('/pods', `${MARCH}&podId=p2`)).json().records).toEqual([]);
 });
 
-test('two users see only what is theirs', async () => {
+test('users see only their own usage', async () => {
   const { records } = (await get('/serverless', MARCH, rest.bob.key)).json();
   expect(records.map((record: { serverlessId: string }) => record.serverlessId)).toEqual(['e9']);
   expect((await get('', MARCH, rest.bob.key)).json().metadata.totals.totalAmount).toBe(100);
 });
 
-test('the end is exclusive; both ends are snapped to buckets of UTC', async () => {
+test('the end is exclusive; both ends are rounded to UTC buckets', async () => {
   const ends = async (query: string) => {
     const { startTime, endTime } = (await get('', query)).json().metadata.query;
     return [startTime, endTime];
@@ -174,7 +174,7 @@ test('the end is exclusive; both ends are snapped to buckets of UTC', async () =
   expect(week.metadata.totals.gpuAmount).toBe(0.3);
 });
 
-test('without a query it is the last thirty days by day, with what was used until now', async () => {
+test('the default is the last 30 days by day, including today', async () => {
   await insertUsage(rest.alice, {
     resourceId: 'e5',
     kind: 'SERVERLESS',
@@ -189,7 +189,7 @@ test('without a query it is the last thirty days by day, with what was used unti
   expect(Date.parse(metadata.query.endTime)).toBeGreaterThan(Date.now() - 1000);
 });
 
-test('lastN counts buckets back from the running one', async () => {
+test('lastN counts buckets back from the current one', async () => {
   const { query } = (await get('', 'lastN=1&bucketSize=year')).json().metadata;
   const year = new Date().getUTCFullYear();
   expect([query.startTime, query.endTime]).toEqual([`${year}-01-01T00:00:00.000Z`, `${year + 1}-01-01T00:00:00.000Z`]);

@@ -32,7 +32,7 @@ const ids = async (path: string): Promise<string[]> => (await list(path)).items.
 const encoded = encodeURIComponent(RTX_ID);
 
 describe('GPU types', () => {
-  test('are listed with everything there is to know, and without what is free', async () => {
+  test('are listed with every field except availability', async () => {
     const { key, items } = await list('gpus');
     expect(key).toBe('gpus');
     expect(items.find((gpu) => gpu.id === RTX_ID)).toEqual({
@@ -49,7 +49,7 @@ describe('GPU types', () => {
     expect(items.some((gpu) => gpu.pool === null)).toBe(true);
   });
 
-  test('are found by ids with blanks, percent-encoded and never normalised', async () => {
+  test('are found by ids with spaces, percent-encoded and never normalized', async () => {
     expect((await get(`gpus/${encoded}`)).json().id).toBe(RTX_ID);
     for (const id of [encoded.toLowerCase(), 'NVIDIA+GeForce+RTX+4090', `${encoded}%20`, 'x', '%00', '%2Fetc']) {
       const response = await get(`gpus/${id}`);
@@ -57,7 +57,7 @@ describe('GPU types', () => {
     }
   });
 
-  test('come with what is free when that is included', async () => {
+  test('have their availability if included', async () => {
     const answer = (await get(`gpus/${encoded}?include=AVAILABILITY`)).json();
     expect(answer).toMatchObject({
       availability: 'MEDIUM',
@@ -71,7 +71,7 @@ describe('GPU types', () => {
     expect(items.every((gpu) => gpu.availability && gpu.dataCenters)).toBe(true);
   });
 
-  test('can be asked for in numbers, clouds and CUDA versions', async () => {
+  test('can be filtered by count, cloud and CUDA version', async () => {
     const level = async (query: string) =>
       (await get(`gpus/${encoded}?include=AVAILABILITY&${query}`)).json().availability;
     expect(await level('count=2')).toBe('LOW');
@@ -90,7 +90,7 @@ describe('GPU types', () => {
   });
 
   test.each(['gpus?count=2', `gpus/${encoded}?cloud=SECURE`, 'gpus?minCudaVersion=12.8&product=POD'])(
-    '%s is a 400: what is free must be included',
+    '%s is a 400 without include=AVAILABILITY',
     async (path) => {
       const response = await get(path);
       expect(response.statusCode).toBe(400);
@@ -112,7 +112,7 @@ describe('GPU types', () => {
     expect(response.json().errors[0]).toContain(error);
   });
 
-  test('a parameter that nobody knows is ignored', async () => {
+  test('an unknown parameter is ignored', async () => {
     expect((await get('gpus?surprise=1')).statusCode).toBe(200);
   });
 });
@@ -132,7 +132,7 @@ describe('CPU flavors', () => {
     expect([missing.statusCode, missing.json().detail]).toEqual([404, 'CPU flavor not found']);
   });
 
-  test('come with what is free when that is included', async () => {
+  test('have their availability if included', async () => {
     const level = async (query: string) => (await get(`cpus/cpu3c?include=AVAILABILITY${query}`)).json();
     expect(await level('')).toMatchObject({
       availability: 'MEDIUM',
@@ -166,7 +166,7 @@ describe('data centers', () => {
     expect([missing.statusCode, missing.json().detail]).toEqual([404, 'Data center not found']);
   });
 
-  test('come with what is free there when that is included', async () => {
+  test('have their availability if included', async () => {
     const both = (await get('datacenters/LOCAL-1?include=GPU_AVAILABILITY,CPU_AVAILABILITY')).json();
     expect(both.gpuAvailability).toEqual([{ id: RTX_ID, name: 'RTX 4090', availability: 'MEDIUM' }]);
     expect(both.cpuAvailability[0]).toEqual({
@@ -181,7 +181,7 @@ describe('data centers', () => {
     expect(items.every((item) => Array.isArray(item.cpuAvailability))).toBe(true);
   });
 
-  test('can be filtered: regions any of, volume types and compliance all of, and by the global network', async () => {
+  test('can be filtered by any region, all volume types, all compliance, and global network', async () => {
     const { items } = await list('datacenters');
     const want = async (query: string, isWanted: (item: (typeof items)[0]) => boolean) => {
       const wanted = items.filter(isWanted).map((item) => item.id);
@@ -209,7 +209,7 @@ describe('data centers', () => {
   });
 });
 
-test('every operation needs a key, and the permission for it', async () => {
+test('every operation needs a key with the permission', async () => {
   const reader = await rest.keyFor(rest.alice, 'catalog:read');
   const other = await rest.keyFor(rest.alice, 'serverless:write');
   for (const path of ['gpus', `gpus/${encoded}`, 'cpus', 'cpus/cpu3c', 'datacenters', 'datacenters/LOCAL-1']) {
@@ -221,7 +221,7 @@ test('every operation needs a key, and the permission for it', async () => {
   }
 });
 
-test('a runtime that does not answer is a 503, and only where what is free is asked for', async () => {
+test('an unresponsive runtime is a 503, but only if availability is requested', async () => {
   const down = await startRestApp({
     capacity: { read: () => Promise.reject(new Failure('unavailable', 'The runtime does not answer.')) },
   });

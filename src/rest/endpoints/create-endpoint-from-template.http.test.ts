@@ -25,7 +25,7 @@ const createRegistry = async (key = rest.alice.key): Promise<string> =>
 const create = (more: object, key = rest.alice.key) =>
   rest.call('POST', '/v2/serverless', { key, body: { name: 'made', gpu: { pools: ['ADA_24'] }, ...more } });
 
-test('its container fields are copied, the first release has them too', async () => {
+test('container fields are copied, also into the first release', async () => {
   const registry = await createRegistry();
   const response = await create({ templateId: await createTemplate({ registry }) });
   expect(response.statusCode).toBe(201);
@@ -37,27 +37,27 @@ test('its container fields are copied, the first release has them too', async ()
   expect(rows[0].spec).toMatchObject({ image: 'podyard/echo:1', diskGb: 7, env: TEMPLATE.env, registryId: registry });
 });
 
-test('the body wins, env is merged per name with the body winning', async () => {
+test('the body’s values win; env is merged by name', async () => {
   const templateId = await createTemplate({ registry: await createRegistry() });
   const body = { image: 'other:2', args: '', disk: 1, ports: [], registry: null, env: { REPLACED: 'x', NEW: 'y' } };
   const answer = (await create({ templateId, ...body })).json();
   expect(answer).toMatchObject({ ...body, env: { KEPT: '1', REPLACED: 'x', NEW: 'y' } });
 });
 
-test('without an image there must be a template', async () => {
+test('an image is required without a template', async () => {
   const response = await create({});
   expect(response.statusCode).toBe(422);
   expect(response.json().errors).toEqual(["$: must have required property 'image'"]);
 });
 
-test("a stranger's public template can be used, but not with the stranger's registry", async () => {
+test("another user's public template can be used, but not its registry", async () => {
   const templateId = await createTemplate({ public: true, registry: await createRegistry() });
   const response = await create({ templateId }, rest.bob.key);
   expect(response.statusCode).toBe(201);
   expect(response.json()).toMatchObject({ image: TEMPLATE.image, env: TEMPLATE.env, registry: null });
 });
 
-test("a stranger's private template and a missing one are the same 400", async () => {
+test("another user's private template and a missing one are the same 400", async () => {
   const templateId = await createTemplate();
   const foreign = await create({ templateId }, rest.bob.key);
   expect(foreign.statusCode).toBe(400);
@@ -73,7 +73,7 @@ test('a template for pods is a 400', async () => {
   expect(response.json().detail).toBe(`templateId: template '${templateId}' is not a serverless template`);
 });
 
-test('deleting the endpoint leaves the template as it is', async () => {
+test('deleting the endpoint keeps the template', async () => {
   const templateId = await createTemplate();
   const endpoint = (await create({ templateId })).json();
   const path = `/v2/templates/${templateId}`;

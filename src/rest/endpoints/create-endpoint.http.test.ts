@@ -10,7 +10,7 @@ afterAll(() => rest.close());
 const MINIMAL = { name: 'hello', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
 const create = (body: unknown, key = rest.alice.key) => rest.call('POST', '/v2/serverless', { key, body });
 
-test('a create with the least there must be answers 201 with the whole record and every default', async () => {
+test('a minimal create returns 201 with the whole record and every default', async () => {
   const response = await create(MINIMAL);
   expect(response.statusCode).toBe(201);
   const { id, createdAt, ...others } = response.json();
@@ -40,7 +40,7 @@ test('a create with the least there must be answers 201 with the whole record an
   });
 });
 
-test('every field that is given is in the answer and in a later read', async () => {
+test('every given field is in the response and in a later read', async () => {
   const given = {
     name: 'full',
     image: 'registry.test/a/b@sha256:00',
@@ -66,13 +66,13 @@ test('every field that is given is in the answer and in a later read', async () 
   expect(read.json()).toEqual(response.json());
 });
 
-test('members of workers and scaling that are left out take their defaults one by one', async () => {
+test('absent members of workers and scaling get their defaults one by one', async () => {
   const { workers, scaling } = (await create({ ...MINIMAL, workers: { max: 9 }, scaling: { value: 1 } })).json();
   expect(workers).toEqual({ min: 0, max: 9 });
   expect(scaling).toEqual({ type: 'QUEUE_DELAY', value: 1, idleTimeout: 5 });
 });
 
-test('a create tells the scaler and makes the first release, with an empty diff', async () => {
+test('a create notifies the scaler and creates the first release, with an empty diff', async () => {
   const hints: string[] = [];
   const unsubscribe = rest.bus.subscribe('endpoint', (id) => hints.push(id));
   const { id } = (await create(MINIMAL)).json();
@@ -148,7 +148,7 @@ test.each([
   expect(response.json()).toEqual({ title: 'Bad Request', status: 400, detail });
 });
 
-test('nothing is stored of a create that was refused', async () => {
+test('a rejected create stores nothing', async () => {
   const count = async () => (await rest.database.pool.query('select from endpoints')).rowCount;
   const before = await count();
   await create({ ...MINIMAL, registry: 'r1' });
@@ -162,7 +162,7 @@ test('a create needs serverless:write for all endpoints', async () => {
   expect((await create(MINIMAL, await rest.keyFor(rest.alice, 'serverless:write'))).statusCode).toBe(201);
 });
 
-test('a create without a key or with a wrong one is a 401', async () => {
+test('a create without a valid key is a 401', async () => {
   expect((await rest.call('POST', '/v2/serverless', { body: MINIMAL })).statusCode).toBe(401);
   expect((await create(MINIMAL, 'pyk_wrong')).statusCode).toBe(401);
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const remove = (key: string) => rest.call('DELETE', `/v2/serverless/${id}`, { key });
 
-test('a delete answers exactly 204 without a body, and the endpoint is gone', async () => {
+test('a delete returns 204 without a body, and the endpoint is gone', async () => {
   const response = await remove(rest.alice.key);
   expect(response.statusCode).toBe(204);
   expect(response.body).toBe('');
@@ -25,7 +25,7 @@ test('a delete answers exactly 204 without a body, and the endpoint is gone', as
   expect(list.statusCode).toBe(404);
 });
 
-test('a delete wants every live worker stopped and keeps their rows, so that containers are removed', async () => {
+test('a delete marks every live worker STOP and keeps the rows, so that containers are removed', async () => {
   const { pool } = rest.database;
   await pool.query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec) values
@@ -42,7 +42,7 @@ test('a delete wants every live worker stopped and keeps their rows, so that con
   ]);
 });
 
-test('a delete leaves no job behind, queued or running', async () => {
+test('a delete leaves no queued or running job', async () => {
   const { pool } = rest.database;
   await pool.query(
     `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl, worker_id)
@@ -54,7 +54,7 @@ test('a delete leaves no job behind, queued or running', async () => {
   expect((await pool.query('select from jobs where endpoint_id = $1', [id])).rowCount).toBe(0);
 });
 
-test('a delete tells the scaler', async () => {
+test('a delete notifies the scaler', async () => {
   const hints: string[] = [];
   const unsubscribe = rest.bus.subscribe('endpoint', (endpointId) => hints.push(endpointId));
   await remove(rest.alice.key);
@@ -62,7 +62,7 @@ test('a delete tells the scaler', async () => {
   expect(hints).toEqual([id]);
 });
 
-test('a delete with an empty JSON body is still a delete: clients send the header always', async () => {
+test('a delete with an empty JSON body works: some clients always send the header', async () => {
   const headers = { 'content-type': 'application/json' };
   const response = await rest.call('DELETE', `/v2/serverless/${id}`, { key: rest.alice.key, headers });
   expect(response.statusCode).toBe(204);
@@ -76,7 +76,7 @@ test('a delete needs write access', async () => {
   expect((await remove(await rest.keyFor(rest.alice, `serverless/${id}:write`))).statusCode).toBe(204);
 });
 
-test("a stranger's endpoint and a missing one are the same 404, and neither is deleted", async () => {
+test("another user's endpoint and a missing one are the same 404, and nothing is deleted", async () => {
   const foreign = await remove(rest.bob.key);
   const missing = await rest.call('DELETE', '/v2/serverless/nosuchendpoint', { key: rest.bob.key });
   expect(foreign.statusCode).toBe(404);

@@ -25,11 +25,11 @@ const decide = (n: number, endpointId = id) =>
   ]);
 const list = (query = '', key = rest.alice.key) => rest.call('GET', `/v2/serverless/${id}/decisions${query}`, { key });
 
-test('an endpoint that never changed has no decisions', async () => {
+test('an unchanged endpoint has no decisions', async () => {
   expect((await list()).json()).toEqual({ decisions: [] });
 });
 
-test('decisions come newest first, with what they were made of and what was done; only the last hundred are kept', async () => {
+test('decisions are listed newest first with inputs and actions; only the last 100 are kept', async () => {
   for (let n = 1; n <= 103; n++) await decide(n);
   const { decisions } = (await list('?limit=2')).json();
   expect(decisions).toEqual([
@@ -48,17 +48,17 @@ test('decisions come newest first, with what they were made of and what was done
   expect(all.at(-1).wanted).toBe(4);
 });
 
-test('a decision about an endpoint that is gone is not kept', async () => {
+test('a decision about a deleted endpoint is not stored', async () => {
   await decide(1, 'nosuchendpoint' as EndpointId);
   const { rows } = await rest.database.pool.query("select from scaling_decisions where endpoint_id = 'nosuchendpoint'");
   expect(rows).toEqual([]);
 });
 
-test('a limit out of range is refused', async () => {
+test('a limit out of range is rejected', async () => {
   for (const limit of ['0', '101', 'many', '1e999']) expect((await list(`?limit=${limit}`)).statusCode).toBe(422);
 });
 
-test('it needs read access, and a stranger finds the same 404 as for a missing endpoint', async () => {
+test("it needs read access; another user's endpoint and a missing one are the same 404", async () => {
   expect((await rest.call('GET', `/v2/serverless/${id}/decisions`, {})).statusCode).toBe(401);
   expect((await list('', await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
   const foreign = await list('', rest.bob.key);

@@ -12,13 +12,13 @@ const create = async (name: string, key = rest.alice.key): Promise<string> => {
   return (await rest.call('POST', '/v2/serverless', { key, body })).json().id;
 };
 
-test('a list without endpoints is an object with an empty list', async () => {
+test('an empty list is an object with an empty array', async () => {
   const response = await rest.call('GET', '/v2/serverless', { key: rest.bob.key });
   expect(response.statusCode).toBe(200);
   expect(response.json()).toEqual({ endpoints: [] });
 });
 
-test('a list holds the whole records of the user, oldest first, and nobody else’s', async () => {
+test('a list has the user’s whole records only, oldest first', async () => {
   const ids = [await create('one'), await create('two')];
   await create('of bob', rest.bob.key);
   const { endpoints } = (await rest.call('GET', '/v2/serverless', { key: rest.alice.key })).json();
@@ -27,7 +27,7 @@ test('a list holds the whole records of the user, oldest first, and nobody else�
   expect(endpoints[0]).toEqual(one);
 });
 
-test('a list of hundreds, read in pages, holds each endpoint once and in order, those of the same moment too', async () => {
+test('a list of hundreds, read in pages, has each endpoint once and in order, even with equal times', async () => {
   const carol = await rest.addPerson('carol');
   await create('first', carol.key);
   await rest.database.pool.query(
@@ -47,11 +47,11 @@ test('a list of hundreds, read in pages, holds each endpoint once and in order, 
   expect(ids).toEqual(stored.rows.map(({ id }) => id));
 });
 
-test('a query parameter that nobody knows is ignored', async () => {
+test('an unknown query parameter is ignored', async () => {
   expect((await rest.call('GET', '/v2/serverless?surprise=1', { key: rest.alice.key })).statusCode).toBe(200);
 });
 
-test('a list needs read access to all endpoints, a single read only to the one', async () => {
+test('a list needs read access to all endpoints, a single read to that one only', async () => {
   const id = await create('three');
   const one = await rest.keyFor(rest.alice, `serverless/${id}:read`);
   expect((await rest.call('GET', '/v2/serverless', { key: one })).statusCode).toBe(403);
@@ -63,7 +63,7 @@ test('a list needs read access to all endpoints, a single read only to the one',
   expect((await rest.call('GET', '/v2/serverless', { key: reader })).statusCode).toBe(200);
 });
 
-test("a stranger's endpoint, a missing one and an id that cannot be are the same 404", async () => {
+test("another user's endpoint, a missing one and an invalid id are the same 404", async () => {
   const id = await create('four');
   const bodies = await Promise.all(
     [id, 'nosuchendpoint', 'a%00b', '%F0%9F%A6%84', "x'--", 'a'.repeat(200)].map((name) =>

@@ -5,7 +5,7 @@ import { RecentTimings } from './recent-timings.ts';
 
 const ID = 'e' as EndpointId;
 
-test('each look tells of the jobs that ended since the last one, and of none as null', () => {
+test('each read covers the jobs that ended since the last one; null if none', () => {
   const metrics = new Metrics({ maxEndpoints: 1 });
   metrics.jobEnded(ID, 'COMPLETED', 60_000, 60_000); // before anybody looked
   const timings = new RecentTimings(() => metrics.jobsOf(ID));

@@ -29,7 +29,7 @@ const read = async () => (await rest.call('GET', `/v2/serverless/${id}`, { key: 
 const releases = async () => (await rest.call('GET', `/v2/serverless/${id}/releases`, { key: rest.alice.key })).json();
 
 describe('a field that is', () => {
-  test('absent is left untouched: {} changes nothing, makes no release and answers the whole record', async () => {
+  test('absent is unchanged: {} changes nothing, creates no release and returns the whole record', async () => {
     const before = await read();
     const response = await update({});
     expect(response.statusCode).toBe(200);
@@ -37,7 +37,7 @@ describe('a field that is', () => {
     expect((await releases()).endpointVersion).toBe(1);
   });
 
-  test('present changes, and nothing else does', async () => {
+  test('present changes, and only that', async () => {
     const before = await read();
     const response = await update({ name: 'after', timeout: 1 });
     expect(response.json()).toEqual({ ...before, name: 'after', timeout: 1 });
@@ -72,7 +72,7 @@ test('members of workers and scaling are merged one by one', async () => {
   expect(scaling).toEqual({ type: 'REQUEST_COUNT', value: 2, idleTimeout: 0 });
 });
 
-test('gpu is replaced as a whole: its count falls back to 1', async () => {
+test('gpu is replaced as a whole: an absent count becomes 1', async () => {
   expect((await update({ gpu: { pools: ['AMPERE_80'] } })).json().gpu).toEqual({ pools: ['AMPERE_80'], count: 1 });
 });
 
@@ -100,7 +100,7 @@ describe('releases', () => {
     expect(list.releases[0]).toMatchObject({ diff: [change], createdByUserId: rest.alice.userId });
   });
 
-  test('a changed environment is named in the diff, but no value is', async () => {
+  test('the diff names changed environment variables, but not their values', async () => {
     await update({ env: { KEEP: '1', SECRET: 'hunter3', NEW: 'hunter4' } });
     const [{ diff }] = (await releases()).releases;
     expect(diff).toEqual([{ field: 'env', old: { DROP: '***', SECRET: '***' }, new: { NEW: '***', SECRET: '***' } }]);
@@ -119,7 +119,7 @@ describe('releases', () => {
     expect((await releases()).endpointVersion).toBe(1);
   });
 
-  test('updates that come together each make a version of their own', async () => {
+  test('concurrent updates each create their own version', async () => {
     const images = Array.from({ length: 10 }, (_, i) => `podyard/echo:${i + 10}`);
     const answers = await Promise.all(images.map((image) => update({ image })));
     expect(answers.every((answer) => answer.statusCode === 200)).toBe(true);
@@ -129,7 +129,7 @@ describe('releases', () => {
   });
 });
 
-test('an update tells the scaler, after it can be read', async () => {
+test('an update notifies the scaler once it is visible', async () => {
   const seen: Promise<string>[] = [];
   const unsubscribe = rest.bus.subscribe('demand', () => seen.push(read().then((endpoint) => endpoint.name)));
   await update({ name: 'told' });
@@ -153,12 +153,12 @@ test.each([
   expect(await read()).toEqual(before);
 });
 
-test('a rule is not applied to what an update leaves alone', async () => {
+test('rules are not applied to fields that an update leaves unchanged', async () => {
   await rest.database.pool.query(`update endpoints set data_center_ids = '{GONE-1}' where id = $1`, [id]);
   expect((await update({ name: 'still fine' })).statusCode).toBe(200);
 });
 
-test('a CPU endpoint cannot be updated, which is a 400', async () => {
+test('updating a CPU endpoint is a 400', async () => {
   const cpu = { id: 'cpu3c', vcpuCount: 2, memory: 4 };
   await rest.database.pool.query('update endpoints set cpu = $2, gpu_pools = null, gpu_count = null where id = $1', [
     id,
@@ -180,7 +180,7 @@ test.each(['type', 'id', 'templateId', 'requestUrls', 'createdAt', 'cpu', '__pro
   },
 );
 
-test('an update needs write access to this very endpoint', async () => {
+test('an update needs write access to this endpoint', async () => {
   for (const scope of ['read-only', 'serverless:read', 'invoke', `serverless/${id}:read`, 'serverless/other:write']) {
     const response = await update({ name: 'x' }, await rest.keyFor(rest.alice, scope));
     expect([scope, response.statusCode]).toEqual([scope, 403]);
@@ -190,7 +190,7 @@ test('an update needs write access to this very endpoint', async () => {
   expect((await update({ name: 'x' }, key)).statusCode).toBe(200);
 });
 
-test("a stranger's endpoint and a missing one are the same 404", async () => {
+test("another user's endpoint and a missing one are the same 404", async () => {
   const foreign = await update({ name: 'x' }, rest.bob.key);
   const missing = await rest.call('PATCH', '/v2/serverless/nosuchendpoint', { key: rest.bob.key, body: { name: 'x' } });
   expect(foreign.statusCode).toBe(404);
@@ -198,7 +198,7 @@ test("a stranger's endpoint and a missing one are the same 404", async () => {
   expect((await read()).name).toBe('before');
 });
 
-test('refusals come in the order key, permission, body, record, rule', async () => {
+test('failures are reported in the order key, permission, body, record, rule', async () => {
   const url = '/v2/serverless/nosuchendpoint';
   const reader = await rest.keyFor(rest.alice, 'read-only');
   const patch = (key: string, body: unknown) => rest.call('PATCH', url, { key, body });

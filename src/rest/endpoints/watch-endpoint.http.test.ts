@@ -54,7 +54,7 @@ async function watch(path: string, person: Person = rest.alice) {
   return { next, close: () => reader.cancel() };
 }
 
-test('an endpoint is told as it is, then as it changes, and the stream ends with the endpoint', async () => {
+test('streams an endpoint’s current state, then each change, and ends when it is deleted', async () => {
   const id = await createEndpoint();
   const live = await watch(`/v2/serverless/${id}/live`);
   expect(await live.next()).toMatchObject({ jobs: { inQueue: 0, completed: 0 }, workers: [], endpointVersion: 1 });
@@ -69,7 +69,7 @@ test('an endpoint is told as it is, then as it changes, and the stream ends with
   while (last !== undefined) last = await live.next();
 });
 
-test('an account is told with its sums and the endpoints where something goes on', async () => {
+test('streams an account’s totals and its active endpoints', async () => {
   const carol = await rest.addPerson('carol');
   const id = await createEndpoint(carol);
   await createEndpoint(carol);
@@ -84,7 +84,7 @@ test('an account is told with its sums and the endpoints where something goes on
   await live.close();
 });
 
-test('pods are told as they are, then as they change', async () => {
+test('streams the current pods, then each change', async () => {
   const dave = await rest.addPerson('dave');
   const live = await watch('/v2/pods/live', dave);
   expect(await live.next()).toEqual({ pods: [] });
@@ -96,7 +96,7 @@ test('pods are told as they are, then as they change', async () => {
   expect((await rest.call('GET', '/v2/pods/live', { key: one })).statusCode).toBe(403);
 });
 
-test("somebody else's endpoint is missing, to the letter", async () => {
+test("another user's endpoint is the same 404 as a missing one", async () => {
   const foreign = await rest.call('GET', `/v2/serverless/${await createEndpoint()}/live`, { key: rest.bob.key });
   const missing = await rest.call('GET', '/v2/serverless/nothing/live', { key: rest.bob.key });
   expect(foreign.statusCode).toBe(404);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-test('every account is told what the installation runs on, the same', async () => {
+test('returns what the installation runs on, the same for every account', async () => {
   const [alice, bob] = await Promise.all([rest.alice, rest.bob].map(({ key }) => rest.call('GET', PATH, { key })));
   expect(alice!.statusCode).toBe(200);
   expect(alice!.json()).toEqual({

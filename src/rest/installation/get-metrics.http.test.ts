@@ -49,7 +49,7 @@ async function newEndpoint(): Promise<EndpointId> {
   return (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
 }
 
-test("the operator's key or the scraper's token opens it; nothing else does", async () => {
+test("only the operator's key or the scraper's token opens it", async () => {
   const answer = await scrape(METRICS_TOKEN);
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -63,14 +63,14 @@ test("the operator's key or the scraper's token opens it; nothing else does", as
   expect((await rest.call('GET', '/v2/account', { key: METRICS_TOKEN })).statusCode).toBe(401);
 });
 
-test('every family is described in docs/operations.md, and every described one is there', async () => {
+test('docs/operations.md describes exactly the families that exist', async () => {
   const { families } = await read();
   const described = [...(await readFile(DOCS, 'utf8')).matchAll(/^\| `([a-z_]+)`/gm)].map(([, name]) => name!);
   const metrics = described.filter((name) => /^(podyard|process|nodejs)_/.test(name));
   expect(metrics.toSorted()).toEqual([...families.keys()].toSorted());
 });
 
-test('every panel of the dashboard asks for families that there are', async () => {
+test('every dashboard panel queries existing families', async () => {
   const { families } = await read();
   const dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
   const expressions = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
@@ -87,7 +87,7 @@ test('every panel of the dashboard asks for families that there are', async () =
   }
 });
 
-test('jobs that wait and run are counted by endpoint, and the oldest says how long it has waited', async () => {
+test('queued and running jobs are counted per endpoint, with the age of the oldest', async () => {
   const id = await newEndpoint();
   const { pool } = rest.database;
   await pool.query(
@@ -109,7 +109,7 @@ test('jobs that wait and run are counted by endpoint, and the oldest says how lo
   await pool.query('delete from endpoint_counters');
 });
 
-test('workers are counted by what their owners see of them, and frozen ones by what they hold', async () => {
+test('workers are counted by the status that users see; frozen ones with their memory', async () => {
   const id = await newEndpoint();
   const add = (workerId: string, columns: object) => {
     const names = Object.keys(columns);
@@ -135,7 +135,7 @@ test('workers are counted by what their owners see of them, and frozen ones by w
   await rest.database.pool.query('delete from workers');
 });
 
-test('of more endpoints than may have series of their own the rest are counted together; a deleted one makes room', async () => {
+test('endpoints above the limit share one series; deleting one frees its series', async () => {
   const { metrics } = rest;
   await read(); // forgets the endpoints of other tests, which have no work
   await rest.database.pool.query('delete from endpoints');
@@ -157,7 +157,7 @@ test('of more endpoints than may have series of their own the rest are counted t
   expect(later.has(`podyard_jobs_ended_total{endpoint="${first}",status="COMPLETED"}`)).toBe(false);
 });
 
-test('requests are counted by route and status; what reaches no operation, and no text of a client, makes a route', async () => {
+test('requests are counted by route and status; unknown paths create no series', async () => {
   const { key } = rest.alice;
   await rest.call('GET', '/v2/serverless/no-such-endpoint', { key });
   await rest.call('GET', '/v2/made/up/canary', { key });
@@ -175,7 +175,7 @@ test('requests are counted by route and status; what reaches no operation, and n
   expect(samples.get('podyard_api_request_seconds_count{api="rest",route="GET /v2/serverless/:id"}')).toBe(1);
 });
 
-test('without the database the token still opens it: the process answers for itself, soon', async () => {
+test('without the database the token still works, and the process reports its own metrics in time', async () => {
   const other = await startRestApp();
   await other.database.pool.end();
   try {

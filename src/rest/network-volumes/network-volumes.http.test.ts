@@ -21,7 +21,7 @@ const createEndpoint = (networkVolumes: string[], key = rest.alice.key) => {
 };
 
 describe('a create', () => {
-  test('answers 201 with the whole record; the type is the first of the data center', async () => {
+  test('returns 201 with the whole record; the type defaults to the data center’s first', async () => {
     const response = await create(MINIMAL);
     expect(response.statusCode).toBe(201);
     const offered = (await rest.call('GET', '/v2/catalog/datacenters/EU-RO-1', { key: rest.alice.key })).json();
@@ -31,7 +31,7 @@ describe('a create', () => {
     expect(await read(id)).toEqual(response.json());
   });
 
-  test('keeps the type that is given', async () => {
+  test('keeps the given type', async () => {
     const response = await create({ ...MINIMAL, dataCenter: 'EU-CZ-1', type: 'HIGH_PERFORMANCE', size: 4096 });
     expect(response.json()).toMatchObject({ type: 'HIGH_PERFORMANCE', size: 4096 });
   });
@@ -65,7 +65,7 @@ describe('a create', () => {
 });
 
 describe('an update', () => {
-  test('renames, grows, or both; the same size is no change', async () => {
+  test('renames, enlarges, or both; the same size is no change', async () => {
     const id = await createId({ size: 20 });
     expect((await update(id, { name: 'renamed' })).json()).toMatchObject({ name: 'renamed', size: 20 });
     expect((await update(id, { size: 30 })).json()).toMatchObject({ name: 'renamed', size: 30 });
@@ -81,7 +81,7 @@ describe('an update', () => {
     expect(await read(id)).toMatchObject({ name: 'models', size: 20 });
   });
 
-  test('that come together never shrink either', async () => {
+  test('never shrinks with concurrent updates either', async () => {
     const id = await createId({ size: 10 });
     const answers = await Promise.all([40, 20, 30, 50, 25].map((size) => update(id, { size })));
     expect(answers.some((answer) => answer.statusCode === 200)).toBe(true);
@@ -103,14 +103,14 @@ describe('an update', () => {
 });
 
 describe('an endpoint', () => {
-  test('mounts one’s own volumes', async () => {
+  test('mounts the user’s volumes', async () => {
     const ids = [await createId(), await createId()];
     const response = await createEndpoint(ids);
     expect(response.statusCode).toBe(201);
     expect(response.json().networkVolumes).toEqual(ids);
   });
 
-  test("cannot mount a stranger's volume: the 400 names it and nothing else", async () => {
+  test("cannot mount another user's volume: the 400 reveals nothing about it", async () => {
     const mine = await createId();
     const foreign = await createId({}, rest.bob.key);
     const response = await createEndpoint([mine, foreign]);
@@ -129,14 +129,14 @@ describe('an endpoint', () => {
 });
 
 describe('a delete', () => {
-  test('answers exactly 204 without a body, and the volume is gone', async () => {
+  test('returns 204 without a body, and the volume is gone', async () => {
     const id = await createId();
     const response = await remove(id);
     expect([response.statusCode, response.body]).toEqual([204, '']);
     expect((await remove(id)).statusCode).toBe(404);
   });
 
-  test('is refused while an endpoint, or a worker that is still there, mounts it', async () => {
+  test('is rejected while an endpoint or a remaining worker mounts it', async () => {
     const id = await createId();
     const endpoint = (await createEndpoint([id])).json();
     expect((await remove(id)).json()).toEqual({
@@ -156,7 +156,7 @@ describe('a delete', () => {
     expect((await remove(id)).statusCode).toBe(204);
   });
 
-  test('and a use that come together never leave an endpoint without its volume', async () => {
+  test('concurrent with a use never leaves an endpoint without its volume', async () => {
     for (let i = 0; i < 10; i++) {
       const id = await createId();
       const [deleted, created] = await Promise.all([remove(id), createEndpoint([id])]);
@@ -168,7 +168,7 @@ describe('a delete', () => {
   });
 });
 
-test('a list holds the volumes of the user, oldest first, and nobody else’s', async () => {
+test('a list has the user’s volumes only, oldest first', async () => {
   const before = (await rest.call('GET', PATH, { key: rest.bob.key })).json().networkVolumes.length;
   const ids = [await createId({}, rest.bob.key), await createId({}, rest.bob.key)];
   await createId();
@@ -182,7 +182,7 @@ test('a list holds the volumes of the user, oldest first, and nobody else’s', 
   ).toEqual(ids);
 });
 
-test("a stranger's volume and a missing one are the same 404", async () => {
+test("another user's volume and a missing one are the same 404", async () => {
   const id = await createId();
   for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
     const foreign = await rest.call(method, `${PATH}/${id}`, { key: rest.bob.key, body });
@@ -194,7 +194,7 @@ test("a stranger's volume and a missing one are the same 404", async () => {
   expect((await read(id)).name).toBe('models');
 });
 
-test('every operation needs a key, and the permission for it', async () => {
+test('every operation needs a key with the permission', async () => {
   const id = await createId();
   const reader = await rest.keyFor(rest.alice, 'network-volumes:read');
   const other = await rest.keyFor(rest.alice, 'serverless:write');

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-test('the reference needs no key, may be framed nowhere and runs nothing but its own scripts', async () => {
+test('the reference needs no key, cannot be framed and runs only its own scripts', async () => {
   const page = await rest.call('GET', '/docs/api');
   expect(page.statusCode).toBe(200);
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -18,7 +18,7 @@ test('the reference needs no key, may be framed nowhere and runs nothing but its
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
 });
 
-test('the page names no other host, and all that it names is there, packed or not, and may be kept', async () => {
+test('the page links to no other host; its assets exist, compressed or not, and are cacheable', async () => {
   const { body } = await rest.call('GET', '/docs/api');
   expect(body).not.toMatch(/(https?:)?\/\/[\w.]+/);
   const addresses = [...body.matchAll(/(?:src|href)="(api[^"]+)"/g)].map((match) => `/docs/${match[1]}`);
@@ -35,7 +35,7 @@ test('the page names no other host, and all that it names is there, packed or no
   }
 });
 
-test('an asset is kept only under the address with its hash, and no other file is served', async () => {
+test('an asset is cacheable only at the URL with its hash; no other file is served', async () => {
   expect((await rest.call('GET', '/docs/api/assets/start.js?v=old')).headers['cache-control']).toBe('no-cache');
   for (const name of ['nosuch.js', 'index.html', '..%2Fpackage.json', '__proto__', 'start.js%00']) {
     expect((await rest.call('GET', `/docs/api/assets/${name}`)).statusCode).toBe(404);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => rest.close());
 
 describe('the console', () => {
-  test('is a page without a key, under a policy that lets nothing else in, with a nonce of its own each time', async () => {
+  test('is a page that needs no key, with a strict policy and a fresh nonce', async () => {
     const [one, two] = [await rest.call('GET', '/'), await rest.call('GET', '/')];
     expect(one.statusCode).toBe(200);
     const nonce = /'nonce-([^']+)'/.exec(String(one.headers['content-security-policy']))![1]!;
@@ -20,7 +20,7 @@ describe('the console', () => {
     expect(one.headers['cache-control']).toBe('no-cache');
   });
 
-  test('serves its files packed, to be kept', async () => {
+  test('serves its files compressed and cacheable', async () => {
     const script = /assets\/(index-[\w-]+\.js)/.exec((await rest.call('GET', '/')).body)![1]!;
     const packed = await rest.call('GET', `/assets/${script}`, { headers: { 'accept-encoding': 'gzip, br' } });
     expect(packed.headers).toMatchObject({
@@ -35,7 +35,7 @@ describe('the console', () => {
 });
 
 test.each(['index.html', '..%2Findex.html', '..%2f..%2f..%2fpackage.json', 'nothing.js', '%00.js'])(
-  'no other file can be had: %s',
+  'no other file is served: %s',
   async (name) => {
     expect((await rest.call('GET', `/assets/${name}`)).statusCode).toBe(404);
   },

@@ -9,12 +9,12 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-test('the documentation is a folder: its bare address leads there, under any public URL', async () => {
+test('the documentation’s bare path redirects to its folder, under any public URL', async () => {
   const answer = await rest.call('GET', '/docs');
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'docs/']);
 });
 
-test('what is not a page is not there, whatever a name spells', async () => {
+test('any name that is not a page is a 404', async () => {
   for (const name of ['nothing', 'index.html', '..%2fconsole%2findex', '__proto__', 'start%00']) {
     expect((await rest.call('GET', `/docs/${name}`)).statusCode).toBe(404);
   }
@@ -24,7 +24,7 @@ test('what is not a page is not there, whatever a name spells', async () => {
 });
 
 describe('the built documentation', () => {
-  test('needs no key, runs nothing but its own script, and may be framed nowhere', async () => {
+  test('needs no key, runs only its own script, and cannot be framed', async () => {
     for (const path of ['/docs/', '/docs/start']) {
       const page = await rest.call('GET', path);
       expect(page.statusCode).toBe(200);
@@ -35,7 +35,7 @@ describe('the built documentation', () => {
     }
   });
 
-  test('all that a page loads is there, packed or not, and may be kept', async () => {
+  test('the assets of a page exist, compressed or not, and are cacheable', async () => {
     const { body } = await rest.call('GET', '/docs/scaling');
     const names = [...body.matchAll(/(?:src|href|data-index)="(assets\/[^"]+)"/g)].map((match) => match[1]!);
     expect(names.length).toBeGreaterThanOrEqual(4);

@@ -52,7 +52,7 @@ const revisionOf = async (id: string): Promise<number> =>
   (await rest.database.pool.query('select revision from pods where id = $1', [id])).rows[0].revision;
 
 describe('a create', () => {
-  test('with the least there must be answers 201 with the whole record and every default', async () => {
+  test('with the required fields returns 201 with the whole record and every default', async () => {
     const response = await create(minimal);
     expect(response.statusCode).toBe(201);
     const { id, createdAt, ...others } = response.json();
@@ -82,7 +82,7 @@ describe('a create', () => {
     expect(await read(id)).toEqual(response.json());
   });
 
-  test('keeps every field that is given', async () => {
+  test('keeps every given field', async () => {
     const given = {
       name: 'full',
       image: 'a/b:1',
@@ -102,7 +102,7 @@ describe('a create', () => {
     expect(globalNetworking).toEqual({ enabled: true, ip: null, internalDns: `${id}.runpod.internal` });
   });
 
-  test('of a CPU pod carries the memory of its flavour, and no gpu', async () => {
+  test('of a CPU pod has the memory of its flavor, and no gpu', async () => {
     const response = await create(cpuPod);
     expect(response.statusCode).toBe(201);
     expect(response.json().cpu).toEqual({ id: 'cpu3c', vcpuCount: 2, memory: 4 });
@@ -206,7 +206,7 @@ describe('a create', () => {
     expect(response.json().detail).toMatch(/^There are no longer any instances available/);
   });
 
-  test('ties the pod to the data centre of its volume', async () => {
+  test('places the pod in its volume’s data center', async () => {
     const here = await createVolume();
     const mounts = { network: [{ volumeId: here, path: '/data' }] };
     expect((await create({ ...minimal, mounts })).json()).toMatchObject({ mounts, dataCenterId: 'LOCAL-1' });
@@ -218,14 +218,14 @@ describe('a create', () => {
     expect(noCapacity.json().detail).toMatch(/^There are no longer any instances available/);
   });
 
-  test("of a stranger's volume or registry is the same 400 as of none", async () => {
+  test("with another user's volume or registry is the same 400 as with a missing one", async () => {
     const volumeId = await createVolume('LOCAL-1', rest.bob.key);
     const response = await create({ ...minimal, mounts: { network: [{ volumeId, path: '/v' }] } });
     expect(response.statusCode).toBe(400);
     expect(response.json().detail).toBe(`mounts.network: there is no network volume '${volumeId}'`);
   });
 
-  test('from a template copies its container and mount; the request wins, env name by name', async () => {
+  test('from a template copies its container and mount; the request’s values win, env by name', async () => {
     const mounts = { persistent: { size: 10, path: '/workspace' } };
     const templateId = await createTemplate({ env: { A: '1', B: '2' }, disk: 7, mounts });
     const { image: _, ...body } = minimal;
@@ -244,7 +244,7 @@ describe('a create', () => {
     expect(serverless.json().detail).toMatch(/is a serverless template, not one for pods$/);
   });
 
-  test('takes GPUs from everybody: of the last ones one request of many gets them', async () => {
+  test('of concurrent requests for the last GPUs, one gets them', async () => {
     const scarce = await startRestApp({
       capacity: { read: async () => ({ ...stock, gpus: [{ ...stock.gpus[0]!, total: 3, free: 3 }] }) },
     });
@@ -277,7 +277,7 @@ describe('the status', () => {
     }
   });
 
-  test('is EXITED at once after a stop, costs nothing, and is on its way back after a start', async () => {
+  test('is EXITED at once after a stop, costs nothing, and is PROVISIONING or STARTING after a start', async () => {
     const id = await createId();
     await observe(id, 'RUNNING');
     const stopped = await act(id, 'stop');
@@ -291,7 +291,7 @@ describe('the status', () => {
     expect((await act(id, 'start')).json().status).toBe('PROVISIONING');
   });
 
-  test('RUNNING shows the figures of the moment and the published ports', async () => {
+  test('RUNNING shows live figures and published ports', async () => {
     const id = await createId({ globalNetworking: true });
     await observe(id, 'RUNNING');
     const { runtime, globalNetworking, startedAt } = await read(id);
@@ -333,7 +333,7 @@ describe('a start', () => {
 });
 
 describe('a lock', () => {
-  test('refuses stop and restart, and nothing else', async () => {
+  test('rejects only stop and restart', async () => {
     const id = await createId();
     await observe(id, 'RUNNING');
     expect((await update(id, { locked: true })).json()).toMatchObject({ locked: true, actions: ['terminate'] });
@@ -349,7 +349,7 @@ describe('a lock', () => {
 });
 
 describe('an update', () => {
-  test('changes what is present: absent stays, null and empty values clear', async () => {
+  test('changes present fields; null and empty values clear', async () => {
     const id = await createId({ args: 'serve', ports: ['80/http'], env: { A: '1' } });
     const before = await read(id);
     expect((await update(id, {})).json()).toEqual(before);
@@ -359,7 +359,7 @@ describe('an update', () => {
     expect((await update(id, { globalNetworking: true })).json().globalNetworking.enabled).toBe(true);
   });
 
-  test('of the container gives a pod that runs another one at once; of anything else, or of nothing, does not', async () => {
+  test('of the container replaces a running pod’s container at once; any other update does not', async () => {
     const id = await createId({ env: { A: '1' }, mounts: { persistent: { size: 10, path: '/w' } } });
     await observe(id, 'RUNNING');
     for (const body of [
@@ -439,7 +439,7 @@ describe('an update', () => {
 });
 
 describe('a terminated pod', () => {
-  test.each(['DELETE', 'action'])('(%s) is answered with 204, and missing from then on', async (way) => {
+  test.each(['DELETE', 'action'])('(%s) is a 204, and not found from then on', async (way) => {
     const id = await createId();
     const response = await (way === 'DELETE' ? remove(id) : act(id, 'terminate'));
     expect(response.statusCode).toBe(204);
@@ -478,7 +478,7 @@ test('a volume, a registry and a template cannot be deleted while a pod uses the
   expect((await drop(`/v2/templates/${templateId}`)).json().detail).toMatch(/was in use until a moment ago/);
 });
 
-test('the log of a pod takes the words that logs of workers take', async () => {
+test('the log of a pod takes the same parameters as a worker’s', async () => {
   const log = async (query: string, headers = {}) =>
     (await rest.call('GET', `${PATH}/${await createId()}/logs${query}`, { key: rest.alice.key, headers })).statusCode;
   expect(await log('', { 'last-event-id': '17' })).toBe(400);
@@ -486,7 +486,7 @@ test('the log of a pod takes the words that logs of workers take', async () => {
   expect(await log('?source=stdout')).toBe(422);
 });
 
-test('every operation refuses without a key, without the permission, and for somebody else’s pod as for a missing one', async () => {
+test('every operation needs a key with the permission; another user’s pod and a missing one are the same 404', async () => {
   const id = await createId();
   const reader = await rest.keyFor(rest.alice, 'pods:read');
   const other = await rest.keyFor(rest.alice, 'templates:write');

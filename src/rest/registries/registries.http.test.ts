@@ -18,7 +18,7 @@ const createEndpoint = (registry: string, key = rest.alice.key) => {
 };
 
 describe('a create', () => {
-  test('answers 201 with id and name; the credentials are in no answer', async () => {
+  test('returns 201 with id and name; responses never contain the credentials', async () => {
     const response = await create(MINIMAL);
     expect(response.statusCode).toBe(201);
     const { id } = response.json();
@@ -30,7 +30,7 @@ describe('a create', () => {
     for (const { body } of [response, one, list]) expect(body).not.toMatch(/hunter2|alice-robot/);
   });
 
-  test('stores the password so that only the key of this installation reads it', async () => {
+  test('stores the password encrypted under this installation’s key', async () => {
     const id = await createId();
     const { rows } = await rest.database.pool.query<{ text: string; password: Buffer }>(
       'select r::text as text, password from registries r where id = $1',
@@ -56,7 +56,7 @@ describe('a create', () => {
 });
 
 describe('an endpoint', () => {
-  test('uses one’s own registry, by create and by update', async () => {
+  test('uses the user’s registry, by create and by update', async () => {
     const [first, second] = [await createId(), await createId()];
     const endpoint = (await createEndpoint(first)).json();
     expect(endpoint.registry).toBe(first);
@@ -66,7 +66,7 @@ describe('an endpoint', () => {
     expect((await patch(null)).json().registry).toBe(null);
   });
 
-  test("cannot use a stranger's: the same 400 as for a missing one", async () => {
+  test("cannot use another user's: the same 400 as for a missing one", async () => {
     const foreign = await createId(rest.bob.key);
     const response = await createEndpoint(foreign);
     expect(response.statusCode).toBe(400);
@@ -76,14 +76,14 @@ describe('an endpoint', () => {
 });
 
 describe('a delete', () => {
-  test('answers exactly 204 without a body, and the registry is gone', async () => {
+  test('returns 204 without a body, and the registry is gone', async () => {
     const id = await createId();
     const response = await remove(id);
     expect([response.statusCode, response.body]).toEqual([204, '']);
     expect((await remove(id)).statusCode).toBe(404);
   });
 
-  test('is refused while an endpoint uses it', async () => {
+  test('is rejected while an endpoint uses it', async () => {
     const id = await createId();
     const endpoint = (await createEndpoint(id)).json();
     expect((await remove(id)).json()).toEqual({
@@ -95,7 +95,7 @@ describe('a delete', () => {
     expect((await remove(id)).statusCode).toBe(204);
   });
 
-  test('makes templates that name it fall back to null', async () => {
+  test('sets references of templates to null', async () => {
     const registry = await createId();
     const body = { name: 'names it', image: 'i', registry };
     const template = (await rest.call('POST', '/v2/templates', { key: rest.alice.key, body })).json();
@@ -104,7 +104,7 @@ describe('a delete', () => {
     expect(now).toEqual({ ...template, registry: null });
   });
 
-  test('and a use that come together never leave an endpoint without its registry', async () => {
+  test('concurrent with a use never leaves an endpoint without its registry', async () => {
     for (let i = 0; i < 10; i++) {
       const id = await createId();
       const [deleted, created] = await Promise.all([remove(id), createEndpoint(id)]);
@@ -116,7 +116,7 @@ describe('a delete', () => {
   });
 });
 
-test("a stranger's registry and a missing one are the same 404", async () => {
+test("another user's registry and a missing one are the same 404", async () => {
   const id = await createId();
   for (const method of ['GET', 'DELETE']) {
     const foreign = await rest.call(method, `${PATH}/${id}`, { key: rest.bob.key });
@@ -134,7 +134,7 @@ describe('delegations', () => {
   const ARN = 'arn:aws:ecr:eu-central-1:123456789012:repository/team/model';
   const delegate = (body: unknown, key = rest.alice.key) => rest.call('POST', DELEGATIONS, { key, body });
 
-  test('a create answers 201 with what the ARN says', async () => {
+  test('a create returns 201 with the parts of the ARN', async () => {
     const response = await delegate({ resource: `${ARN}:v1`, name: 'models' });
     expect(response.statusCode).toBe(201);
     const { id, createdAt, ...others } = response.json();
@@ -151,7 +151,7 @@ describe('delegations', () => {
     });
   });
 
-  test('name and tag may be missing', async () => {
+  test('name and tag are optional', async () => {
     expect((await delegate({ resource: ARN })).json()).toMatchObject({ name: null, tag: null });
     expect((await delegate({ resource: ARN, name: null })).json().name).toBe(null);
     const china = (await delegate({ resource: ARN.replace('aws:', 'aws-cn:') })).json();
@@ -176,7 +176,7 @@ describe('delegations', () => {
     expect([refused.statusCode, refused.headers.allow]).toEqual([405, 'GET, HEAD, POST']);
   });
 
-  test('a delete is 204 once, and the same 404 for a missing and a foreign one', async () => {
+  test('a delete is 204 once, then the same 404 as for another user’s', async () => {
     const { id } = (await delegate({ resource: ARN })).json();
     const path = `${DELEGATIONS}/${id}`;
     const foreign = await rest.call('DELETE', path, { key: rest.bob.key });
@@ -188,7 +188,7 @@ describe('delegations', () => {
     expect((await rest.call('DELETE', path, { key: rest.alice.key })).statusCode).toBe(404);
   });
 
-  test('a key for one registry says nothing about delegations', async () => {
+  test('a key for one registry gives no access to delegations', async () => {
     const { id } = (await delegate({ resource: ARN })).json();
     const key = await rest.keyFor(rest.alice, `registries/${id}:write`);
     expect((await rest.call('DELETE', `${DELEGATIONS}/${id}`, { key })).statusCode).toBe(403);
@@ -196,7 +196,7 @@ describe('delegations', () => {
   });
 });
 
-test('every operation needs a key, and the permission for it', async () => {
+test('every operation needs a key with the permission', async () => {
   const id = await createId();
   const reader = await rest.keyFor(rest.alice, 'registries:read');
   const other = await rest.keyFor(rest.alice, 'templates:write');

@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 
 describe('rollback', () => {
-  test('makes a new release with the earlier configuration and changes nothing that no release fixes', async () => {
+  test('creates a release with the earlier configuration; settings outside releases are unchanged', async () => {
     await update({ image: 'podyard/echo:2', env: {}, gpu: { pools: ['AMPERE_24'] }, workers: { max: 9 }, name: 'new' });
     const response = await rollback(await releaseId(1));
     expect(response.statusCode).toBe(200);
@@ -48,19 +48,19 @@ describe('rollback', () => {
     expect(JSON.stringify(list)).not.toContain('hunter2');
   });
 
-  test('to the configuration that is there already makes no release', async () => {
+  test('to the current configuration creates no release', async () => {
     expect((await rollback(await releaseId(1))).statusCode).toBe(200);
     expect((await releases()).endpointVersion).toBe(1);
   });
 
-  test('lets a paused roll-out go on', async () => {
+  test('resumes a paused roll-out', async () => {
     await update({ image: 'podyard/echo:2' });
     await rollout({ action: 'pause' });
     await rollback(await releaseId(1));
     expect((await releases()).rollout.paused).toBe(false);
   });
 
-  test('to a release that names a registry which is gone is a 400 that names it', async () => {
+  test('to a release with a deleted registry is a 400 that names it', async () => {
     const registry = (await call('POST', '/v2/registries', { name: 'r', username: 'u', password: 'p' })).json();
     await update({ registry: registry.id });
     const withRegistry = await releaseId(2);
@@ -71,7 +71,7 @@ describe('rollback', () => {
     expect(response.json().detail).toBe(`registry: there is no registry '${registry.id}'`);
   });
 
-  test('a release that is missing, of another endpoint or of somebody else is not found, in the same words', async () => {
+  test('a release that is missing, of another endpoint or of another user is the same 404', async () => {
     const other = (await call('POST', '/v2/serverless', CREATED)).json().id;
     const [{ id: ofOther }] = (await call('GET', `/v2/serverless/${other}/releases`)).json().releases;
     const foreign = await rollback(await releaseId(1), rest.bob.key);
@@ -86,7 +86,7 @@ describe('rollback', () => {
 });
 
 describe('a roll-out', () => {
-  test('can be paused and resumed, and says so; twice the same is no error', async () => {
+  test('can be paused and resumed, repeatedly', async () => {
     for (const [action, paused] of [
       ['pause', true],
       ['pause', true],
@@ -106,7 +106,7 @@ describe('a roll-out', () => {
     }
   });
 
-  test('that is paused stays so over the next release', async () => {
+  test('stays paused over the next release', async () => {
     await rollout({ action: 'pause' });
     await update({ image: 'podyard/echo:2' });
     expect((await releases()).rollout.paused).toBe(true);
@@ -118,7 +118,7 @@ describe('a roll-out', () => {
     expect(response.json().detail).toBe('Request validation failed.');
   });
 
-  test('of an endpoint that is missing or foreign is not found', async () => {
+  test('of a missing or another user’s endpoint is a 404', async () => {
     const foreign = await rollout({ action: 'pause' }, rest.bob.key);
     const missing = await call('POST', '/v2/serverless/nothing/rollout', { action: 'pause' });
     for (const response of [foreign, missing]) {
@@ -128,7 +128,7 @@ describe('a roll-out', () => {
   });
 });
 
-test('both need a key that may write endpoints', async () => {
+test('both need a key with write access to endpoints', async () => {
   const reading = await rest.keyFor(rest.alice, 'serverless:read');
   for (const path of [`/v2/serverless/${id}/rollout`, `/v2/serverless/${id}/releases/x/rollback`]) {
     expect((await rest.call('POST', path, { body: { action: 'pause' } })).statusCode).toBe(401);

@@ -29,7 +29,7 @@ async function stored(id: string): Promise<string> {
 }
 
 describe('a create', () => {
-  test('answers 201 with the whole record but its value, which is stored encrypted', async () => {
+  test('returns 201 without the value, which is stored encrypted', async () => {
     const name = freshName();
     const response = await create({ name, value: VALUE, description: 'reads models' });
     expect(response.statusCode).toBe(201);
@@ -42,12 +42,12 @@ describe('a create', () => {
     expect(rows[0].row).not.toContain(Buffer.from(VALUE).toString('hex'));
   });
 
-  test.each(['a', '_', 'HF_TOKEN', 'team/hub.token-2', 'x'.repeat(191)])('takes the name %s', async (name) => {
+  test.each(['a', '_', 'HF_TOKEN', 'team/hub.token-2', 'x'.repeat(191)])('accepts the name %s', async (name) => {
     const response = await create({ name, value: 'v' });
     expect([response.statusCode, response.json().description]).toEqual([201, null]);
   });
 
-  test('with a name that is taken is a 409; the value stays what it was', async () => {
+  test('with a taken name is a 409; the value is unchanged', async () => {
     const name = freshName();
     const id = await createId({ name });
     const response = await create({ name, value: 'another' });
@@ -75,7 +75,7 @@ describe('a create', () => {
     expect(response.body).not.toContain(VALUE);
   });
 
-  test('without a body, or with a broken one, is a 400 that shows nothing of it', async () => {
+  test('without a valid body is a 400 that reveals nothing of it', async () => {
     expect((await create('')).statusCode).toBe(400);
     const response = await create(`{"name":"a","value":"${VALUE}"`);
     expect(response.statusCode).toBe(400);
@@ -84,7 +84,7 @@ describe('a create', () => {
 });
 
 describe('an update', () => {
-  test('replaces the value, the description, or both, and leaves the rest', async () => {
+  test('replaces the value, the description, or both', async () => {
     const id = await createId({ description: 'first' });
     expect((await update(id, { value: 'second' })).json().description).toBe('first');
     expect(await stored(id)).toBe('second');
@@ -109,7 +109,7 @@ describe('an update', () => {
 });
 
 describe('a delete', () => {
-  test('is refused while something names it, with a list of what does, and done when nothing does any more', async () => {
+  test('is rejected with a list of uses while something refers to it, and succeeds afterwards', async () => {
     const name = freshName();
     const id = await createId({ name });
     const endpointId = (await createEndpoint({ A: `a {{ RUNPOD_SECRET_${name} }}` })).json().id;
@@ -129,7 +129,7 @@ describe('a delete', () => {
     expect((await remove(id)).statusCode).toBe(404);
   });
 
-  test('is not held up by a longer name, by other text, or by what a stranger has', async () => {
+  test("is not blocked by a longer name, other text, or another user's records", async () => {
     const name = freshName();
     const id = await createId({ name });
     await createEndpoint({ A: `{{ RUNPOD_SECRET_${name}_2 }}`, B: `RUNPOD_SECRET_${name}`, C: `{{ ${name} }}` });
@@ -139,7 +139,7 @@ describe('a delete', () => {
   });
 });
 
-test('the list has all of the account, oldest first, each with what uses it, and nobody else’s', async () => {
+test('the list has the account’s secrets only, oldest first, each with its uses', async () => {
   const carol = await rest.addPerson('carol');
   const names = ['b', 'a', 'c'];
   for (const name of names) await create({ name, value: VALUE }, carol.key);
@@ -152,7 +152,7 @@ test('the list has all of the account, oldest first, each with what uses it, and
   expect(response.body).not.toContain(VALUE);
 });
 
-test('references are stored and echoed as they were written, and a diff of releases shows no value', async () => {
+test('references are stored and returned unchanged, and a diff of releases shows no value', async () => {
   const env = { TOKEN: '{{RUNPOD_SECRET_nowhere}}', PLAIN: 'x{{  RUNPOD_SECRET_b  }}y' };
   const created = (await createEndpoint(env)).json();
   expect(created.env).toEqual(env);
@@ -166,7 +166,7 @@ test('references are stored and echoed as they were written, and a diff of relea
   ]);
 });
 
-test("a stranger's secret and a missing one are the same 404, whatever is asked of it", async () => {
+test("another user's secret and a missing one are the same 404 in every operation", async () => {
   const id = await createId();
   for (const ask of [
     (path: string) => rest.call('GET', path, { key: rest.bob.key }),
@@ -180,7 +180,7 @@ test("a stranger's secret and a missing one are the same 404, whatever is asked 
   expect(await stored(id)).toBe(VALUE);
 });
 
-test('two users can have secrets of the same name', async () => {
+test('users can have secrets of the same name', async () => {
   const name = freshName();
   const [mine, theirs] = [await createId({ name, value: 'a' }), await createId({ name, value: 'b' }, rest.bob.key)];
   expect([await stored(mine), await stored(theirs)]).toEqual(['a', 'b']);

@@ -25,19 +25,19 @@ describe.each(RESOURCES)('%s', (path, minimal) => {
   const send = (method: 'POST' | 'PATCH', url: string, body: object) =>
     rest.call(method, url, { key: rest.alice.key, body });
 
-  test.each(BAD_IMAGES)('an image that is no reference is refused with 422 and its fault: %j', async (image) => {
+  test.each(BAD_IMAGES)('an invalid image reference is a 422 with the reason: %j', async (image) => {
     const response = await send('POST', path, { ...minimal, image });
     expect(response.statusCode).toBe(422);
     expect(response.json().errors).toEqual([expect.stringMatching(/^\/image: '.*' is not a valid image reference: /s)]);
   });
 
-  test('an update to such an image is refused, and the record stays as it is', async () => {
+  test('an update to such an image is rejected, and the record is unchanged', async () => {
     const { id } = (await send('POST', path, { ...minimal, name: 'kept', image: 'app:1' })).json();
     expect((await send('PATCH', `${path}/${id}`, { image: '/app' })).statusCode).toBe(422);
     expect((await rest.call('GET', `${path}/${id}`, { key: rest.alice.key })).json().image).toBe('app:1');
   });
 
-  test('an env beyond its limits is refused with 422', async () => {
+  test('an env beyond its limits is a 422', async () => {
     const env = { BIG: `{{ RUNPOD_SECRET_${' '.repeat(95_000)}` };
     const response = await send('POST', path, { ...minimal, name: 'big', image: 'app:1', env });
     expect(response.statusCode).toBe(422);

@@ -9,7 +9,7 @@ function feedOf(read: () => Promise<string | undefined>): Feed {
   return new Feed({ read, logger: silentLogger, clock: monotonicClock });
 }
 
-test('who watches gets the present state at once, then each change and nothing twice', async () => {
+test('a watcher gets the current state at once, then each change once', async () => {
   let state = 'one';
   const feed = feedOf(async () => state);
   const watching = feed.watch(new AbortController().signal, QUIET_MS);
@@ -22,7 +22,7 @@ test('who watches gets the present state at once, then each change and nothing t
   await watching.return(undefined);
 });
 
-test('it is read once, however many watch, and not at all when nobody does', async () => {
+test('it is read once for all watchers, and never without any', async () => {
   const read = vi.fn(async () => 'same');
   const feed = feedOf(read);
   const watchers = Array.from({ length: 50 }, () => feed.watch(new AbortController().signal, QUIET_MS));
@@ -34,7 +34,7 @@ test('it is read once, however many watch, and not at all when nobody does', asy
   expect(read).toHaveBeenCalledTimes(1);
 });
 
-test('it ends when what it is about is gone, and when the watcher goes', async () => {
+test('it ends when the subject is gone or the watcher leaves', async () => {
   let state: string | undefined = 'here';
   const feed = feedOf(async () => state);
   const staying = feed.watch(new AbortController().signal, QUIET_MS);
@@ -49,7 +49,7 @@ test('it ends when what it is about is gone, and when the watcher goes', async (
   expect(await staying.next()).toEqual({ value: undefined, done: true });
 });
 
-test('a reading that fails is tried again; a quiet time is told', async () => {
+test('a failed read is retried; a quiet period is reported', async () => {
   const read = vi.fn(async () => 'back').mockRejectedValueOnce(new Error('the database is away'));
   const watching = feedOf(read).watch(new AbortController().signal, 5);
   expect((await watching.next()).value).toBeUndefined(); // quiet

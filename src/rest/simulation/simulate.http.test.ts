@@ -24,7 +24,7 @@ afterAll(() => rest.close());
 const simulate = (body: object | undefined, key = admin) => rest.call('POST', PATH, { key, ...(body && { body }) });
 const get = (key = admin) => rest.call('GET', PATH, { key });
 
-test('capacity is set by pool and data centre, and reset brings back what the server was started with', async () => {
+test('capacity is set by pool and data center, and reset restores the start-up settings', async () => {
   expect((await get()).json()).toEqual({ gpus: GPUS, slowPull: null });
   const elsewhere = { pool: 'ADA_24', dataCenterId: 'EU-RO-1', total: 2 };
   expect((await simulate({ action: 'capacity', ...elsewhere })).json().gpus).toEqual([...GPUS, elsewhere]);
@@ -33,7 +33,7 @@ test('capacity is set by pool and data centre, and reset brings back what the se
   expect((await simulate({ action: 'reset' })).json()).toEqual({ gpus: GPUS, slowPull: null });
 });
 
-test('what is pretended outlives a restart, until the server is started with other GPUs or with real ones', async () => {
+test('the simulation survives restarts, until the server starts with other or real GPUs', async () => {
   await simulate({ action: 'slow-pull', seconds: 2.5, image: 'any:v1' });
   await ensureSimulation(rest.database.pool, GPUS);
   expect((await get()).json().slowPull).toEqual({ seconds: 2.5, image: 'any:v1' });
@@ -44,7 +44,7 @@ test('what is pretended outlives a restart, until the server is started with oth
   for (const answer of [await get(), await simulate({ action: 'reset' })]) expect(answer.statusCode).toBe(409);
 });
 
-test('a crash or a preemption waits for the process that leads, once', async () => {
+test('a crash or preemption is queued once for the leader', async () => {
   const body = { name: 'x', image: 'any:v1', gpu: { pools: ['ADA_24'] } };
   const endpointId = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
   await rest.database.pool.query(
@@ -85,7 +85,7 @@ test('a missing body is 400, an unknown action or member 422, a missing worker o
   expect((await simulate({ action: 'preempt', workerId: 'nosuchworker' })).statusCode).toBe(404);
 });
 
-test('only the operator may look at it or change it', async () => {
+test('only the operator may read or change it', async () => {
   expect((await rest.call('GET', PATH, {})).statusCode).toBe(401);
   expect((await rest.call('POST', PATH, { body: { action: 'reset' } })).statusCode).toBe(401);
   for (const key of [rest.alice.key, await rest.keyFor(rest.alice, 'serverless:write')]) {

@@ -24,7 +24,7 @@ const createEndpoint = (templateId: string, key = rest.alice.key) => {
 };
 
 describe('a create', () => {
-  test('with the least there must be answers 201 with the whole record and every default', async () => {
+  test('with the required fields returns 201 with the whole record and every default', async () => {
     const response = await create({ name: 'least', image: 'podyard/echo:1' });
     expect(response.statusCode).toBe(201);
     const { id, ...others } = response.json();
@@ -44,7 +44,7 @@ describe('a create', () => {
     });
   });
 
-  test('keeps every field that is given', async () => {
+  test('keeps every given field', async () => {
     const given = {
       name: 'full',
       image: 'a/b:1',
@@ -123,7 +123,7 @@ describe('a create', () => {
 });
 
 describe('a name', () => {
-  test('is unique among one’s own templates, and only there', async () => {
+  test('is unique among the user’s templates only', async () => {
     const body = { name: 'taken', image: 'i' };
     expect((await create(body)).statusCode).toBe(201);
     const response = await create(body);
@@ -132,13 +132,13 @@ describe('a name', () => {
     expect((await create(body, rest.bob.key)).statusCode).toBe(201);
   });
 
-  test('that many want at once is given once', async () => {
+  test('is given once to concurrent requests', async () => {
     const body = { name: 'wanted', image: 'i' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => create(body)));
     expect(answers.map((answer) => answer.statusCode).toSorted()).toEqual([201, ...Array(7).fill(400)]);
   });
 
-  test('cannot be taken by an update either; one’s own name is no clash', async () => {
+  test('cannot be taken by an update either; keeping the own name is no conflict', async () => {
     await create({ name: 'first', image: 'i' });
     const id = await createId({ name: 'second' });
     expect((await update(id, { name: 'first' })).statusCode).toBe(400);
@@ -152,7 +152,7 @@ describe('a name', () => {
 });
 
 describe('an update', () => {
-  test('changes what is present and nothing else', async () => {
+  test('changes present fields only', async () => {
     const id = await createId({ env: { A: '1' }, ports: ['80/http'] });
     const before = await read(id);
     expect((await update(id, {})).json()).toEqual(before);
@@ -180,7 +180,7 @@ describe('an update', () => {
     },
   );
 
-  test('cannot bring mounts and serverless together, from either side', async () => {
+  test('cannot combine mounts and serverless, in either order', async () => {
     const mounts = { persistent: { size: 10, path: '/w' } };
     const mounted = await createId({ mounts });
     const serverless = await createId({ serverless: true });
@@ -189,7 +189,7 @@ describe('an update', () => {
     expect((await update(mounted, { serverless: true, mounts: {} })).statusCode).toBe(200);
   });
 
-  test('does not touch what was made from the template', async () => {
+  test('does not affect records created from the template', async () => {
     const id = await createId({ serverless: true, env: { A: '1' } });
     const endpoint = (await createEndpoint(id)).json();
     await update(id, { image: 'other', env: { A: '2' } });
@@ -199,14 +199,14 @@ describe('an update', () => {
 });
 
 describe('a delete', () => {
-  test('answers exactly 204 without a body, and the template is gone', async () => {
+  test('returns 204 without a body, and the template is gone', async () => {
     const id = await createId();
     const response = await remove(id);
     expect([response.statusCode, response.body]).toEqual([204, '']);
     expect((await remove(id)).statusCode).toBe(404);
   });
 
-  test('is refused while an endpoint made from it exists, and until two minutes after; the detail says until when', async () => {
+  test('is rejected while an endpoint created from it exists and for two minutes after; the detail says until when', async () => {
     const id = await createId({ serverless: true });
     const endpoint = (await createEndpoint(id)).json();
     expect((await remove(id)).json()).toEqual({
@@ -227,13 +227,13 @@ describe('a delete', () => {
     expect((await remove(id)).statusCode).toBe(204);
   });
 
-  test('is refused while a stranger uses the public template', async () => {
+  test('is rejected while another user uses the public template', async () => {
     const id = await createId({ serverless: true, public: true });
     expect((await createEndpoint(id, rest.bob.key)).statusCode).toBe(201);
     expect((await remove(id)).statusCode).toBe(400);
   });
 
-  test('and a use that come together never leave an endpoint whose template was deleted under it', async () => {
+  test('concurrent with a use never leaves an endpoint without its template', async () => {
     for (let i = 0; i < 10; i++) {
       const id = await createId({ serverless: true });
       const [deleted, created] = await Promise.all([remove(id), createEndpoint(id)]);
@@ -245,7 +245,7 @@ describe('a delete', () => {
   });
 });
 
-test('a list holds one’s own templates, oldest first; of others not even the public ones', async () => {
+test('a list has the user’s templates only, oldest first, without others’ public ones', async () => {
   expect((await rest.call('GET', PATH, { key: await strangerKey() })).json()).toEqual({ templates: [] });
   const mine = await createId({ name: 'mine' });
   const { templates } = (await rest.call('GET', PATH, { key: rest.alice.key })).json();
@@ -260,7 +260,7 @@ async function strangerKey(): Promise<string> {
   return rest.keyFor({ userId: rows[0]!.id, key: '' }, 'all');
 }
 
-test("a stranger's template, a public one too, and a missing one are the same 404", async () => {
+test("another user's template, even a public one, and a missing one are the same 404", async () => {
   for (const id of [await createId(), await createId({ public: true })]) {
     for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
       const foreign = await rest.call(method, `${PATH}/${id}`, { key: rest.bob.key, body });
@@ -273,7 +273,7 @@ test("a stranger's template, a public one too, and a missing one are the same 40
   }
 });
 
-test('every operation needs a key, and the permission for it', async () => {
+test('every operation needs a key with the permission', async () => {
   const id = await createId();
   const reader = await rest.keyFor(rest.alice, 'templates:read');
   const other = await rest.keyFor(rest.alice, 'serverless:write');

@@ -89,7 +89,7 @@ async function follow(query = '', headers: Record<string, string> = {}) {
 
 const texts = (events: readonly LogEvent[]) => events.map((event) => event.line);
 
-test('lines are server-sent events with an id, and new ones follow as they are stored', async () => {
+test('streams lines as server-sent events with ids, then new ones as they are stored', async () => {
   await append(['one', 'two']);
   const { response, next } = await follow();
   expect(response.status).toBe(200);
@@ -109,12 +109,12 @@ test('lines are server-sent events with an id, and new ones follow as they are s
   expect(texts(await next(1))).toEqual(['three']);
 });
 
-test('headers arrive at once, even when there is no line yet', async () => {
+test('headers arrive at once, even without a line', async () => {
   const { response } = await follow();
   expect(response.status).toBe(200);
 });
 
-test('tail is how many of the last lines come first: 100 unless told, none for 0', async () => {
+test('tail sets how many stored lines come first: 100 by default, none for 0', async () => {
   await append(Array.from({ length: 150 }, (_, i) => `line ${i}`));
   expect(texts(await (await follow()).next(100))[0]).toBe('line 50');
   expect(texts(await (await follow('?tail=2')).next(2))).toEqual(['line 148', 'line 149']);
@@ -123,7 +123,7 @@ test('tail is how many of the last lines come first: 100 unless told, none for 0
   expect(texts(await next(1))).toEqual(['new']);
 });
 
-test('source chooses container or system lines, stored and new', async () => {
+test('source selects container or system lines, stored and new', async () => {
   await append(['out']);
   await append(['pulling'], 'system');
   const { next } = await follow('?source=system');
@@ -133,7 +133,7 @@ test('source chooses container or system lines, stored and new', async () => {
   expect(texts(await next(1))).toEqual(['started']);
 });
 
-test('since begins at a time, that included, and tail does not count', async () => {
+test('since starts at a time, inclusive, and overrides tail', async () => {
   await append(['a', 'b', 'c']);
   const { next } = await follow(`?since=${at(1).toISOString()}&tail=0`);
   expect(texts(await next(2))).toEqual(['b', 'c']);
@@ -147,20 +147,20 @@ test('resuming from an event id neither loses nor repeats a line, and wins over 
   expect(texts(await next(2))).toEqual(['c', 'd']);
 });
 
-test('a bare timestamp is accepted as an event id: lines after it follow', async () => {
+test('a bare timestamp is accepted as an event id', async () => {
   await append(['a', 'b', 'c']);
   const { next } = await follow('', { 'last-event-id': at(1).toISOString() });
   expect(texts(await next(1))).toEqual(['c']);
 });
 
-test('more lines than one read takes all come, in order', async () => {
+test('lines beyond one batch arrive in order', async () => {
   const lines = Array.from({ length: 1234 }, (_, i) => `${i}`);
   await append(lines);
   const { next } = await follow(`?since=${at(0).toISOString()}`);
   expect(texts(await next(lines.length))).toEqual(lines);
 });
 
-test('a line is one event whatever is in it', async () => {
+test('a line is one event, whatever its content', async () => {
   const line = 'data: x\n\nid: 7\r\n\u2028é🦄"';
   await append([line]);
   expect(texts(await (await follow()).next(1))).toEqual([line]);
@@ -175,7 +175,7 @@ test('lines of another worker do not appear', async () => {
   expect(texts(await (await follow()).next(1))).toEqual(['mine']);
 });
 
-test('a stream whose client has gone stops listening', async () => {
+test('a stream unsubscribes when its client disconnects', async () => {
   const unsubscribed = vi.fn();
   const subscribe = rest.bus.subscribe.bind(rest.bus);
   const spy = vi.spyOn(rest.bus, 'subscribe').mockImplementation((topic, listener) => {
@@ -194,7 +194,7 @@ test('a stream whose client has gone stops listening', async () => {
   await vi.waitFor(() => expect(unsubscribed).toHaveBeenCalledOnce(), { timeout: 2000, interval: 10 });
 });
 
-test('a client that does not read holds the reading of the log back', async () => {
+test('a slow client applies backpressure to reading the log', async () => {
   const line = 'x'.repeat(8_000);
   for (let i = 0; i < 8; i++) await append(Array.from({ length: 500 }, () => line));
   const queries = vi.spyOn(rest.database.pool, 'query');
@@ -232,13 +232,13 @@ test.each(['tail=-1', 'tail=5001', 'tail=x', 'source=stdout', 'since=yesterday']
   expect(response.json().errors[0]).toMatch(new RegExp(`^query/${query.split('=')[0]}: must be `));
 });
 
-test('a Last-Event-ID that is none is a 400', async () => {
+test('an invalid Last-Event-ID is a 400', async () => {
   const headers = { 'last-event-id': '17' };
   const response = await rest.call('GET', path(), { key: rest.alice.key, headers });
   expect(response.statusCode).toBe(400);
 });
 
-test('logs need read access to the endpoint; strangers and missing records get the same 404', async () => {
+test("logs need read access to the endpoint; another user's and missing records are the same 404", async () => {
   const get = (url: string, key?: string) => rest.call('GET', url, key === undefined ? {} : { key });
   expect((await get(path())).statusCode).toBe(401);
   expect((await get(path(), await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);

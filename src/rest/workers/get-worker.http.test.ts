@@ -33,7 +33,7 @@ async function insertWorker(workerId: string, columns: Record<string, unknown>):
 const get = (workerId: string, key = rest.alice.key) =>
   rest.call('GET', `/v2/serverless/${id}/workers/${workerId}`, { key });
 
-test('a worker says how long each stage of its start took', async () => {
+test('a worker shows how long each stage of its start took', async () => {
   const marks = { capacityAt: at(1), pullAt: at(3), createAt: at(6), startAt: at(10), readyAt: at(15) };
   await insertWorker('wready', { phase: 'RUNNING', timeline: marks, started_at: at(10), ready_at: at(15) });
   const answer = await get('wready');
@@ -55,7 +55,7 @@ test('a worker says how long each stage of its start took', async () => {
   });
 });
 
-test('a worker without a place is throttled and says what is missing', async () => {
+test('a worker without capacity is throttled and shows the reason', async () => {
   const reason = 'no capacity: it needs 2 GPUs together; ADA_24 has 1 of 4 free';
   await insertWorker('wthrottled', { phase: 'PENDING', phase_reason: reason });
   expect((await get('wthrottled')).json()).toMatchObject({
@@ -65,7 +65,7 @@ test('a worker without a place is throttled and says what is missing', async () 
   });
 });
 
-test('frozen and ended workers can be looked at, although no list holds them', async () => {
+test('frozen and ended workers can be read, although the list omits them', async () => {
   const frozen = {
     phase: 'FROZEN',
     wanted: 'FREEZE',
@@ -101,7 +101,7 @@ test('frozen and ended workers can be looked at, although no list holds them', a
   ).toEqual(['wready', 'wthrottled']);
 });
 
-test('a worker of another user, of another endpoint and no worker at all are missing alike', async () => {
+test('a worker of another user, of another endpoint and a missing one are the same 404', async () => {
   const body = { name: 'other', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
   const other = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
   const missing = await get('nosuchworker');

@@ -45,7 +45,7 @@ test('an endpoint without workers has an empty list, a summary of zeros and no r
   });
 });
 
-test('live workers are listed with their status, and the summary is the roll-up of the list', async () => {
+test('live workers are listed with their status and counted in the summary', async () => {
   const startedAt = new Date(Date.now() - 90_500);
   await insertWorker('w1busy', { ready_at: startedAt, started_at: startedAt, gpu_count: 2, gpu_type_id: 'NVIDIA L4' });
   await insertWorker('w2idle', { ready_at: startedAt, started_at: startedAt, data_center_id: 'EU-RO-1' });
@@ -90,7 +90,7 @@ test('live workers are listed with their status, and the summary is the roll-up 
   expect(workers[4].reason).toBe('disk');
 });
 
-test('after an update the old workers are stale and the roll-out is in progress until all run the newest', async () => {
+test('after an update, old workers are stale until all run the newest release', async () => {
   const body = { image: 'podyard/echo:2' };
   await rest.call('PATCH', `/v2/serverless/${id}`, { key: rest.alice.key, body });
   await insertWorker('w7new', { version: 2 });
@@ -104,7 +104,7 @@ test('after an update the old workers are stale and the roll-out is in progress 
   expect((await list('releases')).json().rollout).toMatchObject({ inProgress: false, percentOnLatest: 100 });
 });
 
-test('workers and releases need read access, and a stranger finds the same 404 as for a missing endpoint', async () => {
+test("workers and releases need read access; another user's endpoint and a missing one are the same 404", async () => {
   for (const path of ['workers', 'releases']) {
     expect((await list(path, await rest.keyFor(rest.alice, 'invoke'))).statusCode).toBe(403);
     expect((await list(path, await rest.keyFor(rest.alice, `serverless/${id}:read`))).statusCode).toBe(200);
