@@ -119,7 +119,7 @@ const partitionsOf = async ({ pool }: TestDatabase) =>
     )
   ).rows;
 
-test('a restored database has every row, the partitions, and identities that go on where they were', async () => {
+test('a restored database has every row and partition, and its identity sequences continue', async () => {
   const before = await contents(source);
   await write();
   await read();
@@ -139,7 +139,7 @@ test('a restored database has every row, the partitions, and identities that go 
   expect((await target.pool.query('select from processes')).rowCount).toBe(0);
 });
 
-test('rows that come while a backup is written are not in it, whichever table they are in', async () => {
+test('rows inserted while a backup is written are not in it, in any table', async () => {
   const before = await contents(source);
   const written = write();
   const user = createUser(source.pool, { name: 'bob', email: null });
@@ -150,7 +150,7 @@ test('rows that come while a backup is written are not in it, whichever table th
   expect({ ...after, users: '' }).toEqual({ ...before, users: '' });
 });
 
-test('the first line of the file says what it is; it is readable by its owner alone, and names the key that it needs', async () => {
+test('the file’s first line describes it and names the key it needs; only its owner can read it', async () => {
   await write();
   const bytes = await readFile(file);
   const line = bytes.toString('utf8', 0, bytes.indexOf('\n'));
@@ -167,7 +167,7 @@ test('the first line of the file says what it is; it is readable by its owner al
   expect(noted.join('\n')).toContain(`Keep ${join(directory, 'data/master-key')} too, apart from this file`);
 });
 
-test('neither a secret nor the master key is in the file, unless the key is asked for', async () => {
+test('the file contains no secrets in clear text, and the master key only on request', async () => {
   const key = readMasterKeys(join(directory, 'data/master-key'))![0]!.toString('base64');
   const plain = async () => {
     const bytes = await readFile(file);
@@ -181,25 +181,25 @@ test('neither a secret nor the master key is in the file, unless the key is aske
   expect(noted.at(-1)).toContain('The master key is inside');
 });
 
-test('with the key inside, a restore puts it into the data directory, and secrets open; a key of another database is not written over', async () => {
+test('a restore installs an included key, and secrets can be decrypted; another database’s key is not overwritten', async () => {
   await write(true);
   await openSecretBox(target.pool, storageOf(target, 'other').masterKey); // makes a key
-  await expect(read('other')).rejects.toThrow('take that one away first');
+  await expect(read('other')).rejects.toThrow('remove that key first');
   await read();
   const secretBox = await openSecretBox(target.pool, storageOf(target, 'new').masterKey);
   const env = await resolveSecrets({ pool: target.pool, secretBox }, actor.userId, { X: '{{ RUNPOD_SECRET_token }}' });
   expect(env.X).toBe('hunter2');
 });
 
-test('without the key inside, a restore says which one to bring', async () => {
+test('without an included key, a restore names the key that is needed', async () => {
   await write();
   await read();
   expect(noted.at(-1)).toMatch(
-    /^Bring the master key \([0-9a-f]{16}\) to .*new\/master-key, or set PODYARD_MASTER_KEY\./,
+    /^Copy the master key \([0-9a-f]{16}\) to .*new\/master-key, or set PODYARD_MASTER_KEY\./,
   );
 });
 
-test('a file is not written over, and a database that holds something is not replaced', async () => {
+test('neither an existing file nor a database with data is overwritten', async () => {
   await write();
   const before = await readFile(file);
   await expect(write()).rejects.toThrow(`${file} already exists: name another file`);
@@ -255,7 +255,7 @@ test('a file that is not a backup, or a newer Podyard’s, is rejected with the 
   await expect(read()).rejects.toThrow('is newer than this Podyard: it has migrations 9999-future.sql');
 });
 
-test('a backup of an older schema is brought up to date as it is restored', async () => {
+test('a backup of an older schema is migrated during the restore', async () => {
   const last = (await listMigrations()).at(-1)!;
   const client = new pg.Client({ connectionString: source.url });
   await client.connect();
@@ -272,7 +272,7 @@ test('a backup of an older schema is brought up to date as it is restored', asyn
   expect((await target.pool.query('select from usage_meter')).rowCount).toBe(1);
 });
 
-test('Ctrl-C ends a backup and a restore with nothing left behind', async () => {
+test('Ctrl-C aborts a backup or a restore and leaves nothing behind', async () => {
   await write();
   terminal.interrupt();
   await expect(read()).rejects.toThrow('abort');
@@ -282,7 +282,7 @@ test('Ctrl-C ends a backup and a restore with nothing left behind', async () => 
   expect(await readdir(directory)).toEqual(['data']);
 });
 
-test('a move carries everything, keeps servers from the old database, and goes back the same way', async () => {
+test('a move copies everything, keeps servers off the old database, and works back the same way', async () => {
   const before = await contents(source);
   await moveTo(source, target);
   expect(await contents(target)).toEqual(before);
@@ -298,7 +298,7 @@ test('a move carries everything, keeps servers from the old database, and goes b
   await expect(refuseMoved(target.pool)).rejects.toThrow('was moved to');
 });
 
-test('a move is refused while a server runs, to the same database, and to one that is in use', async () => {
+test('a move is rejected while a server runs, to the same database, and to one in use', async () => {
   await expect(moveTo(source, source)).rejects.toThrow('that is the same database');
   const bus = new Bus({ pool: source.pool, databaseUrl: source.url, processId: 'p', logger: silentLogger });
   await bus.start();
@@ -316,7 +316,7 @@ test('a move is refused while a server runs, to the same database, and to one th
   await refuseMoved(source.pool); // still in use
 });
 
-test('a move that was cut off between its steps keeps servers from the copy, and the next one goes on', async () => {
+test('an interrupted move keeps servers off the copy, and resumes when run again', async () => {
   const before = await contents(source);
   await moveTo(source, target);
   const mark = (await source.pool.query("select value from settings where key = 'move'")).rows[0].value;
@@ -336,7 +336,7 @@ test('a move that was cut off between its steps keeps servers from the copy, and
   expect(await contents(target)).toEqual(later);
 });
 
-test('what is not a database is refused before anything is done', async () => {
+test('an invalid database is rejected before anything is done', async () => {
   const embedded = { ...storageOf(source), databaseUrl: null };
   await expect(move(embedded, { to: 'embedded' }, output())).rejects.toThrow('name the database to move from');
   await expect(move(storageOf(source), { to: 'mysql://x' }, output())).rejects.toThrow('--to must be the URL');
@@ -344,7 +344,7 @@ test('what is not a database is refused before anything is done', async () => {
   await expect(nowhere).rejects.toThrow('there is no database in');
 });
 
-test('every table that the migrations make is carried, apart from those that are left out on purpose', async () => {
+test('every table of the migrations is copied, except those excluded on purpose', async () => {
   const tables = await source.pool.query<{ name: string }>(
     `select relname::text as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,

@@ -7,14 +7,11 @@ import { type BackupHeader, readBackup, writeBackup } from '../db/dump-file.ts';
 import type { Db } from '../db/pool.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { countSealedValues } from '../domain/secrets/sealed-values.ts';
-import type { CliPieces, Storage } from './cli-pieces.ts';
-
-/** Where backups, restores and moves tell what they do, and hear Ctrl-C. */
-export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;
+import type { CommandOutput, Storage } from './cli-pieces.ts';
 
 /**
- * Writes all of the database, as it is at one moment, into a file, while servers run. The master key is inside only when
- * it is asked for; the output says what has to be kept besides the file. Files of volumes and pods are not part of it.
+ * Writes a consistent snapshot of the database to a file, while servers run. The master key is included only on request;
+ * the output says what to keep besides the file. Files of volumes and pods are not included.
  */
 export async function backUp(
   storage: Storage,
@@ -36,7 +33,7 @@ export async function backUp(
       };
       const masterKeys = options.withMasterKey ? keysAtHand(storage).map((key) => key.toString('base64')) : [];
       if (options.withMasterKey) refuseMissingKeys(header, masterKeys, storage);
-      const { followed, counts } = follow(records(), signal, tellProgress(output));
+      const { followed, counts } = follow(records(), signal, progressReporter(output));
       const size = await writeBackup(file, { header, masterKeys, records: followed }, signal);
       output.terminal.progress('');
       output.print(
@@ -48,51 +45,51 @@ export async function backUp(
 }
 
 /**
- * Makes the database from a backup. It must be empty; all of the backup gets there or nothing. A backup of an older schema
- * is brought up to date, a newer one is refused. A master key that is inside goes into the data directory.
+ * Restores a backup into an empty database, atomically. An older schema is migrated, a newer one refused. An included
+ * master key goes into the data directory.
  */
 export async function restore(storage: Storage, options: { file: string }, output: CommandOutput): Promise<void> {
   const file = resolve(options.file);
   const { interrupted: signal } = output.terminal;
   await readBackup(file, signal, async ({ header, masterKeys, records }) => {
     if (masterKeys.length > 0) refuseOtherKeys(header, masterKeys, storage);
-    const { followed, counts } = follow(records, signal, tellProgress(output));
+    const { followed, counts } = follow(records, signal, progressReporter(output));
     const load = (databaseUrl: string) =>
       loadDump(databaseUrl, {
         migrations: header.migrations,
         records: followed,
         allowReplacing: async () => {
           throw new Error(
-            `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one, with --data-dir or --database-url`,
+            `${nameOf(storage)} is not empty, and a restore replaces nothing: name an empty one with --data-dir or --database-url`,
           );
         },
         beforeCommit: async () => {
-          // Before: a key that nothing needs yet does no harm, a database without its key does.
+          // The key first: an unused key does no harm, a database without its key does.
           if (masterKeys.length > 0 && keysAtHand(storage).length === 0) await placeKeys(storage, masterKeys);
         },
       });
-    await withDatabaseOf(storage, load, { mayMake: true });
+    await withDatabaseOf(storage, load, { mayCreate: true });
     output.terminal.progress('');
     output.print(`${nameOf(storage)}: ${counts.tables} tables, ${grouped(counts.rows)} rows of ${header.createdAt}`);
     output.note(nextSteps(header, storage));
   });
 }
 
-/** Runs `work` on the database that the configuration names. Unless it may be made, it must be there. */
+/** Runs `work` on the configured database. Throws if it does not exist, unless it may be created. */
 export async function withDatabaseOf<T>(
   storage: Storage,
   work: (databaseUrl: string) => Promise<T>,
-  options: { mayMake?: boolean } = {},
+  options: { mayCreate?: boolean } = {},
 ): Promise<T> {
   if (storage.databaseUrl !== null) return work(storage.databaseUrl);
   const directory = join(storage.dataDir, 'postgres');
-  if (!options.mayMake && !(await stat(directory).catch(() => null))) {
+  if (!options.mayCreate && !(await stat(directory).catch(() => null))) {
     throw new Error(`there is no database in ${storage.dataDir}: name the server's --data-dir or --database-url`);
   }
   return storage.withEmbedded(work);
 }
 
-/** Hands records on, counts them, tells of them, and ends with an error when Ctrl-C was pressed. */
+/** Passes records on, counts them and reports progress. Throws on Ctrl-C. */
 export function follow(
   records: AsyncIterable<DumpRecord>,
   signal: AbortSignal,
@@ -119,15 +116,15 @@ export function follow(
 
 type DumpProgress = (progress: { table: string; bytes: number; rows: number | null }) => void;
 
-/** One line that is redrawn for people; a line for each table that holds something, otherwise. */
-export function tellProgress({ terminal, note }: CommandOutput): DumpProgress {
+/** Redraws one line on a terminal; elsewhere, writes one line per table that is not empty. */
+export function progressReporter({ terminal, note }: CommandOutput): DumpProgress {
   return ({ table, bytes, rows }) => {
     if (terminal.isInteractive) terminal.progress(`… ${table} (${sizeOf(bytes)})`);
     else if (rows) note(`… ${table}: ${grouped(rows)} rows`);
   };
 }
 
-/** For people: without credentials. */
+/** Describes a database for people, without credentials. */
 export function nameOf({ databaseUrl, dataDir }: Pick<Storage, 'databaseUrl' | 'dataDir'>): string {
   return databaseUrl === null ? `the embedded database in ${dataDir}` : describeUrl(databaseUrl);
 }
@@ -143,7 +140,7 @@ function describeUrl(databaseUrl: string): string {
 }
 
 async function countSealed(db: Db): Promise<Map<string | null, number>> {
-  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have none
+  const known = await db.query("select from pg_class where oid = to_regclass('secrets')"); // older schemas have no such table
   return known.rowCount === 0 ? new Map() : countSealedValues(db);
 }
 
@@ -161,19 +158,19 @@ function refuseMissingKeys({ keyIds }: Pick<BackupHeader, 'keyIds'>, masterKeys:
   );
 }
 
-/** Another key in the same place would be lost, or would win over the one that is needed. */
+/** Throws if another master key is present: it would be overwritten, or win over the one that is needed. */
 function refuseOtherKeys({ keyIds }: BackupHeader, masterKeys: readonly string[], storage: Storage): void {
   const present = keysAtHand(storage).map(masterKeyId);
   if (present.length === 0 || keyIds.every((keyId) => present.includes(keyId))) return;
   const inside = masterKeys.map((key) => masterKeyId(Buffer.from(key, 'base64')));
   throw new Error(
     `the backup holds the master key ${inside.join(', ')}, but here is ${present.join(', ')} ` +
-      `(${storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file}): take that one away first`,
+      `(${storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file}): remove that key first`,
   );
 }
 
 async function placeKeys({ masterKey: { file } }: Storage, masterKeys: readonly string[]): Promise<void> {
-  await ensureMasterKeys(file); // makes the directory, and fails where something else stands
+  await ensureMasterKeys(file); // creates the directory; fails if the path holds anything else
   await replaceMasterKeys(
     file,
     masterKeys.map((key) => Buffer.from(key, 'base64')),
@@ -185,11 +182,11 @@ function adviceOn(
   storage: Storage,
 ): string {
   if (holdsMasterKey) {
-    return 'The master key is inside: whoever has this file can read every secret in it. Keep it as you keep those.';
+    return 'The master key is inside: anyone with this file can read its secrets. Store it as safely.';
   }
   const where = storage.masterKey.keys ? 'PODYARD_MASTER_KEY' : storage.masterKey.file;
-  if (keyIds.length === 0) return `The master key is not inside; nothing in the file needs it.`;
-  return `The master key is not inside. Keep ${where} too, apart from this file: without it the secrets in it cannot be read (key ${keyIds.join(', ')}).`;
+  if (keyIds.length === 0) return 'The master key is not inside; nothing in the file needs it.';
+  return `The master key is not inside. Keep ${where} too, apart from this file: without it, the secrets cannot be decrypted (key ${keyIds.join(', ')}).`;
 }
 
 function nextSteps({ keyIds }: BackupHeader, storage: Storage): string {
@@ -198,11 +195,11 @@ function nextSteps({ keyIds }: BackupHeader, storage: Storage): string {
   const key =
     missing.length === 0
       ? []
-      : [`Bring the master key (${missing.join(', ')}) to ${storage.masterKey.file}, or set PODYARD_MASTER_KEY.`];
+      : [`Copy the master key (${missing.join(', ')}) to ${storage.masterKey.file}, or set PODYARD_MASTER_KEY.`];
   return [
     ...key,
-    'Files of network volumes and pods are not in a backup: bring the directory storage of the old data directory.',
-    `Then start a server on it, once the old one is stopped: two would run the same jobs.`,
+    'Files of network volumes and pods are not in a backup: copy the directory storage of the old data directory.',
+    'Then stop the old server before you start one here: two would run the same jobs.',
   ].join('\n');
 }
 

@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 
 /** What the cluster answers, by path; a number is a refusal. */
 let answers: Record<string, object | number>;
-/** `verb resource` that are not allowed. */
+/** Denied rights, as `verb resource`. */
 let denied: string[];
 let server: Server;
 let url: string;
@@ -73,7 +73,7 @@ async function check(env: Record<string, string> = {}, more: { isControl?: boole
 }
 const about = (findings: Finding[], what: string) => findings.filter((finding) => finding.what === what);
 
-test('a cluster that has everything is told of, and nothing is missing', async () => {
+test('a complete cluster has nothing missing', async () => {
   answers['/api/v1/nodes'] = { items: [gpuNode('a', 'NVIDIA-GeForce-RTX-4090'), gpuNode('b', 'AMPERE_80'), node('c')] };
   answers['/apis/scheduling.k8s.io/v1/priorityclasses/high'] = {};
   const findings = await check({
@@ -84,16 +84,16 @@ test('a cluster that has everything is told of, and nothing is missing', async (
   expect(findings.map(({ what, found }) => `${what}: ${found}`)).toEqual([
     `cluster: Kubernetes v1.31.2 at ${url}`,
     'namespace: gpus',
-    'rights: all that is needed in namespace gpus',
+    'rights: everything needed in namespace gpus',
     'nodes: LOCAL-1: ADA_24 4 GPUs on 1 node, AMPERE_80 4 GPUs on 1 node, 1 node without GPUs',
     'storage: STANDARD from ssd, the default, HIGH_PERFORMANCE from ssd, the default',
     'priority: high',
     'metrics: the cluster has the metrics API',
-    expect.stringMatching(/^workers: ask localhost \(.*\) for work$/),
+    expect.stringMatching(/^workers: use the worker API at localhost \(.*\)$/),
   ]);
 });
 
-test('a version that is older than what is supported is a note, a server that does not answer is missing', async () => {
+test('an unsupported version is a note, an unreachable server is missing', async () => {
   answers['/version'] = { gitVersion: 'v1.20.15', major: '1', minor: '20' };
   expect(about(await check(), 'cluster')).toMatchObject([
     { verdict: 'note', advice: expect.stringContaining('1.28 and later') },
@@ -102,17 +102,17 @@ test('a version that is older than what is supported is a note, a server that do
   expect(await check()).toMatchObject([{ what: 'cluster', verdict: 'missing', found: expect.any(String) }]);
 });
 
-test('each right that is needed and not there is named, and one that can be done without is a note', async () => {
+test('a missing required right is missing, a missing optional one is a note', async () => {
   denied = ['create pods', 'delete pods', 'patch pods/resize', 'get secrets'];
   const findings = about(await check(), 'rights');
   expect(findings.map(({ verdict, found }) => [verdict, found])).toEqual([
-    ['missing', 'we may not create, delete pods; get secrets'],
-    ['note', 'we may not patch pods/resize (parked workers keep their CPUs)'],
+    ['missing', 'not allowed to create, delete pods; get secrets'],
+    ['note', 'not allowed to patch pods/resize (parked workers keep their CPUs)'],
   ]);
   expect(about(await check({}, { isControl: false }), 'rights')).toMatchObject([{ verdict: 'ok' }]);
 });
 
-test('a namespace that is not there is missing; one that may not be looked at is taken for granted', async () => {
+test('an absent namespace is missing; one that cannot be read is assumed to exist', async () => {
   answers['/api/v1/namespaces/gpus'] = 404;
   expect(about(await check(), 'namespace')).toMatchObject([
     { verdict: 'missing', advice: expect.stringContaining('kubectl create namespace gpus') },
@@ -121,35 +121,35 @@ test('a namespace that is not there is missing; one that may not be looked at is
   expect(about(await check(), 'namespace')).toMatchObject([{ verdict: 'ok' }]);
 });
 
-test('what labels say and the catalogue does not know is named, with the label that it is from', async () => {
+test('labels that the catalog does not know are reported with the label’s name', async () => {
   answers['/api/v1/nodes'] = { items: [gpuNode('a', 'Tesla-X9', 'mars-1'), node('b', { gpus: 1 })] };
   const findings = await check();
   expect(about(findings, 'nodes').map(({ found }) => found)).toEqual([
     'mars-1: Tesla-X9 4 GPUs on 1 node',
-    'LOCAL-1: GPUs without a name 1 GPUs on 1 node',
+    'LOCAL-1: unlabeled 1 GPUs on 1 node',
   ]);
   expect(about(findings, 'places')[0]!.found).toBe(
-    'the catalogue does not have mars-1, from label topology.kubernetes.io/region',
+    'not in the catalog: mars-1, from label topology.kubernetes.io/region',
   );
   expect(about(findings, 'GPUs').map(({ found }) => found)).toEqual([
-    'b have GPUs and no label nvidia.com/gpu.product',
-    'the catalogue does not have Tesla-X9',
+    'b have GPUs but no label nvidia.com/gpu.product',
+    'not in the catalog: Tesla-X9',
   ]);
 });
 
-test('without a node that can be used, or the right to see nodes, it cannot run', async () => {
+test('without usable nodes, or the right to list them, a server cannot run', async () => {
   answers['/api/v1/nodes'] = { items: [node('a', { taint: 'control-plane' }), node('b', { ready: 'False' })] };
   expect(about(await check(), 'nodes')).toMatchObject([
     {
       verdict: 'missing',
-      found: 'none can be used: of 2, 1 are not ready, 1 are tainted, cordoned or not selected',
+      found: 'none usable: of 2, 1 are not ready, 1 are tainted, cordoned or not selected',
     },
   ]);
   answers['/api/v1/nodes'] = 403;
-  expect(about(await check(), 'nodes')).toMatchObject([{ verdict: 'missing', found: 'they cannot be read' }]);
+  expect(about(await check(), 'nodes')).toMatchObject([{ verdict: 'missing', found: 'not allowed to list nodes' }]);
 });
 
-test('storage classes and priority classes that are named have to be there', async () => {
+test('configured storage and priority classes must exist', async () => {
   const findings = await check({
     PODYARD_KUBERNETES_STORAGE_CLASSES: 'STANDARD=ssd,HIGH_PERFORMANCE=nvme',
     PODYARD_KUBERNETES_PRIORITY_CLASSES: 'DEFAULT=low',
@@ -162,10 +162,10 @@ test('storage classes and priority classes that are named have to be there', asy
   );
 });
 
-test('where workers ask for work: a name that nobody knows is missing inside a cluster, and a note outside', async () => {
+test('an unresolvable worker API host is missing inside a cluster and a note outside', async () => {
   const name = { PODYARD_WORKER_API_HOST: 'podyard-workers.invalid' };
   expect(about(await check(name), 'workers')).toMatchObject([{ verdict: 'note' }]);
   expect(about(await check({ ...name, KUBERNETES_SERVICE_HOST: '10.0.0.1' }), 'workers')).toMatchObject([
-    { verdict: 'missing', found: 'nobody here knows the name podyard-workers.invalid' },
+    { verdict: 'missing', found: 'cannot resolve podyard-workers.invalid from here' },
   ]);
 });

@@ -10,10 +10,10 @@ import type { Finding } from './finding.ts';
 
 export interface ClusterCheck {
   settings: KubernetesSettings;
-  /** Whether the server would start workloads; one without role `control` only looks at them. */
+  /** Whether the server has role `control` and so starts workloads. */
   isControl: boolean;
   areGpusSimulated: boolean;
-  /** Default: what the settings name. */
+  /** Default: the access that the settings describe. */
   open?: () => Promise<ClusterAccess>;
 }
 
@@ -21,7 +21,7 @@ const OLDEST_MINOR = 28;
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class';
 const TIERS = ['STANDARD', 'HIGH_PERFORMANCE'];
 
-/** What of a cluster a server with these settings would use, and what it lacks. Changes nothing. */
+/** Checks what a server with these settings would use of a cluster. Changes nothing. */
 export async function checkCluster(check: ClusterCheck): Promise<Finding[]> {
   const { settings } = check;
   const api = new ApiServer(check.open ?? (() => accessOf(settings)));
@@ -55,10 +55,10 @@ async function checkVersion(api: ApiServer): Promise<Finding> {
     const found = `Kubernetes ${gitVersion} at ${server.origin}`;
     const isSupported = Number.parseInt(major, 10) > 1 || Number.parseInt(minor, 10) >= OLDEST_MINOR;
     if (isSupported) return { what, verdict: 'ok', found };
-    const advice = `Supported are 1.${OLDEST_MINOR} and later. Older ones down to 1.20 worked when they were tried.`;
+    const advice = `Podyard supports 1.${OLDEST_MINOR} and later. Versions from 1.20 on have worked in tests.`;
     return { what, verdict: 'note', found, advice };
   } catch (error) {
-    const advice = 'Name a kubeconfig with PODYARD_KUBECONFIG; inside a cluster the pod needs a service account.';
+    const advice = 'Name a kubeconfig with PODYARD_KUBECONFIG; inside a cluster, the pod needs a service account.';
     return { what, verdict: 'missing', found: messageOf(error), advice };
   }
 }
@@ -66,41 +66,40 @@ async function checkVersion(api: ApiServer): Promise<Finding> {
 async function checkNamespace(api: ApiServer, name: string): Promise<Finding> {
   const what = 'namespace';
   const answer = await ask(api, `/api/v1/namespaces/${encodeURIComponent(name)}`);
-  if (answer === 'hidden')
-    return { what, verdict: 'ok', found: `${name} (it is not for us to see whether it is there)` };
+  if (answer === 'hidden') return { what, verdict: 'ok', found: `${name} (no permission to check that it exists)` };
   if (answer !== 'absent') return { what, verdict: 'ok', found: name };
-  const advice = `kubectl create namespace ${name}, or name another one with PODYARD_KUBERNETES_NAMESPACE.`;
+  const advice = `Run kubectl create namespace ${name}, or name another one with PODYARD_KUBERNETES_NAMESPACE.`;
   return { what, verdict: 'missing', found: `there is no namespace ${name}`, advice };
 }
 
 async function checkAllNodes(api: ApiServer, check: ClusterCheck): Promise<Finding[]> {
   const nodes = await ask<{ items: Node[] }>(api, '/api/v1/nodes');
   if (typeof nodes === 'string') {
-    const advice = 'Where workers can be placed is read from nodes: the ClusterRole needs list and watch of them.';
-    return [{ what: 'nodes', verdict: 'missing', found: 'they cannot be read', advice }];
+    const advice = 'Podyard reads from nodes where workers can run: the ClusterRole needs list and watch on nodes.';
+    return [{ what: 'nodes', verdict: 'missing', found: 'not allowed to list nodes', advice }];
   }
   return checkNodes(nodes.items, check.settings, check.areGpusSimulated);
 }
 
-/** Volumes alone need one: without any, everything else works. */
+/** Only volumes need a storage class. */
 async function checkStorage(api: ApiServer, { storageClasses }: KubernetesSettings): Promise<Finding> {
   const what = 'storage';
   const classes = await ask<{ items: ApiObject[] }>(api, '/apis/storage.k8s.io/v1/storageclasses');
   const named = TIERS.flatMap((tier) => (storageClasses[tier] ? [`${tier} from ${storageClasses[tier]}`] : []));
   if (typeof classes === 'string') {
-    const found = `${named.join(', ') || 'the default class'} (classes are not for us to see)`;
+    const found = `${named.join(', ') || 'the default class'} (no permission to list storage classes)`;
     return { what, verdict: 'ok', found };
   }
   const known = classes.items.map(({ metadata }) => metadata.name);
   const absent = Object.values(storageClasses).filter((name) => !known.includes(name));
   if (absent.length > 0) {
-    const advice = `There are: ${known.join(', ') || 'none'}. A volume of a class that is not there waits for one made by hand.`;
+    const advice = `Existing classes: ${known.join(', ') || 'none'}. A volume of a missing class waits until one is provisioned by hand.`;
     return { what, verdict: 'note', found: `there is no storage class ${absent.join(', ')}`, advice };
   }
   const standard = classes.items.find(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
   const rest = TIERS.filter((tier) => !storageClasses[tier]);
   if (rest.length > 0 && !standard) {
-    const advice = 'Volumes of that kind cannot be made: name classes with PODYARD_KUBERNETES_STORAGE_CLASSES.';
+    const advice = 'Such volumes cannot be created: name classes with PODYARD_KUBERNETES_STORAGE_CLASSES.';
     return { what, verdict: 'note', found: `no default storage class, and none for ${rest.join(', ')}`, advice };
   }
   const others = rest.map((tier) => `${tier} from ${standard!.metadata.name}, the default`);
@@ -113,7 +112,7 @@ async function checkPriorities(api: ApiServer, { priorityClasses }: KubernetesSe
     const what = 'priority';
     const answer = await ask(api, `/apis/scheduling.k8s.io/v1/priorityclasses/${encodeURIComponent(name)}`);
     if (answer !== 'absent') return { what, verdict: 'ok', found: name };
-    const advice = 'No pod that names it would be taken: make it, or change PODYARD_KUBERNETES_PRIORITY_CLASSES.';
+    const advice = 'Kubernetes rejects pods that name it: create it, or change PODYARD_KUBERNETES_PRIORITY_CLASSES.';
     return { what, verdict: 'missing', found: `there is no priority class ${name}`, advice };
   });
   return Promise.all(asked);
@@ -124,36 +123,36 @@ async function checkMetrics(api: ApiServer): Promise<Finding> {
   const answer = await ask(api, '/apis/metrics.k8s.io/v1beta1');
   if (answer !== 'absent') return { what, verdict: 'ok', found: 'the cluster has the metrics API' };
   const advice =
-    'What pods use is then asked of kubelets, if we may (get nodes/proxy); else it is shown as 0. metrics-server has it.';
+    'Usage of pods then comes from kubelets, if allowed (get nodes/proxy); otherwise it is shown as 0. metrics-server provides the API.';
   return { what, verdict: 'note', found: 'the cluster has no metrics API', advice };
 }
 
-/** Pods' own view cannot be had from here; a name that this machine knows is at least a name. */
+/** Resolves the name from here, as an approximation: how pods resolve it cannot be checked. */
 async function checkWorkerApiHost({ workerApiHost, inCluster }: KubernetesSettings): Promise<Finding> {
   const what = 'workers';
   if (workerApiHost === null) {
     const found = inCluster
-      ? 'ask this pod for work, at its own address'
-      : 'ask this machine for work, at its own address';
+      ? 'use the worker API at the address of this pod'
+      : 'use the worker API at the address of this machine';
     const advice = inCluster
-      ? 'With more than one process name a Service with PODYARD_WORKER_API_HOST.'
-      : 'Pods must reach it: where they do not, name a host that they reach with PODYARD_WORKER_API_HOST.';
+      ? 'With more than one process, name a Service with PODYARD_WORKER_API_HOST.'
+      : 'Pods must be able to reach it; if they cannot, name a reachable host with PODYARD_WORKER_API_HOST.';
     return { what, verdict: 'note', found, advice };
   }
   const address = await lookup(workerApiHost).catch(() => undefined);
-  if (address) return { what, verdict: 'ok', found: `ask ${workerApiHost} (${address.address}) for work` };
+  if (address) return { what, verdict: 'ok', found: `use the worker API at ${workerApiHost} (${address.address})` };
   const advice = inCluster
-    ? 'Is there a Service of that name? Workers could not ask for work.'
-    : 'A Service’s name is known inside the cluster only; if it is another name, workers could not ask for work.';
+    ? 'Workers cannot get jobs: check that there is a Service of that name.'
+    : 'That is fine for a Service, whose name resolves inside the cluster only; otherwise workers cannot get jobs.';
   return {
     what,
     verdict: inCluster ? 'missing' : 'note',
-    found: `nobody here knows the name ${workerApiHost}`,
+    found: `cannot resolve ${workerApiHost} from here`,
     advice,
   };
 }
 
-/** What there is; `absent`, or `hidden` where we may not look. */
+/** Reads an object; `absent` on 404, `hidden` on 403. */
 async function ask<T = object>(api: ApiServer, path: string): Promise<T | 'absent' | 'hidden'> {
   try {
     return await get<T>(api, path);

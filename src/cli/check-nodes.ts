@@ -5,7 +5,7 @@ import { type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/node-recor
 import type { Node } from '../runtimes/kubernetes/objects.ts';
 import type { Finding } from './finding.ts';
 
-/** Where workers could be placed: nodes by data centre and GPU pool as the runtime takes them, and what it does not understand. */
+/** Returns the usable nodes by data center and GPU pool, and what of their labels the catalog doesn't know. */
 export function checkNodes(nodes: readonly Node[], settings: KubernetesSettings, areGpusSimulated: boolean): Finding[] {
   const known = nodes.map((node) => toNodeRecord(node, settings));
   const usable = known.filter((node) => node.isUsable && node.unreadySince === null);
@@ -21,7 +21,7 @@ export function checkNodes(nodes: readonly Node[], settings: KubernetesSettings,
 function noNodes(known: readonly NodeRecord[]): Finding {
   const unready = known.filter(({ unreadySince }) => unreadySince !== null).length;
   const others = known.length - unready;
-  const found = `none can be used: of ${known.length}, ${unready} are not ready, ${others} are tainted, cordoned or not selected`;
+  const found = `none usable: of ${known.length}, ${unready} are not ready, ${others} are tainted, cordoned or not selected`;
   const advice = 'See PODYARD_KUBERNETES_TOLERATIONS and PODYARD_KUBERNETES_NODE_SELECTOR.';
   return { what: 'nodes', verdict: 'missing', found, advice };
 }
@@ -32,7 +32,7 @@ function byDataCenter(nodes: readonly NodeRecord[]): string[] {
   return [...groups].map(([dataCenterId, members]) => {
     const pools = Map.groupBy(
       members.filter(({ gpus }) => gpus > 0),
-      ({ gpuProduct }) => gpuOfProduct(gpuProduct ?? '').pool || 'GPUs without a name',
+      ({ gpuProduct }) => gpuOfProduct(gpuProduct ?? '').pool || 'unlabeled',
     );
     const parts = [...pools].map(
       ([pool, those]) => `${pool} ${those.reduce((sum, { gpus }) => sum + gpus, 0)} GPUs on ${nodesOf(those.length)}`,
@@ -47,13 +47,13 @@ function nodesOf(count: number): string {
   return count === 1 ? '1 node' : `${count} nodes`;
 }
 
-/** A data centre that the catalogue has not can be used, and nobody can ask for it. */
+/** Data centers missing from the catalog: workers may run there, but no request can name one. */
 function oddDataCenters(nodes: readonly NodeRecord[], { dataCenterLabel }: KubernetesSettings): Finding[] {
   const ids = new Set(nodes.map(({ dataCenterId }) => dataCenterId ?? LOCAL_DATA_CENTER));
   const odd = [...ids].filter((id) => !findDataCenter(id));
   if (odd.length === 0) return [];
-  const advice = `Nobody can name ${odd.length === 1 ? 'it' : 'them'} in a request: add them with --catalog, or take another label with PODYARD_KUBERNETES_DATA_CENTER_LABEL.`;
-  const found = `the catalogue does not have ${odd.join(', ')}, from label ${dataCenterLabel}`;
+  const advice = `No request can name ${odd.length === 1 ? 'it' : 'them'}: add data centers with --catalog, or choose another label with PODYARD_KUBERNETES_DATA_CENTER_LABEL.`;
+  const found = `not in the catalog: ${odd.join(', ')}, from label ${dataCenterLabel}`;
   return [{ what: 'places', verdict: 'note', found, advice }];
 }
 
@@ -61,21 +61,21 @@ function oddGpus(nodes: readonly NodeRecord[], { gpuLabel, gpuResource }: Kubern
   const withGpus = nodes.filter(({ gpus }) => gpus > 0);
   const what = 'GPUs';
   if (withGpus.length === 0) {
-    const advice = `With GPUs, nodes need the resource ${gpuResource} (a device plugin) and the label ${gpuLabel} (GPU feature discovery).`;
-    return [{ what, verdict: 'note', found: 'none, so four of the pool ADA_24 are simulated', advice }];
+    const advice = `Nodes with GPUs need the resource ${gpuResource} (device plugin) and the label ${gpuLabel} (GPU feature discovery).`;
+    return [{ what, verdict: 'note', found: 'none: 4 GPUs of pool ADA_24 are simulated', advice }];
   }
   const findings: Finding[] = [];
   const nameless = withGpus.filter(({ gpuProduct }) => gpuProduct === null).map(({ key }) => key);
   if (nameless.length > 0) {
-    const advice = 'Their GPUs cannot be asked for: GPU feature discovery sets it, or kubectl label node.';
-    const found = `${nameless.slice(0, 5).join(', ')}${nameless.length > 5 ? ' and others' : ''} have GPUs and no label ${gpuLabel}`;
+    const advice = 'Their GPUs cannot be requested: set the label with GPU feature discovery or kubectl label node.';
+    const found = `${nameless.slice(0, 5).join(', ')}${nameless.length > 5 ? ' and others' : ''} have GPUs but no label ${gpuLabel}`;
     findings.push({ what, verdict: 'note', found, advice });
   }
   const products = new Set(withGpus.flatMap(({ gpuProduct }) => gpuProduct ?? []));
   const odd = [...products].filter((product) => !gpuPools().includes(gpuOfProduct(product).pool));
   if (odd.length > 0) {
-    const advice = 'Each is a pool of its own under that name. Give it a type and a pool with --catalog.';
-    findings.push({ what, verdict: 'note', found: `the catalogue does not have ${odd.join(', ')}`, advice });
+    const advice = 'Each forms its own pool under that name. Add a type and a pool with --catalog.';
+    findings.push({ what, verdict: 'note', found: `not in the catalog: ${odd.join(', ')}`, advice });
   }
   return findings;
 }

@@ -14,7 +14,7 @@ async function rulesOf(role: string): Promise<string[]> {
   );
 }
 
-test('the doctor asks for the rights that the chart gives, no more and no less', async () => {
+test('the doctor checks exactly the rights that the chart grants', async () => {
   const asked = (isClusterWide: boolean) => [
     ...new Set(
       RIGHTS.filter((right) => (right.isClusterWide ?? false) === isClusterWide).flatMap(

@@ -1,49 +1,49 @@
 import type { ApiServer } from '../runtimes/kubernetes/api-server.ts';
 import type { Finding } from './finding.ts';
 
-/** Something that the runtime does; without `lack` it cannot do without it. */
+/** Verbs that the runtime uses on a resource. Required, unless `lack` says what is lost without them. */
 interface Right {
   group?: string;
-  /** Perhaps with a subresource: `pods/log`. */
+  /** With its subresource, if any: `pods/log`. */
   resource: string;
   verbs: readonly string[];
-  /** In all namespaces, or of none. */
+  /** In all namespaces, or of a cluster-scoped resource. */
   isClusterWide?: true;
-  /** What is not to be had without it. */
+  /** What is lost without it. */
   lack?: string;
 }
 
-/** Of every server: it finds and reaches workers and pods. */
-const LOOKING: readonly Right[] = [
+/** What every server needs to find and reach workers and pods. */
+const READING: readonly Right[] = [
   { resource: 'pods', verbs: ['get', 'list', 'watch'] },
   { resource: 'nodes', verbs: ['list', 'watch'], isClusterWide: true },
 ];
 
-/** Of one that starts workers and pods. */
+/** What a server with role control needs to start workers and pods. */
 const RUNNING: readonly Right[] = [
   { resource: 'pods', verbs: ['create', 'patch', 'delete'] },
   { resource: 'pods/log', verbs: ['get'] },
   { resource: 'secrets', verbs: ['create', 'get', 'list', 'patch', 'delete'] },
   { resource: 'services', verbs: ['create', 'list', 'watch', 'delete'] },
   { resource: 'persistentvolumeclaims', verbs: ['create', 'get', 'patch', 'delete'] },
-  { resource: 'events', verbs: ['list', 'watch'], lack: 'no reasons of pulls and failed starts' },
+  { resource: 'events', verbs: ['list', 'watch'], lack: 'no reasons for slow pulls and failed starts' },
   { resource: 'pods/resize', verbs: ['patch'], lack: 'parked workers keep their CPUs' },
 ];
 
-/** What the cluster's owner may refuse. */
-const LOOKING_FURTHER: readonly Right[] = [
-  { resource: 'pods', verbs: ['list', 'watch'], isClusterWide: true, lack: 'GPUs that others hold seem free' },
-  { group: 'metrics.k8s.io', resource: 'pods', verbs: ['get'], lack: 'figures of pods by the metrics API' },
+/** Optional rights beyond the namespace. */
+const READING_MORE: readonly Right[] = [
+  { resource: 'pods', verbs: ['list', 'watch'], isClusterWide: true, lack: 'GPUs that others hold look free' },
+  { group: 'metrics.k8s.io', resource: 'pods', verbs: ['get'], lack: 'no usage figures of pods from the metrics API' },
 ];
 
-/** All that a server ever asks for. */
-export const RIGHTS: readonly Right[] = [...LOOKING, ...RUNNING, ...LOOKING_FURTHER];
+/** Every right that a server uses. */
+export const RIGHTS: readonly Right[] = [...READING, ...RUNNING, ...READING_MORE];
 
 interface Review {
   status?: { allowed?: boolean };
 }
 
-/** By asking the cluster itself, a question for each verb. */
+/** Asks the cluster, one access review per verb. */
 export async function checkRights(
   api: ApiServer,
   namespace: string,
@@ -64,15 +64,15 @@ export async function checkRights(
   const [needed, wanted] = [named(true), named(false)];
   const findings: Finding[] = [];
   if (needed.length > 0) {
-    const advice = `In namespace ${namespace}, nodes in the whole cluster: the Helm chart makes such roles.`;
-    findings.push({ what, verdict: 'missing', found: `we may not ${needed.join('; ')}`, advice });
+    const advice = `Grant them in namespace ${namespace}, those on nodes cluster-wide: the Helm chart creates such roles.`;
+    findings.push({ what, verdict: 'missing', found: `not allowed to ${needed.join('; ')}`, advice });
   }
   if (wanted.length > 0) {
-    const advice = 'Everything else works without.';
-    findings.push({ what, verdict: 'note', found: `we may not ${wanted.join('; ')}`, advice });
+    const advice = 'Everything else works without them.';
+    findings.push({ what, verdict: 'note', found: `not allowed to ${wanted.join('; ')}`, advice });
   }
   if (findings.length > 0) return findings;
-  return [{ what, verdict: 'ok', found: `all that is needed in namespace ${namespace}` }];
+  return [{ what, verdict: 'ok', found: `everything needed in namespace ${namespace}` }];
 }
 
 async function refused(api: ApiServer, namespace: string, right: Right): Promise<string[]> {

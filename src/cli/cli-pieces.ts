@@ -4,40 +4,43 @@ import type { Context } from '../domain/context.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Terminal } from './remote/terminal.ts';
 
-/** Where a command's words go. */
+/** A command's output. */
 export interface CliOutput {
-  /** A result, for stdout. */
+  /** Writes a result to stdout. */
   print(text: string): void;
-  /** Anything else, for stderr. */
+  /** Writes anything else to stderr. */
   note(text: string): void;
 }
 
-/** What there is of an installation: a database, and a directory for the rest. */
+/** Where an installation keeps its data: a database, and a directory for the rest. */
 export interface Storage {
   dataDir: string;
   /** Null: the embedded database in the data directory. */
   databaseUrl: string | null;
   masterKey: MasterKeySource;
-  /** Starts, or shares, the embedded database for as long as `work` takes; makes it where there is none. Not migrated. */
+  /** Runs `work` with the embedded database up: started, or shared with a server; created if missing. Runs no migrations. */
   withEmbedded<T>(work: (databaseUrl: string) => Promise<T>): Promise<T>;
 }
 
-/** What the commands act on. Given from outside, so that showing the help loads nothing of it. */
+/** What the commands act on. Injected, so that `--help` loads none of it. */
 export interface CliPieces extends CliOutput {
-  /** Runs the server until it is told to stop. */
+  /** Runs the server until a signal stops it. */
   serve(flags: Flags): Promise<void>;
-  /** Runs the demonstration; with `exit` it ends by itself. */
+  /** Runs the demo; with `exit` it does not stay up. */
   demo(flags: Flags & { exit?: boolean }): Promise<void>;
-  /** Opens the database that the flags name, brings it up to date, and closes it after `work`. */
+  /** Runs `work` with the database that the flags name, migrated. */
   withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T>;
-  /** Where the data is that the flags and the environment name; opens nothing. */
+  /** Returns where the data is, from flags and environment. Opens nothing. */
   storage(flags: Flags): Storage;
-  /** A runtime with what this installation has there, as the flags and the environment reach it; the caller closes it. */
+  /** Opens a runtime with this installation's workloads. The caller closes it. */
   openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
-  /** Where the master keys are that the flags and the environment name. */
+  /** Returns where the master keys are, from flags and environment. */
   masterKeySource(flags: Flags): MasterKeySource;
-  /** Looks at the machine as a server with these flags would; false when it could not run. */
+  /** Checks this machine for a server with these flags. Resolves with false if it cannot run. */
   doctor(flags: Flags, isJson: boolean): Promise<boolean>;
-  /** For commands that talk to a server. */
+  /** The user's terminal, for commands that talk to a server or run for long. */
   terminal: Terminal;
 }
+
+/** What a long-running command needs to report its progress and to be interrupted. */
+export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;

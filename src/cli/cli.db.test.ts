@@ -36,8 +36,8 @@ beforeEach(() => {
       opened.push(flags);
       return work({ pool: database.pool, bus: { publish: () => {} } });
     },
-    storage: () => expect.fail('only backups, restores and moves need it'),
-    openRuntime: () => expect.fail('only stop-workers needs it'),
+    storage: () => expect.fail('only backup, restore and move use it'),
+    openRuntime: () => expect.fail('only stop-workers uses it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
     doctor: async () => true,
     terminal,
@@ -50,19 +50,19 @@ const run = (...args: string[]) => runCli(pieces, args);
 const keyOf = (secret: string) => findKeyBySecretHash(database.pool, hashSecret(secret));
 
 describe('serve', () => {
-  test('is what happens without a command, and takes its options either way', async () => {
+  test('is the default command, with the same options', async () => {
     expect(await run()).toBe(0);
     expect(await run('--port', '9', '--stop-workers')).toBe(0);
     expect(await run('serve', '--port', '9', '--database-url', 'postgres://x')).toBe(0);
     expect(served).toEqual([{}, { port: '9', stopWorkers: true }, { port: '9', databaseUrl: 'postgres://x' }]);
   });
 
-  test('a value that is not allowed is one sentence and status 1', async () => {
+  test('an invalid value is one sentence and status 1', async () => {
     expect(await run('--port', 'eighty')).toBe(1);
     expect(noted).toEqual(["podyard: --port is 'eighty', but must be a whole number from 0 to 65535"]);
   });
 
-  test('every option of the help is one that the configuration reads', async () => {
+  test('the options of serve are the flags of the configuration', async () => {
     const serve = buildCli(pieces).commands.find((command) => command.name() === 'serve')!;
     const names = serve.options.map((option) => option.attributeName());
     expect(names.toSorted()).toEqual([
@@ -104,7 +104,7 @@ test.each([
   [['keys', 'nonsense']],
   [['keys', 'revoke']],
   [['keys', 'create', '--expires', 'x']],
-])('a command line that is not understood (%j) is a sentence and status 2', async (args) => {
+])('a malformed command line (%j) is a sentence and status 2', async (args) => {
   expect(await run(...args)).toBe(2);
   expect(noted.join('\n')).not.toBe('');
   expect(served).toEqual([]);
@@ -114,12 +114,12 @@ test.each([
   [['frobnicate'], /^error: podyard has no command 'frobnicate', but: serve, demo, keys, /],
   [['pods', 'terminate', 'x'], /^error: podyard pods has no command 'terminate', but: list, get, delete, /],
   [['pods', 'list', 'x'], /^error: too many arguments for 'list'/],
-])('a word that is no command is named with those that there are: %j', async (args, message) => {
+])('an unknown command is reported with the known ones: %j', async (args, message) => {
   expect(await run(...args)).toBe(2);
   expect(noted.join('\n')).toMatch(message);
 });
 
-test('a key that is made is printed alone, and works with the scopes that were asked for', async () => {
+test('a created key is printed alone and has the requested scopes', async () => {
   const args = ['--scope', 'read-only', 'invoke', '--name', 'ci', '--expires', '2099-01-01T00:00:00Z'];
   expect(await run('keys', 'create', '--data-dir', '/d', ...args)).toBe(0);
   expect(opened[0]).toMatchObject({ dataDir: '/d' });
@@ -135,7 +135,7 @@ test('a key that is made is printed alone, and works with the scopes that were a
   expect(printed[0]).toMatch(new RegExp(`^${key!.id} +ci +.* +2099-01-01T00:00:00.000Z +read-only invoke$`, 'm'));
 });
 
-test('a revoked key is refused and no longer listed', async () => {
+test('a revoked key is rejected and no longer listed', async () => {
   await run('keys', 'create');
   const key = (await keyOf(printed[0]!))!;
   expect(await run('keys', 'revoke', key.id)).toBe(0);
@@ -144,7 +144,7 @@ test('a revoked key is refused and no longer listed', async () => {
   expect(noted.at(-1)).toBe('podyard: API key not found');
 });
 
-test('users are made and listed, and get keys by their name', async () => {
+test('users are created and listed, and get keys by name', async () => {
   expect(await run('users', 'create', 'ann', '--email', 'ann@example.test')).toBe(0);
   const [id] = printed;
   await run('users', 'list');
@@ -153,7 +153,7 @@ test('users are made and listed, and get keys by their name', async () => {
   expect(await keyOf(printed.at(-1)!)).toMatchObject({ userId: id });
 });
 
-test('a user’s limit is set, shown and taken back', async () => {
+test('a user’s limit is set, shown and reset', async () => {
   await run('users', 'create', 'bea');
   printed.length = 0;
   for (const limit of [[], ['minute=5'], ['exempt'], [], ['minute=5,day=10'], ['default']]) {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A script for the shell that completes commands and options; it asks nothing of the program when it runs. */
+/** Returns a shell script that completes commands and options, without running the program. */
 export function completionScript(program: Command, shell: Shell): string {
   const paths = pathsOf(program, '');
   if (shell === 'fish') return fishScript(paths);
@@ -37,7 +37,7 @@ function fishScript(paths: readonly { path: string; words: string[] }[]): string
     .concat('\n');
 }
 
-/** Each command by its words, with what may follow. */
+/** Every command's path, with the words that may follow it. */
 function pathsOf(command: Command, path: string): { path: string; words: string[] }[] {
   const words = [
     ...command.commands.map((child) => child.name()),

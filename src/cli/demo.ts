@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../core/errors.ts';
 
-/** What the demonstration needs of the server that it shows. */
+/** The server that the demo uses. */
 export interface DemoTarget {
   url: string;
   key: string;
   runtime: string;
 }
 
-/** Prints a step and how long it took. */
+/** Prints one line. */
 export type Say = (line: string) => void;
 
 const IMAGE = 'podyard/echo-js:dev';
@@ -35,17 +35,17 @@ interface Job {
 }
 
 /**
- * The whole life of an endpoint, over the public interface only: deployed, woken from zero, loaded, changed while it
- * works, scaled down again. Throws a sentence when anything is not as promised. Deletes the endpoint when `keep` is false.
+ * Runs an endpoint's whole life through the public API: deploys it, scales it from zero, loads it, rolls out a release
+ * while it works, and scales it down again. Throws a sentence if anything fails. Deletes the endpoint unless `keep`.
  */
 export async function runDemo(target: DemoTarget, say: Say, keep: boolean): Promise<{ endpointId: string }> {
   const api = new DemoClient(target);
-  const step = async <T>(what: string, work: () => Promise<{ told: string; value: T }>): Promise<T> => {
+  const step = async <T>(what: string, work: () => Promise<{ line: string; value: T }>): Promise<T> => {
     const startedAt = performance.now();
-    const { told, value } = await work().catch((error) => {
+    const { line, value } = await work().catch((error) => {
       throw new Error(`${what}: ${messageOf(error)}`);
     });
-    say(`  ${`${((performance.now() - startedAt) / 1000).toFixed(2)} s`.padStart(8)}  ${told}`);
+    say(`  ${`${((performance.now() - startedAt) / 1000).toFixed(2)} s`.padStart(8)}  ${line}`);
     return value;
   };
   const id = await step('creating the endpoint', async () => {
@@ -57,7 +57,7 @@ export async function runDemo(target: DemoTarget, say: Say, keep: boolean): Prom
       scaling: { type: 'REQUEST_COUNT', value: 4, idleTimeout: 2 },
       env: { GREETING: 'hello' },
     });
-    return { told: `endpoint ${endpoint.id} deployed from ${IMAGE}; no worker runs yet`, value: endpoint.id };
+    return { line: `endpoint ${endpoint.id} deployed from ${IMAGE}; no worker runs yet`, value: endpoint.id };
   });
   try {
     await showLife(api, id, step);
@@ -67,14 +67,14 @@ export async function runDemo(target: DemoTarget, say: Say, keep: boolean): Prom
   return { endpointId: id };
 }
 
-type Step = <T>(what: string, work: () => Promise<{ told: string; value: T }>) => Promise<T>;
+type Step = <T>(what: string, work: () => Promise<{ line: string; value: T }>) => Promise<T>;
 
 async function showLife(api: DemoClient, id: string, step: Step): Promise<void> {
   await step('the first job', async () => {
     const job = await api.runSync(id, { env: 'GREETING' });
     expectGreeting(job, 'hello');
-    const told = `first job: a worker started from zero in ${job.delayTime} ms, the handler took ${job.executionTime} ms, and says "hello"`;
-    return { told, value: undefined };
+    const line = `first job: a worker started from zero in ${job.delayTime} ms; the handler took ${job.executionTime} ms and says "hello"`;
+    return { line, value: undefined };
   });
   await step('a burst of jobs', async () => {
     const jobs = await Promise.all(Array.from({ length: BURST }, (_, i) => api.runSync(id, { echo: i, delayMs: 250 })));
@@ -83,24 +83,24 @@ async function showLife(api: DemoClient, id: string, step: Step): Promise<void> 
     if (wrong.length > 0)
       throw new Error(`${wrong.length} of ${BURST} jobs gave a wrong answer: ${JSON.stringify(wrong[0])}`);
     return {
-      told: `${BURST} jobs at once, all answered, by ${workers.size} worker${workers.size === 1 ? '' : 's'}`,
+      line: `${BURST} jobs at once: all answered, by ${workers.size} worker${workers.size === 1 ? '' : 's'}`,
       value: undefined,
     };
   });
   await step('a streaming job', async () => {
     const chunks = await api.stream(id, { stream: 5 });
     if (chunks !== 5) throw new Error(`expected 5 chunks, got ${chunks}`);
-    return { told: 'a streaming job: 5 chunks received while it ran', value: undefined };
+    return { line: 'a streaming job: 5 chunks received while it ran', value: undefined };
   });
   await step('the roll-out', () => showRollOut(api, id));
   await step('a job on the new release', async () => {
     const job = await api.runSync(id, { env: 'GREETING' });
     expectGreeting(job, 'hello again');
-    return { told: 'a job on the new release says "hello again"', value: undefined };
+    return { line: 'a job on the new release says "hello again"', value: undefined };
   });
   await step('scaling to zero', async () => {
     await api.until(async () => (await api.workers(id)).length === 0);
-    return { told: 'idle for 2 s: all workers are gone again', value: undefined };
+    return { line: 'idle for 2 s: all workers are gone again', value: undefined };
   });
 }
 
@@ -109,8 +109,8 @@ function expectGreeting(job: Job, greeting: string): void {
   throw new Error(`expected "${greeting}", got ${JSON.stringify(job)}`);
 }
 
-/** A PATCH while a long job runs: the job ends on the old release, new work goes to the new one. */
-async function showRollOut(api: DemoClient, id: string): Promise<{ told: string; value: undefined }> {
+/** Sends a PATCH while a long job runs: the job ends on the old release, new jobs run on the new one. */
+async function showRollOut(api: DemoClient, id: string): Promise<{ line: string; value: undefined }> {
   const running = api.runSync(id, { echo: 'finished on the old release', delayMs: 1500 });
   await api.until(async () => (await api.workers(id)).some((worker) => worker.status === 'RUNNING'));
   await api.call('PATCH', `/v2/serverless/${id}`, {
@@ -129,12 +129,12 @@ async function showRollOut(api: DemoClient, id: string): Promise<{ told: string;
   if (job.status !== 'COMPLETED') throw new Error(`the running job was disturbed: ${JSON.stringify(job)}`);
   await api.call('PATCH', `/v2/serverless/${id}`, { workers: { min: 0 } });
   return {
-    told: `PATCH to ${NEXT_IMAGE}: release 2 rolled out (workers on it: ${seen.join(' → ')}); the running job was not disturbed`,
+    line: `PATCH to ${NEXT_IMAGE}: release 2 rolled out (workers on it: ${seen.join(' → ')}); the running job was not disturbed`,
     value: undefined,
   };
 }
 
-/** The public interface, as any client would use it. */
+/** A client of the public API. */
 class DemoClient {
   readonly #target: DemoTarget;
 
@@ -152,15 +152,15 @@ class DemoClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${method} ${path} failed with ${response.status}: ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
   async runSync(endpointId: string, input: object): Promise<Job> {
     let job = await this.call<Job>('POST', `/v2/${endpointId}/runsync?wait=60000`, { input });
-    const deadline = Date.now() + DEADLINE_MS;
+    const deadline = performance.now() + DEADLINE_MS;
     while (job.status === 'IN_QUEUE' || job.status === 'IN_PROGRESS') {
-      if (Date.now() > deadline)
+      if (performance.now() > deadline)
         throw new Error(`the job ${job.id} is still ${job.status}; ${await this.#explain(endpointId)}`);
       job = await this.call<Job>('GET', `/v2/${endpointId}/status-sync/${job.id}?wait=60000`);
     }
@@ -168,7 +168,7 @@ class DemoClient {
     return job;
   }
 
-  /** How many chunks came. */
+  /** Returns how many chunks arrived. */
   async stream(endpointId: string, input: object): Promise<number> {
     const { id } = await this.call<Job>('POST', `/v2/${endpointId}/run`, { input });
     let chunks = 0;
@@ -184,9 +184,9 @@ class DemoClient {
   }
 
   async until(isDone: () => Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + DEADLINE_MS;
+    const deadline = performance.now() + DEADLINE_MS;
     while (!(await isDone())) {
-      if (Date.now() > deadline) throw new Error(`not within ${DEADLINE_MS / 1000} s`);
+      if (performance.now() > deadline) throw new Error(`not within ${DEADLINE_MS / 1000} s`);
       await sleep(50);
     }
   }

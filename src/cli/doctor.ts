@@ -15,8 +15,8 @@ const MIN_FREE_GIB = 2;
 const MARKS: Record<Finding['verdict'], string> = { ok: 'ok  ', note: 'note', missing: 'MISS' };
 
 /**
- * What of this machine, and of a cluster, a server with this configuration would use, and what to do about what is not
- * there. True when it can run.
+ * Prints what a server with this configuration would use of this machine or cluster, and how to fix what is missing.
+ * Resolves with true if it can run.
  */
 export async function runDoctor(config: Config, isJson: boolean, output: CliOutput): Promise<boolean> {
   const findings = await Promise.all([
@@ -47,16 +47,16 @@ async function checkMachine(): Promise<Finding> {
   return { what: 'machine', verdict: 'ok', found: `${availableParallelism()} CPUs, ${gib(totalmem())} of memory` };
 }
 
-/** Where it would run its workers, by the order of `--runtime auto`. */
+/** Checks where workers would run, in the order of `--runtime auto`. */
 async function checkRuntime(config: Config): Promise<Finding[]> {
   const isCluster = config.runtime === 'kubernetes';
   const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config)]);
   const hasEngine = machine[0]?.verdict === 'ok';
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
-  return isCluster || isInCluster ? checkItsCluster(config) : machine;
+  return isCluster || isInCluster ? checkOwnCluster(config) : machine;
 }
 
-async function checkItsCluster(config: Config): Promise<Finding[]> {
+async function checkOwnCluster(config: Config): Promise<Finding[]> {
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const { checkCluster } = await import('./check-cluster.ts');
   return checkCluster({
@@ -76,7 +76,7 @@ async function checkEngine(config: Config): Promise<Finding> {
     return { what, verdict: 'ok', found: `a container engine answers, version ${Version}` };
   } catch (error) {
     const advice =
-      'Without one workers run as processes, without isolation. On Debian or Ubuntu: apt-get install docker.io';
+      'Without one, workers run as processes, without isolation. On Debian or Ubuntu: apt-get install docker.io';
     return { what, verdict: config.runtime === 'docker' ? 'missing' : 'note', found: messageOf(error), advice };
   }
 }
@@ -84,12 +84,13 @@ async function checkEngine(config: Config): Promise<Finding> {
 async function checkGpus(config: Config): Promise<Finding> {
   const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
   const gpus = await listNvidiaGpus();
-  if (gpus.length > 0) return { what: 'GPUs', verdict: 'ok', found: `${gpus.length}, told by nvidia-smi` };
+  if (gpus.length > 0) return { what: 'GPUs', verdict: 'ok', found: `${gpus.length}, reported by nvidia-smi` };
   return {
     what: 'GPUs',
     verdict: 'note',
-    found: config.simulateGpus === null ? 'none, so four of the pool ADA_24 are simulated' : 'as --simulate-gpus says',
-    advice: 'Workers run on the CPU. With NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
+    found:
+      config.simulateGpus === null ? 'none: 4 GPUs of pool ADA_24 are simulated' : 'simulated, as --simulate-gpus says',
+    advice: 'Workers run on the CPU. For NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
   };
 }
 
@@ -107,7 +108,7 @@ async function checkDatabase(config: Config): Promise<Finding> {
       what,
       verdict: 'missing',
       found: messageOf(error),
-      advice: 'Check DATABASE_URL, and that the server runs.',
+      advice: 'Check DATABASE_URL and that the server is running.',
     };
   } finally {
     await client.end().catch(() => {});
@@ -118,7 +119,7 @@ async function checkDisk(config: Config): Promise<Finding> {
   const what = 'data';
   const folder = resolve(config.dataDir);
   try {
-    const isThere = existsSync(folder); // a volume that is mounted there says nothing of what it is mounted in
+    const isThere = existsSync(folder); // if it is a mounted volume, its parent says nothing about it
     if (!isThere) await mkdir(dirname(folder), { recursive: true });
     const place = isThere ? folder : dirname(folder);
     await access(place, constants.W_OK);
@@ -129,14 +130,14 @@ async function checkDisk(config: Config): Promise<Finding> {
       what,
       verdict: 'note',
       found: `${folder}, only ${gib(free)} free`,
-      advice: 'Images and results need room.',
+      advice: 'Images and results need space.',
     };
   } catch (error) {
-    return { what, verdict: 'missing', found: messageOf(error), advice: 'Choose another place with --data-dir.' };
+    return { what, verdict: 'missing', found: messageOf(error), advice: 'Choose another directory with --data-dir.' };
   }
 }
 
-/** In use may well mean that a server runs already. */
+/** A port in use may mean that a server is already running. */
 async function checkPort(config: Config): Promise<Finding> {
   const what = 'port';
   const place = `${config.host}:${config.port}`;
@@ -147,12 +148,12 @@ async function checkPort(config: Config): Promise<Finding> {
   });
   if (isFree) return { what, verdict: 'ok', found: `${place} is free` };
   const health = await fetch(`http://${place}/healthz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
-  if (health?.ok) return { what, verdict: 'note', found: `a server answers at http://${place}` };
+  if (health?.ok) return { what, verdict: 'note', found: `a server is already running at http://${place}` };
   return {
     what,
     verdict: 'missing',
     found: `${place} is in use by another program`,
-    advice: 'Choose one with --port.',
+    advice: 'Choose another port with --port.',
   };
 }
 

@@ -1,9 +1,9 @@
-/** What a look at the machine, or at a cluster, has found. */
+/** One result of `podyard doctor`. */
 export interface Finding {
   what: string;
-  /** `missing`: a server could not run. */
+  /** `missing`: a server cannot run. */
   verdict: 'ok' | 'note' | 'missing';
   found: string;
-  /** What to do about it; absent when nothing needs to be done. */
+  /** What to do about it; absent if nothing. */
   advice?: string;
 }

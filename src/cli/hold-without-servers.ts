@@ -2,8 +2,8 @@ import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
 import type { Db } from '../db/pool.ts';
 
 /**
- * Keeps servers from starting, which wait for the lock of the migrations first, and makes sure that none runs: they all
- * listen for hints, and one of them leads. Both locks go with the connection.
+ * Throws if a server runs on this database, and keeps others from starting: they wait for the migration lock first. A
+ * running server is recognised by its bus connection or the leader lock. Both locks last as long as the connection.
  */
 export async function holdWithoutServers(db: Db, name: string): Promise<void> {
   await db.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
@@ -12,5 +12,5 @@ export async function holdWithoutServers(db: Db, name: string): Promise<void> {
     `select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'podyard bus'`,
   );
   if (leads.rows[0]!.won && Number(others.rows[0]!.count) === 0) return;
-  throw new Error(`a server runs on ${name}: stop it first (workers and their jobs go on meanwhile, for a while)`);
+  throw new Error(`a server runs on ${name}: stop it first (its workers keep running their jobs for a while)`);
 }

@@ -1,15 +1,15 @@
 import { systemClock } from '../core/clock.ts';
 import type { KeyId } from '../core/ids.ts';
 import { createApiKey } from '../domain/access/create-api-key.ts';
-import { listKeys } from '../domain/access/key-store.ts';
+import { type ApiKey, listKeys } from '../domain/access/key-store.ts';
 import { revokeApiKey } from '../domain/access/revoke-api-key.ts';
 import { formatScope, parseScope } from '../domain/access/scopes.ts';
 import { getUserByName } from '../domain/access/users.ts';
 import type { Context } from '../domain/context.ts';
 import type { CliOutput } from './cli-pieces.ts';
-import { formatTable } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
-/** Prints the secret and nothing else on stdout, so that a script can take it. */
+/** Prints only the secret on stdout, for scripts. */
 export async function createKey(
   context: Context,
   options: { user: string; name: string; scope: readonly string[]; expires?: Date },
@@ -20,19 +20,20 @@ export async function createKey(
   const input = { userId: user.id, name: options.name, scopes, expiresAt: options.expires ?? null };
   const { key, secret } = await createApiKey({ ...context, clock: systemClock }, input);
   output.print(secret);
-  output.note(`This is key ${key.id} of ${user.name}. It is shown only now.`);
+  output.note(`This is key ${key.id} of ${user.name}. It is shown only once.`);
 }
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  ['ID', (key) => key.id],
+  ['NAME', (key) => key.name],
+  ['CREATED', (key) => key.createdAt.toISOString()],
+  ['EXPIRES', (key) => key.expiresAt?.toISOString() ?? 'never'],
+  ['SCOPES', (key) => key.scopes.map(formatScope).join(' ')],
+];
 
 export async function listUserKeys(context: Context, options: { user: string }, output: CliOutput): Promise<void> {
   const user = await getUserByName(context.pool, options.user);
-  const rows = (await listKeys(context.pool, user.id)).map((key) => [
-    key.id,
-    key.name,
-    key.createdAt.toISOString(),
-    key.expiresAt?.toISOString() ?? 'never',
-    key.scopes.map(formatScope).join(' '),
-  ]);
-  output.print(formatTable(['ID', 'NAME', 'CREATED', 'EXPIRES', 'SCOPES'], rows));
+  output.print(formatTable(COLUMNS, await listKeys(context.pool, user.id)));
 }
 
 export async function revokeKey(

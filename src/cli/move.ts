@@ -5,17 +5,16 @@ import { loadDump, type Snapshot, withSnapshot } from '../db/dump.ts';
 import { readAppliedMigrations } from '../db/migrate.ts';
 import type { Db } from '../db/pool.ts';
 import { deleteMoveMark, findMoveMark, type MoveMark, saveMoveMark } from '../domain/move-mark.ts';
-import { type CommandOutput, follow, grouped, nameOf, tellProgress, withDatabaseOf } from './backup.ts';
-import type { Storage } from './cli-pieces.ts';
+import { follow, grouped, nameOf, progressReporter, withDatabaseOf } from './backup.ts';
+import type { CommandOutput, Storage } from './cli-pieces.ts';
 import { holdWithoutServers } from './hold-without-servers.ts';
 
 /**
  * Moves everything to another database: ids, keys, secrets, jobs, results, logs. No server may run on the source, and none
  * can start on it meanwhile. The target must be empty, or an older copy of the same installation that was moved away.
  *
- * Two databases cannot commit together, so it goes in steps, and after each of them the next call goes on: the copy is
- * committed with a mark that keeps servers from it; the source is marked as left; the mark of the copy goes. At no moment
- * can servers run on both.
+ * Two databases cannot commit together, so the move has three steps: commit the copy with a mark that keeps servers off it;
+ * mark the source as left; remove the copy's mark. Servers can never run on both. An interrupted move resumes when run again.
  */
 export async function move(storage: Storage, options: { to: string }, output: CommandOutput): Promise<void> {
   const target: Storage = { ...storage, databaseUrl: options.to === 'embedded' ? null : options.to };
@@ -29,7 +28,7 @@ export async function move(storage: Storage, options: { to: string }, output: Co
   }
   await withDatabaseOf(storage, (sourceUrl) =>
     withDatabaseOf(target, (targetUrl) => moveBetween({ storage, target, sourceUrl, targetUrl }, output), {
-      mayMake: true,
+      mayCreate: true,
     }),
   );
 }
@@ -52,17 +51,17 @@ async function moveBetween(move: Move, output: CommandOutput): Promise<void> {
     await refuseSameDatabase(source, destination);
     await holdWithoutServers(source, nameOf(storage));
     const mark: MoveMark = { id: newId(), state: 'arriving', to: nameOf(target), at: new Date().toISOString() };
-    const left = await findMoveMark(source).catch(() => undefined); // no such table: told by the copy
+    const left = await findMoveMark(source).catch(() => undefined); // no such table: the copy fails with a better message
     const arrived = await findArriving(destination);
-    if (left?.state === 'arriving') throw new Error(`a move to ${nameOf(storage)} was cut off: finish that one first`);
+    if (left?.state === 'arriving') throw new Error(`a move to ${nameOf(storage)} was interrupted: finish it first`);
     if (left && left.id !== arrived?.id)
-      throw new Error(`${nameOf(storage)} was moved to ${left.to} at ${left.at} already`);
+      throw new Error(`${nameOf(storage)} was already moved to ${left.to} at ${left.at}`);
     if (!left) {
       await copy(move, mark, output);
       await saveMoveMark(source, { ...mark, state: 'left' });
     }
     await deleteMoveMark(destination);
-    output.print(`everything is in ${nameOf(target)} now`);
+    output.print(`everything is now in ${nameOf(target)}`);
     output.note(nextSteps(storage, target, await countRunning(destination)));
   } finally {
     await Promise.all([source.end(), destination.end()]);
@@ -72,7 +71,7 @@ async function moveBetween(move: Move, output: CommandOutput): Promise<void> {
 async function copy({ sourceUrl, targetUrl, target }: Move, mark: MoveMark, output: CommandOutput): Promise<void> {
   await withSnapshot(sourceUrl, async ({ db, migrations, records }: Snapshot) => {
     const installation = await findInstallation(db);
-    const { followed, counts } = follow(records(), output.terminal.interrupted, tellProgress(output));
+    const { followed, counts } = follow(records(), output.terminal.interrupted, progressReporter(output));
     await loadDump(targetUrl, {
       migrations,
       records: followed,
@@ -84,7 +83,7 @@ async function copy({ sourceUrl, targetUrl, target }: Move, mark: MoveMark, outp
       beforeCommit: (filled) => saveMoveMark(filled, mark),
     });
     output.terminal.progress('');
-    output.note(`${counts.tables} tables, ${grouped(counts.rows)} rows were copied.`);
+    output.note(`${counts.tables} tables, ${grouped(counts.rows)} rows copied.`);
   });
 }
 
@@ -94,12 +93,12 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
     application_name: 'podyard move',
     connectionTimeoutMillis: 10_000,
   });
-  client.on('error', () => {}); // whoever waits for an answer is told
+  client.on('error', () => {}); // the pending query rejects
   await client.connect();
   return client;
 }
 
-/** By a lock of the one that the other can see only in the same database; names and addresses may differ. */
+/** Throws if both connections reach one database, whatever their names: a lock of one is then visible to the other. */
 async function refuseSameDatabase(source: Db, destination: Db): Promise<void> {
   const key = [Math.floor(Math.random() * 2 ** 31), ADVISORY_LOCKS.migration];
   await source.query('select pg_advisory_lock($1::int, $2::int)', key);
@@ -118,7 +117,7 @@ async function findInstallation(db: Db): Promise<string | undefined> {
   return result.rows[0]?.id;
 }
 
-/** What containers the server that was stopped may have left running. */
+/** Workloads that the stopped server may have left running. */
 interface Running {
   runtime: string | null;
   workers: number;
@@ -141,14 +140,14 @@ function nextSteps(storage: Storage, target: Storage, { runtime, workers, pods }
     workers + pods === 0
       ? []
       : [
-          `${workers} workers and ${pods} pods may run on${runtime === null ? '' : ` (${runtime})`}: a server with this data directory takes them over.`,
-          `Before a server elsewhere takes their place, end them: podyard stop-workers ${where}`,
+          `${workers} workers and ${pods} pods may still run${runtime === null ? '' : ` (${runtime})`}: a server with this data directory adopts them.`,
+          `To start a server elsewhere, stop them first: podyard stop-workers ${where}`,
         ];
-  const key = masterKey.keys ? 'PODYARD_MASTER_KEY goes with it' : `the key in ${masterKey.file} goes with it`;
+  const key = masterKey.keys ? 'the same keys' : `the key in ${masterKey.file}`;
   return [
     `Start the server with: podyard serve ${where}${databaseUrl === null ? ', without DATABASE_URL' : ''}`,
     ...left,
-    `The data directory stays where it is: the master key and the files of volumes and pods are in it. To another machine or a cluster ${key}, as PODYARD_MASTER_KEY.`,
-    `${nameOf(storage)} keeps its copy, marked so that no server starts on it. Delete it when you are sure.`,
+    `Keep the data directory: it holds the master key and the files of volumes and pods. On another machine or a cluster, set PODYARD_MASTER_KEY to ${key}.`,
+    `${nameOf(storage)} keeps a copy on which no server starts. Delete it when you no longer need it.`,
   ].join('\n');
 }

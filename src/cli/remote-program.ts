@@ -7,7 +7,7 @@ import { addJobs } from './remote/job-commands.ts';
 import { addPods } from './remote/pod-commands.ts';
 import { addOtherRecords } from './remote/record-commands.ts';
 
-/** The commands that talk to a server over the public interface, as any other client does. */
+/** Adds the commands that talk to a server through the public API. */
 export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addSignIn(program, pieces);
   addEndpoints(program, pieces);
@@ -21,33 +21,33 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
 function addSignIn(program: Command, pieces: CliPieces): void {
   program
     .command('login')
-    .description('remember a server and a key for it; the key is asked for, or read from stdin')
-    .argument('[url]', 'where the server is', 'http://127.0.0.1:8080')
-    .option('--name <context>', 'what to call it', 'default')
+    .description('save a server and its API key; the key is prompted for, or read from stdin')
+    .argument('[url]', 'URL of the server', 'http://127.0.0.1:8080')
+    .option('--name <context>', 'name of the context', 'default')
     .action(async (url: string, { name }: { name: string }) => {
       const { login } = await import('./remote/login.ts');
       await login(pieces, { url, name });
     });
-  const contexts = program.command('contexts').description('the servers that are known');
+  const contexts = program.command('contexts').description('manage saved servers');
   contexts
     .command('list', { isDefault: true })
-    .description('list them; the current one is marked')
+    .description('list contexts; * marks the current one')
     .action(async () => {
       const { listContexts } = await import('./remote/login.ts');
       await listContexts(pieces);
     });
   contexts
     .command('use')
-    .description('talk to this one from now on')
+    .description('make a context the current one')
     .argument('<name>')
     .action(async (name: string) => (await import('./remote/contexts.ts')).useContext(pieces.terminal, name));
   contexts
     .command('remove')
-    .description('forget one and its key')
+    .description('remove a context and its key')
     .argument('<name>')
     .action(async (name: string) => (await import('./remote/contexts.ts')).removeContext(pieces.terminal, name));
   addCommon(program.command('open'))
-    .description('open the console, or an endpoint or a pod in it')
+    .description('open the console, optionally at an endpoint or pod')
     .argument('[id]', 'an endpoint or a pod, by id or name')
     .action(async (id: string | undefined, options: Common) => {
       const { openConsole } = await import('./remote/login.ts');

@@ -27,14 +27,14 @@ afterAll(async () => {
   await rm(home, { recursive: true });
 });
 
-/** Runs one command line as somebody with a home folder and, perhaps, a key in the environment. */
+/** Runs one command line with a home directory and, unless overridden, a key in the environment. */
 async function podyard(args: string[], options: { env?: Record<string, string>; input?: string } = {}) {
   const printed: string[] = [];
   const noted: string[] = [];
   const env = { PODYARD_URL: url, PODYARD_API_KEY: rest.alice.key, HOME: home, ...options.env };
   const terminal = testTerminal({ ...options, env });
   const unused = async (): Promise<never> => {
-    throw new Error('this command must not need it');
+    throw new Error('this command must not use it');
   };
   const status = await runCli(
     {
@@ -43,11 +43,11 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
       withDatabase: unused,
       doctor: unused,
       storage: () => {
-        throw new Error('this command must not need it');
+        throw new Error('this command must not use it');
       },
       openRuntime: unused,
       masterKeySource: () => {
-        throw new Error('this command must not need it');
+        throw new Error('this command must not use it');
       },
       terminal,
       print: (text) => printed.push(text),
@@ -61,7 +61,7 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
 const json = async (args: string[]) => JSON.parse((await podyard([...args, '--json'])).out);
 
 describe('endpoints', () => {
-  test('are created, listed, found by name, changed in what is given alone, and deleted', async () => {
+  test('are created, listed, found by name, partially updated and deleted', async () => {
     const made = await json([
       ...['endpoints', 'create', '--name', 'echo', '--image', 'i:1', '--pool', 'ADA_24', '--env', 'A=1', 'B=x=y'],
       ...['--workers-max', '5', '--port', '80/http', '--flashboot', 'FLASHBOOT'],
@@ -74,29 +74,29 @@ describe('endpoints', () => {
     await podyard(['endpoints', 'update', 'echo', '--image', 'i:2']);
     expect((await json(['releases', 'echo'])).map((release: { version: number }) => release.version)).toEqual([2, 1]);
     expect((await podyard(['rollback', 'echo', '--no-wait'])).err).toContain(
-      'Release 3 carries the settings of release 1.',
+      'Release 3 has the settings of release 1.',
     );
     expect(await podyard(['rollback', 'echo', '--to', '9', '--no-wait'])).toMatchObject({
       status: 1,
-      err: 'podyard: no release 9; there are 3, 2, 1',
+      err: 'podyard: there is no release 9, but: 3, 2, 1',
     });
     expect(await json(['decisions', 'echo'])).toEqual([]);
     expect((await podyard(['endpoints', 'delete', 'echo'])).err).toBe(`echo (${made.id}) is deleted.`);
     expect(await json(['endpoints'])).toEqual([]);
   });
 
-  test('a name that two of them have is refused with the way out', async () => {
+  test('an ambiguous name is rejected with the remedy', async () => {
     for (let i = 0; i < 2; i++)
       await podyard(['endpoints', 'create', '--name', 'twin', '--image', 'i', '--pool', 'ADA_24']);
     expect(await podyard(['endpoints', 'get', 'twin'])).toMatchObject({
       status: 1,
-      err: "podyard: 2 of the endpoints are called 'twin': use the id",
+      err: "podyard: 2 endpoints are named 'twin': use the id",
     });
   });
 });
 
 describe('the other records', () => {
-  test('templates, volumes, registries and secrets are made and listed; secrets come from stdin', async () => {
+  test('templates, volumes, registries and secrets are created and listed; secrets are read from stdin', async () => {
     expect((await podyard(['templates', 'create', '--name', 't', '--image', 'i', '--serverless'])).status).toBe(0);
     const [center] = await json(['catalog', 'datacenters']);
     expect((await podyard(['volumes', 'create', 'models', '--size', '10', '--data-center', center.id])).status).toBe(0);
@@ -122,8 +122,8 @@ describe('the other records', () => {
   });
 });
 
-describe('who asks', () => {
-  test('a key is tried and kept for its owner alone; contexts can be listed, chosen and removed', async () => {
+describe('signing in', () => {
+  test('a key is checked and saved for its owner alone; contexts are listed, selected and removed', async () => {
     const env = { PODYARD_API_KEY: '' };
     const anonymous = await podyard(['endpoints'], { env });
     expect(anonymous).toMatchObject({ status: 1, err: expect.stringContaining('podyard login') });
@@ -143,7 +143,7 @@ describe('who asks', () => {
   });
 });
 
-describe('scripts can tell what went wrong', () => {
+describe('the exit status tells scripts what went wrong', () => {
   test.each([
     [3, ['endpoints'], { PODYARD_API_KEY: 'pyk_wrong' }, 'invalid bearer token'],
     [4, ['endpoints', 'get', 'nothing'], {}, 'Endpoint not found'],
@@ -161,7 +161,7 @@ describe('scripts can tell what went wrong', () => {
   });
 });
 
-test.each(['bash', 'zsh', 'fish'])('there is a completion for %s, which knows every command', async (shell) => {
+test.each(['bash', 'zsh', 'fish'])('the %s completion knows every command', async (shell) => {
   const { out } = await podyard(['completion', shell]);
   for (const word of ['endpoints', 'rollback', 'workers-max', 'rotate-key']) expect(out).toContain(word);
 });

@@ -51,7 +51,7 @@ const create = (secretBox: SecretBox, name: string) => {
 const read = async (secretBox: SecretBox, name: string) =>
   (await resolveSecrets({ pool: database.pool, secretBox }, actor.userId, { X: `{{ RUNPOD_SECRET_${name} }}` })).X;
 
-test('the key in the file gives way to a new one, whose id is printed; the old one is kept for backups', async () => {
+test('replaces the key in the file, prints the new key’s id, and keeps the old key for backups', async () => {
   const server = await open();
   await create(server, 'a');
   const [old] = readMasterKeys(file)!;
@@ -61,7 +61,7 @@ test('the key in the file gives way to a new one, whose id is printed; the old o
   expect(readMasterKeys(`${file}.retired`)).toEqual([old]);
   expect(noted).toEqual([
     `… 1 values encrypted under key ${masterKeyId(fresh!)}`,
-    `The old key is kept in ${file}.retired, for backups of before. Delete it when there are none.`,
+    `The old key is in ${file}.retired, for older backups. Delete it when you no longer need them.`,
   ]);
   // The server that has run all the time, and one that starts now.
   expect([await read(server, 'a'), await read(await open(), 'a')]).toEqual(['value of a', 'value of a']);
@@ -72,39 +72,37 @@ test('the key in the file gives way to a new one, whose id is printed; the old o
   expect(await read(server, 'b')).toBe('value of b');
 });
 
-test('without a file there is nothing to rotate, and none is made', async () => {
-  await expect(rotate()).rejects.toThrow(`there is no ${file}: the server makes it at its first start`);
+test('throws without a key file, and creates none', async () => {
+  await expect(rotate()).rejects.toThrow(`there is no ${file}: a server creates it at its first start`);
   expect(readMasterKeys(file)).toBe(undefined);
 });
 
-test('keys of another database are refused before anything is changed', async () => {
+test('rejects keys of another database before changing anything', async () => {
   await create(await open([newMasterKey()]), 'a');
   const own = await readFile(file).catch(() => null);
   await expect(rotate([newMasterKey(), newMasterKey()])).rejects.toThrow('the master key is not the one');
   expect(await readFile(file).catch(() => null)).toEqual(own);
 });
 
-test('of keys in the environment the first is the one to go to; one alone is refused with what to do', async () => {
+test('the first key of the environment is the target; a single one is rejected with the remedy', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   await create(await open([old]), 'a');
   await expect(rotate([old])).rejects.toThrow('PODYARD_MASTER_KEY holds one key: put a new one before it');
   await rotate([fresh, old]);
   expect(printed).toEqual([masterKeyId(fresh)]);
-  expect(noted.at(-1)).toBe(
-    'PODYARD_MASTER_KEY needs only its first key now. Keep the other one with backups of before.',
-  );
+  expect(noted.at(-1)).toBe('PODYARD_MASTER_KEY now needs only its first key. Keep the other one with older backups.');
   expect(await read(await open([fresh]), 'a')).toBe('value of a');
   expect(readMasterKeys(file)).toBe(undefined);
 });
 
-test('what cannot be opened keeps the old key in the file, and is named', async () => {
+test('a value that cannot be decrypted is named, and the old key stays in the file', async () => {
   const server = await open();
   const { id } = await create(server, 'cut');
   await create(server, 'good');
   await database.pool.query(`update secrets set value = substring(value for 30) where name = 'cut'`);
   const [old] = readMasterKeys(file)!;
   await expect(rotate()).rejects.toThrow(
-    new RegExp(`^1 values could not be opened and stay as they were; .*\nsecrets ${id}: `),
+    new RegExp(`^1 values could not be decrypted and are unchanged; .*\nsecrets ${id}: `),
   );
   expect(readMasterKeys(file)).toEqual([expect.anything(), old]);
   await database.pool.query('delete from secrets where id = $1', [id]);
@@ -113,11 +111,11 @@ test('what cannot be opened keeps the old key in the file, and is named', async 
   expect(await read(await open(), 'good')).toBe('value of good');
 });
 
-test('two at a time are one too many', async () => {
+test('rejects a concurrent rotation', async () => {
   await open();
   const holder = await database.pool.connect();
   await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.keyRotation]);
-  await expect(rotate()).rejects.toThrow('another rotation of the master key is under way');
+  await expect(rotate()).rejects.toThrow('another rotation of the master key is running');
   holder.release(true);
   await expect.poll(() => rotate().then(() => 'done', String), { timeout: 5000 }).toBe('done');
 });

@@ -58,17 +58,17 @@ async function withServer<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => bus.stop());
 }
 
-test('ends what the last runtime has of this installation, and nothing of another one', async () => {
+test('stops the workloads of this installation in the last runtime, and no others', async () => {
   const { listed } = await startSome();
   await open('another').start(workloadSpec());
   await updateRuntime(database.pool, 'docker');
   await run();
   expect(opened).toEqual(['docker']);
-  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were ended']);
+  expect(printed).toEqual(['2 workers and 1 pods of the docker runtime were stopped']);
   expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
 });
 
-test('tells how far it is; what cannot be ended keeps nothing else running, and is named', async () => {
+test('reports its progress; a workload that cannot be stopped is named, and the others are stopped', async () => {
   const { listed } = await startSome();
   await updateRuntime(database.pool, 'kubernetes');
   open = (installation) => {
@@ -82,15 +82,13 @@ test('tells how far it is; what cannot be ended keeps nothing else running, and 
     };
     return runtime;
   };
-  await expect(run()).rejects.toThrow(/^1 could not be ended; run it again. Of \w+: its node is silent$/);
-  expect(noted).toEqual([
-    'Ending 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s for the work that it has …',
-  ]);
-  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were ended']);
+  await expect(run()).rejects.toThrow(/^1 could not be stopped; run it again. First failure: \w+: its node is silent$/);
+  expect(noted).toEqual(['Stopping 2 workers and 1 pods of the kubernetes runtime; each has up to 0 s to finish …']);
+  expect(printed).toEqual(['1 workers and 1 pods of the kubernetes runtime were stopped']);
   expect(await listed()).toBe(1);
 });
 
-test('is refused while a server uses that runtime; what a former one has can be ended meanwhile', async () => {
+test('throws while a server uses that runtime; workloads of a former runtime can be stopped meanwhile', async () => {
   const { listed } = await startSome();
   await updateRuntime(database.pool, 'kubernetes');
   await withServer(async () => {
@@ -102,16 +100,16 @@ test('is refused while a server uses that runtime; what a former one has can be 
   expect([opened, await listed()]).toEqual([['docker'], 0]);
 });
 
-test('of a database that was moved away it ends nothing: where it is now may need it', async () => {
+test('stops nothing of a database that was moved away: the new one may need it', async () => {
   const { listed } = await startSome();
   await saveMoveMark(database.pool, { id: 'm', state: 'left', to: 'elsewhere', at: 'then' });
   await expect(run('docker')).rejects.toThrow('this database was moved to elsewhere');
   expect(await listed()).toBe(3);
 });
 
-test('what cannot be known is asked for', async () => {
+test('an unknown runtime must be named', async () => {
   await expect(run()).rejects.toThrow('no server ever ran on this database');
   await startSome();
-  await expect(run()).rejects.toThrow('which runtime has them is not known: name it with --runtime docker, process');
+  await expect(run()).rejects.toThrow('the runtime is unknown: name it with --runtime docker, process');
   await expect(run('podman')).rejects.toThrow('name it with --runtime');
 });

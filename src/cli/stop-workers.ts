@@ -8,10 +8,10 @@ import type { CliOutput, Storage } from './cli-pieces.ts';
 import { holdWithoutServers } from './hold-without-servers.ts';
 
 export interface StopWorkersOptions {
-  /** Null: the runtime that was used last. */
+  /** Null: the last server's runtime. */
   runtime: string | null;
   graceMs: number;
-  /** The runtime with what this installation has there. */
+  /** Opens a runtime with this installation's workloads. */
   open(name: Runtime['name'], installation: string): Promise<Runtime>;
 }
 
@@ -19,21 +19,21 @@ const PROGRESS_MS = 5_000;
 const RUNTIMES: readonly string[] = ['docker', 'process', 'simulated', 'kubernetes'] satisfies Runtime['name'][];
 
 /**
- * Ends what a server that is gone left running: containers of workers and pods. Endpoints, pods, jobs and files stay; the
- * next server starts what is wanted. Refused while a server uses that runtime: it would start them again. What a former
- * runtime has, before a move, can be ended while a server runs elsewhere.
+ * Stops the workers and pods that a server left running. Records and files stay; the next server starts what is wanted.
+ * Throws while a server uses that runtime: it would start them again. Workloads of a former runtime, from before a move, can
+ * be stopped while a server runs elsewhere.
  */
 export async function stopWorkers(storage: Storage, options: StopWorkersOptions, output: CliOutput): Promise<void> {
   await withDatabaseOf(storage, async (databaseUrl) => {
     const client = new pg.Client({ connectionString: databaseUrl, application_name: 'podyard stop-workers' });
-    client.on('error', () => {}); // whoever waits for an answer is told
+    client.on('error', () => {}); // the pending query rejects
     await client.connect();
     try {
       const installation = await findInstallation(client);
       await refuseMoved(client);
       const name = options.runtime ?? installation.runtime;
       if (name === undefined || !RUNTIMES.includes(name)) {
-        throw new Error(`which runtime has them is not known: name it with --runtime ${RUNTIMES.join(', ')}`);
+        throw new Error(`the runtime is unknown: name it with --runtime ${RUNTIMES.join(', ')}`);
       }
       if (name === (installation.runtime ?? name)) await holdWithoutServers(client, nameOf(storage));
       const runtime = await options.open(name as Runtime['name'], installation.id);
@@ -57,11 +57,11 @@ async function findInstallation(db: pg.Client): Promise<Installation> {
   return installation;
 }
 
-/** Tells how far it is while it takes long; rejects when some could not be ended, after all others were. */
+/** Stops all workloads and reports progress. Throws if any could not be stopped, once the others are. */
 async function stopAll(runtime: Runtime, name: string, graceMs: number, output: CliOutput): Promise<void> {
   const found = await runtime.list();
   if (found.length > 0) {
-    output.note(`Ending ${countOf(found, name)}; each has up to ${graceMs / 1000} s for the work that it has …`);
+    output.note(`Stopping ${countOf(found, name)}; each has up to ${graceMs / 1000} s to finish …`);
   }
   const ended: Observed[] = [];
   const failures: string[] = [];
@@ -73,13 +73,14 @@ async function stopAll(runtime: Runtime, name: string, graceMs: number, output: 
       failures.push(`${one.id}: ${messageOf(error)}`);
     }
   };
-  const tell = () => output.note(`… ${found.length - ended.length} of ${found.length} still run`);
-  const progress = setInterval(tell, PROGRESS_MS);
+  const report = () => output.note(`… ${found.length - ended.length} of ${found.length} still running`);
+  const progress = setInterval(report, PROGRESS_MS);
   await Promise.all(found.map(stop));
   clearInterval(progress);
-  output.print(`${countOf(ended, name)} were ended`);
-  if (failures.length > 0) throw new Error(`${failures.length} could not be ended; run it again. Of ${failures[0]}`);
-  output.note('Pods that shall run, and workers that are needed, start again with the next server.');
+  output.print(`${countOf(ended, name)} were stopped`);
+  if (failures.length > 0)
+    throw new Error(`${failures.length} could not be stopped; run it again. First failure: ${failures[0]}`);
+  output.note('The next server starts the pods and workers that are wanted.');
 }
 
 function countOf(workloads: readonly Observed[], runtime: string): string {

@@ -1,6 +1,6 @@
 import type { Terminal } from './remote/terminal.ts';
 
-/** For tests: nobody reads along, stdin holds `input`, and what is written is kept. */
+/** A terminal for tests: not interactive, with `input` as stdin; keeps what is written. */
 export function testTerminal(
   options: { env?: Record<string, string>; input?: string } = {},
 ): Terminal & { written: string[]; interrupt: () => void } {

@@ -1,9 +1,9 @@
 import { formatRateQuotas, parseRateQuotas } from '../core/rate-quotas.ts';
-import { createUser, getUserByName, listUsers } from '../domain/access/users.ts';
+import { createUser, getUserByName, listUsers, type User } from '../domain/access/users.ts';
 import type { Context } from '../domain/context.ts';
 import { findUserRateLimit, type UserRateLimit, updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import type { CliOutput } from './cli-pieces.ts';
-import { formatTable } from './table.ts';
+import { type Column, formatTable } from './table.ts';
 
 /** Prints the new user's id. */
 export async function createOneUser(
@@ -15,13 +15,18 @@ export async function createOneUser(
   output.print(user.id);
 }
 
+const COLUMNS: readonly Column<User>[] = [
+  ['ID', (user) => user.id],
+  ['NAME', (user) => user.name],
+  ['CREATED', (user) => user.createdAt.toISOString()],
+  ['EMAIL', (user) => user.email ?? ''],
+];
+
 export async function listAllUsers(context: Context, output: CliOutput): Promise<void> {
-  const users = await listUsers(context.pool);
-  const rows = users.map((user) => [user.id, user.name, user.createdAt.toISOString(), user.email ?? '']);
-  output.print(formatTable(['ID', 'NAME', 'CREATED', 'EMAIL'], rows));
+  output.print(formatTable(COLUMNS, await listUsers(context.pool)));
 }
 
-/** Sets the limit when one is given, and prints what it is. */
+/** Sets the limit, if given, and prints the current one. */
 export async function limitUser(
   context: Context,
   options: { name: string; limit: string | undefined },

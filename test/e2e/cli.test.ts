@@ -117,7 +117,7 @@ test('update --wait rolls a release out, and rollback returns to the one before'
   expect(updated).toMatchObject({ status: 0, err: expect.stringMatching(/Version 2 is rolled out: [1-9]/) });
   expect(await podyard('rollback', name)).toMatchObject({
     status: 0,
-    err: expect.stringMatching(/Release 3 carries the settings of release 1(.|\n)*Version 3 is rolled out: [1-9]/),
+    err: expect.stringMatching(/Release 3 has the settings of release 1(.|\n)*Version 3 is rolled out: [1-9]/),
   });
   expect((await podyard('endpoints', 'delete', name)).status).toBe(0);
 });
@@ -127,7 +127,7 @@ test('pods create --wait waits until the pod runs or fails', async () => {
     ...['pods', 'create', '--name', 'box', '--image', 'podyard/web-js:dev', '--cpu', 'cpu3c', '--port', '8127/http'],
     ...['--env', 'PORT=8127', '--wait'],
   );
-  expect(made).toMatchObject({ status: 0, err: expect.stringContaining('It runs.') });
+  expect(made).toMatchObject({ status: 0, err: expect.stringContaining('The pod is running.') });
   expect((await podyard('pods')).out).toMatch(/box +RUNNING/);
   expect((await podyard('pods', 'stop', 'box')).status).toBe(0);
   expect((await podyard('pods', 'delete', 'box')).status).toBe(0);

@@ -11,7 +11,7 @@ const STEPS = [
   /Podyard is ready at http:\S+ after [\d.]+ s, with the (process|docker) runtime/,
   / s {2}endpoint \w+ deployed from podyard\/echo-js:dev; no worker runs yet/,
   / s {2}first job: a worker started from zero in \d+ ms/,
-  / s {2}12 jobs at once, all answered, by [12] workers?/,
+  / s {2}12 jobs at once: all answered, by [12] workers?/,
   / s {2}a streaming job: 5 chunks received while it ran/,
   / s {2}PATCH to podyard\/echo-js:v2: release 2 rolled out .*the running job was not disturbed/,
   / s {2}a job on the new release says "hello again"/,

@@ -94,7 +94,7 @@ test('a rotation killed halfway disturbs nothing; the next one resumes it and le
 
   const second = rotateKey();
   const [code] = await once(second, 'close');
-  expect([code, second.noted]).toEqual([0, expect.stringContaining('A rotation was begun before: it goes on.')]);
+  expect([code, second.noted]).toEqual([0, expect.stringContaining('Resuming an interrupted rotation.')]);
   const [newId, ...others] = await keyIds();
   expect([others, newId === oldId, second.printed.trim()]).toEqual([[], false, newId]);
   expect(await keysInFile()).toEqual([half[0]]);

@@ -27,7 +27,7 @@ describeOnCluster('podyard doctor in front of a cluster', () => {
     const found = (what: string) => findings.filter((one) => one.what === what).map((one) => one.found);
     expect(found('cluster')[0]).toMatch(/^Kubernetes v1\.\d+/);
     expect(found('namespace')).toEqual([place.namespace]);
-    expect(found('rights')).toEqual([`all that is needed in namespace ${place.namespace}`]);
+    expect(found('rights')).toEqual([`everything needed in namespace ${place.namespace}`]);
     expect(found('nodes').join()).toContain('ADA_24 4 GPUs on 1 node');
     expect(findings.some(({ what }) => what === 'engine')).toBe(false);
   }, 60_000);
@@ -58,7 +58,7 @@ describeOnCluster('podyard doctor in front of a cluster', () => {
     const [code] = await new Promise<[number | null]>((resolve) => child.once('close', (status) => resolve([status])));
     expect(code).toBe(1);
     const text = child.text();
-    expect(text).toContain('we may not get, list, watch pods; list, watch nodes; create, patch, delete pods');
+    expect(text).toContain('not allowed to get, list, watch pods; list, watch nodes; create, patch, delete pods');
     expect(text).toContain('create, get, list, patch, delete secrets');
     expect(text).not.toContain(status.token);
   }, 60_000);

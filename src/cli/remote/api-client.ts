@@ -1,6 +1,6 @@
 import type { Target } from './contexts.ts';
 
-/** A refusal of the server, in its words. */
+/** An error response of the server, with its text. */
 export class ApiRefusal extends Error {
   readonly status: number;
 
@@ -10,7 +10,7 @@ export class ApiRefusal extends Error {
   }
 }
 
-/** Calls the public interface, as any other client does. Throws an ApiRefusal for every answer that is not a success. */
+/** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
 export class ApiClient {
   readonly target: Target;
   readonly #signal: AbortSignal;
@@ -20,15 +20,15 @@ export class ApiClient {
     this.#signal = signal;
   }
 
-  /** The JSON of the answer; undefined when it has no body. */
+  /** Resolves with the response's JSON; undefined if it has no body. */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const text = await (await this.send(method, path, { body })).text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
   /**
-   * Server-sent events; ends with the stream, with `signal`, and with Ctrl-C. `onOpen` is told of the first words of the
-   * server, which a log begins with what it holds already.
+   * Yields the data of server-sent events until the stream ends, `signal` aborts, or Ctrl-C. `onOpen` is called for each
+   * chunk; the first one of a log holds the lines stored so far.
    */
   async *events(path: string, signal = this.#signal, onOpen = () => {}): AsyncGenerator<string> {
     const either = AbortSignal.any([signal, this.#signal]);
@@ -60,7 +60,7 @@ export class ApiClient {
       signal,
     }).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
-      throw new ApiRefusal(0, `${url} cannot be reached: is the server running there?`);
+      throw new ApiRefusal(0, `${url} cannot be reached: is the server running?`);
     });
     if (!response.ok) throw await refusalOf(response);
     return response;
@@ -69,7 +69,7 @@ export class ApiClient {
 
 async function refusalOf(response: Response): Promise<ApiRefusal> {
   const problem = (await response.json().catch(() => ({}))) as { detail?: string; error?: string; errors?: string[] };
-  const detail = problem.detail ?? problem.error ?? `the server answered ${response.status}`;
+  const detail = problem.detail ?? problem.error ?? `the server responded with ${response.status}`;
   const wait = response.headers.get('retry-after');
   const lines = [
     wait ? `${detail}; try again in ${wait} s` : detail,
@@ -78,7 +78,7 @@ async function refusalOf(response: Response): Promise<ApiRefusal> {
   return new ApiRefusal(response.status, lines.join('\n'));
 }
 
-/** What a script may branch on: 3 the key, 4 nothing there, 5 refused as it is, 6 later perhaps, 1 anything else. */
+/** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 1 other. */
 export function exitStatusOf(error: unknown): number {
   if (error instanceof JobFailed) return 7;
   if (!(error instanceof ApiRefusal)) return 1;
@@ -89,5 +89,5 @@ export function exitStatusOf(error: unknown): number {
   return 5;
 }
 
-/** A job that ended, but not COMPLETED. */
+/** A job ended in another state than COMPLETED. */
 export class JobFailed extends Error {}

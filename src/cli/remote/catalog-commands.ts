@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
+import type { Column } from '../table.ts';
 import { addCommon, type Common, connect, records } from './command-shape.ts';
 import { wholeNumber } from './fields.ts';
-import type { Column, Wire } from './records.ts';
+import type { Wire } from './records.ts';
 
 export function addCatalog(program: Command, pieces: CliPieces): void {
-  const catalog = program.command('catalog').description('what can be had, and what is free');
+  const catalog = program.command('catalog').description('GPU types, CPU flavors and data centers, with what is free');
   for (const name of ['gpus', 'cpus', 'datacenters'] as const) {
     addCommon(catalog.command(name))
       .description(`list the ${name === 'datacenters' ? 'data centers' : name.toUpperCase().replace('S', 's')}`)
@@ -26,9 +27,9 @@ const BUCKETS = ['hour', 'day', 'week', 'month', 'year'];
 
 export function addBilling(program: Command, pieces: CliPieces): void {
   addCommon(program.command('billing'))
-    .description('what was used, at the prices of the catalog')
-    .addOption(new Option('--by <period>', 'in which steps').choices(BUCKETS).default('day'))
-    .option('--last <number>', 'how many of them', parsePositive, 30)
+    .description('show usage at catalog prices')
+    .addOption(new Option('--by <period>', 'bucket size').choices(BUCKETS).default('day'))
+    .option('--last <number>', 'how many buckets', parsePositive, 30)
     .action(async (options: Common & { by: string; last: number }) => {
       const client = await connect(pieces, options);
       const path = `/v2/billing?bucketSize=${options.by}&lastN=${options.last}`;
@@ -38,7 +39,7 @@ export function addBilling(program: Command, pieces: CliPieces): void {
         (...names: string[]) =>
         (r: Wire) =>
           names.reduce((sum, name) => sum + (r[name] ?? 0), 0).toFixed(4);
-      const columns: Column[] = [
+      const columns: Column<Wire>[] = [
         ['FROM', (r) => r.startTime],
         [
           'ENDPOINTS',

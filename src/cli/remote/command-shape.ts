@@ -4,7 +4,7 @@ import type { ApiClient } from './api-client.ts';
 import { wholeNumber } from './fields.ts';
 import type { RecordKind } from './records.ts';
 
-/** What every command takes that talks to a server. */
+/** Options of every command that talks to a server. */
 export interface Common {
   context?: string;
   json?: boolean;
@@ -12,23 +12,23 @@ export interface Common {
 
 export function addCommon(command: Command): Command {
   return command
-    .option('--context <name>', 'which server, as `podyard contexts` lists them (default: the current one)')
+    .option('--context <name>', 'server to use, as listed by `podyard contexts` (default: the current one)')
     .option('--json', 'print JSON, for programs');
 }
 
-/** To the server that the options name, or the current one. */
+/** Returns a client for the server that the options name, or else the current one. */
 export async function connect(pieces: CliPieces, { context }: Common): Promise<ApiClient> {
   const [{ ApiClient }, { findTarget }] = await Promise.all([import('./api-client.ts'), import('./contexts.ts')]);
   return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal.interrupted);
 }
 
-/** Loaded when a command runs, not when the program lists its commands. */
+/** Loaded when a command runs, so that `--help` stays fast. */
 export const records = () => import('./records.ts');
 
-/** `list`, `get` and `delete`, the same for every kind of record. */
+/** Adds `list`, `get` and `delete` for one kind of record. */
 export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: () => Promise<RecordKind>): void {
   addCommon(parent.command('list', { isDefault: true }))
-    .description('list them')
+    .description('list all')
     .action(async (options: Common) => {
       const [{ listRecords, showRecords }, kind] = await Promise.all([records(), kindOf()]);
       const found = await listRecords(await connect(pieces, options), kind);
@@ -36,14 +36,14 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     });
   addCommon(parent.command('get'))
     .description('show one')
-    .argument('<id>', 'its id, or its name')
+    .argument('<id>', 'id or name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord, showRecord }, kind] = await Promise.all([records(), kindOf()]);
       showRecord(await findRecord(await connect(pieces, options), kind, id), options.json === true, pieces);
     });
   addCommon(parent.command('delete'))
     .description('delete one')
-    .argument('<id>', 'its id, or its name')
+    .argument('<id>', 'id or name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
@@ -53,7 +53,7 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     });
 }
 
-/** Sends a body and shows the record of the answer, which it answers: for people its id and name, for programs all of it. */
+/** Makes a call, prints the record it returns (id and name, or everything with `--json`), and resolves with it. */
 export async function send(
   pieces: CliPieces,
   options: Common,
@@ -64,14 +64,14 @@ export async function send(
   return record;
 }
 
-/** A command about one endpoint, by id or name. */
+/** Adds an endpoint argument, by id or name, and runs `work` with the endpoint's id. */
 export function onEndpoint<Options>(
   command: Command,
   pieces: CliPieces,
   work: (client: ApiClient, endpointId: string, options: Options & Common) => Promise<void>,
 ): Command {
   return addCommon(command)
-    .argument('<endpoint>', 'its id, or its name')
+    .argument('<endpoint>', 'id or name')
     .action(async (id: string, options: Options & Common) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       await work(client, (await findRecord(client, RECORDS.endpoints, id)).id, options);
@@ -80,12 +80,7 @@ export function onEndpoint<Options>(
 
 export function addLogOptions(command: Command): Command {
   return command
-    .option('-f, --follow', 'go on as lines come')
-    .option('--tail <lines>', 'begin with the last so many', wholeNumber, 100)
-    .addOption(new Option('--source <which>', 'only these lines').choices(['container', 'system']));
-}
-
-/** What commands that take long need to show what goes on. */
-export function parts(pieces: CliPieces) {
-  return { terminal: pieces.terminal, output: pieces };
+    .option('-f, --follow', 'keep printing new lines')
+    .option('--tail <lines>', 'start with this many of the last lines', wholeNumber, 100)
+    .addOption(new Option('--source <which>', 'lines of this source only').choices(['container', 'system']));
 }

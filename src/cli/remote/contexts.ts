@@ -17,7 +17,7 @@ interface ContextsFile {
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-/** Whom a command talks to: PODYARD_URL and PODYARD_API_KEY, else the named or the current context. */
+/** Returns the server to talk to: from PODYARD_URL and PODYARD_API_KEY, or else the named or current context. */
 export async function findTarget(terminal: Terminal, name: string | undefined): Promise<Target> {
   const { PODYARD_URL: url, PODYARD_API_KEY: key } = terminal.env;
   if (key && name === undefined) return { url: trimSlash(url ?? DEFAULT_URL), key };
@@ -26,7 +26,7 @@ export async function findTarget(terminal: Terminal, name: string | undefined): 
   const found = wanted === null ? undefined : file.contexts[wanted];
   if (found) return found;
   if (name !== undefined) throw new Error(`there is no context '${name}': \`podyard contexts\` lists them`);
-  throw new Error('no server is known yet: sign in with `podyard login`, or set PODYARD_URL and PODYARD_API_KEY');
+  throw new Error('no server is configured: run `podyard login`; in scripts, set PODYARD_URL and PODYARD_API_KEY');
 }
 
 export async function readContexts(terminal: Terminal): Promise<ContextsFile> {
@@ -39,11 +39,11 @@ export async function readContexts(terminal: Terminal): Promise<ContextsFile> {
   try {
     return JSON.parse(text) as ContextsFile;
   } catch {
-    throw new Error(`${path} is not valid JSON: mend it, or delete it and sign in again`);
+    throw new Error(`${path} is not valid JSON: fix it, or delete it and sign in again`);
   }
 }
 
-/** Adds or replaces a context and makes it the current one. The file is its owner's alone: it holds keys. */
+/** Adds or replaces a context and makes it the current one. */
 export async function saveContext(terminal: Terminal, name: string, target: Target): Promise<void> {
   const { contexts } = await readContexts(terminal);
   await writeContexts(terminal, { current: name, contexts: { ...contexts, [name]: target } });
@@ -65,6 +65,7 @@ export async function removeContext(terminal: Terminal, name: string): Promise<v
   });
 }
 
+/** Writes the file for its owner alone, since it holds keys. */
 async function writeContexts(terminal: Terminal, file: ContextsFile): Promise<void> {
   const path = contextsPath(terminal);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,40 +1,32 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
-import {
-  addCommon,
-  addRecordCommands,
-  type Common,
-  connect,
-  onEndpoint,
-  parts,
-  records,
-  send,
-} from './command-shape.ts';
+import type { Column } from '../table.ts';
+import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
-import type { Column } from './records.ts';
+import type { Wire } from './records.ts';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
-  const endpoints = program.command('endpoints').description('serverless endpoints');
+  const endpoints = program.command('endpoints').description('manage serverless endpoints');
   const kindOf = async () => (await records()).RECORDS.endpoints;
   addRecordCommands(endpoints, pieces, kindOf);
   addCommon(addEndpointOptions(endpoints.command('create')))
-    .description('deploy one')
-    .addOption(new Option('--type <kind>', 'how work reaches it').choices(['QUEUE_BASED', 'LOAD_BALANCING']))
-    .option('--template <id>', 'a template to copy the container settings from')
+    .description('deploy an endpoint')
+    .addOption(new Option('--type <kind>', 'how requests reach its workers').choices(['QUEUE_BASED', 'LOAD_BALANCING']))
+    .option('--template <id>', 'template to copy container settings from')
     .action(async (options: EndpointOptions & Common) => {
       const body = endpointBody(options);
       await send(pieces, options, (client) => client.call('POST', '/v2/serverless', body));
     });
   addCommon(addEndpointOptions(endpoints.command('update')))
-    .description('change what is given, and nothing else')
-    .argument('<id>', 'its id, or its name')
+    .description('change the given settings only')
+    .argument('<id>', 'id or name')
     .option('--wait', 'wait until every worker runs the new release')
     .action(async (id: string, options: EndpointOptions & Common & { wait?: boolean }) => {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
       const found = await findRecord(client, kind, id);
       await send(pieces, options, () => client.call('PATCH', `/v2/serverless/${found.id}`, endpointBody(options)));
-      if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, parts(pieces));
+      if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
     });
   onEndpoint(program.command('workers'), pieces, async (client, endpointId, options) => {
     const { showRecords, WORKER_COLUMNS } = await records();
@@ -45,13 +37,13 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const { showRecords } = await records();
-    const columns: Column[] = [
+    const columns: Column<Wire>[] = [
       ['AT', (r) => r.at],
       ['WANTED', (r) => r.wanted],
       ['WHY', (r) => r.reason],
     ];
     showRecords(decisions, columns, options.json === true, pieces);
-  }).description('list the last scaling decisions of an endpoint, and why they were made');
+  }).description('list the latest scaling decisions of an endpoint, with reasons');
 }
 
 function addReleases(program: Command, pieces: CliPieces): void {
@@ -59,18 +51,18 @@ function addReleases(program: Command, pieces: CliPieces): void {
     const { showRecords, RELEASE_COLUMNS } = await records();
     const { releases } = await client.call<{ releases: [] }>('GET', `/v2/serverless/${endpointId}/releases`);
     showRecords(releases, RELEASE_COLUMNS, options.json === true, pieces);
-  }).description('list the releases of an endpoint, the newest first');
+  }).description('list the releases of an endpoint, newest first');
   onEndpoint<{ to?: number; wait: boolean }>(
     program.command('rollback'),
     pieces,
     async (client, endpointId, options) => {
       const { rollBack, watchRollout } = await import('./rollout.ts');
-      await rollBack(client, endpointId, options.to, parts(pieces));
-      if (options.wait) await watchRollout(client, endpointId, parts(pieces));
+      await rollBack(client, endpointId, options.to, pieces);
+      if (options.wait) await watchRollout(client, endpointId, pieces);
     },
   )
-    .description('make a new release with the settings of an older one')
-    .option('--to <version>', 'which one (default: the one before the newest)', wholeNumber)
+    .description('create a release with the settings of an older one')
+    .option('--to <version>', 'version to roll back to (default: the one before the newest)', wholeNumber)
     .option('--no-wait', 'do not wait until every worker runs it');
   onEndpoint<{ pause?: boolean; resume?: boolean }>(
     program.command('rollout'),
@@ -78,10 +70,10 @@ function addReleases(program: Command, pieces: CliPieces): void {
     async (client, endpointId, options) => {
       const action = options.pause ? 'pause' : options.resume ? 'resume' : undefined;
       if (action) await client.call('POST', `/v2/serverless/${endpointId}/rollout`, { action });
-      if (action !== 'pause') await (await import('./rollout.ts')).watchRollout(client, endpointId, parts(pieces));
+      if (action !== 'pause') await (await import('./rollout.ts')).watchRollout(client, endpointId, pieces);
     },
   )
-    .description('watch the roll-out of the newest release, pause it or resume it')
-    .option('--pause', 'keep the workers that run older releases')
-    .option('--resume', 'go on replacing them');
+    .description('watch, pause or resume the roll-out of the newest release')
+    .option('--pause', 'keep workers of older releases')
+    .option('--resume', 'continue to replace them');
 }

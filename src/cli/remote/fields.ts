@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** The options of a container, shared by endpoints, pods and templates. */
+/** Container options of endpoints, pods and templates. */
 export interface ContainerOptions {
   name?: string;
   image?: string;
@@ -40,29 +40,29 @@ export interface PodOptions extends ContainerOptions {
 
 export function addContainerOptions(command: Command): Command {
   return command
-    .option('--name <text>', 'its name')
+    .option('--name <text>', 'name')
     .option('--image <reference>', 'container image')
-    .option('--args <text>', 'arguments of the container')
+    .option('--args <text>', 'container arguments')
     .option('--disk <gb>', 'container disk in GB', wholeNumber)
     .option('--port <port/protocol...>', 'ports, e.g. 8000/http 22/tcp')
-    .option('--env <name=value...>', 'environment variables; they replace all there were')
+    .option('--env <name=value...>', 'environment variables; they replace all existing ones')
     .option('--registry <id>', 'saved credentials for a private image');
 }
 
 export function addEndpointOptions(command: Command): Command {
   return addContainerOptions(command)
-    .option('--pool <name...>', 'GPU pools, the preferred first')
-    .option('--gpu-count <number>', 'GPUs of a worker', wholeNumber)
-    .option('--workers-min <number>', 'workers that are kept ready', wholeNumber)
-    .option('--workers-max <number>', 'at most so many workers; 0 stops the endpoint', wholeNumber)
-    .addOption(new Option('--scaler <type>', 'what scales it').choices(['QUEUE_DELAY', 'REQUEST_COUNT']))
-    .option('--scaler-value <number>', 'seconds of waiting, or jobs of a worker', anyNumber)
-    .option('--idle-timeout <seconds>', 'after which a worker without work goes', wholeNumber)
+    .option('--pool <name...>', 'GPU pools, preferred first')
+    .option('--gpu-count <number>', 'GPUs per worker', wholeNumber)
+    .option('--workers-min <number>', 'minimum number of workers', wholeNumber)
+    .option('--workers-max <number>', 'maximum number of workers; 0 stops the endpoint', wholeNumber)
+    .addOption(new Option('--scaler <type>', 'what to scale on').choices(['QUEUE_DELAY', 'REQUEST_COUNT']))
+    .option('--scaler-value <number>', 'seconds in the queue, or requests per worker', anyNumber)
+    .option('--idle-timeout <seconds>', 'how long an idle worker stays up', wholeNumber)
     .option('--data-center <id...>', 'preferred data centers')
     .option('--volume <id...>', 'network volumes')
-    .option('--timeout <ms>', 'how long a job may run; 0: for ever', wholeNumber)
+    .option('--timeout <ms>', 'execution timeout of a job; 0: none', wholeNumber)
     .addOption(
-      new Option('--flashboot <mode>', 'freeze workers instead of stopping them').choices([
+      new Option('--flashboot <mode>', 'freeze idle workers instead of stopping them').choices([
         'OFF',
         'FLASHBOOT',
         'PRIORITY_FLASHBOOT',
@@ -82,7 +82,7 @@ export function containerBody(options: ContainerOptions): Record<string, unknown
   });
 }
 
-/** Only what was given: an update says what changes and nothing else. */
+/** Returns only what was given, so that an update leaves the rest unchanged. */
 export function endpointBody(options: EndpointOptions): Record<string, unknown> {
   const workers = present({ min: options.workersMin, max: options.workersMax });
   const scaling = present({ type: options.scaler, value: options.scalerValue, idleTimeout: options.idleTimeout });
@@ -128,7 +128,7 @@ function readEnv(items: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     items.map((item) => {
       const at = item.indexOf('=');
-      if (at < 1) throw new Error(`--env '${item}' is not of the form NAME=value`);
+      if (at < 1) throw new Error(`--env has '${item}', but takes NAME=value`);
       return [item.slice(0, at), item.slice(at + 1)];
     }),
   );
@@ -140,7 +140,8 @@ function splitOnce(text: string | undefined, by: string): [string | undefined, s
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function present(members: Record<string, unknown>): Record<string, unknown> {
+/** Drops undefined members. */
+export function present(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

@@ -1,33 +1,33 @@
 import type { Command } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
-import { addCommon, addLogOptions, type Common, connect, parts, records } from './command-shape.ts';
+import { addCommon, addLogOptions, type Common, connect, records } from './command-shape.ts';
 import type { RunOptions } from './run-job.ts';
 import type { LogOptions } from './show-log.ts';
 
 export function addJobs(program: Command, pieces: CliPieces): void {
   addCommon(program.command('run'))
-    .description('run a job and print its output; the status is 7 when it did not complete')
-    .argument('<endpoint>', 'its id, or its name')
+    .description('run a job and print its output; exits with 7 if the job fails')
+    .argument('<endpoint>', 'id or name')
     .argument('[input]', 'JSON for the handler, or - for stdin (default: {})')
     .option('--file <path>', 'read the input from a file')
-    .option('--stream', 'print each chunk as it comes')
-    .option('--async', 'print the id of the job and do not wait')
+    .option('--stream', 'print each chunk as it arrives')
+    .option('--async', "print the job's id without waiting")
     .action(async (id: string, input: string | undefined, options: RunOptions & Common) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const endpoint = await findRecord(client, RECORDS.endpoints, id);
-      await (await import('./run-job.ts')).runJob(client, endpoint.id, input, options, parts(pieces));
+      await (await import('./run-job.ts')).runJob(client, endpoint.id, input, options, pieces);
     });
   addLogOptions(addCommon(program.command('logs')))
-    .description('show the log of a worker: the one named, else the newest of the endpoint')
-    .argument('<endpoint>', 'its id, or its name')
-    .option('--worker <id>', 'which worker')
+    .description('show the log of a worker (default: the newest)')
+    .argument('<endpoint>', 'id or name')
+    .option('--worker <id>', 'worker whose log to show')
     .action(async (id: string, options: LogOptions & Common & { worker?: string }) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const endpoint = await findRecord(client, RECORDS.endpoints, id);
       const path = `/v2/serverless/${endpoint.id}/workers`;
       const newest = async () => (await client.call<{ workers: { id: string }[] }>('GET', path)).workers.at(-1)?.id;
       const worker = options.worker ?? (await newest());
-      if (worker === undefined) throw new Error('no worker runs; name one that ran with --worker');
+      if (worker === undefined) throw new Error('no worker is running; name a former one with --worker');
       const { showLog } = await import('./show-log.ts');
       await showLog(client, `${path}/${worker}/logs`, options, pieces.terminal);
     });

@@ -1,43 +1,48 @@
 import { spawn } from 'node:child_process';
 import type { CliOutput, CliPieces } from '../cli-pieces.ts';
-import { formatTable } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import { ApiClient } from './api-client.ts';
-import { readContexts, saveContext, trimSlash } from './contexts.ts';
+import { readContexts, saveContext, type Target, trimSlash } from './contexts.ts';
 import { findRecord, RECORDS } from './records.ts';
 import { readSecret } from './terminal.ts';
 
-/** The key is tried before it is kept. */
+/** Saves a context, after checking that the key works. */
 export async function login(pieces: CliPieces, options: { url: string; name: string }): Promise<void> {
   const { terminal } = pieces;
   const url = trimSlash(options.url);
-  if (!URL.canParse(url)) throw new Error(`'${options.url}' is no URL: write it like http://127.0.0.1:8080`);
+  if (!URL.canParse(url)) throw new Error(`'${options.url}' is not a URL: write it like http://127.0.0.1:8080`);
   const key = await readSecret(terminal, 'API key');
   const client = new ApiClient({ url, key }, terminal.interrupted);
   const account = await client.call<{ name: string }>('GET', '/v2/account');
   await saveContext(terminal, options.name, { url, key });
-  pieces.note(`Signed in to ${url} as ${account.name}; the context is called '${options.name}'.`);
+  pieces.note(`Signed in to ${url} as ${account.name}; saved as context '${options.name}'.`);
 }
 
 export async function listContexts(pieces: CliPieces): Promise<void> {
   const { current, contexts } = await readContexts(pieces.terminal);
-  const rows = Object.entries(contexts).map(([name, { url }]) => [name === current ? '*' : '', name, url]);
-  if (rows.length === 0) pieces.note('There are none: `podyard login` makes the first.');
-  else pieces.print(formatTable(['', 'NAME', 'URL'], rows));
+  const columns: Column<[name: string, target: Target]>[] = [
+    ['', ([name]) => (name === current ? '*' : '')],
+    ['NAME', ([name]) => name],
+    ['URL', ([, { url }]) => url],
+  ];
+  const known = Object.entries(contexts);
+  if (known.length === 0) pieces.note('There are none. Create one with `podyard login`.');
+  else pieces.print(formatTable(columns, known));
 }
 
-/** Prints the address, and opens it where there is somebody to see it. */
+/** Prints the console's URL, and opens it in a browser when run interactively. */
 export async function openConsole(client: ApiClient, id: string | undefined, pieces: CliPieces): Promise<void> {
   const url = `${client.target.url}/#/${id === undefined ? '' : await pageOf(client, id)}`;
   pieces.print(url);
   if (!pieces.terminal.isInteractive) return;
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
   spawn(opener, [url], { stdio: 'ignore', detached: true })
-    .on('error', () => tellByHand(pieces))
+    .on('error', () => reportNoBrowser(pieces))
     .unref();
 }
 
-function tellByHand(output: CliOutput): void {
-  output.note('No browser could be started: open the address by hand.');
+function reportNoBrowser(output: CliOutput): void {
+  output.note('No browser could be started: open the URL yourself.');
 }
 
 async function pageOf(client: ApiClient, id: string): Promise<string> {

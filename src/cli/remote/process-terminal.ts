@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** The terminal, or the pipes, that this process was started with. Ctrl-C is heard only once somebody listens for it. */
+/** Returns the terminal or pipes of this process. Ctrl-C is intercepted only once `interrupted` is read. */
 export function createTerminal(env: Readonly<Record<string, string | undefined>>): Terminal {
   const interrupt = new AbortController();
   const isInteractive = process.stdin.isTTY === true && process.stderr.isTTY === true && !env.CI;

@@ -1,19 +1,17 @@
 import type { CliOutput } from '../cli-pieces.ts';
-import { formatTable } from '../table.ts';
+import { type Column, formatTable } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** A record as the interface shows it. */
+/** A record as the API returns it. */
 // biome-ignore lint/suspicious/noExplicitAny: the command line shows whatever the server sends
 export type Wire = Record<string, any>;
 
-export type Column = [heading: string, cell: (record: Wire) => unknown];
-
-/** A kind of record: where it is, and what a table of it shows. */
+/** A kind of record: its path, and the columns of its table. */
 export interface RecordKind {
   path: string;
-  /** The member of the list's answer. */
+  /** Member of the list response that holds the records. */
   list: string;
-  columns: readonly Column[];
+  columns: readonly Column<Wire>[];
 }
 
 const list = (items: unknown): string => (items as unknown[] | undefined)?.join(', ') || '-';
@@ -118,7 +116,7 @@ export const RECORDS = {
   },
 } satisfies Record<string, RecordKind>;
 
-export const WORKER_COLUMNS: readonly Column[] = [
+export const WORKER_COLUMNS: readonly Column<Wire>[] = [
   ['ID', (r) => r.id],
   ['STATUS', (r) => r.status],
   ['VERSION', (r) => (r.isStale ? `${r.version} (old)` : r.version)],
@@ -127,7 +125,7 @@ export const WORKER_COLUMNS: readonly Column[] = [
   ['UP, S', (r) => r.uptimeSeconds ?? '-'],
 ];
 
-export const RELEASE_COLUMNS: readonly Column[] = [
+export const RELEASE_COLUMNS: readonly Column<Wire>[] = [
   ['VERSION', (r) => r.version],
   ['ID', (r) => r.id],
   ['WORKERS', (r) => r.workerCount],
@@ -135,51 +133,39 @@ export const RELEASE_COLUMNS: readonly Column[] = [
   ['CHANGED', (r) => list((r.diff as Wire[]).map(({ field }) => field))],
 ];
 
-/** As JSON for programs, as a table for people; an empty list says so on stderr, where no program reads it. */
+/** Prints records as JSON or as a table. An empty table is reported on stderr. */
 export function showRecords(
   records: readonly Wire[],
-  columns: readonly Column[],
+  columns: readonly Column<Wire>[],
   isJson: boolean,
   output: CliOutput,
 ): void {
-  if (isJson || records.length === 0) {
-    if (isJson) output.print(JSON.stringify(records, null, 2));
-    else output.note('There are none.');
-    return;
-  }
-  const rows = records.map((record) => columns.map(([, cell]) => String(cell(record) ?? '-')));
-  output.print(
-    formatTable(
-      columns.map(([heading]) => heading),
-      rows,
-    ),
-  );
+  if (isJson) output.print(JSON.stringify(records, null, 2));
+  else if (records.length === 0) output.note('There are none.');
+  else output.print(formatTable(columns, records));
 }
 
-/** One record, a member a line; nested ones as JSON. */
+const FIELD_COLUMNS: readonly Column<[name: string, value: unknown]>[] = [
+  ['FIELD', ([name]) => name],
+  ['VALUE', ([, value]) => (value !== null && typeof value === 'object' ? JSON.stringify(value) : value)],
+];
+
+/** Prints one record as JSON, or one field per line with nested values as JSON. */
 export function showRecord(record: Wire, isJson: boolean, output: CliOutput): void {
-  if (isJson) {
-    output.print(JSON.stringify(record, null, 2));
-    return;
-  }
-  const rows = Object.entries(record).map(([name, value]) => [
-    name,
-    value !== null && typeof value === 'object' ? JSON.stringify(value) : String(value ?? '-'),
-  ]);
-  output.print(formatTable(['FIELD', 'VALUE'], rows));
+  output.print(isJson ? JSON.stringify(record, null, 2) : formatTable(FIELD_COLUMNS, Object.entries(record)));
 }
 
 export async function listRecords(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
   return (await client.call<Wire>('GET', kind.path))[kind.list];
 }
 
-/** By id, or by a name that only one record has. */
+/** Finds a record by id, or by a unique name. Throws the server's `404` if there is none. */
 export async function findRecord(client: ApiClient, kind: RecordKind, idOrName: string): Promise<Wire> {
   const records = await listRecords(client, kind);
   const byId = records.find(({ id }) => id === idOrName);
   if (byId) return byId;
   const named = records.filter(({ name }) => name === idOrName);
-  if (named.length > 1) throw new Error(`${named.length} of the ${kind.list} are called '${idOrName}': use the id`);
-  // The server says it for an id that is not there: the same words, the same status.
+  if (named.length > 1) throw new Error(`${named.length} ${kind.list} are named '${idOrName}': use the id`);
+  // Asks for it by id: the server's own 404 sets the text and the exit status.
   return named[0] ?? (await client.call<Wire>('GET', `${kind.path}/${encodeURIComponent(idOrName)}`));
 }

@@ -1,6 +1,5 @@
-import type { CliOutput } from '../cli-pieces.ts';
+import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
-import type { Terminal } from './terminal.ts';
 
 interface Rollout {
   inProgress: boolean;
@@ -17,12 +16,12 @@ interface Releases {
 
 const BAR_WIDTH = 30;
 
-/** To a version, or to the one before the newest. */
+/** Rolls back to a version, or to the one before the newest. */
 export async function rollBack(
   client: ApiClient,
   endpointId: string,
   version: number | undefined,
-  pieces: { terminal: Terminal; output: CliOutput },
+  output: CliOutput,
 ): Promise<void> {
   const path = `/v2/serverless/${endpointId}`;
   const { releases, endpointVersion } = await client.call<Releases>('GET', `${path}/releases`);
@@ -30,30 +29,26 @@ export async function rollBack(
   if (!wanted) {
     const known = releases.map((release) => release.version).join(', ');
     throw new Error(
-      version === undefined ? 'there is no release before the newest' : `no release ${version}; there are ${known}`,
+      version === undefined ? 'there is no release before the newest' : `there is no release ${version}, but: ${known}`,
     );
   }
   await client.call('POST', `${path}/releases/${wanted.id}/rollback`);
-  pieces.output.note(`Release ${endpointVersion + 1} carries the settings of release ${wanted.version}.`);
+  output.note(`Release ${endpointVersion + 1} has the settings of release ${wanted.version}.`);
 }
 
-/** Watches until every worker runs the newest version; a bar shows how far it is. */
-export async function watchRollout(
-  client: ApiClient,
-  endpointId: string,
-  { terminal, output }: { terminal: Terminal; output: CliOutput },
-): Promise<void> {
+/** Shows a progress bar until every worker runs the newest version or the roll-out is paused. */
+export async function watchRollout(client: ApiClient, endpointId: string, output: CommandOutput): Promise<void> {
   for await (const data of client.events(`/v2/serverless/${endpointId}/live`)) {
     const { rollout, endpointVersion } = JSON.parse(data) as { rollout: Rollout; endpointVersion: number };
     const done = Math.round((BAR_WIDTH * rollout.percentOnLatest) / 100);
     const bar = '#'.repeat(done).padEnd(BAR_WIDTH, '.');
-    terminal.progress(
+    output.terminal.progress(
       `[${bar}] ${rollout.workersOnLatest} of ${rollout.workersTotal} workers on version ${endpointVersion}`,
     );
     if (rollout.inProgress && !rollout.paused) continue;
-    terminal.progress('');
-    const told = rollout.paused ? 'The roll-out is paused' : `Version ${endpointVersion} is rolled out`;
-    output.note(`${told}: ${rollout.workersOnLatest} of ${rollout.workersTotal} workers run it.`);
+    output.terminal.progress('');
+    const outcome = rollout.paused ? 'The roll-out is paused' : `Version ${endpointVersion} is rolled out`;
+    output.note(`${outcome}: ${rollout.workersOnLatest} of ${rollout.workersTotal} workers run it.`);
     return;
   }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { CliOutput } from '../cli-pieces.ts';
+import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
 import { type ApiClient, JobFailed } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -21,16 +21,16 @@ interface Stage {
 const FINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
 const HOLD_MS = 15_000;
 const ASK_WHY_EVERY_MS = 1_000;
-/** What a job that waits may wait for, in words. */
+/** What a queued job waits for, by stage. */
 const STAGES: Record<string, string> = {
-  queue: 'others come first',
-  worker: 'a worker is about to be started',
-  thaw: 'a frozen worker wakes up',
-  capacity: 'a worker waits for a place',
-  pull: 'a worker brings its image',
-  create: 'a container is made',
-  start: 'a container starts',
-  ready: 'a worker loads',
+  queue: 'other jobs are ahead of it',
+  worker: 'a worker is about to start',
+  thaw: 'a frozen worker is thawing',
+  capacity: 'a worker is waiting for capacity',
+  pull: 'a worker is pulling its image',
+  create: 'a container is being created',
+  start: 'a container is starting',
+  ready: 'a worker is loading',
 };
 
 export interface RunOptions {
@@ -41,17 +41,17 @@ export interface RunOptions {
 }
 
 /**
- * Submits a job and prints its output; what it reports meanwhile goes to stderr. Ctrl-C cancels it. Throws JobFailed when
- * it ended in another way than COMPLETED.
+ * Submits a job and prints its output; its progress goes to stderr. Ctrl-C cancels it. Throws `JobFailed` if it ends in
+ * another state than COMPLETED.
  */
 export async function runJob(
   client: ApiClient,
   endpointId: string,
   text: string | undefined,
   options: RunOptions,
-  pieces: { terminal: Terminal; output: CliOutput },
+  output: CommandOutput,
 ): Promise<void> {
-  const { terminal, output } = pieces;
+  const { terminal } = output;
   const input = await readJobInput(text, options.file, terminal);
   const { id } = await client.call<Job>('POST', `/v2/${endpointId}/run`, { input });
   if (options.async) {
@@ -62,12 +62,12 @@ export async function runJob(
   terminal.interrupted.addEventListener('abort', cancel);
   try {
     const job = options.stream
-      ? await followStream(client, endpointId, id, pieces)
-      : await followJob(client, endpointId, id, pieces);
+      ? await followStream(client, endpointId, id, terminal)
+      : await followJob(client, endpointId, id, output);
     terminal.progress('');
     if (options.json) output.print(JSON.stringify(job, null, 2));
     else if (!options.stream && job.output !== undefined) output.print(formatOutput(job.output));
-    tellTimes(job, output);
+    printTimes(job, output);
     if (job.status !== 'COMPLETED')
       throw new JobFailed(`the job ended ${job.status}${job.error ? `: ${job.error}` : ''}`);
   } finally {
@@ -75,26 +75,22 @@ export async function runJob(
   }
 }
 
-/** The signal of the client is aborted by now: this goes on its own. */
+/** Cancels the job without the client, whose signal is already aborted. */
 async function cancelJob(client: ApiClient, endpointId: string, id: string): Promise<void> {
   const { url, key } = client.target;
   const headers = { authorization: `Bearer ${key}` };
   await fetch(`${url}/v2/${endpointId}/cancel/${id}`, { method: 'POST', headers }).catch(() => {});
 }
 
-async function followJob(
-  client: ApiClient,
-  endpointId: string,
-  id: string,
-  { terminal, output }: { terminal: Terminal; output: CliOutput },
-): Promise<Job> {
+async function followJob(client: ApiClient, endpointId: string, id: string, output: CommandOutput): Promise<Job> {
+  const { terminal } = output;
   const startedAt = performance.now();
   let reported: string | undefined;
   let status = 'IN_QUEUE';
   let why = '';
   const clock = setInterval(() => {
-    const told = status === 'IN_QUEUE' ? why : '';
-    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s${told}`);
+    const suffix = status === 'IN_QUEUE' ? why : '';
+    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s${suffix}`);
   }, 200);
   const asking = setInterval(async () => {
     if (!terminal.isInteractive || status !== 'IN_QUEUE') return;
@@ -115,22 +111,17 @@ async function followJob(
   }
 }
 
-/** What the job waits for now, as the end of a progress line. */
+/** Returns what the job waits for, as the end of a progress line. */
 async function explain(client: ApiClient, endpointId: string, id: string): Promise<string> {
   const path = `/v2/${endpointId}/status/${id}?explain=1`;
-  const { explain: told } = await client.call<{ explain: { attempts: { stages: Stage[] }[] } }>('GET', path);
-  const now = told.attempts.at(-1)?.stages.at(-1);
+  const { explain: explained } = await client.call<{ explain: { attempts: { stages: Stage[] }[] } }>('GET', path);
+  const now = explained.attempts.at(-1)?.stages.at(-1);
   const text = now && (now.reason ?? STAGES[now.stage]);
   return text ? `: ${text}` : '';
 }
 
-/** Prints each chunk as it comes; answers the job at its end. */
-async function followStream(
-  client: ApiClient,
-  endpointId: string,
-  id: string,
-  { terminal }: { terminal: Terminal },
-): Promise<Job> {
+/** Prints each chunk as it arrives. Resolves with the ended job. */
+async function followStream(client: ApiClient, endpointId: string, id: string, terminal: Terminal): Promise<Job> {
   for (;;) {
     const answer = await client.call<{ status: string; stream: { output: unknown }[] }>(
       'GET',
@@ -157,7 +148,7 @@ function formatOutput(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-function tellTimes(job: Job, output: CliOutput): void {
+function printTimes(job: Job, output: CliOutput): void {
   const parts = [
     ...(job.delayTime === undefined ? [] : [`waited ${job.delayTime} ms`]),
     ...(job.executionTime === undefined ? [] : [`ran ${job.executionTime} ms`]),

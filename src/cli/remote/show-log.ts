@@ -13,10 +13,11 @@ interface LogLine {
   ts: string;
 }
 
-/** Without `--follow` the log as it is now is told: nothing new within this long means that all of it came. */
+/** Without `--follow`, the log counts as complete after this long without a line. */
 const QUIET_MS = 500;
 const [DIM, PLAIN] = ['\u001b[2m', '\u001b[0m'];
 
+/** Prints a log stream. */
 export async function showLog(client: ApiClient, path: string, options: LogOptions, terminal: Terminal): Promise<void> {
   const source = options.source ? `&source=${options.source}` : '';
   const end = new AbortController();

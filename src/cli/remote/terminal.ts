@@ -1,21 +1,21 @@
-/** What a command may know of, and do with, the terminal and the user's environment. Given from outside, for tests. */
+/** The user's terminal and environment. Injected, for tests. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
-  /** People read along: a progress line may be redrawn, colours may be used. */
+  /** True on a terminal: progress lines may be redrawn, and colors used. */
   isInteractive: boolean;
-  /** All of stdin, when it is not a terminal. */
+  /** Reads all of stdin, when it is not a terminal. */
   readInput(): Promise<string>;
-  /** Asks on the terminal without showing what is typed. */
+  /** Prompts on the terminal without echo. */
   askSecret(question: string): Promise<string>;
-  /** Redraws one line on stderr; nothing where people do not read along. An empty text takes it away. */
+  /** Redraws one line on stderr, if that is a terminal. An empty text clears it. */
   progress(text: string): void;
-  /** Writes to stdout as it is. */
+  /** Writes to stdout, without a line break. */
   write(text: string): void;
-  /** Aborts with Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   interrupted: AbortSignal;
 }
 
-/** A value that must not stand on a command line, where every user of the machine could read it. */
+/** Reads a secret, which must not be an argument: every user of the machine can read command lines. */
 export async function readSecret(terminal: Terminal, what: string): Promise<string> {
   const text = terminal.isInteractive ? await terminal.askSecret(`${what}: `) : await terminal.readInput();
   const value = text.replace(/\r?\n$/, '');

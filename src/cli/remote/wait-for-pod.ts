@@ -1,26 +1,22 @@
-import type { CliOutput } from '../cli-pieces.ts';
+import type { CommandOutput } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
-import type { Terminal } from './terminal.ts';
 
 const SETTLED = new Set(['RUNNING', 'ERROR', 'EXITED']);
 
 /**
- * Watches a pod until it runs; the lines that the system logs about it, the pull of its image among them, are the
- * progress. Throws a sentence with the last one when it came to rest in another state.
+ * Waits until a pod runs, and shows its system log lines, such as the image pull, as progress. Throws a sentence with the
+ * last line if the pod settles in another state.
  */
-export async function waitForPod(
-  client: ApiClient,
-  id: string,
-  { terminal, output }: { terminal: Terminal; output: CliOutput },
-): Promise<void> {
+export async function waitForPod(client: ApiClient, id: string, output: CommandOutput): Promise<void> {
+  const { terminal } = output;
   const end = new AbortController();
   let last = '';
-  const telling = (async () => {
+  const following = (async () => {
     for await (const event of client.events(`/v2/pods/${id}/logs?source=system&tail=0`, end.signal)) {
       last = (JSON.parse(event) as { line: string }).line;
       terminal.progress(last);
     }
-  })().catch(() => {}); // without them it is only quieter
+  })().catch(() => {}); // only progress is lost
   try {
     for await (const snapshot of client.events('/v2/pods/live', end.signal)) {
       const { pods } = JSON.parse(snapshot) as { pods: { id: string; status: string }[] };
@@ -28,11 +24,11 @@ export async function waitForPod(
       if (status !== 'TERMINATED' && !SETTLED.has(status)) continue;
       terminal.progress('');
       if (status !== 'RUNNING') throw new Error(`the pod is ${status}${last === '' ? '' : `: ${last}`}`);
-      output.note('It runs.');
+      output.note('The pod is running.');
       return;
     }
   } finally {
     end.abort();
-    await telling;
+    await following;
   }
 }

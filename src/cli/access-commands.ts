@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import type { Flags } from '../config.ts';
+import type { CliPieces } from './cli-pieces.ts';
+import { addDatabaseOptions, parseTime } from './command-options.ts';
+
+export function addKeys(program: Command, pieces: CliPieces): void {
+  const keys = program.command('keys').description('create, list and revoke API keys, directly in the database');
+  addDatabaseOptions(keys.command('create'))
+    .description('create a key and print it; it is shown only once')
+    .option('--user <name>', 'user that the key belongs to', 'admin')
+    .option('--name <text>', 'name of the key', 'command line')
+    .option(
+      '--scope <scopes...>',
+      'all, read-only, invoke, invoke/<endpoint id>, <area>:read|write or <area>/<id>:read|write',
+      ['all'],
+    )
+    .option('--expires <time>', 'when the key expires, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
+    .action(async (options: Flags & { user: string; name: string; scope: string[]; expires?: Date }) => {
+      const { createKey } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => createKey(context, options, pieces));
+    });
+  addDatabaseOptions(keys.command('list'))
+    .description("list a user's keys, without revoked ones")
+    .option('--user <name>', 'user whose keys to list', 'admin')
+    .action(async (options: Flags & { user: string }) => {
+      const { listUserKeys } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => listUserKeys(context, options, pieces));
+    });
+  addDatabaseOptions(keys.command('revoke'))
+    .description('revoke a key for good')
+    .argument('<id>', "the key's id, as listed")
+    .option('--user <name>', 'user that the key belongs to', 'admin')
+    .action(async (id: string, options: Flags & { user: string }) => {
+      const { revokeKey } = await import('./keys.ts');
+      await pieces.withDatabase(options, (context) => revokeKey(context, { ...options, id }, pieces));
+    });
+}
+
+export function addUsers(program: Command, pieces: CliPieces): void {
+  const users = program.command('users').description('create, list and limit users, directly in the database');
+  addDatabaseOptions(users.command('create'))
+    .description('create a user; then give them a key with `podyard keys create --user <name>`')
+    .argument('<name>', 'name of the user')
+    .option('--email <address>', 'their email address')
+    .action(async (name: string, options: Flags & { email?: string }) => {
+      const { createOneUser } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => createOneUser(context, { ...options, name }, pieces));
+    });
+  addDatabaseOptions(users.command('limit'))
+    .description("set or show a user's API rate limit")
+    .argument('<name>', 'name of the user')
+    .argument('[limit]', 'e.g. minute=600,hour=30000; exempt; default; without it, the limit is shown')
+    .action(async (name: string, limit: string | undefined, options: Flags) => {
+      const { limitUser } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => limitUser(context, { name, limit }, pieces));
+    });
+  addDatabaseOptions(users.command('list'))
+    .description('list all users')
+    .action(async (options: Flags) => {
+      const { listAllUsers } = await import('./users.ts');
+      await pieces.withDatabase(options, (context) => listAllUsers(context, pieces));
+    });
+}
+
+export function addSecrets(program: Command, pieces: CliPieces): void {
+  const secrets = program.command('secrets').description('manage secrets and the master key that encrypts them');
+  addDatabaseOptions(secrets.command('rotate-key'))
+    .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
+    .action(async (options: Flags) => {
+      const { rotateKey } = await import('./secrets.ts');
+      const source = pieces.masterKeySource(options);
+      await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
+    });
+}

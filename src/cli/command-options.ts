@@ -1,0 +1,46 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+const ENVIRONMENT = `
+Every option can also be set by a variable, such as PODYARD_PORT or PODYARD_DATA_DIR; an option wins over its variable.
+DATABASE_URL is read as well. PODYARD_ADMIN_KEY sets the first user's key; without it, one is generated and shown once.`;
+
+/** Adds what names an installation's data. */
+export function addDatabaseOptions(command: Command): Command {
+  return command
+    .option('--data-dir <path>', 'directory of the embedded database and all other data (default: ./.podyard)')
+    .option('--database-url <url>', 'a PostgreSQL server to use instead of the embedded one');
+}
+
+/** Adds every setting of a server. */
+export function addServerOptions(command: Command): Command {
+  return addDatabaseOptions(command)
+    .option('--port <number>', 'port to listen on; 0: any free port (default: 8080)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--public-url <url>', 'URL at which clients reach the API (default: http://<host>:<port>)')
+    .option('--proxy-host <name>', 'pods answer at <pod id>-<port>.<name> (default: localhost)')
+    .option('--lb-host <name>', 'load-balancing endpoints answer at <endpoint id>.<name> (default: localhost)')
+    .option('--tls-cert <file>', 'certificate chain (PEM) for HTTPS; a renewed file is picked up at once')
+    .option('--tls-key <file>', "the certificate's key (PEM)")
+    .option('--trusted-proxies <networks>', 'proxies whose X-Forwarded-* headers are trusted, e.g. 10.0.0.0/8,::1')
+    .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
+    .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
+    .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')
+    .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')
+    .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')
+    .option('--log-level <level>', 'debug, info, warn or error (default: info)')
+    .option('--stop-workers', 'stop workers at shutdown instead of leaving them to the next start')
+    .option('--roles <roles>', 'what this process does: api,data,control (default: all)')
+    .option('--data-processes <number>', 'processes that share the port, for machines with many cores (default: 1)')
+    .addHelpText('after', ENVIRONMENT);
+}
+
+export function parseCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+export function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be a time like 2030-01-31T12:00:00Z.');
+  return time;
+}
