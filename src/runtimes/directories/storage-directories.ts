@@ -17,20 +17,18 @@ const DU_TIMEOUT_MS = 600_000;
  * every user id, because images run as whichever they like. A workload sees its own mount and nothing beside it.
  */
 export class StorageDirectories implements WorkloadStorage {
-  readonly #root: string;
-  readonly #quotas: StorageQuotas;
+  readonly #deps: { root: string; quotas: StorageQuotas };
 
   /** `root` belongs to one installation: another database on the same files must not take them for its own. */
-  constructor(options: { root: string; quotas: StorageQuotas }) {
-    this.#root = options.root;
-    this.#quotas = options.quotas;
+  constructor(deps: { root: string; quotas: StorageQuotas }) {
+    this.#deps = deps;
   }
 
   async ensure(owner: StorageOwner, { sizeGb }: StorageRequest): Promise<string> {
     const path = this.#pathOf(owner);
     try {
       if (!(await isThere(path))) await this.#make(path);
-      await this.#quotas.limit(path, sizeGb);
+      await this.#deps.quotas.limit(path, sizeGb);
       return path;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
@@ -42,7 +40,7 @@ export class StorageDirectories implements WorkloadStorage {
   /** Renames first: what a kill halfway leaves is removed by the next call. */
   async remove(owner: StorageOwner): Promise<void> {
     const path = this.#pathOf(owner);
-    const removed = join(this.#root, `removed-${owner.kind}-${owner.id}`);
+    const removed = join(this.#deps.root, `removed-${owner.kind}-${owner.id}`);
     await rename(path, removed).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
@@ -68,11 +66,11 @@ export class StorageDirectories implements WorkloadStorage {
     const parts = owner.kind === 'pod' ? ['pods', owner.id] : ['volumes', owner.dataCenterId, owner.id];
     const wrong = parts.find((part) => !PLAIN_NAME.test(part));
     if (wrong !== undefined) throw new Error(`'${wrong}' is not a valid directory name`);
-    return join(this.#root, ...parts);
+    return join(this.#deps.root, ...parts);
   }
 
   async #make(path: string): Promise<void> {
-    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    await mkdir(this.#deps.root, { recursive: true, mode: 0o700 });
     await mkdir(path, { recursive: true });
     await chmod(path, 0o777); // regardless of the umask
   }

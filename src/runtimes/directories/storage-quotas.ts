@@ -20,21 +20,16 @@ export interface QuotaFileSystem {
 export type RunCommand = (command: string, args: readonly string[]) => Promise<unknown>;
 
 export class StorageQuotas {
-  readonly #root: string;
-  readonly #logger: Logger;
-  readonly #run: RunCommand;
+  readonly #deps: { root: string; logger: Logger; run: RunCommand; readMounts: () => Promise<string> };
   /** Limits set by this process, in GB by path. */
   readonly #sizes = new Map<string, number>();
   #fileSystem: Promise<QuotaFileSystem | null> | undefined;
 
   /** `root` is above all directories that will be limited. */
   constructor(options: { root: string; logger: Logger; run?: RunCommand; readMounts?: () => Promise<string> }) {
-    this.#root = options.root;
-    this.#logger = options.logger;
-    this.#run = options.run ?? runCommand;
-    this.#readMounts = options.readMounts ?? (() => readFile('/proc/self/mountinfo', 'utf8'));
+    const readMounts = () => readFile('/proc/self/mountinfo', 'utf8');
+    this.#deps = { run: runCommand, readMounts, ...options };
   }
-  readonly #readMounts: () => Promise<string>;
 
   /** Limits the directory to `sizeGb` GiB. Does nothing where quotas are not supported; logs a failure. */
   async limit(path: string, sizeGb: number): Promise<void> {
@@ -43,16 +38,16 @@ export class StorageQuotas {
     const fileSystem = await this.#fileSystem;
     if (fileSystem === null) return;
     try {
-      for (const [command, ...args] of quotaCommands(fileSystem, path, sizeGb)) await this.#run(command!, args);
+      for (const [command, ...args] of quotaCommands(fileSystem, path, sizeGb)) await this.#deps.run(command!, args);
       this.#sizes.set(path, sizeGb);
     } catch (error) {
-      this.#logger.warn({ path, sizeGb, err: error }, 'directory size could not be limited');
+      this.#deps.logger.warn({ path, sizeGb, err: error }, 'directory size could not be limited');
     }
   }
 
   async #detect(): Promise<QuotaFileSystem | null> {
     if (process.getuid?.() !== 0) return null;
-    return findQuotaFileSystem(await this.#readMounts().catch(() => ''), this.#root);
+    return findQuotaFileSystem(await this.#deps.readMounts().catch(() => ''), this.#deps.root);
   }
 }
 

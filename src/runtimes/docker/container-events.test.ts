@@ -10,12 +10,12 @@ const event = (Action: string, id: string) =>
 test('ends and freezes are reported; starts and health checks are not', async () => {
   const texts = [event('create', 'a'), event('start', 'b'), event('exec_start: true', 'c'), event('pause', 'd')];
   const ended = new AbortController();
-  const told: string[] = [];
+  const reported: string[] = [];
   const engine = { stream: async () => Readable.from([...texts, event('die', 'e')]) };
   const onEvent = (id: string) => {
-    told.push(id);
+    reported.push(id);
     if (id === 'e') ended.abort();
   };
   await watchContainers(engine, 'i', onEvent, ended.signal, silentLogger);
-  expect(told).toEqual(['d', 'e']);
+  expect(reported).toEqual(['d', 'e']);
 });

@@ -1,7 +1,8 @@
 import Docker from 'dockerode';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../core/logger.ts';
-import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
+import { runtimeContract } from '../contract.ts';
+import { NODE_PROGRAMS } from '../contract-programs.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { buildImage } from './example-images.ts';
 

@@ -56,16 +56,16 @@ test('watch survives a restart of the engine', async () => {
     setImmediate(() => response.destroy());
   });
   const runtime = runtimeAt(socketPath);
-  const told: string[] = [];
+  const reported: string[] = [];
   await new Promise<void>((resolve) => {
     const unwatch = runtime.watch((id) => {
-      told.push(id);
+      reported.push(id);
       if (connections < 3) return;
       unwatch();
       resolve();
     });
   });
-  expect(new Set(told)).toEqual(new Set(['w1']));
+  expect(new Set(reported)).toEqual(new Set(['w1']));
 });
 
 test('a pull reports its progress, sends the credentials, and fails with a sentence when the engine finds out late', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import type { Cluster, KubeConfig } from '@kubernetes/client-node';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 
@@ -120,8 +121,10 @@ export function inClusterAccess(address: { host: string; port: string }, folder 
   };
 }
 
-/** Access by a kubeconfig: the given file, else kubectl's default. Rejects with a sentence when it cannot be used. */
-export async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
+async function loadKubeconfig(
+  file: string | null,
+  context: string | null,
+): Promise<{ config: KubeConfig; cluster: Cluster }> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
   try {
@@ -133,14 +136,16 @@ export async function kubeconfigAccess(file: string | null, context: string | nu
   }
   if (context !== null) config.setCurrentContext(context);
   const cluster = config.getCurrentCluster();
-  if (!cluster) {
-    const name = config.getCurrentContext();
-    const known = config.getContexts().map((one) => one.name);
-    throw new Failure(
-      'unavailable',
-      `The kubeconfig has no context '${name}'; available: ${known.join(', ') || 'none'}`,
-    );
-  }
+  if (cluster) return { config, cluster };
+  const name = config.getCurrentContext();
+  const known = config.getContexts().map((one) => one.name);
+  const text = `The kubeconfig has no context '${name}'; available: ${known.join(', ') || 'none'}`;
+  throw new Failure('unavailable', text);
+}
+
+/** Access by a kubeconfig: the given file, else kubectl's default. Rejects with a sentence when it cannot be used. */
+export async function kubeconfigAccess(file: string | null, context: string | null): Promise<ClusterAccess> {
+  const { config, cluster } = await loadKubeconfig(file, context);
   const server = new URL(cluster.server);
   const agents = new Agents(server.protocol === 'https:');
   type Known = { identity: Identity; proxy: RequestOptions['agent']; more: Pick<RequestOptions, 'headers' | 'auth'> };

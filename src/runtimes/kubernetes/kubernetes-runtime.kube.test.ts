@@ -3,7 +3,8 @@ import { needImages } from '../../../test/kubernetes/images.ts';
 import { newId } from '../../core/ids.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
+import { runtimeContract } from '../contract.ts';
+import { NODE_PROGRAMS } from '../contract-programs.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
 
 const IMAGE = 'podyard/echo-js:dev';

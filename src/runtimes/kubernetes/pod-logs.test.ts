@@ -66,8 +66,8 @@ test('an unreachable node is probed by one of many followers; a single read fail
   expect(asked).toBe(1);
   abort.abort();
   await Promise.all(readers);
-  const look = runtime.logs('w1', { follow: false, signal: AbortSignal.timeout(5_000) });
-  await expect(look[Symbol.asyncIterator]().next()).rejects.toThrow('connection refused');
+  const lines = runtime.logs('w1', { follow: false, signal: AbortSignal.timeout(5_000) });
+  await expect(lines[Symbol.asyncIterator]().next()).rejects.toThrow('connection refused');
 });
 
 test('a silent program does not delay the lines of others', async () => {

@@ -38,7 +38,6 @@ export function registrySecretName(registryId: string): string {
 /** The pod of a workload. Its environment is in a Secret: permission to see pods must not reveal secrets. */
 export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
   const { settings } = place;
-  const { entrypoint, cmd } = parseArgs(spec.args);
   const priorityClass = spec.isPriority ? settings.priorityClasses.priority : settings.priorityClasses.other;
   return {
     apiVersion: 'v1',
@@ -61,24 +60,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
       ...(spec.registry && { imagePullSecrets: [{ name: registrySecretName(spec.registry.id) }] }),
-      containers: [
-        {
-          name: CONTAINER,
-          image: spec.image,
-          ...(settings.pullPolicy && { imagePullPolicy: settings.pullPolicy }),
-          ...(entrypoint && { command: entrypoint.map(literal) }),
-          ...(cmd && { args: cmd.map(literal) }),
-          envFrom: [{ secretRef: { name: nameOf(spec.id) } }],
-          ...(spec.kind === 'pod' && settings.publicIp === null && { env: [NODE_ADDRESS] }),
-          ports: portsOf(spec),
-          resources: resourcesOf(spec, place),
-          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
-          volumeMounts: [
-            { name: 'shm', mountPath: '/dev/shm' },
-            ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),
-          ],
-        },
-      ],
+      containers: [containerOf(spec, place)],
       volumes: [
         // ML data loaders share memory, and crash with the container runtime's default of 64 MB. It counts towards memory.
         { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: String(shmBytes(spec)) } },
@@ -88,6 +70,27 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
         })),
       ],
     },
+  };
+}
+
+function containerOf(spec: WorkloadSpec, place: PodPlace): object {
+  const { settings } = place;
+  const { entrypoint, cmd } = parseArgs(spec.args);
+  return {
+    name: CONTAINER,
+    image: spec.image,
+    ...(settings.pullPolicy && { imagePullPolicy: settings.pullPolicy }),
+    ...(entrypoint && { command: entrypoint.map(literal) }),
+    ...(cmd && { args: cmd.map(literal) }),
+    envFrom: [{ secretRef: { name: nameOf(spec.id) } }],
+    ...(spec.kind === 'pod' && settings.publicIp === null && { env: [NODE_ADDRESS] }),
+    ports: portsOf(spec),
+    resources: resourcesOf(spec, place),
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
+    volumeMounts: [
+      { name: 'shm', mountPath: '/dev/shm' },
+      ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),
+    ],
   };
 }
 

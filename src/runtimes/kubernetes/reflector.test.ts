@@ -58,9 +58,9 @@ const stateOf = (things: Reflector<CachedObject>) =>
 const keysOf = (things: Reflector<CachedObject>) => [...things.all()].map(({ key }) => key).sort();
 
 test('nothing is requested before the first use; then a paged list, and a watch from its version', async () => {
-  let tell: ReturnType<typeof openWatch> = () => {};
+  let emit: ReturnType<typeof openWatch> = () => {};
   const { fake, things, next } = await begin((url, response) => {
-    if (isWatch(url)) tell = openWatch(response);
+    if (isWatch(url)) emit = openWatch(response);
     else if (url.searchParams.get('continue') === 'more') sendList(response, [fakeObject('b', 2)], '5');
     else sendList(response, [fakeObject('a', 1)], '5', 'more');
   });
@@ -72,24 +72,24 @@ test('nothing is requested before the first use; then a paged list, and a watch 
   expect(fake.requests[2]).toContain('allowWatchBookmarks=true');
   await next();
   await next();
-  tell('ADDED', fakeObject('c', 6));
-  tell('MODIFIED', fakeObject('a', 7));
-  tell('DELETED', fakeObject('b', 8));
+  emit('ADDED', fakeObject('c', 6));
+  emit('MODIFIED', fakeObject('a', 7));
+  emit('DELETED', fakeObject('b', 8));
   expect([await next(), await next(), await next()]).toEqual(['put c@6', 'put a@7', 'gone b@8']);
   expect(keysOf(things)).toEqual(['a', 'c']);
 });
 
 test('a watch that the server ends resumes where it ended, bookmarks included', async () => {
-  let tell: ReturnType<typeof openWatch> = () => {};
+  let emit: ReturnType<typeof openWatch> = () => {};
   let watch: ServerResponse | undefined;
   const { fake, things } = await begin((url, response) => {
     if (!isWatch(url)) return sendList(response, [], '1');
     watch = response;
-    tell = openWatch(response);
+    emit = openWatch(response);
   });
   await things.current();
-  tell('ADDED', fakeObject('a', 4));
-  tell('BOOKMARK', fakeObject('', 9));
+  emit('ADDED', fakeObject('a', 4));
+  emit('BOOKMARK', fakeObject('', 9));
   watch!.end();
   await fake.requested('watch=true', 2);
   await things.current();
@@ -160,17 +160,17 @@ test('a hanging server is noticed, during a watch and before one', async () => {
 });
 
 test('an object from a response is known at once, unless the watch is ahead of it', async () => {
-  let tell: ReturnType<typeof openWatch> = () => {};
+  let emit: ReturnType<typeof openWatch> = () => {};
   const { things, next } = await begin((url, response) => {
-    if (isWatch(url)) tell = openWatch(response);
+    if (isWatch(url)) emit = openWatch(response);
     else sendList(response, [], '5');
   });
   await things.current();
   things.put(fakeObject('mine', 8));
   expect(keysOf(things)).toEqual(['mine']);
-  tell('ADDED', fakeObject('mine', 8));
-  tell('MODIFIED', fakeObject('mine', 9));
-  tell('DELETED', fakeObject('mine', 10));
+  emit('ADDED', fakeObject('mine', 8));
+  emit('MODIFIED', fakeObject('mine', 9));
+  emit('DELETED', fakeObject('mine', 10));
   expect([await next(), await next(), await next()]).toEqual(['put mine@8', 'put mine@9', 'gone mine@10']);
   things.put(fakeObject('mine', 9)); // an outdated response
   expect(keysOf(things)).toEqual([]);

@@ -74,7 +74,7 @@ test('a node that was full after all means no capacity', () => {
   expect(() => judge({ phase: 'Failed', reason: 'Evicted', message: 'full' })).not.toThrow(NoCapacity);
 });
 
-test('an unschedulable pod waits for the configured time, each time anew', () => {
+test('an unschedulable pod waits for the configured time, from the start each time', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const message = '0/3 nodes are available: 3 Insufficient nvidia.com/gpu.';

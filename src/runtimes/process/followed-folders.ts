@@ -4,27 +4,28 @@ import type { Logger } from '../../core/logger.ts';
 import { OutputLog } from './output-log.ts';
 import type { WorkloadFolders } from './workload-folders.ts';
 
+interface FollowedFoldersDeps {
+  folders: WorkloadFolders;
+  maxLogBytes: number;
+  onEnd: (id: string) => void;
+  logger: Logger;
+}
+
 /** The workload folders this process follows: their output as it grows, and their end. */
 export class FollowedFolders {
-  readonly #folders: WorkloadFolders;
-  readonly #maxLogBytes: number;
-  readonly #onEnd: (id: string) => void;
-  readonly #logger: Logger;
+  readonly #deps: FollowedFoldersDeps;
   readonly #followed = new Map<string, { log: OutputLog; watcher: FSWatcher | undefined }>();
 
-  constructor(folders: WorkloadFolders, options: { maxLogBytes: number; onEnd: (id: string) => void; logger: Logger }) {
-    this.#folders = folders;
-    this.#maxLogBytes = options.maxLogBytes;
-    this.#onEnd = options.onEnd;
-    this.#logger = options.logger;
+  constructor(deps: FollowedFoldersDeps) {
+    this.#deps = deps;
   }
 
   /** Starts following, unless it does already. */
   follow(id: string): OutputLog {
     const followed = this.#followed.get(id);
     if (followed) return followed.log;
-    const folder = this.#folders.pathOf(id);
-    const log = new OutputLog(join(folder, 'output.log'), this.#maxLogBytes);
+    const folder = this.#deps.folders.pathOf(id);
+    const log = new OutputLog(join(folder, 'output.log'), this.#deps.maxLogBytes);
     this.#followed.set(id, { log, watcher: this.#watch(folder, id, log) });
     return log;
   }
@@ -50,12 +51,12 @@ export class FollowedFolders {
     try {
       const watcher = watch(folder, { persistent: false }, (_, file) => {
         if (file === 'output.log') log.changed();
-        else if (file === 'exit') this.#onEnd(id);
+        else if (file === 'exit') this.#deps.onEnd(id);
       });
       watcher.on('error', () => watcher.close());
       return watcher;
     } catch (error) {
-      this.#logger.warn({ workloadId: id, err: error }, 'workload folder cannot be watched');
+      this.#deps.logger.warn({ workloadId: id, err: error }, 'workload folder cannot be watched');
       return undefined;
     }
   }

@@ -7,7 +7,8 @@ import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
-import { NODE_PROGRAMS, runtimeContract } from '../contract.ts';
+import { runtimeContract } from '../contract.ts';
+import { NODE_PROGRAMS } from '../contract-programs.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 

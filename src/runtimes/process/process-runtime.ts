@@ -75,7 +75,8 @@ class ProcessRuntime implements Runtime {
     this.#path = [dirname(process.execPath), hostPath].join(delimiter);
     this.#hostEnv = { ...options.hostEnv, PATH: this.#path };
     this.#folders = new WorkloadFolders(join(resolve(options.stateDir), options.installation));
-    this.#followed = new FollowedFolders(this.#folders, {
+    this.#followed = new FollowedFolders({
+      folders: this.#folders,
       maxLogBytes: options.maxLogBytes ?? DEFAULT_MAX_LOG_BYTES,
       onEnd: (id) => this.#emit(id),
       logger: options.logger,

@@ -47,15 +47,15 @@ test('a slow pull delays every start, and says so', async () => {
 test('a crash or preemption ends a workload, which stays listed with the reason until it is stopped', async () => {
   const runtime = pretending();
   await runtime.prepare('any:v1');
-  const told: string[] = [];
-  runtime.watch((id) => told.push(id));
+  const reported: string[] = [];
+  runtime.watch((id) => reported.push(id));
   await runtime.start(spec('a'));
   await runtime.start(spec('b'));
   await runtime.happen({ kind: 'crash', workloadId: 'a', exitCode: 3 });
   await runtime.happen({ kind: 'preempt', workloadId: 'b', graceSeconds: 1 });
   expect(await stateOf(runtime, 'a')).toMatchObject({ state: 'exited', exitCode: 3, reason: 'crashed (simulated)' });
   expect((await stateOf(runtime, 'b'))?.reason).toContain('preempted');
-  expect(told).toEqual(expect.arrayContaining(['a', 'b']));
+  expect(reported).toEqual(expect.arrayContaining(['a', 'b']));
   await runtime.stop('a', 0);
   await runtime.stop('b', 0);
   expect(await runtime.list()).toEqual([]);
