@@ -19,7 +19,7 @@ const SETS: Record<string, object> = {
 let programs: HelmPrograms;
 let everything: Manifest[];
 
-test.runIf(process.env.CI === 'true')('in CI there is Helm', () => expect(noHelm).toBeUndefined());
+test.runIf(process.env.CI === 'true')('CI has Helm', () => expect(noHelm).toBeUndefined());
 
 describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     );
   const refused = async (more: object) => failure(merged(MINIMUM, more));
 
-  test.each(Object.entries(SETS))('with %s, every member is one that Kubernetes has', async (_, values) => {
+  test.each(Object.entries(SETS))('with %s, every field exists in Kubernetes', async (_, values) => {
     for (const kubeVersion of ['1.28.0', '1.35.0']) {
       const manifests = await render(programs, values, { kubeVersion, apiVersions: [OPERATOR] });
       expect(manifests.length).toBeGreaterThan(8);
@@ -50,7 +50,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     }
   });
 
-  test('a misspelt member and a value of another type would be found', async () => {
+  test('a misspelt field and a value of the wrong type are found', async () => {
     const [deployment] = ofKind(everything, 'Deployment');
     const { containers } = deployment!.spec.template.spec;
     containers[0].imagePullPolcy = 'Always';
@@ -64,7 +64,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     ]);
   });
 
-  test('what is written for the Prometheus operator is what its ServiceMonitor has', () => {
+  test('the ServiceMonitor has only fields that the Prometheus operator knows', () => {
     const monitor = one(everything, 'ServiceMonitor', 'py-podyard');
     const service = one(everything, 'Service', 'py-podyard-metrics');
     expect(service.metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
@@ -107,7 +107,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(text).not.toMatch(/hid ?den/);
   });
 
-  test('rights are the least: this list, and a longer one is a decision', async () => {
+  test('permissions are minimal: a longer list needs a decision', async () => {
     const manifests = await render(programs, MINIMUM);
     const roles = [...ofKind(manifests, 'Role'), ...ofKind(manifests, 'ClusterRole')];
     const rules = (role: Manifest): { apiGroups: string[]; resources: string[]; verbs: string[] }[] => role.rules;
@@ -130,7 +130,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(new Set(groups)).toEqual(new Set(['', 'metrics.k8s.io']));
   });
 
-  test('with all that can be asked for there is no wildcard, no way into pods or nodes, and no secret for `server`', () => {
+  test('with everything enabled there is no wildcard, no access into pods or nodes, and no secret for `server`', () => {
     const roles = [...ofKind(everything, 'Role'), ...ofKind(everything, 'ClusterRole')];
     const text = JSON.stringify(roles.map(({ rules }) => rules));
     expect(text).not.toMatch(/"\*"|exec|attach|portforward|proxy|escalate|bind|impersonate|deletecollection/);
@@ -141,7 +141,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(clusterWide.flatMap(({ verbs }: { verbs: string[] }) => verbs)).toEqual(['list', 'watch', 'list', 'watch']);
   });
 
-  test('rights in the namespace of the workloads go to the accounts of the release', () => {
+  test('the service accounts of the release have their permissions in the namespace of the workloads', () => {
     for (const component of ['server', 'control']) {
       const binding = one(everything, 'RoleBinding', `py-podyard-${component}`);
       expect(binding.metadata.namespace).toBe('gpu-work');
@@ -154,7 +154,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     }
   });
 
-  test('no process is root, can become it, or writes to its image', async () => {
+  test('no process runs as root, can become root, or writes to its image', async () => {
     for (const { spec } of ofKind(await render(programs, MINIMUM), 'Deployment')) {
       const pod = spec.template.spec;
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -169,7 +169,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     }
   });
 
-  test('Services, budgets and Deployments find the pods that they mean, by ports that there are', () => {
+  test('Services, disruption budgets and Deployments select the right pods, by ports that exist', () => {
     const deployments = ofKind(everything, 'Deployment');
     const matches = (selector: Record<string, string>) =>
       deployments.filter(({ spec }) =>
@@ -199,7 +199,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     }
   });
 
-  test('the worker API is no port of the Service that clients reach, and no type but ClusterIP leads to it', () => {
+  test('the worker API is not a port of the public Service, and only a ClusterIP Service leads to it', () => {
     expect(one(everything, 'Service', 'py-podyard').spec.ports).toEqual([
       { name: 'http', port: 443, targetPort: 'http', protocol: 'TCP', nodePort: 30_443 },
     ]);
@@ -209,7 +209,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     });
   });
 
-  test('pods and load-balancing endpoints are reached under wildcards, with certificates of their own', async () => {
+  test('pods and load-balancing endpoints have wildcard hosts with their own certificates', async () => {
     const { spec } = one(everything, 'Ingress', 'py-podyard');
     const hosts = ['podyard.example.com', '*.pods.example.com', '*.lb.example.com'];
     expect(spec.rules.map(({ host }: { host: string }) => host)).toEqual(hosts);
@@ -227,14 +227,14 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(same.spec.rules).toHaveLength(2);
   });
 
-  test('versions of the API that are on their way out are for clusters that know no others', async () => {
+  test('deprecated API versions are used only on clusters without newer ones', async () => {
     const values = merged(MINIMUM, { server: { autoscaling: { enabled: true } } });
     const text = await renderText(programs, values, { kubeVersion: '1.28.0' });
     const versions = [...text.matchAll(/^apiVersion: ((?:policy|autoscaling)\/\S+)/gm)].map(([, version]) => version);
     expect(versions.toSorted()).toEqual(['autoscaling/v2', 'policy/v1', 'policy/v1']);
   });
 
-  test('every variable that it sets is one that docs/configuration.md describes', async () => {
+  test('docs/configuration.md describes every variable that the chart sets', async () => {
     const described = await readFile(new URL('docs/configuration.md', ROOT), 'utf8');
     const settings = one(everything, 'ConfigMap', 'py-podyard-settings').data as Record<string, string>;
     const env = ofKind(everything, 'Deployment').flatMap(({ spec }) => spec.template.spec.containers[0].env);
@@ -243,7 +243,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(known.filter((name) => !described.includes(`\`${name}\``))).toEqual([]);
   });
 
-  test('values arrive as Podyard reads them', () => {
+  test('values reach Podyard in the form that it reads', () => {
     expect(one(everything, 'ConfigMap', 'py-podyard-settings').data).toMatchObject({
       PODYARD_RUN_BODY_BYTES: '10485760',
       PODYARD_PUBLIC_URL: 'https://podyard.example.com',
@@ -256,7 +256,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(one(everything, 'PriorityClass', 'py-podyard-priority').value).toBe(1_001_000);
   });
 
-  test('a change of a setting replaces the processes, a change of nothing replaces none', async () => {
+  test('a changed setting restarts the processes, and an unchanged release restarts none', async () => {
     const template = async (values: object) =>
       JSON.stringify(one(await render(programs, values), 'Deployment', 'py-podyard-server').spec.template);
     const before = await template(MINIMUM);
@@ -264,7 +264,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     expect(await template(merged(MINIMUM, { config: { PODYARD_LOG_LEVEL: 'debug' } }))).not.toBe(before);
   });
 
-  test('Helm itself finds nothing to remark', async () => {
+  test('helm lint reports nothing', async () => {
     await withValues(MINIMUM, async (file) => {
       const { stdout } = await run(programs.helm, [
         'lint',

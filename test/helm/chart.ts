@@ -11,22 +11,22 @@ const run = promisify(execFile);
 
 export const CHART = fileURLToPath(new URL('../../deploy/helm/podyard', import.meta.url));
 
-/** An object of Kubernetes, as the chart writes it; tests look at parts of it. */
+/** A Kubernetes object as the chart renders it. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
   metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
-  // biome-ignore lint/suspicious/noExplicitAny: each kind has members of its own
+  // biome-ignore lint/suspicious/noExplicitAny: every kind has its own fields
   [member: string]: any;
 }
 
-/** What a release cannot do without. */
+/** The values that a release requires. */
 export const MINIMUM = {
   database: { url: 'postgresql://podyard:pw@db.example.com/podyard' },
   keys: { masterKey: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=', adminKey: 'pyk_first' },
 };
 
-/** Everything on, with values unlike the defaults, in a namespace of its own for workloads. */
+/** Everything enabled, with values other than the defaults and a separate namespace for workloads. */
 export const EVERYTHING = {
   image: {
     repository: 'registry.example.com/podyard',
@@ -114,11 +114,11 @@ export interface RenderOptions {
   namespace?: string;
   kubeVersion?: string;
   apiVersions?: readonly string[];
-  /** Ask this cluster what it knows, and what is there, as an install does. */
+  /** Look up the API versions and objects of this cluster, like an install. */
   kubeconfig?: string;
 }
 
-/** `helm template` of release `py`. Rejects with what helm said. */
+/** Runs `helm template` for the release `py`. Rejects with the error of Helm. */
 export async function renderText({ helm }: HelmPrograms, values: object, options: RenderOptions = {}): Promise<string> {
   const { namespace = 'podyard', kubeVersion, apiVersions = [], kubeconfig } = options;
   return withValues(values, async (file) => {
@@ -142,7 +142,7 @@ export async function render(programs: HelmPrograms, values: object, options?: R
   });
 }
 
-/** Values as a file, which is gone afterwards: they may hold secrets, which are not for command lines. */
+/** Passes values as a temporary file, because they may hold secrets, which must not appear on command lines. */
 export async function withValues<T>(values: object, use: (file: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'podyard-values-'));
   try {

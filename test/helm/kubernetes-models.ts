@@ -6,9 +6,8 @@ interface Model {
 }
 
 /**
- * What is wrong with an object by Kubernetes' own description, which the official client carries as a list of members for
- * each kind: names that there are not, and values of another type. Empty when nothing is. That nothing needed is missing is
- * for the API server to say.
+ * Returns what is wrong with an object by Kubernetes' own description, which the official client contains as the fields of each
+ * kind: unknown fields and values of the wrong type. It does not find missing required fields; the API server does.
  */
 export function misfits(manifest: Manifest): string[] {
   const [group, version] = manifest.apiVersion.includes('/')

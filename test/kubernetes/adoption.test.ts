@@ -4,7 +4,7 @@ import { Cluster, describeOnCluster } from './cluster.ts';
 import { needImages } from './images.ts';
 import { type ClusterPlace, placeOnCluster } from './place.ts';
 
-describeOnCluster('a server that comes back to its pods of a cluster', () => {
+describeOnCluster('a server that restarts with pods on a cluster', () => {
   let cluster: Cluster;
   let place: ClusterPlace;
   beforeAll(async () => {

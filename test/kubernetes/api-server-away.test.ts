@@ -7,7 +7,7 @@ import { ServerOnCluster } from './server-on-cluster.ts';
 
 const AWAY_MS = 60_000;
 
-describeOnOwnCluster('an API server that is away for a minute', () => {
+describeOnOwnCluster('an API server that is unreachable for a minute', () => {
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
     place: (cluster) => placeOnCluster(cluster, { gpus: 8 }),
@@ -23,7 +23,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
   const uids = async (workerIds: string[]) =>
     Promise.all(workerIds.map(async (id) => (await life.pod(id))?.metadata.uid as string | undefined));
 
-  test('workers go on and answer; none is stopped, replaced or called lost; what was asked for meanwhile comes afterwards', async () => {
+  test('workers keep answering; none is stopped, replaced or declared lost, and what was requested meanwhile happens afterwards', async () => {
     const { api, server } = life;
     const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 600 };
     const id = await api.createEndpoint({ workers: { min: 2, max: 2 }, scaling });
@@ -71,7 +71,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
     await until('all are gone', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);
   }, 180_000);
 
-  test('a server that starts meanwhile answers, and finds its workers', async () => {
+  test('a server that starts meanwhile answers and finds its workers', async () => {
     const { api, server } = life;
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 }, scaling: { idleTimeout: 600 } });
     const [worker] = await ready(id, 1);
@@ -79,7 +79,7 @@ describeOnOwnCluster('an API server that is away for a minute', () => {
     const resume = await life.cluster.pause('kube-apiserver');
     try {
       await server.start();
-      // Its worker has not been stopped; it finds the server again by itself.
+      // Its worker was not stopped and reconnects by itself.
       expect(await api.runToEnd(id, { echo: 'still there' })).toMatchObject({
         output: 'still there',
         workerId: worker,

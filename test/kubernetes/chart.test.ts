@@ -11,8 +11,8 @@ import type { KubeObject } from './kube-client.ts';
 import { makePodyardImage } from './podyard-image.ts';
 
 const WORKER_IMAGE = 'podyard/echo-js:dev';
-const LIMIT_MS = 300_000; // it bounds a hang
-/** Deployments go after their pods. */
+const LIMIT_MS = 300_000; // installs and upgrades whole releases
+/** The order to delete in: Deployments after their pods. */
 const UNTIL_GONE = ['--wait', '--cascade', 'foreground', '--timeout', '120s'];
 
 describeOnCluster('the chart on a cluster', () => {
@@ -20,7 +20,7 @@ describeOnCluster('the chart on a cluster', () => {
   let cluster: Cluster;
   let programs: HelmPrograms;
   let namespace: string;
-  /** Of the workloads: rights reach from the release's namespace into this one alone. */
+  /** The namespace of the workloads, the only other one that the release may access. */
   let elsewhere: string;
   let shell: ClusterShell;
   let database: TestDatabase;
@@ -82,8 +82,8 @@ describeOnCluster('the chart on a cluster', () => {
     workerApi: { clusterIP: await addressWithoutNames(cluster) },
   });
 
-  test('the API server takes all that the chart can write, with the versions that it knows', async () => {
-    const { serviceMonitor: _, ...rest } = EVERYTHING; // the operator is not there
+  test('the API server accepts everything that the chart can render for its versions', async () => {
+    const { serviceMonitor: _, ...rest } = EVERYTHING; // the operator is not installed
     const workerApi = { ...rest.workerApi, clusterIP: '' };
     const everything = {
       ...rest,
@@ -96,13 +96,13 @@ describeOnCluster('the chart on a cluster', () => {
     }
   });
 
-  test('the API server refuses a member that there is not', async () => {
+  test('the API server rejects an unknown field', async () => {
     const wrong = (await render(MINIMUM)).replaceAll('readinessProbe:', 'readynessProbe:');
     await expect(shell.kubectl(['apply', '--dry-run=server', '-f', '-'], wrong)).rejects.toThrow(/readynessProbe/);
   });
 
   test(
-    'a release becomes ready, and a job goes from no worker to its answer inside the cluster',
+    'a release becomes ready, and a job inside the cluster starts a worker and gets its result',
     async () => {
       expect(await install(await values())).toContain('port-forward service/py-podyard');
       const key = Buffer.from((await keys())['admin-key'], 'base64').toString();
@@ -119,14 +119,14 @@ describeOnCluster('the chart on a cluster', () => {
     LIMIT_MS,
   );
 
-  test('no account was refused what its process asked for', async () => {
+  test('no request of a process was forbidden to its service account', async () => {
     for (const { metadata } of await list('pods')) {
       expect(await shell.kubectl(['logs', metadata.name, '--namespace', namespace])).not.toMatch(/forbidden/i);
     }
   });
 
   test(
-    'keys stay through an upgrade and through the end of a release, which leaves nothing else behind',
+    'keys survive an upgrade and an uninstall, which leaves nothing else behind',
     async () => {
       const before = await keys();
       await shell.helm('upgrade', 'py', CHART, '--reuse-values', '--set', 'config.PODYARD_LOG_LEVEL=debug', '--wait');
@@ -140,7 +140,7 @@ describeOnCluster('the chart on a cluster', () => {
     LIMIT_MS,
   );
 
-  /** Names of what the release, or a workload of its, might leave. */
+  /** Returns the names of objects that the release or its workloads left. */
   async function leftBehind(): Promise<string[]> {
     const kinds = ['pods', 'secrets', 'services', 'configmaps', 'serviceaccounts', 'persistentvolumeclaims'];
     const inNamespace = await Promise.all(
@@ -153,7 +153,7 @@ describeOnCluster('the chart on a cluster', () => {
   }
 });
 
-/** Where no names are resolved workers are told an address: one that is likely to be free. Empty where names are. */
+/** Returns settings with a fixed address for the worker API, likely to be free, on a cluster without DNS; none with DNS. */
 async function addressWithoutNames(cluster: Cluster): Promise<string> {
   if (await cluster.client.find('/api/v1/namespaces/kube-system/services/kube-dns')) return '';
   const { spec } = await cluster.client.get('/api/v1/namespaces/default/services/kubernetes');

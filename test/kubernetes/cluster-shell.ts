@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { HelmPrograms } from '../helm/helm-programs.ts';
 
-const TIMEOUT_MS = 240_000; // it bounds a hang
+const TIMEOUT_MS = 240_000; // helm waits for Deployments
 
-/** Helm and kubectl as an operator runs them; releases are in one namespace. */
+/** Helm and kubectl as an operator runs them, with releases in one namespace. */
 export class ClusterShell {
   readonly #programs: HelmPrograms;
   readonly #namespace: string;
@@ -22,12 +22,12 @@ export class ClusterShell {
     return this.#run(this.#programs.helm, ['--namespace', this.#namespace, ...args], '');
   }
 
-  /** In the namespace that `args` or the objects name. `input`: what it reads from its standard input. */
+  /** Runs kubectl in the namespace that `args` or the objects name, with `input` as its standard input. */
   kubectl(args: string[], input = ''): Promise<string> {
     return this.#run(this.#programs.kubectl, args, input);
   }
 
-  /** Reaches a Service as a person without an ingress does, for as long as `use` takes. */
+  /** Forwards a port to a Service while `use` runs. */
   async withPort(service: string, port: number, use: (url: string) => Promise<void>): Promise<void> {
     const args = ['--namespace', this.#namespace, 'port-forward', `service/${service}`, `:${port}`];
     const child = spawn(this.#programs.kubectl, args, { env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -44,7 +44,7 @@ export class ClusterShell {
     }
   }
 
-  /** Resolves with what it printed; rejects with all that it said. */
+  /** Resolves with stdout; rejects with the whole output. */
   #run(program: string, args: string[], input: string): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const options = { env: this.#env, timeout: TIMEOUT_MS, maxBuffer: 2 ** 26 };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../e2e/api.ts';
 import { Cluster, describeOnOwnCluster } from './cluster.ts';
 
-/** What the other files here rely on. */
+/** What the other files in this folder rely on. */
 describeOnOwnCluster('the cluster of the tests', () => {
   let cluster: Cluster;
   let namespace: string;
@@ -24,7 +24,7 @@ describeOnOwnCluster('the cluster of the tests', () => {
     });
   const phase = async (name: string) => (await cluster.client.find(`${pods()}/${name}`))?.status.phase;
 
-  test('a pod runs, and reaches this machine at the address that is said', async () => {
+  test('a pod runs and reaches this machine at the given address', async () => {
     const { createServer } = await import('node:http');
     const server = createServer((_, res) => res.end('hello')).listen(0, cluster.hostAddress);
     const { port } = await new Promise<{ port: number }>((resolve) =>
@@ -42,7 +42,7 @@ describeOnOwnCluster('the cluster of the tests', () => {
     server.close();
   });
 
-  test('fake nodes hold what they are said to have, and pods seem to run there until they are deleted', async () => {
+  test('fake nodes have their declared capacity, and pods seem to run there until they are deleted', async () => {
     await cluster.playKubelet();
     const taints = [{ key: 'e2e', effect: 'NoSchedule' as const }];
     const node = await cluster.addNode({ gpus: 1, taints });
@@ -59,7 +59,7 @@ describeOnOwnCluster('the cluster of the tests', () => {
     await wants('first');
     await until('it runs', async () => (await phase('first')) === 'Running');
     await wants('second');
-    await until('it is told why it waits', async () => {
+    await until('the pod says why it waits', async () => {
       const { status } = await cluster.client.get(`${pods()}/second`);
       return status.conditions?.[0]?.message?.includes('Insufficient nvidia.com/gpu');
     });
@@ -67,7 +67,7 @@ describeOnOwnCluster('the cluster of the tests', () => {
     await until('the next one runs', async () => (await phase('second')) === 'Running');
   });
 
-  test('an API server that is paused answers nothing, and goes on where it was', async () => {
+  test('a paused API server does not answer, and continues where it stopped', async () => {
     const resume = await cluster.pause('kube-apiserver');
     const answer = cluster.client.get(pods()).then(() => 'answered');
     const winner = await Promise.race([answer, sleep(1_000, 'silent')]);

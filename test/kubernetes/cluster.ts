@@ -10,7 +10,7 @@ import { VolumeMaker } from './volume-maker.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The process on whose behalf the run uses the cluster. */
+    /** The process that uses the cluster in this run. */
     clusterUser: number;
   }
 }
@@ -18,14 +18,14 @@ declare module 'vitest' {
 const NAMED = process.env.PODYARD_TEST_KUBECONFIG;
 const GONE_TIMEOUT_MS = 90_000;
 
-/** Why there is no cluster to test on; undefined when there is one, or one can be started. */
+/** Why there is no cluster; undefined when there is one, or one can be started. */
 const noCluster = NAMED === 'none' ? 'PODYARD_TEST_KUBECONFIG says that there is none' : NAMED ? undefined : lacking();
-/** A cluster of ours, on this machine: with fake nodes, and an API server that can be paused. */
+/** Our own cluster on this machine, with fake nodes and an API server that can be paused. */
 const isOwn = !NAMED;
 
 /**
- * Tests on a Kubernetes cluster: the one that PODYARD_TEST_KUBECONFIG names, else our own. Where there is none they are
- * skipped, visibly; with CI=true that is a failure, unless PODYARD_TEST_KUBECONFIG is `none`.
+ * Describes tests on a Kubernetes cluster: PODYARD_TEST_KUBECONFIG, else our own. Without a cluster they are skipped, or fail with
+ * CI=true unless PODYARD_TEST_KUBECONFIG is `none`.
  */
 export function describeOnCluster(name: string, body: () => void): void {
   if (noCluster && process.env.CI === 'true' && NAMED !== 'none') {
@@ -35,17 +35,17 @@ export function describeOnCluster(name: string, body: () => void): void {
   describe.skipIf(noCluster)(noCluster ? `${name} (${noCluster})` : name, body);
 }
 
-/** Tests that need fake nodes or pause the API server, which nobody may do to a cluster that is not ours. */
+/** Describes tests that need fake nodes or pause the API server, which only our own cluster allows. */
 export function describeOnOwnCluster(name: string, body: () => void): void {
   if (isOwn) describeOnCluster(name, body);
   else describe.skip(`${name} (not on a cluster that PODYARD_TEST_KUBECONFIG names)`, body);
 }
 
-/** The cluster that tests run on. `dispose` deletes all that was made through it. */
+/** The cluster of the tests. `dispose` deletes everything created through it. */
 export class Cluster {
   readonly kubeconfig: string;
   readonly client: KubeClient;
-  /** This machine as pods reach it. */
+  /** The address of this machine for pods. */
   readonly hostAddress: string;
   readonly #namespaces: string[] = [];
   readonly #nodes: string[] = [];
@@ -53,7 +53,7 @@ export class Cluster {
   readonly #undo: (() => Promise<void>)[] = [];
   #kubelet: FakeKubelet | undefined;
 
-  /** Starts our own if it does not run; whoever comes at the same time waits for it. */
+  /** Starts our own cluster unless it runs; concurrent calls wait for it. */
   static async use(): Promise<Cluster> {
     const kubeconfig = NAMED ?? (await kubeUp(inject('clusterUser')));
     const client = await KubeClient.open(kubeconfig);
@@ -66,7 +66,7 @@ export class Cluster {
     this.hostAddress = hostAddress;
   }
 
-  /** A namespace of one's own, ready for pods. */
+  /** Creates a namespace, ready for pods. */
   async namespace(): Promise<string> {
     const name = `e2e-${newId(8).toLowerCase()}`;
     await this.client.create('/api/v1/namespaces', { metadata: { name } });
@@ -78,12 +78,12 @@ export class Cluster {
 
   readonly isOwn = isOwn;
 
-  /** Makes images of the container engine known to our own cluster. */
+  /** Imports images of the container engine into our own cluster. */
   async importImages(...names: string[]): Promise<void> {
     for (const name of names) await importImage(inject('clusterUser'), name);
   }
 
-  /** A node that nothing stands behind; its name begins with `e2e-`. With `playKubelet`, pods seem to run on it. */
+  /** Creates a fake node, whose name begins with `e2e-`. With `playKubelet`, pods seem to run on it. */
   async addNode(node: FakeNode = {}): Promise<string> {
     const name = `e2e-${newId(8).toLowerCase()}`;
     await this.client.create('/api/v1/nodes', fakeNode(name, node));
@@ -91,31 +91,31 @@ export class Cluster {
     return name;
   }
 
-  /** Pods on the nodes of `addNode` run from here on, as far as anybody can tell. */
+  /** From now on pods on the nodes of `addNode` seem to run. */
   async playKubelet(): Promise<FakeKubelet> {
     const isFake = (node: string) => this.#nodes.includes(node);
     this.#kubelet ??= await FakeKubelet.start({ kubeconfig: this.kubeconfig, isFake });
     return this.#kubelet;
   }
 
-  /** The node object goes away, as that of a machine that was removed. */
+  /** Deletes the node object, as when its machine is removed. */
   removeNode(name: string): Promise<void> {
     return this.client.delete(`/api/v1/nodes/${name}`);
   }
 
-  /** What the node's kubelet says of itself; `Unknown` when it says nothing any more. */
+  /** Sets the Ready condition that the kubelet of a node reports; `Unknown` when it is silent. */
   async setReady(node: string, status: 'True' | 'False' | 'Unknown'): Promise<void> {
     await this.client.patch(`/api/v1/nodes/${node}/status`, { status: { conditions: [readyCondition(status)] } });
   }
 
-  /** Claims of this class in this namespace get a directory of the real node, until they are deleted. */
+  /** Provides claims of this class in this namespace with a directory on the real node, until they are deleted. */
   async provideVolumes(namespace: string, storageClass: string): Promise<void> {
     this.#makers.push(await VolumeMaker.start({ kubeconfig: this.kubeconfig, namespace, storageClass }));
   }
 
   /**
-   * A real node gets GPUs of a resource of our own, that no device stands behind: pods that ask for them really run, and
-   * other tests do not see them. Answers with the labels that tell what they are, and that pick the node.
+   * Gives a real node fake GPUs under a resource name of their own: pods that request them really run, and other tests do not see
+   * them. Returns the resource, the label with the GPU product, and the selector of the node.
    */
   async equip(gpus: number, product: string): Promise<{ resource: string; label: string; selector: string }> {
     const domain = `e2e-${newId(8).toLowerCase()}.test`;
@@ -136,16 +136,16 @@ export class Cluster {
     return { resource, label, selector: `${mark}=tests` };
   }
 
-  /** Our own cluster may pull from this registry, `host:port`, over plain HTTP. */
+  /** Lets our own cluster pull from a registry, `host:port`, over plain HTTP. */
   async trustRegistry(host: string): Promise<void> {
     const folder = join(STATE, 'registries', host);
     await mkdir(folder, { recursive: true });
-    // Without the section of the host itself containerd speaks TLS.
+    // Without a section for the host containerd uses TLS.
     const lines = [`server = "http://${host}"`, `[host."http://${host}"]`, 'capabilities = ["pull", "resolve"]', ''];
     await writeFile(join(folder, 'hosts.toml'), lines.join('\n'));
   }
 
-  /** The API server, or the node's kubelet, does nothing until the returned function is called; connections stay open. */
+  /** Pauses the API server or the kubelet until the returned function is called; connections stay open. */
   async pause(program: 'kube-apiserver' | 'kubelet'): Promise<() => void> {
     const pid = await findProgram(program);
     process.kill(pid, 'SIGSTOP');
@@ -161,11 +161,11 @@ export class Cluster {
     this.client.close();
   }
 
-  /** Resolves when nothing runs there; the rest goes by itself. */
+  /** Resolves when nothing runs in the namespace; Kubernetes deletes the rest in the background. */
   async #removeNamespace(name: string): Promise<void> {
     const pods = `/api/v1/namespaces/${name}/pods`;
     for (const { metadata, spec } of await this.client.list(pods)) {
-      const gracePeriodSeconds = this.#nodes.includes(spec.nodeName) ? 0 : 1; // nobody confirms what ran on a fake node
+      const gracePeriodSeconds = this.#nodes.includes(spec.nodeName) ? 0 : 1; // a fake node never confirms the end of a pod
       await this.client.delete(`${pods}/${metadata.name}`, { gracePeriodSeconds });
     }
     await this.client.delete(`/api/v1/namespaces/${name}`);

@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A way over TCP to a database of the tests, whose server listens at a socket file alone: for pods, at the address of this
- * machine that they reach.
+ * Gives pods TCP access, at this machine's address, to a test database whose server listens only on a socket file.
  */
 export class DatabaseDoor {
   readonly url: string;
   readonly #server;
   readonly #open = new Set<Socket>();
 
-  /** `databaseUrl` has the socket's folder as its `host` parameter. */
+  /** `databaseUrl` has the folder of the socket as its `host` parameter. */
   static async open(databaseUrl: string, address: string): Promise<DatabaseDoor> {
     const door = new DatabaseDoor(databaseUrl);
     door.#server.listen(0, address);
@@ -26,7 +25,7 @@ export class DatabaseDoor {
     this.url = '';
     this.#target = new URL(databaseUrl.replace(/^postgresql:\/\/\//, 'postgresql://socket/'));
     const folder = this.#target.searchParams.get('host');
-    if (folder === null) throw new Error('the database of the tests listens at a socket file');
+    if (folder === null) throw new Error('the test database must listen on a socket file');
     const path = `${folder}/.s.PGSQL.${this.#target.searchParams.get('port') ?? '5432'}`;
     this.#server = createServer((client) => this.#join(client, connect(path)));
   }

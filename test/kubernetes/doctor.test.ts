@@ -7,7 +7,7 @@ import { ServerProcess } from '../e2e/server-process.ts';
 import { Cluster, describeOnCluster } from './cluster.ts';
 import { type ClusterPlace, placeOnCluster } from './place.ts';
 
-describeOnCluster('podyard doctor in front of a cluster', () => {
+describeOnCluster('podyard doctor with a cluster', () => {
   let cluster: Cluster;
   let place: ClusterPlace;
   let folder: ServerProcess;
@@ -22,7 +22,7 @@ describeOnCluster('podyard doctor in front of a cluster', () => {
   });
   const args = () => ['doctor', '--runtime', 'kubernetes', '--port', '0', '--data-dir', folder.dataDir, '--json'];
 
-  test('it tells the version, that all rights are there, and the nodes by data center and pool', async () => {
+  test('reports the version, complete permissions, and the nodes by data center and pool', async () => {
     const findings = JSON.parse(await run(args(), place.env)) as Finding[];
     const found = (what: string) => findings.filter((one) => one.what === what).map((one) => one.found);
     expect(found('cluster')[0]).toMatch(/^Kubernetes v1\.\d+/);
@@ -32,7 +32,7 @@ describeOnCluster('podyard doctor in front of a cluster', () => {
     expect(findings.some(({ what }) => what === 'engine')).toBe(false);
   }, 60_000);
 
-  test('as somebody without rights it names each of them', async () => {
+  test('names every missing permission of an account without any', async () => {
     const name = 'nobody';
     const accounts = `/api/v1/namespaces/${place.namespace}/serviceaccounts`;
     await cluster.client.create(accounts, { metadata: { name } });

@@ -15,7 +15,7 @@ describeOnCluster('pods that cannot run', () => {
     images: ['podyard/echo-js:dev'],
     place: async (cluster) => {
       const place = await placeOnCluster(cluster, { gpus: 8 });
-      // As an administrator may set it: who asks for no memory gets so much.
+      // A default memory limit, as an administrator may set it.
       await cluster.client.create(`/api/v1/namespaces/${place.namespace}/limitranges`, {
         metadata: { name: 'memory' },
         spec: { limits: [{ type: 'Container', default: { memory: '200Mi' }, defaultRequest: { memory: '50Mi' } }] },
@@ -32,7 +32,7 @@ describeOnCluster('pods that cannot run', () => {
       60_000,
     );
 
-  test('a program that always runs out of memory: UNHEALTHY says so with the limit, with growing pauses', async () => {
+  test('a program that always runs out of memory is UNHEALTHY with the limit as its reason, and backs off', async () => {
     const id = await life.api.createEndpoint({ args: HOG, workers: { min: 1, max: 1 } });
     const worker = await unhealthy(id);
     expect(worker.reason).toContain('Out of memory (limit 200 MiB)');
@@ -55,14 +55,14 @@ describeOnCluster('pods that cannot run', () => {
     await until('no pod is left', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);
   });
 
-  test('a job that makes its pod run out of memory is delivered once more, then fails; the next one is served', async () => {
+  test('a job that makes its pod run out of memory is redelivered once, then fails; the next one runs', async () => {
     const id = await life.api.createEndpoint({ workers: { min: 0, max: 1 }, scaling: { idleTimeout: 60 } });
     const fatal = await life.api.run(id, { bytes: 400_000_000 });
     expect(await life.api.ended(id, fatal.id)).toMatchObject({ status: 'FAILED', retries: 1 });
     expect(await life.api.runToEnd(id, { echo: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'next' });
   });
 
-  test('an image that cannot be had: UNHEALTHY in the words of the node; with another image the job runs', async () => {
+  test('an unknown image is UNHEALTHY with the message of the node; with another image the job runs', async () => {
     const id = await life.api.createEndpoint({ image: '127.0.0.1:9/no/such:image', workers: { min: 0, max: 1 } });
     const job = await life.api.run(id, { echo: 'patience' });
     const worker = await unhealthy(id);
@@ -74,7 +74,7 @@ describeOnCluster('pods that cannot run', () => {
     expect(await life.api.ended(id, job.id)).toMatchObject({ status: 'COMPLETED', output: 'patience' });
   });
 
-  test('a program that is not there: UNHEALTHY in the words of the container runtime', async () => {
+  test('a missing program is UNHEALTHY with the message of the container runtime', async () => {
     const id = await life.api.createEndpoint({ args: '{"entrypoint":["/nowhere"]}', workers: { min: 1, max: 1 } });
     const { reason } = await unhealthy(id);
     expect(reason).toMatch(/could not be started.*\/nowhere.*no such file or directory/);

@@ -5,23 +5,23 @@ const RELIST_MS = 200;
 
 export interface FakeKubeletOptions {
   kubeconfig: string;
-  /** Which nodes nothing stands behind: the pods that the scheduler puts there are played. */
+  /** True for fake nodes, whose pods this plays. */
   isFake: (node: string) => boolean;
   /** How long a container takes to start. */
   startMs?: number;
-  /** Where played pods are said to be. */
+  /** The address that played pods report. */
   podIp?: string;
 }
 
 /**
- * Plays the kubelet of nodes that do not exist: pods bound to them are Running after a moment, and gone soon after they
- * are deleted. It lists once and watches from there; thousands of pods are no trouble. Stop it.
+ * Plays the kubelet of fake nodes: pods bound to them are Running after a moment, and gone soon after they are deleted. It lists
+ * once and then watches, so thousands of pods are fine. Call `stop` after use.
  */
 export class FakeKubelet {
   readonly #client: KubeClient;
   readonly #options: FakeKubeletOptions;
   readonly #abort = new AbortController();
-  /** What has been asked for already, by the pod's uid. */
+  /** The uids of pods that were started or deleted already. */
   readonly #started = new Set<string>();
   readonly #deleted = new Set<string>();
   readonly #lost = new Set<string>();
@@ -38,7 +38,7 @@ export class FakeKubelet {
     this.#options = options;
   }
 
-  /** From here on that node's pods are what they were: nobody starts or ends them. */
+  /** From now on the pods of that node never change, as when its machine is lost. */
   lose(node: string): void {
     this.#lost.add(node);
   }
@@ -56,12 +56,12 @@ export class FakeKubelet {
         const { items, metadata } = await this.#client.get('/api/v1/pods');
         for (const pod of items) this.#look(pod);
         for await (const { type, object } of this.#client.watch('/api/v1/pods', metadata.resourceVersion, signal)) {
-          if (type === 'ERROR') break; // too old: it lists again
+          if (type === 'ERROR') break; // the version is too old: lists again
           if (type === 'DELETED') this.#forget(object);
           else if (type !== 'BOOKMARK') this.#look(object);
         }
       } catch {
-        // The server is away, or this is over.
+        // The server is unreachable, or this was stopped.
       }
       await sleep(RELIST_MS, undefined, { signal }).catch(() => {});
     }
@@ -81,7 +81,7 @@ export class FakeKubelet {
     }
   }
 
-  /** What could not be done is done at the next look; a pod that is gone is none of our business. */
+  /** Runs `act` once per uid. A failed one is repeated at the next event; a pod that is gone is ignored. */
   #once(done: Set<string>, uid: string, act: () => Promise<unknown>): void {
     if (done.has(uid)) return;
     done.add(uid);

@@ -5,13 +5,13 @@ export interface FakeNode {
   memory?: string;
   gpus?: number;
   pods?: number;
-  /** Where its kubelet is said to answer: by default where the real one does. */
+  /** The address of its kubelet; by default that of the real one. */
   kubeletPort?: number;
   labels?: Record<string, string>;
   taints?: { key: string; value?: string; effect: 'NoSchedule' | 'NoExecute' }[];
 }
 
-/** A node that nothing stands behind. */
+/** Returns the object of a fake node. */
 export function fakeNode(
   name: string,
   { cpus = 64, memory = '512Gi', gpus = 0, pods = 110, kubeletPort, labels, taints }: FakeNode,

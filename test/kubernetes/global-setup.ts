@@ -4,8 +4,8 @@ import type { TestProject } from 'vitest/node';
 const KUBE_DOWN = new URL('kube-down.sh', import.meta.url).pathname;
 
 /**
- * The first test that needs the cluster starts it (cluster.ts). Returns what ends it when no other run uses it; one that
- * was started by hand stays.
+ * The first test that needs the cluster starts it (cluster.ts). Returns the teardown, which stops it unless another run uses it or
+ * it was started by hand.
  */
 export default function setup(project: TestProject): () => void {
   project.provide('clusterUser', process.pid);

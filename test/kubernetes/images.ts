@@ -2,8 +2,8 @@ import { buildImages } from '../../src/runtimes/docker/example-images.ts';
 import type { Cluster } from './cluster.ts';
 
 /**
- * Builds the example images with the container engine, and hands those that are named to our own cluster; another one must
- * have them. Throws when it cannot.
+ * Builds the example images with the container engine and imports the named ones into our own cluster; any other cluster must have
+ * them. Throws when one cannot be built.
  */
 export async function needImages(cluster: Cluster, ...names: string[]): Promise<void> {
   if (!cluster.isOwn) return;

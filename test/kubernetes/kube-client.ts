@@ -3,8 +3,8 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import { createInterface } from 'node:readline';
 import { KubeConfig } from '@kubernetes/client-node';
 
-/** Whatever the API server sent; tests look at parts of it. */
-// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by looking
+/** Any object of the API server. */
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect any object
 export type KubeObject = any;
 
 export interface WatchEvent {
@@ -23,7 +23,7 @@ export class KubeError extends Error {
   }
 }
 
-/** The tests' own way to the API server: it shares nothing with what it looks at. Close it. */
+/** The tests' own client of the API server, independent of the code under test. Call `close` after use. */
 export class KubeClient {
   readonly server: string;
   readonly #options: RequestOptions;
@@ -48,7 +48,7 @@ export class KubeClient {
     return this.call('GET', path);
   }
 
-  /** Undefined when there is no such thing. */
+  /** Returns undefined for a 404. */
   async find(path: string): Promise<KubeObject | undefined> {
     return this.get(path).catch((error) => {
       if (error instanceof KubeError && error.status === 404) return undefined;
@@ -68,7 +68,7 @@ export class KubeClient {
     return this.call('PATCH', path, body, contentType);
   }
 
-  /** Also when it is gone already. */
+  /** Succeeds even if it does not exist. */
   async delete(path: string, body: object = {}): Promise<void> {
     await this.call('DELETE', path, body).catch((error) => {
       if (!(error instanceof KubeError && error.status === 404)) throw error;
@@ -84,7 +84,7 @@ export class KubeClient {
     return JSON.parse(text);
   }
 
-  /** Events from that version on, until the signal aborts or the server ends it. */
+  /** Yields events from a version on, until the signal aborts or the server ends the watch. */
   async *watch(path: string, resourceVersion: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const query = `${path.includes('?') ? '&' : '?'}watch=1&allowWatchBookmarks=true&resourceVersion=${resourceVersion}`;
     const response = await this.#open('GET', path + query, undefined, '', signal);

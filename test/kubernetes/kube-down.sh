@@ -1,8 +1,8 @@
 #!/bin/bash
-# kube-down.sh               ends the cluster of kube-up.sh and removes its traces
-# kube-down.sh --leave PID   only when no other process uses it any more, and nobody started it by hand
-# kube-down.sh --remains     as kube-up.sh calls it, which holds the lock: what a cluster left that ended in another way
-# Process 1 of the cluster's pid namespace takes all others with it.
+# kube-down.sh               stops the cluster of kube-up.sh and removes its traces
+# kube-down.sh --leave PID   the same, but only if no other process uses it and it was not started by hand
+# kube-down.sh --remains     removes what a crashed cluster left; kube-up.sh calls it while it holds the lock
+# Killing process 1 of the cluster's pid namespace kills all others.
 STATE=$(realpath -m "${KUBE_STATE:-/var/tmp/kube-one}")
 NAME=kube-one
 
@@ -27,7 +27,7 @@ fi
 ip link del $NAME 2>/dev/null
 ip netns del $NAME 2>/dev/null
 find /sys/fs/cgroup/*/$NAME -depth -type d -exec rmdir {} + 2>/dev/null
-# Moved away at once, then removed: whoever is killed meanwhile leaves nothing that the next cluster would start with.
+# Moved away first, then removed, so that the next cluster never starts with a part of it if this is killed.
 rm -rf "$STATE.ended"
 [ ! -d "$STATE/log" ] || mv "$STATE" "$STATE.ended"
 rm -rf "$STATE.ended"

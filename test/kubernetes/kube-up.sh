@@ -1,17 +1,17 @@
 #!/bin/bash
-# kube-up.sh [IMAGE.tar...]   a real one-node Kubernetes 1.20.2 for tests, out of Debian 12's packages alone. Needs root and
-# cgroup v1 (or hybrid); `kube-up.sh --check` says in one line what is missing, or nothing, and `--is-built` whether the
+# kube-up.sh [IMAGE.tar...]   starts a real one-node Kubernetes 1.20.2 for tests, built only from Debian 12's packages. Needs
+# root and cgroup v1 (or hybrid). `--check` prints what is missing on one line, or nothing; `--is-built` exits with 0 if the
 # programs are there. Prints the path of a kubeconfig.
-# Called again, it only imports the images. kube-down.sh ends the cluster and removes its traces.
+# Called again, it only imports the images. kube-down.sh stops the cluster and removes its traces.
 #
-#   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; the first call builds them, and one with another recipe
-#   KUBE_STATE  (/var/tmp/kube-one)   this cluster's data, keys and log/
-#   KUBE_FOR    a process that uses the cluster: `kube-down.sh --leave PID` ends it when the last of them has left.
-#               Without it the cluster was started by hand, and stays.
-#   KUBE_BUILD  only: builds the programs and starts nothing
+#   KUBE_CACHE  (~/.cache/kube-one)   the programs, and the image docker.io/local/busybox:1; built by the first call, and when the recipe changed
+#   KUBE_STATE  (/var/tmp/kube-one)   the data, keys and log/ of this cluster
+#   KUBE_FOR    a process that uses the cluster: `kube-down.sh --leave PID` stops it when the last user has left.
+#               Without it the cluster counts as started by hand and keeps running.
+#   KUBE_BUILD  `only` builds the programs and starts nothing
 #
-# Everything lives in network, pid and mount namespaces of its own. From this machine the API is at https://10.231.0.2:6443,
-# pods are in 10.231.1.0/24 and services in 10.231.2.0/24; to a pod this machine is 10.231.0.1. No DNS, no registry, no way out.
+# Everything runs in its own network, pid and mount namespaces. The API is at https://10.231.0.2:6443, pods are in 10.231.1.0/24 and
+# services in 10.231.2.0/24; pods reach this machine at 10.231.0.1. There is no DNS, no registry and no Internet access.
 set -euo pipefail
 CACHE=$(realpath -m "${KUBE_CACHE:-${HOME:-/root}/.cache/kube-one}")
 STATE=$(realpath -m "${KUBE_STATE:-/var/tmp/kube-one}")
@@ -105,12 +105,12 @@ inside() {
     mkdir -p $dir "$STATE$dir"
     mount --bind "$STATE$dir" $dir
   done
-  # The kubelet sets these: it sees them as it wants them, and the machine's own stay as they are.
+  # The kubelet writes these settings: it gets copies, and those of the machine stay unchanged.
   for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
     echo "${setting#*=}" >"$STATE/${setting##*/}"
     mount --bind "$STATE/${setting##*/}" "/proc/sys/${setting%=*}"
   done
-  # Pods go into /kube-one/kubepods of every hierarchy, all else into /kube-one/sys.
+  # Pods run in /kube-one/kubepods of every hierarchy, everything else in /kube-one/sys.
   for dir in /sys/fs/cgroup/*/; do
     [[ -e $dir/cgroup.procs && $dir != */unified/ ]] || continue
     mkdir -p "$dir/$NAME/sys"
@@ -148,13 +148,13 @@ E
     --authorization-mode=RBAC --allow-privileged --feature-gates=BoundServiceAccountTokenVolume=true --kubelet-preferred-address-types=InternalIP \
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$STATE/cert.pem" --service-account-signing-key-file="$STATE/key.pem" \
     --kubelet-client-certificate="$STATE/cert.pem" --kubelet-client-key="$STATE/key.pem" --kubelet-certificate-authority="$STATE/cert.pem"
-  # A made-up node has no kubelet that renews its lease, and stays Ready for as long as the grace period.
+  # A fake node has no kubelet to renew its lease, so it stays Ready only during the grace period.
   keep kube-controller-manager --kubeconfig="$KUBECONFIG" --root-ca-file="$STATE/cert.pem" --leader-elect=false --port=0 --cert-dir="$STATE/certs" \
     --flex-volume-plugin-dir="$STATE/flex" --node-monitor-grace-period=24h
   keep kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false --port=0 --cert-dir="$STATE/certs"
   keep kube-proxy --kubeconfig="$KUBECONFIG" --hostname-override=node1 --cluster-cidr=$NET.1.0/24 --oom-score-adj=0 --conntrack-max-per-core=0 \
     --conntrack-tcp-timeout-established=0 --conntrack-tcp-timeout-close-wait=0
-  # A pod that is deleted before it was seen to run is looked at again only with the next synchronization.
+  # A pod deleted before it was seen running is checked again only at the next synchronization.
   keep kubelet $tls --kubeconfig="$KUBECONFIG" --hostname-override=node1 --node-ip=$NET.0.2 \
     --container-runtime=remote --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
     --root-dir="$STATE/kubelet" --volume-plugin-dir="$STATE/flex" --cgroup-root=/$NAME --enforce-node-allocatable= --fail-swap-on=false --oom-score-adj=0 \
@@ -164,7 +164,7 @@ E
   wait
 }
 
-# Runs a program, again and again if it ends.
+# Runs a program and restarts it whenever it ends.
 keep() {
   while :; do
     "$@" || true
@@ -179,7 +179,7 @@ start() {
   mkdir -p "$STATE/log" "$STATE/users"
   chmod 700 "$STATE"
   [ -z "${KUBE_FOR:-}" ] || touch "$STATE/ends-with-its-users"
-  # One self-signed certificate is authority, servers, client and the key of service accounts.
+  # One self-signed certificate serves as authority, server, client and service account key.
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /O=system:masters/CN=admin \
     -addext subjectAltName=IP:$NET.0.2,IP:$NET.2.1,IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc \
     -keyout "$STATE/key.pem" -out "$STATE/cert.pem" 2>/dev/null
@@ -210,7 +210,7 @@ lacks=$(missing)
 [ -z "$lacks" ] || { echo "no cluster here: it needs $lacks" >&2; exit 1; }
 
 mkdir -p "$(dirname "$STATE")"
-exec 9<"$(dirname "$STATE")" # who comes at the same time waits
+exec 9<"$(dirname "$STATE")" # concurrent calls wait
 flock 9
 is_built || build >&2
 [ "${KUBE_BUILD:-}" != only ] || exit 0
@@ -221,7 +221,7 @@ fi
 [ -z "${KUBE_FOR:-}" ] || { mkdir -p "$STATE/users"; touch "$STATE/users/$KUBE_FOR"; }
 SECONDS=0
 until is_ready; do
-  [ $SECONDS -lt 90 ] || { echo "no node became ready; $STATE/log tells why" >&2; exit 1; }
+  [ $SECONDS -lt 90 ] || { echo "no node became ready; see $STATE/log" >&2; exit 1; }
   sleep 0.1
 done
 for image; do nsenter -t "$(cat "$STATE/pid")" -m ctr -n k8s.io images import "$(readlink -f "$image")" >&2; done

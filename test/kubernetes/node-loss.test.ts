@@ -5,15 +5,15 @@ import type { FakeKubelet } from './fake-kubelet.ts';
 import { placeOnNodes } from './place.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';
 
-/** Two nodes that the tests make up; what the programs in the pods would do is done by hand. */
-describeOnOwnCluster('a node that is lost', () => {
+/** On two fake nodes; the test plays the programs in the pods. */
+describeOnOwnCluster('a lost node', () => {
   const mark = `e2e-${crypto.randomUUID().slice(0, 8)}.test/is-for`;
   const life = ServerOnCluster.use({
     place: (cluster) =>
       placeOnNodes(cluster, {
         PODYARD_KUBERNETES_NODE_SELECTOR: `${mark}=tests`,
         PODYARD_KUBERNETES_TOLERATIONS: `${mark}:NoSchedule`,
-        PODYARD_SIMULATE_GPUS: 'off', // the nodes come when the server is there already
+        PODYARD_SIMULATE_GPUS: 'off', // the nodes are added after the server has started
       }),
   });
   let kubelet: FakeKubelet;
@@ -29,7 +29,7 @@ describeOnOwnCluster('a node that is lost', () => {
   });
 
   const nodeOf = async (workerId: string) => (await life.pod(workerId))?.spec.nodeName as string | undefined;
-  /** The worker on whose pod the endpoint's work waits; not `not`. */
+  /** Returns the endpoint's worker with a running pod, other than `not`. */
   const workerOf = (id: string, not = ''): Promise<string> =>
     until(
       'a pod runs',
@@ -48,7 +48,7 @@ describeOnOwnCluster('a node that is lost', () => {
     'nothing is heard of it any more': (node) => life.cluster.setReady(node, 'Unknown'),
   };
   for (const [how, lose] of Object.entries(ways)) {
-    test(`${how}: its worker is replaced on another node, and its job is delivered once more`, async () => {
+    test(`${how}: its worker is replaced on another node, and its job is redelivered`, async () => {
       const id = await life.api.createEndpoint({ workers: { min: 1, max: 1 } });
       const first = await workerOf(id);
       const job = await life.api.run(id, { echo: 1 });

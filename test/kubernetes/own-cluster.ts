@@ -10,23 +10,23 @@ import { newId } from '../../src/core/ids.ts';
 const run = promisify(execFile);
 const KUBE_UP = new URL('kube-up.sh', import.meta.url).pathname;
 
-/** Where the cluster of this machine has its data, keys and logs. */
+/** The folder with the data, keys and logs of this machine's cluster. */
 export const STATE = process.env.KUBE_STATE ?? '/var/tmp/kube-one';
 
-/** Why there can be no cluster on this machine; undefined when there can. */
+/** Returns why this machine cannot run a cluster; undefined when it can. */
 export function lacking(): string | undefined {
   const lacks =
     process.platform === 'linux' ? execFileSync(KUBE_UP, ['--check'], { encoding: 'utf8' }).trim() : 'Linux';
   return lacks === '' ? undefined : `a cluster of the tests' own needs ${lacks}`;
 }
 
-/** Starts the cluster unless it runs, on behalf of the process `user`, and imports the archives. Resolves with its kubeconfig. */
+/** Starts the cluster for the process `user` unless it runs, and imports the archives. Returns the path of its kubeconfig. */
 export async function kubeUp(user: number, archives: string[] = []): Promise<string> {
   const { stdout } = await run(KUBE_UP, archives, { env: { ...process.env, KUBE_FOR: String(user) } });
   return stdout.trim();
 }
 
-/** Imports an image of the container engine unless the cluster has that very one. */
+/** Imports an image of the container engine unless the cluster has the same one. */
 export async function importImage(user: number, name: string): Promise<void> {
   const { Id } = await new Docker().getImage(name).inspect();
   const note = join(STATE, 'imported', name.replaceAll('/', '_'));
@@ -43,7 +43,7 @@ export async function importImage(user: number, name: string): Promise<void> {
   await writeFile(note, Id);
 }
 
-/** This machine's address on the way to a server: pods, which are where the server is, come back the same way. */
+/** Returns this machine's address on the route to a server, where pods can reach it too. */
 export async function addressTowards(server: string): Promise<string> {
   const { hostname, port } = new URL(server);
   const socket = connect(Number(port || 443), hostname);
@@ -55,7 +55,7 @@ export async function addressTowards(server: string): Promise<string> {
   }
 }
 
-/** The process id, on this machine, of one of our cluster's programs. */
+/** Returns the process id of a program of our cluster. */
 export async function findProgram(name: string): Promise<number> {
   const init = (await readFile(join(STATE, 'pid'), 'utf8')).trim();
   const namespace = await readlink(`/proc/${init}/ns/pid`);

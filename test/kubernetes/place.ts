@@ -9,7 +9,7 @@ export interface ClusterPlace extends RuntimePlace {
   env: Record<string, string>;
 }
 
-/** A namespace for a server's workloads, whose GPUs are made up and the server's alone: RTX 4090s, of the pool ADA_24. */
+/** Creates a namespace for a server's workloads, with fake GPUs for this server alone: RTX 4090s of the pool ADA_24. */
 export async function placeOnCluster(
   cluster: Cluster,
   options: { gpus: number; env?: Record<string, string> },
@@ -25,7 +25,7 @@ export async function placeOnCluster(
   return place;
 }
 
-/** A namespace for a server's workloads on whatever nodes its settings let it use. */
+/** Creates a namespace for a server's workloads, on the nodes that its settings select. */
 export async function placeOnNodes(cluster: Cluster, more: Record<string, string>): Promise<ClusterPlace> {
   const namespace = await cluster.namespace();
   const env = {

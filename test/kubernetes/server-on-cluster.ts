@@ -8,7 +8,7 @@ import { needImages } from './images.ts';
 import type { KubeObject } from './kube-client.ts';
 import type { ClusterPlace } from './place.ts';
 
-/** A real server whose workloads are pods of a cluster, for the tests of one `describe`. */
+/** A server whose workloads are pods of a cluster, for the tests of one `describe`. */
 export class ServerOnCluster {
   cluster!: Cluster;
   place!: ClusterPlace;
@@ -16,7 +16,7 @@ export class ServerOnCluster {
   api!: Api;
   #database: TestDatabase | undefined;
 
-  /** Call it where hooks may be set. */
+  /** Registers hooks that start and stop the server. */
   static use(options: {
     place: (cluster: Cluster) => Promise<ClusterPlace>;
     images?: string[];
@@ -47,24 +47,24 @@ export class ServerOnCluster {
     await this.#database?.drop();
   }
 
-  /** The pod of a workload; undefined when there is none. */
+  /** Returns the pod of a workload; undefined when there is none. */
   pod(id: string): Promise<KubeObject | undefined> {
     return this.cluster.client.find(`${this.path('pods')}/podyard-${id}`);
   }
 
-  /** Where things of one kind are, in the server's namespace. */
+  /** Returns the API path of a kind in the server's namespace. */
   path(kind: string): string {
     return `/api/v1/namespaces/${this.place.namespace}/${kind}`;
   }
 
-  /** The environment that a workload gets. */
+  /** Returns the environment of a workload. */
   async environment(id: string): Promise<Record<string, string>> {
     const { data } = await this.cluster.client.get(`${this.path('secrets')}/podyard-${id}`);
     const entries = Object.entries(data as Record<string, string>);
     return Object.fromEntries(entries.map(([name, value]) => [name, Buffer.from(value, 'base64').toString()]));
   }
 
-  /** Speaks to the worker API as the program in that worker's pod would. */
+  /** Returns a fake worker that plays the program in that worker's pod. */
   async play(workerId: string): Promise<FakeWorker> {
     const env = await this.environment(workerId);
     return new FakeWorker({

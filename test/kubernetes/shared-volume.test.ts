@@ -4,7 +4,7 @@ import { describeOnCluster } from './cluster.ts';
 import { placeOnCluster } from './place.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';
 
-/** Leaves its name in the volume, and tells as soon as there are two. */
+/** Writes a file with its name to the volume, and reports once there are two. */
 const MEETS = JSON.stringify({
   entrypoint: [
     'node',
@@ -19,7 +19,7 @@ describeOnCluster('a network volume of a cluster', () => {
     place: (cluster) => placeOnCluster(cluster, { gpus: 4 }),
   });
 
-  test('two workers have it at the same time, as one claim', async () => {
+  test('two workers mount it at the same time, as one claim', async () => {
     const { api } = life;
     const body = { name: 'shared', size: 10, dataCenter: 'LOCAL-1' };
     const { id: volume } = await api.call<{ id: string }>('POST', '/v2/network-volumes', body);

@@ -4,13 +4,13 @@ import { describeOnOwnCluster } from './cluster.ts';
 import { placeOnCluster } from './place.ts';
 import { ServerOnCluster } from './server-on-cluster.ts';
 
-describeOnOwnCluster('a node that takes long to end a pod', () => {
+describeOnOwnCluster('a node that is slow to end a pod', () => {
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
     place: (cluster) => placeOnCluster(cluster, { gpus: 4 }),
   });
 
-  test('SIGTERM of the server does not wait for it; the next server sees to its end', async () => {
+  test('SIGTERM of the server does not wait for it; the next server finalizes it', async () => {
     const { api, server, cluster } = life;
     const id = await api.createEndpoint({ workers: { min: 1, max: 1 } });
     const worker = await until('it is ready', async () => {

@@ -13,14 +13,14 @@ interface VolumeMakerOptions {
 }
 
 /**
- * Makes by hand what a cluster without a provisioner lacks: for each claim of a storage class a volume in a directory of
- * the real node, which goes away with its claim. Stop it: what it made goes, too.
+ * Replaces the provisioner that the cluster lacks: creates a volume for each claim of a storage class, in a directory on the real
+ * node, and deletes it with the claim. `stop` deletes what is left.
  */
 export class VolumeMaker {
   readonly #client: KubeClient;
   readonly #options: VolumeMakerOptions;
   readonly #abort = new AbortController();
-  /** By the uid of the claim. */
+  /** By uid of the claim. */
   readonly #made = new Map<string, { name: string; directory: string }>();
   #loop: Promise<void> = Promise.resolve();
 
@@ -45,7 +45,7 @@ export class VolumeMaker {
   async #run(): Promise<void> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      await this.#look().catch(() => {}); // the server is away, as tests want it sometimes
+      await this.#look().catch(() => {}); // the API server is unreachable, as some tests want it
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
     }
   }
@@ -79,7 +79,7 @@ export class VolumeMaker {
   async #remove(uid: string): Promise<void> {
     const { name, directory } = this.#made.get(uid)!;
     await this.#client.delete(`/api/v1/persistentvolumes/${name}`);
-    await rm(directory, { recursive: true, force: true }); // on our own cluster the node's directories are this machine's
+    await rm(directory, { recursive: true, force: true }); // our own cluster uses the directories of this machine
     this.#made.delete(uid);
   }
 }

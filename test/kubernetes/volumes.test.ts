@@ -4,7 +4,7 @@ import { Cluster, describeOnCluster } from './cluster.ts';
 import { needImages } from './images.ts';
 import { type ClusterPlace, placeOnCluster } from './place.ts';
 
-describeOnCluster('network volumes of a cluster, made by hand', () => {
+describeOnCluster('network volumes on a cluster', () => {
   let cluster: Cluster;
   let place: ClusterPlace;
   beforeAll(async () => {
