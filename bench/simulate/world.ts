@@ -243,7 +243,7 @@ class World {
     const oldest = frozen.sort((a, b) => a.worker.frozenAt! - b.worker.frozenAt!)[0];
     if (oldest) this.#end(oldest.endpoint, oldest.worker);
     else {
-      for (const { id } of share.yields) {
+      for (const { id } of share.preempted) {
         const holder = all.find(({ worker }) => worker.id === id)!;
         this.#drain(holder.endpoint, holder.worker);
       }

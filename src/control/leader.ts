@@ -4,38 +4,33 @@ import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
 
 const RETRY_MS = 1_000;
 
+interface Deps {
+  databaseUrl: string;
+  logger: Logger;
+  /** Called with the lock held, before `onLead`: no other process can lead meanwhile. If it fails, the lock is released. */
+  prepare: () => Promise<void>;
+  onLead: () => void;
+  /** Called when the connection, and with it the lock, is lost. */
+  onStepDown: () => Promise<void>;
+}
+
 /**
- * Lets one process at a time lead: the one whose connection holds an advisory lock. Calls `onLead` when this process
- * becomes the leader and `onStepDown` when the connection, and with it the lock, is lost; then it tries again. `prepare`
- * comes before `onLead` while nobody else can lead; when it fails, the lock is given back.
+ * Elects one leader among the processes of an installation: the process whose connection holds an advisory lock. A process
+ * that does not lead, or lost the lock, tries again every second.
  */
 export class Leadership {
-  readonly #databaseUrl: string;
-  readonly #logger: Logger;
-  readonly #prepare: () => Promise<void>;
-  readonly #onLead: () => void;
-  readonly #onStepDown: () => Promise<void>;
+  readonly #deps: Deps;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLeader = false;
   #isStopped = false;
   #isFailing = false;
 
-  constructor(options: {
-    databaseUrl: string;
-    logger: Logger;
-    prepare: () => Promise<void>;
-    onLead: () => void;
-    onStepDown: () => Promise<void>;
-  }) {
-    this.#databaseUrl = options.databaseUrl;
-    this.#logger = options.logger;
-    this.#prepare = options.prepare;
-    this.#onLead = options.onLead;
-    this.#onStepDown = options.onStepDown;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
-  /** Resolves after the first try. */
+  /** Resolves after the first attempt. */
   start(): Promise<void> {
     return this.#try();
   }
@@ -54,19 +49,19 @@ export class Leadership {
       const result = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
         ADVISORY_LOCKS.leader,
       ]);
-      if (result.rows[0]!.locked) await this.#prepare();
+      if (result.rows[0]!.locked) await this.#deps.prepare();
       this.#isFailing = false;
       const isStillHeld = result.rows[0]!.locked && this.#client === client;
       if (isStillHeld && !this.#isStopped) {
         this.#isLeader = true;
-        this.#logger.info({}, 'this process leads: it scales and starts workers');
-        this.#onLead();
+        this.#deps.logger.info({}, 'this process leads');
+        this.#deps.onLead();
         return;
       }
     } catch (error) {
-      if (!this.#isFailing) this.#logger.warn({ err: error }, 'this process cannot lead for now; it tries again');
+      if (!this.#isFailing) this.#deps.logger.warn({ err: error }, 'cannot lead; retrying');
       this.#isFailing = true;
-      this.#client?.end().catch(() => {}); // with the lock
+      this.#client?.end().catch(() => {}); // releases the lock
       this.#client = undefined;
     }
     this.#tryLater();
@@ -74,7 +69,7 @@ export class Leadership {
 
   async #connect(): Promise<pg.Client> {
     const client = new pg.Client({
-      connectionString: this.#databaseUrl,
+      connectionString: this.#deps.databaseUrl,
       application_name: 'podyard leader',
       keepAlive: true,
     });
@@ -94,7 +89,7 @@ export class Leadership {
   async #stepDown(): Promise<void> {
     if (!this.#isLeader) return;
     this.#isLeader = false;
-    await this.#onStepDown();
+    await this.#deps.onStepDown();
   }
 
   #tryLater(): void {

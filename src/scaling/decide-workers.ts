@@ -1,6 +1,6 @@
 /**
- * How many workers an endpoint shall have, and what is to be done for it: start, thaw, freeze, stop, drain. Pure: the same
- * input gives the same answer; time is an argument. The rules are those of docs/states.md and docs/guide/scaling.md.
+ * Decides how many workers an endpoint should have and which to start, thaw, freeze, stop or drain. Pure: time is an argument,
+ * and the same input gives the same decision. The rules are in docs/states.md and docs/guide/scaling.md.
  */
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
@@ -9,12 +9,12 @@ import { earliest, isCurrent, type Leave, liveOf, type ScalingEndpoint, type Sca
 import { wantedWorkers } from './wanted-workers.ts';
 
 export type ScalingAction =
-  /** A worker on the newest release; with `pause`, not before that time, and why. */
+  /** A worker on the newest release; with `pause`, not before that time. */
   | { kind: 'start'; version: number; pause: { until: number; reason: string } | null; reason: string }
-  /** `drain`: no more work, and the end once its jobs are done. `stop` concerns frozen workers: they hold none. */
+  /** `drain`: no new work, and it stops once its jobs are done. `stop`: frozen workers only, which hold no jobs. */
   | { kind: 'thaw' | 'freeze' | 'drain' | 'stop'; workerId: string; reason: string };
 
-/** What a decision was made of, in numbers. */
+/** The numbers a decision was based on. */
 export interface DecisionInputs {
   version: number;
   min: number;
@@ -23,7 +23,7 @@ export interface DecisionInputs {
   queued: number;
   queuedLowPriority: number;
   inProgress: number;
-  /** How long the oldest that waits has waited; null when nothing does. */
+  /** How long the oldest job has waited; null when none waits. */
   oldestWaitMs: number | null;
   workers: { pending: number; starting: number; idle: number; busy: number; leaving: number; frozen: number };
   /** Live workers of older releases. */
@@ -36,15 +36,15 @@ export interface ScalingDecision {
   inputs: DecisionInputs;
   /** How many workers there should be. */
   wanted: number;
-  /** Why so many: one sentence. */
+  /** Why that many: one sentence. */
   reason: string;
-  /** What is to be done, in this order. */
+  /** In the order to carry them out. */
   actions: ScalingAction[];
-  /** When the answer may change without anything happening. */
+  /** When the decision may change by the passing of time alone. */
   nextAt: number | null;
 }
 
-/** A decision that was carried out is followed by one without actions. */
+/** Returns the decision for one endpoint. Once it is carried out, the next decision has no actions. */
 export function decideWorkers(input: ScalingInput): ScalingDecision {
   const { wanted, reason, nextAt } = wantedWorkers(input);
   const outdated = outdatedToLeave(input, wanted);
@@ -72,7 +72,7 @@ export function decideWorkers(input: ScalingInput): ScalingDecision {
   };
 }
 
-/** How many may be added: up to `wanted` current ones, but never above `workers.max` with those that still finish a job. */
+/** Returns how many workers to add: up to `wanted` current ones, never above `workers.max` with those that still finish a job. */
 function missingWorkers({ endpoint, workers }: ScalingInput, wanted: number, leave: readonly Leave[]): number {
   const isLeaving = new Set(leave.map(({ id }) => id));
   const occupied = workers.filter(
@@ -82,7 +82,7 @@ function missingWorkers({ endpoint, workers }: ScalingInput, wanted: number, lea
   return Math.max(0, Math.min(wanted - fresh.length, endpoint.max - occupied.length));
 }
 
-/** Thaws before any cold start. In a crash loop one start is tried at a time, after a pause. */
+/** Thaws before any cold start. In a crash loop, starts one worker at a time, after a pause. */
 function addWorkers(input: ScalingInput, missing: number, reason: string): ScalingAction[] {
   const { endpoint } = input;
   const thaws = thawable(input).slice(0, missing);
@@ -106,7 +106,7 @@ function startsAllowed({ endpoint, workers, failedStarts, now }: ScalingInput): 
   return isTrying ? 0 : 1;
 }
 
-/** A crash loop's brake: the next worker waits, and says why. */
+/** Returns the backoff of a crash loop, and its reason; null without one. */
 function pauseOf({ failedStarts, now }: ScalingInput): { until: number; reason: string } | null {
   if (failedStarts === null) return null;
   const until = nextStartAt(failedStarts.count, Math.min(failedStarts.lastAt, now)); // a clock may have been set back

@@ -1,6 +1,6 @@
 import { isCurrent, type Leave, type ScalingInput, type ScalingWorker } from './situation.ts';
 
-/** A frozen worker of any endpoint, as far as the budget for all of them is concerned. */
+/** A frozen worker of any endpoint, as it counts against the memory budget. */
 export interface FrozenWorker {
   id: string;
   isPriority: boolean;
@@ -8,7 +8,7 @@ export interface FrozenWorker {
   frozenAt: number;
 }
 
-/** What an endpoint may not displace: frozen workers of PRIORITY_FLASHBOOT endpoints, unless it is one itself. */
+/** Returns what an endpoint may not evict: frozen workers of PRIORITY_FLASHBOOT endpoints, unless it is one itself. Bytes. */
 export function reservedBytes(
   flashboot: ScalingInput['endpoint']['flashboot'],
   frozen: readonly FrozenWorker[],
@@ -17,7 +17,7 @@ export function reservedBytes(
   return frozen.reduce((sum, worker) => sum + (worker.isPriority ? worker.memoryBytes : 0), 0);
 }
 
-/** Which frozen workers stop so that the rest fits the budget: the oldest first, those of PRIORITY_FLASHBOOT last. */
+/** Returns the frozen workers to evict so that the rest fits the budget: the oldest first, PRIORITY_FLASHBOOT last. */
 export function frozenOverBudget(frozen: readonly FrozenWorker[], budgetBytes: number): Leave[] {
   let bytes = frozen.reduce((sum, worker) => sum + worker.memoryBytes, 0);
   const leave: Leave[] = [];
@@ -30,7 +30,7 @@ export function frozenOverBudget(frozen: readonly FrozenWorker[], budgetBytes: n
   return leave;
 }
 
-/** The order in which frozen workers make room. */
+/** The order in which frozen workers are evicted. */
 export function byEvictionOrder(
   a: Pick<FrozenWorker, 'isPriority' | 'frozenAt'>,
   b: Pick<FrozenWorker, 'isPriority' | 'frozenAt'>,
@@ -39,8 +39,8 @@ export function byEvictionOrder(
 }
 
 /**
- * Of the workers that leave because they are idle: who is frozen instead, and who goes. `staying` counts those that work
- * on and those that come: more than `workers.max` in all could never be of use.
+ * Splits idle workers into those to freeze and those to drain. `staying` counts the workers that stay or are added: more than
+ * `workers.max` in total could never be used.
  */
 export function freezeOrDrain(
   input: ScalingInput,
@@ -71,7 +71,7 @@ export function freezeOrDrain(
   return { freeze, drain };
 }
 
-/** Null when it may be frozen. PRIORITY_FLASHBOOT keeps one even if it has not worked yet. */
+/** Returns why a worker may not be frozen, or null. PRIORITY_FLASHBOOT keeps one worker even if it has not worked yet. */
 function hindranceToFreeze(
   { endpoint, frozenMemory }: ScalingInput,
   worker: ScalingWorker,
@@ -84,7 +84,7 @@ function hindranceToFreeze(
   return `it holds ${inGigabytes(worker.memoryBytes)} of memory, frozen workers may hold ${inGigabytes(frozenMemory.budgetBytes)} in all`;
 }
 
-/** Frozen workers of an endpoint that are of no use any more. `expected` counts its other workers. */
+/** Returns the frozen workers of an endpoint that are no longer useful. `expected` counts its other workers. */
 export function frozenToStop({ endpoint }: ScalingInput, frozen: readonly ScalingWorker[], expected: number): Leave[] {
   const useless = (worker: ScalingWorker): string | null => {
     if (endpoint.max === 0) return 'workers.max allows 0';
@@ -102,7 +102,7 @@ export function frozenToStop({ endpoint }: ScalingInput, frozen: readonly Scalin
   ];
 }
 
-/** Frozen workers that can take up work again: the newest release first, then the one that was frozen last. */
+/** Returns the frozen workers that can be thawed: the newest release first, then the one frozen last. */
 export function thawable({ endpoint, workers }: ScalingInput): ScalingWorker[] {
   if (endpoint.flashboot === 'OFF') return [];
   return workers
@@ -110,7 +110,7 @@ export function thawable({ endpoint, workers }: ScalingInput): ScalingWorker[] {
     .sort((a, b) => b.version - a.version || frozenSince(b) - frozenSince(a));
 }
 
-/** One that is only about to be frozen counts as frozen last. */
+/** A worker that is only about to be frozen counts as frozen last. */
 function frozenSince(worker: ScalingWorker): number {
   return worker.frozenAt ?? Number.MAX_SAFE_INTEGER;
 }

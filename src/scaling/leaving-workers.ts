@@ -1,9 +1,9 @@
 import { earliest, isCurrent, type Leave, liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
 
 /**
- * Workers of older releases: those without a job leave at once, but as many ready ones as demand needs stay until as
- * many of the new release are ready; busy ones finish first. When the limit leaves no room for a new worker, old ones
- * make it one by one, each after the one before has been replaced by a ready worker.
+ * Returns the workers of older releases that should leave. Those without a job leave at once, but as many ready ones as demand
+ * needs stay until as many of the new release are ready; busy ones finish first. When `workers.max` allows no new worker
+ * beside the old ones, the old ones leave one at a time, each after the previous one was replaced by a ready worker.
  */
 export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   const { endpoint, demand, workers } = input;
@@ -14,13 +14,13 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   const hasWork = demand.queued + demand.queuedLowPriority + demand.inProgress > 0;
   const ready = current.filter((worker) => worker.state === 'ready').length;
   const needed = hasWork || endpoint.min > 0 ? Math.max(0, wanted - ready) : 0;
-  const order = [...old].sort((a, b) => eagernessToLeave(a) - eagernessToLeave(b) || a.version - b.version);
+  const order = [...old].sort((a, b) => leavingOrder(a) - leavingOrder(b) || a.version - b.version);
   const readyOld = order.filter((worker) => worker.state === 'ready').length;
   let spare = order.length - readyOld + Math.max(0, readyOld - needed);
   const occupied = live.length + workers.filter((worker) => worker.state === 'leaving' && worker.leased > 0).length;
   const isFull = occupied >= endpoint.max && ready === current.length && current.length < wanted;
-  const isMakingRoom = workers.some((worker) => worker.state === 'leaving');
-  if (isFull && spare === 0 && !isMakingRoom) spare = 1;
+  const isReplacing = workers.some((worker) => worker.state === 'leaving');
+  if (isFull && spare === 0 && !isReplacing) spare = 1;
   return order.slice(0, spare).map((worker) => ({
     id: worker.id,
     reason: `release ${endpoint.version} replaces release ${worker.version}`,
@@ -34,13 +34,13 @@ export interface Surplus {
 }
 
 /**
- * More than wanted: over `max` at once, otherwise only current workers that were idle for the idle timeout; outdated ones
- * leave by the rules of the roll-out.
+ * Returns the workers beyond what is wanted: over `max` at once, otherwise only current workers that were idle for the idle
+ * timeout. Outdated ones leave by the rules of the roll-out.
  */
 export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWorker[], wanted: number): Surplus {
   const { endpoint, demand, now } = input;
   const order = [...staying].sort(
-    (a, b) => eagernessToLeave(a) - eagernessToLeave(b) || (a.idleSince ?? 0) - (b.idleSince ?? 0),
+    (a, b) => leavingOrder(a) - leavingOrder(b) || (a.idleSince ?? 0) - (b.idleSince ?? 0),
   );
   const beyond = order.slice(0, Math.max(0, staying.length - endpoint.max));
   const overMax = beyond.map((worker) => ({ id: worker.id, reason: `workers.max allows ${endpoint.max}` }));
@@ -60,7 +60,7 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
   return { overMax, idle, nextAt };
 }
 
-/** Why this worker, not needed any more, may leave; or when it may; or null when nobody can say. */
+/** Returns why a spare worker may leave, or when it may (ms since 1970), or null when that is not known yet. */
 function idleVerdict({ endpoint, now }: ScalingInput, worker: ScalingWorker): string | number | null {
   if (worker.state === 'pending') return 'the work it was wanted for is gone';
   if (worker.leased > 0 || worker.idleSince === null || worker.certainlyIdleAt === null) return null;
@@ -71,8 +71,8 @@ function idleVerdict({ endpoint, now }: ScalingInput, worker: ScalingWorker): st
   return `idle for ${idleSeconds} s, the idle timeout is ${endpoint.idleTimeoutMs / 1000} s`;
 }
 
-/** Who leaves first costs least: what has not begun, then what starts, then what is idle; what is busy comes last. */
-function eagernessToLeave(worker: ScalingWorker): number {
+/** The cheapest to lose leaves first: pending, then starting, then idle workers; busy ones last. */
+function leavingOrder(worker: ScalingWorker): number {
   if (worker.leased > 0) return 3;
   return { pending: 0, starting: 1, ready: 2, leaving: 4, frozen: 4 }[worker.state];
 }

@@ -7,7 +7,7 @@ export interface PoolCapacity {
   free: number;
 }
 
-/** What a worker needs to run. */
+/** The GPUs a worker needs. */
 export interface PlaceWish {
   /** In the order of preference. */
   pools: readonly string[];
@@ -21,7 +21,7 @@ export type Placement =
   | { isPlaced: true; pool: string; gpuTypeId: string; dataCenterId: string }
   | { isPlaced: false; reason: string };
 
-/** The first listed pool with room, in a preferred data centre (any when none is preferred). Says what is missing otherwise. */
+/** Picks the first listed pool with enough free GPUs in a preferred data center, or says what is missing. */
 export function placeWorker(wanted: PlaceWish, capacities: readonly PoolCapacity[]): Placement {
   for (const pool of wanted.pools) {
     const candidates = placesFor(wanted, capacities).filter((one) => one.pool === pool && one.free >= wanted.count);
@@ -31,7 +31,7 @@ export function placeWorker(wanted: PlaceWish, capacities: readonly PoolCapacity
   return { isPlaced: false, reason: missing(wanted, capacities) };
 }
 
-/** Where a worker may be placed at all, were everything free. */
+/** Returns the places where a worker could run if everything were free. */
 export function placesFor(wanted: PlaceWish, capacities: readonly PoolCapacity[]): PoolCapacity[] {
   return capacities.filter(
     ({ pool, dataCenterId }) =>
@@ -40,9 +40,8 @@ export function placesFor(wanted: PlaceWish, capacities: readonly PoolCapacity[]
 }
 
 /**
- * The data centres a worker may run in: the endpoint's, and with network volumes only where one of them is. Empty for any;
- * null when there is none that both allow. An installation that is all in one place, `known`, has no choice to make, so
- * there nothing is asked of it.
+ * Returns the data centers a worker may run in: the endpoint's and, with network volumes, only those of a volume. Empty: any.
+ * Null: none satisfies both. An installation with a single known data center has no choice, so there it is always any.
  */
 export function dataCentersFor(
   preferred: readonly string[],

@@ -69,16 +69,20 @@ describe('what is free', () => {
 
 describe('what others hold', () => {
   test('is left to them for a minute', () => {
-    const { yields } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE - 1 })], [holds('a'), holds('a')]);
-    expect(yields).toEqual([]);
+    const { preempted } = share(
+      [place('A', 'DC-1', 2, 0)],
+      [waits('b', { forMs: MINUTE - 1 })],
+      [holds('a'), holds('a')],
+    );
+    expect(preempted).toEqual([]);
   });
 
   test('is then shared evenly: who holds most gives up an idle worker, or the one that had its place longest', () => {
     const old = holds('a', { since: NOW - 20 * MINUTE });
     const holding = [holds('a'), old, holds('a'), holds('c')];
     const waiting = waits('b', { forMs: 90_000 });
-    const { yields } = share([place('A', 'DC-1', 4, 0)], [waiting], holding);
-    expect(yields).toEqual([
+    const { preempted } = share([place('A', 'DC-1', 4, 0)], [waiting], holding);
+    expect(preempted).toEqual([
       {
         id: old.id,
         forWorkerId: waiting.id,
@@ -86,37 +90,39 @@ describe('what others hold', () => {
       },
     ]);
     const idle = holds('a', { isBusy: false });
-    expect(share([place('A', 'DC-1', 5, 0)], [waiting], [...holding, idle]).yields[0]!.id).toBe(idle.id);
+    expect(share([place('A', 'DC-1', 5, 0)], [waiting], [...holding, idle]).preempted[0]!.id).toBe(idle.id);
   });
 
   test('stays where it is when the one that waits has as much already', () => {
     const holding = [holds('a'), holds('a'), holds('b')];
-    expect(share([place('A', 'DC-1', 3, 0)], [waits('b', { forMs: 3 * MINUTE })], holding).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 3, 0)], [waits('b', { forMs: 3 * MINUTE })], holding).preempted).toEqual([]);
   });
 
   test('is never taken below workers.min', () => {
     const holding = [holds('a'), holds('a')];
-    const { yields } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding, { minOf: () => 2 });
-    expect(yields).toEqual([]);
+    const { preempted } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding, {
+      minOf: () => 2,
+    });
+    expect(preempted).toEqual([]);
   });
 
   test('is not asked for twice while the first that was asked finishes its job', () => {
     const holding = [holds('a', { isLeaving: true }), holds('a')];
-    expect(share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding).preempted).toEqual([]);
   });
 
   test('even a single GPU changes hands when the other endpoint has nothing at all', () => {
     const [fresh, old] = [holds('a', { since: NOW - MINUTE + 1 }), holds('a')];
     const waiting = [waits('b', { forMs: MINUTE })];
-    expect(share([place('A', 'DC-1', 1, 0)], waiting, [fresh]).yields).toEqual([]);
-    expect(share([place('A', 'DC-1', 1, 0)], waiting, [old]).yields).toHaveLength(1);
+    expect(share([place('A', 'DC-1', 1, 0)], waiting, [fresh]).preempted).toEqual([]);
+    expect(share([place('A', 'DC-1', 1, 0)], waiting, [old]).preempted).toHaveLength(1);
   });
 
   test('is of no use where a worker could not go, or not together', () => {
     const holding = [holds('a', { dataCenterId: 'DC-2' }), holds('a', { dataCenterId: 'DC-2' })];
     const capacities = [place('A', 'DC-2', 2, 0)];
-    expect(share(capacities, [waits('b', { forMs: MINUTE, dataCenterIds: ['DC-1'] })], holding).yields).toEqual([]);
-    expect(share(capacities, [waits('b', { forMs: MINUTE, count: 3 })], holding).yields).toEqual([]);
+    expect(share(capacities, [waits('b', { forMs: MINUTE, dataCenterIds: ['DC-1'] })], holding).preempted).toEqual([]);
+    expect(share(capacities, [waits('b', { forMs: MINUTE, count: 3 })], holding).preempted).toEqual([]);
   });
 });
 
@@ -177,7 +183,7 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
       ...one,
       free: one.total - sum(holding.filter((each) => each.pool === one.pool && each.dataCenterId === one.dataCenterId)),
     }));
-    const { placed, yields } = shareCapacity({ capacities: free, waiting, holding, minOf: () => 0, now });
+    const { placed, preempted } = shareCapacity({ capacities: free, waiting, holding, minOf: () => 0, now });
     for (const { id, endpointId, wish } of waiting) {
       const at = placed.get(id);
       if (!at) continue;
@@ -194,8 +200,8 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
       });
     }
     waiting = waiting.filter(({ id }) => !placed.has(id));
-    const isYielding = new Set(yields.map(({ id }) => id));
-    holding = holding.map((each) => (isYielding.has(each.id) ? { ...each, isLeaving: true } : each));
+    const isPreempted = new Set(preempted.map(({ id }) => id));
+    holding = holding.map((each) => (isPreempted.has(each.id) ? { ...each, isLeaving: true } : each));
     used.push(holding);
   }
   return { placedEver, used };

@@ -1,12 +1,12 @@
 /**
- * Who gets the GPUs that are free, and who gives some up for another. Fair between endpoints: what is free goes to the
- * endpoint that holds the fewest GPUs, and one that waits for long gets its share of what others hold. Pure.
+ * Decides who gets free GPUs, and which workers are preempted for others. Fair between endpoints: free GPUs go to the endpoint
+ * that holds the fewest, and one that has waited long gets its share of what others hold. Pure.
  */
 import { type PlaceWish, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
 import type { Leave } from './situation.ts';
 
-/** A wish that waits for so long keeps what becomes free for itself, and has others give up their surplus. */
-const PATIENCE_MS = 60_000;
+/** A worker that has waited this long reserves what becomes free, and preempts the surplus of others. */
+const PREEMPT_AFTER_MS = 60_000;
 
 export interface WaitingWorker {
   id: string;
@@ -25,7 +25,7 @@ export interface HoldingWorker {
   count: number;
   since: number;
   isBusy: boolean;
-  /** Its GPUs become free without anybody's doing. */
+  /** It is leaving already: its GPUs become free. */
   isLeaving: boolean;
 }
 
@@ -33,27 +33,27 @@ export interface Sharing {
   capacities: readonly PoolCapacity[];
   waiting: readonly WaitingWorker[];
   holding: readonly HoldingWorker[];
-  /** How many of an endpoint's workers must stay: `workers.min`. */
+  /** Returns how many of an endpoint's workers must stay: `workers.min`. */
   minOf: (endpointId: string) => number;
   now: number;
 }
 
 export interface Share {
-  /** Where each worker goes that can be placed now; all null without a GPU. */
+  /** The place of each worker that can be placed now; all null for a worker without a GPU. */
   placed: Map<string, { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null }>;
-  /** What is missing for each of the others. */
+  /** For each of the others, what is missing. */
   missing: Map<string, string>;
-  /** Workers that shall leave once their jobs are done, for one that has waited for its endpoint's share. */
-  yields: (Leave & { forWorkerId: string })[];
+  /** Workers that drain for one that has waited for its endpoint's share. */
+  preempted: (Leave & { forWorkerId: string })[];
 }
 
 export function shareCapacity(sharing: Sharing): Share {
   const capacities = sharing.capacities.map((capacity) => ({ ...capacity }));
   const held = gpusByEndpoint(sharing.holding);
-  const share: Share = { placed: new Map(), missing: new Map(), yields: [] };
+  const share: Share = { placed: new Map(), missing: new Map(), preempted: [] };
   const queues = queuesInFairOrder(sharing.waiting, held);
   const reserved = new Set<PoolCapacity>();
-  const hungry: { worker: WaitingWorker; wish: PlaceWish }[] = [];
+  const starving: { worker: WaitingWorker; wish: PlaceWish }[] = [];
   for (let queue = queues.pop(); queue !== undefined; queue = queues.pop()) {
     const worker = queue.workers.shift()!;
     const placement =
@@ -71,19 +71,19 @@ export function shareCapacity(sharing: Sharing): Share {
     } else {
       share.missing.set(worker.id, placement.reason);
       if (
-        sharing.now - worker.waitsSince >= PATIENCE_MS &&
-        !hungry.some((one) => one.worker.endpointId === worker.endpointId)
+        sharing.now - worker.waitsSince >= PREEMPT_AFTER_MS &&
+        !starving.some((one) => one.worker.endpointId === worker.endpointId)
       ) {
         const place = bestPlace(worker.wish, capacities, reserved);
         if (place) reserved.add(place);
-        hungry.push({ worker, wish: worker.wish });
+        starving.push({ worker, wish: worker.wish });
       }
       refuseAlike(queue.workers, worker, share);
     }
     if (queue.workers.length > 0) insertInFairOrder(queues, queue);
   }
-  for (const { worker, wish } of hungry)
-    share.yields.push(...yieldFor(sharing, worker, wish, capacities, share.yields));
+  for (const { worker, wish } of starving)
+    share.preempted.push(...preemptFor(sharing, worker, wish, capacities, share.preempted));
   return share;
 }
 
@@ -92,7 +92,7 @@ interface Queue {
   workers: WaitingWorker[];
 }
 
-/** The endpoint that holds the least comes last, for `pop`; among equals the one that waits longest. */
+/** The endpoint that holds the least comes last, for `pop`; among equals, the one that has waited longest. */
 function queuesInFairOrder(waiting: readonly WaitingWorker[], held: ReadonlyMap<string, number>): Queue[] {
   const queues = new Map<string, Queue>();
   for (const worker of [...waiting].sort((a, b) => a.waitsSince - b.waitsSince || (a.id < b.id ? -1 : 1))) {
@@ -118,7 +118,7 @@ function insertInFairOrder(queues: Queue[], queue: Queue): void {
   queues.splice(low, 0, queue);
 }
 
-/** Capacity only shrinks from here on: what one wish did not get, an equal one of the same endpoint need not ask for. */
+/** Refuses equal wishes of the same endpoint without trying them: capacity only shrinks from here on. */
 function refuseAlike(workers: WaitingWorker[], refused: WaitingWorker, share: Share): void {
   const wish = JSON.stringify(refused.wish);
   while (workers.length > 0 && JSON.stringify(workers[0]!.wish) === wish) {
@@ -126,7 +126,7 @@ function refuseAlike(workers: WaitingWorker[], refused: WaitingWorker, share: Sh
   }
 }
 
-/** Where the wish is nearest to being met: what becomes free there is kept for it. */
+/** Returns the place where the wish is closest to being met: what becomes free there is reserved for it. */
 function bestPlace(
   wish: PlaceWish,
   capacities: readonly PoolCapacity[],
@@ -138,36 +138,36 @@ function bestPlace(
 }
 
 /**
- * Who gives its GPUs up for `worker`: nobody when what leaves already is enough. An endpoint gives up what it holds beyond
- * `workers.min` if it keeps at least as much as the other one gets, or, after its turn, if the other one has nothing at all.
+ * Returns the workers to preempt for `worker`: none when what is leaving already is enough. An endpoint gives up what it holds
+ * beyond `workers.min` if it keeps at least as much as the other one gets, or, after its turn, if the other one has nothing.
  */
-function yieldFor(
+function preemptFor(
   { holding, minOf, now }: Sharing,
   worker: WaitingWorker,
   wish: PlaceWish,
   capacities: readonly PoolCapacity[],
   before: readonly Leave[],
-): Share['yields'] {
-  const yielded = new Set(before.map(({ id }) => id));
-  const staying = holding.filter((one) => !one.isLeaving && !yielded.has(one.id));
+): Share['preempted'] {
+  const preempted = new Set(before.map(({ id }) => id));
+  const staying = holding.filter((one) => !one.isLeaving && !preempted.has(one.id));
   const held = gpusByEndpoint(staying);
   const own = held.get(worker.endpointId) ?? 0;
   const waitedSeconds = Math.floor((now - worker.waitsSince) / 1000);
   const reason = `its GPUs go to another endpoint that holds ${own} and has waited for ${waitedSeconds} s`;
   for (const place of placesFor(wish, capacities).filter(({ total }) => total >= wish.count)) {
     const here = (one: HoldingWorker) => one.pool === place.pool && one.dataCenterId === place.dataCenterId;
-    const leaving = holding.filter((one) => here(one) && (one.isLeaving || yielded.has(one.id)));
+    const leaving = holding.filter((one) => here(one) && (one.isLeaving || preempted.has(one.id)));
     let free = place.free + leaving.reduce((sum, one) => sum + one.count, 0);
     if (free >= wish.count) return [];
     const left = new Map(held);
     const workers = countByEndpoint(staying);
-    const chosen: Share['yields'] = [];
+    const chosen: Share['preempted'] = [];
     for (const one of staying
       .filter((each) => here(each) && each.endpointId !== worker.endpointId)
-      .sort(byEase(held))) {
+      .sort(byPreemptionOrder(held))) {
       if (free >= wish.count) break;
       const rest = left.get(one.endpointId)! - one.count;
-      const isFair = rest >= own + wish.count || (own === 0 && now - one.since >= PATIENCE_MS);
+      const isFair = rest >= own + wish.count || (own === 0 && now - one.since >= PREEMPT_AFTER_MS);
       if (!isFair || workers.get(one.endpointId)! <= minOf(one.endpointId)) continue;
       chosen.push({ id: one.id, reason, forWorkerId: worker.id });
       free += one.count;
@@ -179,8 +179,8 @@ function yieldFor(
   return [];
 }
 
-/** Who holds most gives first; of its workers an idle one, then the one that has had its place longest. */
-function byEase(held: ReadonlyMap<string, number>) {
+/** The endpoint that holds most gives first; of its workers, an idle one, then the one that has run longest. */
+function byPreemptionOrder(held: ReadonlyMap<string, number>) {
   return (a: HoldingWorker, b: HoldingWorker): number =>
     (held.get(b.endpointId) ?? 0) - (held.get(a.endpointId) ?? 0) ||
     Number(a.isBusy) - Number(b.isBusy) ||

@@ -1,24 +1,24 @@
-/** What a scaling decision is made of. Everything is a plain value; times are milliseconds since 1970. */
+/** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
 
 export interface ScalingEndpoint {
   min: number;
   max: number;
   scaler: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number };
   idleTimeoutMs: number;
-  /** Of the newest release. */
+  /** The newest release. */
   version: number;
   flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
-  /** While it is, no worker leaves for being outdated; what is started is on the newest release all the same. */
+  /** While paused, no worker leaves for being outdated; new workers are on the newest release all the same. */
   isRolloutPaused: boolean;
 }
 
-/** Of a queue: jobs that wait and jobs that run. Of a load balancer: requests that are held and requests in flight. */
+/** Waiting and running jobs of a queue, or held and in-flight requests of a load balancer. */
 export interface Demand {
-  /** Those that may cause a scale-up: lowPriority jobs are not among them. */
+  /** Without lowPriority jobs, which never cause a scale-up. */
   queued: number;
   queuedLowPriority: number;
   inProgress: number;
-  /** Since when the oldest of `queued` waits. */
+  /** When the oldest of `queued` was queued. */
   oldestQueuedAt: number | null;
 }
 
@@ -26,21 +26,21 @@ export interface ScalingWorker {
   id: string;
   version: number;
   /**
-   * `starting`: on its way to being ready, by a start or by a thaw. `leaving`: it gets no more work and ends when its jobs
-   * are done. `frozen`: frozen or about to be; it may be thawed.
+   * `starting`: becoming ready, by a start or a thaw. `leaving`: it gets no new work and ends when its jobs are done. `frozen`:
+   * frozen or about to be; it may be thawed.
    */
   state: 'pending' | 'starting' | 'ready' | 'leaving' | 'frozen';
   /** Jobs it holds, or requests in flight. */
   leased: number;
-  /** When it was added: created, or told to thaw. */
+  /** When it was added: created, or ordered to thaw. */
   createdAt: number;
   /**
-   * A ready worker without work: since when (its last work or the moment it became ready, by a start or by a thaw,
-   * whichever is later), and the earliest time at which it is certain that it is idle.
+   * Of a ready worker without work: since when it has been idle (its last work, or when it became ready by a start or a thaw,
+   * whichever is later), and from when on that is certain.
    */
   idleSince: number | null;
   certainlyIdleAt: number | null;
-  /** It has done work: its memory is worth keeping. */
+  /** It has done work, so its memory is worth keeping. */
   hasWorked: boolean;
   /** What it holds, or would hold, while frozen. */
   memoryBytes: number;
@@ -51,27 +51,27 @@ export interface ScalingInput {
   endpoint: ScalingEndpoint;
   demand: Demand;
   workers: readonly ScalingWorker[];
-  /** Starts of the newest release that ended before the worker was ready, since one of it became ready. */
+  /** Starts of the newest release that ended before the worker was ready, since one became ready. */
   failedStarts: { count: number; lastAt: number; lastReason: string | null } | null;
-  /** For frozen workers of all endpoints; `reservedBytes` is what those hold that this endpoint may not displace. */
+  /** For the frozen workers of all endpoints; `reservedBytes`: held by those that this endpoint may not evict. */
   frozenMemory: { budgetBytes: number; reservedBytes: number };
-  /** False until whoever asks has seen a full round of reports: then nobody leaves for lack of work. */
+  /** False until the scaler has seen a full round of reports: until then, no worker leaves for lack of work. */
   hasObserved: boolean;
   now: number;
 }
 
-/** A worker that shall leave, and the sentence why. */
+/** A worker that should leave, and why: one sentence. */
 export interface Leave {
   id: string;
   reason: string;
 }
 
-/** What is not outdated: of the newest release or, while the roll-out is paused, of any. */
+/** True unless the worker is outdated. While the roll-out is paused, none is. */
 export function isCurrent(endpoint: ScalingEndpoint, worker: ScalingWorker): boolean {
   return endpoint.isRolloutPaused || worker.version === endpoint.version;
 }
 
-/** Workers that work, or will. */
+/** Returns the workers that work, or will. */
 export function liveOf(workers: readonly ScalingWorker[]): ScalingWorker[] {
   return workers.filter((worker) => worker.state !== 'leaving' && worker.state !== 'frozen');
 }

@@ -7,18 +7,18 @@ import {
   type ScalingWorker,
 } from './situation.ts';
 
-/** Clocks of one installation differ by less. */
+/** Clocks within one installation differ by less than this. */
 const CLOCK_DIFFERENCE_MS = 10_000;
 
 export interface Wanted {
   wanted: number;
   /** One sentence. */
   reason: string;
-  /** When the number may change without anything happening. */
+  /** When the number may change by the passing of time alone. */
   nextAt: number | null;
 }
 
-/** From demand to a number of workers, always within [min, max]. */
+/** Returns how many workers the demand calls for, within [min, max]. */
 export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted {
   const { min, max } = endpoint;
   if (max === 0) return { wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null };
@@ -40,8 +40,8 @@ function byRequestCount(endpoint: ScalingEndpoint, demand: Demand): Wanted {
 }
 
 /**
- * One worker as soon as there is work; one more each time the oldest job has waited longer than `value` seconds since
- * the last worker was added; never more than there is work for.
+ * One worker as soon as there is work; one more each time the oldest job has waited longer than `value` seconds since the
+ * last worker was added; never more workers than jobs.
  */
 function byQueueDelay(
   endpoint: ScalingEndpoint,
@@ -70,8 +70,8 @@ function byQueueDelay(
 }
 
 /**
- * How many workers there are when a new one and the old one that it replaces count as one; else each start of a roll-out
- * would look like growth and lead to the next, and each old one that is finishing like a loss.
+ * Counts workers so that a new one and the old one it replaces are one. Otherwise each start of a roll-out would look like
+ * growth and cause the next, and each old worker that finishes would look like a loss.
  */
 function countOnce(endpoint: ScalingEndpoint, workers: readonly ScalingWorker[]): number {
   const isNew = (worker: ScalingWorker) => isCurrent(endpoint, worker);
@@ -82,8 +82,8 @@ function countOnce(endpoint: ScalingEndpoint, workers: readonly ScalingWorker[])
 }
 
 /**
- * A time that lies far ahead was written before the clock was set back: it is as if it were long ago, or nothing would
- * happen until the clock is there again. Clocks that differ a little are no reason for that.
+ * Treats a time far in the future as long ago: it was written before the clock was set back, and scaling would stall until
+ * the clock is there again. Small differences between clocks are tolerated.
  */
 function plausible(at: number, now: number): number {
   return at > now + CLOCK_DIFFERENCE_MS ? Number.NEGATIVE_INFINITY : at;

@@ -1,8 +1,8 @@
 import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 
 /**
- * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved, then those that
- * describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys.
+ * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved,
+ * then those that describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys.
  */
 export function podEnv(
   pod: Pick<ControlledPod, 'id' | 'dataCenterId' | 'gpu'>,

@@ -25,7 +25,7 @@ export async function evictFrozen(
   return chosen !== null;
 }
 
-/** Chooses whom to evict; null when it would not be enough. Workers already leaving count first, so that a second call chooses no more. */
+/** Returns the workers to evict; null when it would not be enough. Counts leaving workers first, so a second call evicts no more. */
 export function chooseFrozen(
   frozen: readonly FreezingWorker[],
   wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },

@@ -5,7 +5,7 @@
  * - a thaw that fails or takes too long ends the worker: the scaler starts another one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -42,6 +42,8 @@ interface Deps {
   pool: Pool;
   bus: Bus;
   clock: Clock;
+  /** Measures intervals. */
+  monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
   runtime: Runtime;
@@ -56,9 +58,9 @@ export class WorkerFreezer {
   readonly #tasks: WorkloadTasks;
   #unsubscribe = () => {};
 
-  constructor(deps: Deps) {
+  constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { logger } = deps;
-    this.#deps = deps;
+    this.#deps = { ...deps, monotonic };
     this.#tasks = new WorkloadTasks({ logger, onEnd: () => this.#loop.wake() });
     this.#loop = new Loop({ name: 'freeze-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
@@ -149,11 +151,11 @@ export class WorkerFreezer {
   }
 
   async #thaw(worker: FreezingWorker): Promise<void> {
-    const { pool, bus, logs, logger, metrics } = this.#deps;
+    const { pool, bus, logs, logger, metrics, monotonic } = this.#deps;
     const { id, endpointId } = worker;
-    const startedAt = performance.now();
+    const startedAt = monotonic.now();
     const failure = await this.#tryThaw(id);
-    const tookMs = Math.round(performance.now() - startedAt);
+    const tookMs = Math.round(monotonic.now() - startedAt);
     if (failure !== null) return this.#giveUp(worker, failure, tookMs);
     await markThawed(pool, id);
     logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);

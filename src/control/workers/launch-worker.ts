@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import { newSecret } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -24,6 +25,8 @@ export interface LaunchDeps {
   logs: LogCollector;
   capacity: CapacityLedger;
   phases: PhaseWriter;
+  /** Measures intervals. */
+  monotonic: Clock;
   /** Opens credentials of private registries and secrets named in an env. */
   secretBox: SecretBox;
   mounts: WorkloadMounts;
@@ -43,8 +46,8 @@ export async function launchWorker(
 ): Promise<boolean> {
   const token = newSecret('pyw');
   if (!(await takePlace(deps, worker, place, token))) return false;
-  const placedAt = performance.now();
-  const sincePlaced = () => performance.now() - placedAt;
+  const placedAt = deps.monotonic.now();
+  const sincePlaced = () => deps.monotonic.now() - placedAt;
   const onProgress = (line: string) => deps.logs.system(worker.id, line);
   const { image, registryId } = worker.spec;
   const registry = await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);

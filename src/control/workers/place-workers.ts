@@ -13,7 +13,7 @@ import type { Place } from './launch-worker.ts';
 
 export interface Placements {
   placed: Map<string, Place>;
-  /** For each of the others the sentence that says what is missing. */
+  /** For each of the others, what is missing: one sentence. */
   missing: Map<string, string>;
 }
 
@@ -25,9 +25,9 @@ interface Deps {
 }
 
 /**
- * Finds a place for each pending worker, fairly between endpoints. Where there is none, frozen workers make room, and in
- * the end those of an endpoint that holds more than its share; what that frees is given away in a later round. What is
- * given away is taken off the ledger until the worker's row says so.
+ * Finds a place for each pending worker, fairly between endpoints, and reserves it in the ledger. Without enough capacity,
+ * evicts frozen workers or, in the end, preempts workers of endpoints that hold more than their share; a later run places
+ * workers on what that frees.
  */
 export async function placeWorkers(deps: Deps, pending: readonly ControlledWorker[], now: number): Promise<Placements> {
   const needsGpus = pending.some(({ spec }) => spec.gpu);
@@ -37,7 +37,7 @@ export async function placeWorkers(deps: Deps, pending: readonly ControlledWorke
   if (share.missing.size > 0) {
     const exact = needsGpus ? await deps.capacity.readFree({ fresh: true }) : [];
     share = await shareFairly(deps, { capacities: exact, waiting, now });
-    deps.capacity.expire(); // capacity that comes back is seen at the next look
+    deps.capacity.expire(); // the next run sees capacity that comes back
   }
   for (const worker of waiting) {
     const place = share.placed.get(worker.id);
@@ -46,7 +46,7 @@ export async function placeWorkers(deps: Deps, pending: readonly ControlledWorke
   return { placed: share.placed, missing: new Map([...share.missing, ...nowhere]) };
 }
 
-/** Only when there is not enough for all does it matter who holds how much. */
+/** Shares what there is when it is not enough for all: only then does it matter how much each endpoint holds. */
 async function shareFairly(
   deps: Deps,
   { capacities, waiting, now }: { capacities: PoolCapacity[]; waiting: WaitingWorker[]; now: number },
@@ -56,34 +56,34 @@ async function shareFairly(
   const holding = holders.map(({ createdAt, ...holder }) => ({ ...holder, since: createdAt.getTime() }));
   const minOf = (endpointId: string) => mins.get(endpointId) ?? 0;
   const share = shareCapacity({ capacities, waiting, holding, minOf, now });
-  const isServed = await evictForEach(deps, waiting, share, capacities);
-  for (const { id, reason, forWorkerId } of share.yields) {
+  const isServed = await evictForEndpoints(deps, waiting, share, capacities);
+  for (const { id, reason, forWorkerId } of share.preempted) {
     const worker = waiting.find((one) => one.id === forWorkerId)!;
     if (isServed.has(worker.endpointId) || !(await drainWorker(deps.pool, id as WorkerId, reason))) continue;
-    deps.logger.info({ workerId: id, reason }, 'worker makes room');
+    deps.logger.info({ workerId: id, reason }, 'preempting worker');
     deps.bus.publish('worker', id);
   }
   return share;
 }
 
-/** Asks frozen workers to make room, once for each endpoint that misses something. Answers for which they do. */
-async function evictForEach(
+/** Evicts frozen workers, once per endpoint that lacks capacity. Returns the endpoints for which that is enough. */
+async function evictForEndpoints(
   deps: Deps,
   waiting: readonly WaitingWorker[],
   share: Share,
   capacities: readonly PoolCapacity[],
 ): Promise<Set<string>> {
-  const asked = new Set<string>();
+  const tried = new Set<string>();
   const served = new Set<string>();
   for (const { id, endpointId, wish } of waiting) {
-    if (!share.missing.has(id) || asked.has(endpointId) || wish === null) continue;
-    asked.add(endpointId);
+    if (!share.missing.has(id) || tried.has(endpointId) || wish === null) continue;
+    tried.add(endpointId);
     if (await evictFrozen(deps, wish, capacities)) served.add(endpointId);
   }
   return served;
 }
 
-/** What each worker needs; `nowhere` are those that no data centre may take. */
+/** Returns what each worker needs; `nowhere`: why no data center may take it. */
 async function toWaiting(
   pool: Pool,
   pending: readonly ControlledWorker[],

@@ -35,11 +35,10 @@ interface Difference {
 
 const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
-export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases'>, WorkerLimits {
+export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases' | 'monotonic'>, WorkerLimits {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
-  /** Measures intervals. */
   monotonic?: Clock;
 }
 
@@ -49,7 +48,7 @@ export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases'>, WorkerLi
  * loop. A run costs what changed, not what there is (decision 0018).
  */
 export class WorkerRunner {
-  readonly #deps: WorkerRunnerOptions & StartDeps & { monotonic: Clock };
+  readonly #deps: WorkerRunnerOptions & StartDeps;
   readonly #loop: Loop;
   /** Actions in progress. */
   readonly #tasks: WorkloadTasks;
@@ -73,10 +72,11 @@ export class WorkerRunner {
         return rescueLeases(queue, notify, ids);
       },
     );
-    this.#deps = { ...options, phases, monotonic: options.monotonic ?? monotonicClock };
+    const monotonic = options.monotonic ?? monotonicClock;
+    this.#deps = { ...options, phases, monotonic };
     this.#cache = new WorkerCache(pool);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
-    this.#lists = new WorkloadLists({ runtime, tasks: this.#tasks, onList: () => this.#loop.wake() });
+    this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
     this.#loop = new Loop({ name: 'run-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
@@ -160,7 +160,8 @@ export class WorkerRunner {
 
   /** Compares the runtime's list with the cache, and removes orphans. */
   #compare({ workloads, mark }: WorkloadList): Difference {
-    const startedAt = performance.now();
+    const { monotonic } = this.#deps;
+    const startedAt = monotonic.now();
     const containers = new Map<WorkerId, SeenContainer>();
     this.#cache.beginComparison();
     for (const workload of workloads) {
@@ -176,7 +177,7 @@ export class WorkerRunner {
     for (const { id, phase } of this.#cache.unseen()) {
       if (phase !== 'PENDING' && !this.#tasks.isTouchedSince(id, mark)) containers.set(id, 'absent');
     }
-    this.#lists.addCost(performance.now() - startedAt);
+    this.#lists.addCost(monotonic.now() - startedAt);
     return { containers, mark };
   }
 

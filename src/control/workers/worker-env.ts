@@ -4,9 +4,9 @@ import type { WorkerPorts } from './worker-ports.ts';
 const PING_INTERVAL_MS = 10_000;
 
 /**
- * The environment of a worker: the user's variables, then those of the worker protocol, which cannot be overridden
- * (docs/interface/worker-api.md, "Worker environment"). URLs are fully expanded but for `$ID`, which workers replace
- * with the job's id, and each carries a query already, to which workers append.
+ * Returns the environment of a worker: the user's variables, then those of the worker protocol, which cannot be overridden
+ * (docs/interface/worker-api.md, "Worker environment"). URLs are complete except for `$ID`, which workers replace with the
+ * job's id, and each has a query, to which workers append.
  */
 export function workerEnv(
   worker: Pick<ControlledWorker, 'id' | 'endpointId' | 'gpuCount'> & { spec: Pick<ControlledWorker['spec'], 'env'> },
@@ -17,7 +17,7 @@ export function workerEnv(
     dataCenterId: string | null;
     cpus: number;
     memoryBytes: number;
-    /** Of a load-balancing worker. */
+    /** Null unless it is a load-balancing worker. */
     ports: WorkerPorts | null;
   },
 ): Record<string, string> {

@@ -5,16 +5,16 @@ import type { Runtime } from '../../runtimes/runtime.ts';
 
 const DEFAULT_PORT = 80;
 
-/** Where a load-balancing worker takes requests, and where it tells its health. */
+/** Where a load-balancing worker takes requests and answers health checks. */
 export interface WorkerPorts {
   http: number;
   health: number;
 }
 
 /**
- * `PORT` and `PORT_HEALTH` of the container's env: 80 where nothing is said, and both the same where only one is
- * (docs/interface/worker-api.md, "Worker environment"). Workers that run as processes share one machine: each gets a
- * free port there, unless the user chose one. Throws `badRequest` for what is no port.
+ * Returns `PORT` and `PORT_HEALTH` of the container's env. `PORT` defaults to 80, `PORT_HEALTH` to `PORT`
+ * (docs/interface/worker-api.md, "Worker environment"). Workers that run as processes share one machine: each gets a free
+ * port unless the user chose one. Throws `badRequest` for an invalid port.
  */
 export async function workerPorts(env: Readonly<Record<string, string>>, runtime: Runtime): Promise<WorkerPorts> {
   const http = readPort(env, 'PORT') ?? (runtime.name === 'process' ? await findFreePort() : DEFAULT_PORT);
@@ -29,7 +29,7 @@ function readPort(env: Readonly<Record<string, string>>, name: string): number |
   throw new Failure('badRequest', `the variable ${name} is '${text.slice(0, 40)}', but must be a port from 1 to 65535`);
 }
 
-/** Free at this moment: whoever takes it first has it, and a worker that comes too late fails to start and is replaced. */
+/** Returns a port that is free now. If another process takes it first, the worker fails to start and is replaced. */
 function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -4,9 +4,8 @@ import { type ControlledWorker, markBlocked } from '../../domain/workers/worker-
 import type { LogCollector } from './collect-logs.ts';
 
 /**
- * Of the pending workers those that have all secrets that their env names. The others stay where they are, shown as
- * unhealthy with the reason, and take nobody's place: a start would fail, and fail again, without a word of why. They are
- * asked about in every round, so that a secret that appears lets them start; a new release replaces them.
+ * Returns the pending workers whose env names no missing secret. The others stay PENDING, shown as unhealthy with the reason,
+ * and take no capacity: a start would only fail. They are checked in every run, so that they start once the secret exists.
  */
 export async function awaitSecrets(
   deps: { pool: Pool; logs: Pick<LogCollector, 'system'> },

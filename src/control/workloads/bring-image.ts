@@ -7,8 +7,8 @@ import { openCredentials } from '../../domain/registries/open-credentials.ts';
 import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 
 /**
- * Makes an image present. Credentials of a private registry reach the pull and nothing else: neither a workload nor a
- * log. They are returned for runtimes that pull when the workload starts. Rejects with a sentence fit for users.
+ * Pulls an image unless it is present. Credentials of a private registry reach the pull and nothing else, neither a workload
+ * nor a log; they are returned for runtimes that pull when the workload starts. Throws an error whose message is fit for users.
  */
 export async function bringImage(
   deps: { pool: Pool; runtime: Runtime; secretBox: SecretBox },

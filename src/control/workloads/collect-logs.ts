@@ -1,4 +1,5 @@
 import { Batcher } from '../../core/batcher.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
@@ -9,42 +10,46 @@ import { findLastStored, type LastStored } from '../../domain/logs/find-last-sto
 import type { Runtime } from '../../runtimes/runtime.ts';
 
 const FLUSH_MS = 100;
+const FLUSH_BATCH = 1_000;
 const MAX_LINE_CHARACTERS = 16_384;
-/** Above this the reader waits, and with it the engine's pipe: a worker that floods its log slows down itself alone. */
+/** Above this, readers wait, and with them the engine's pipes: a workload that floods its log slows down only itself. */
 const MAX_BUFFERED = 10_000;
 
-/** Follows the output of workloads and stores it in batches, together with `system` lines about their life. */
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  runtime: Runtime;
+  logger: Logger;
+}
+
+/** Follows the output of workloads and stores it in batches, with `system` lines about their life. */
 export class LogCollector {
-  readonly #pool: Pool;
-  readonly #bus: Bus;
-  readonly #runtime: Runtime;
-  readonly #logger: Logger;
+  readonly #deps: Deps;
+  readonly #clock: Clock;
   readonly #loop: Loop;
   readonly #following = new Map<string, { abort: AbortController; done: Promise<void> }>();
-  /** Whoever takes over follows thousands at once. */
+  /** In batches: a new leader follows thousands of workloads at once. */
   readonly #lastStored: Batcher<string, LastStored | undefined>;
   #buffer: NewLogLine[] = [];
   #flushTimer: NodeJS.Timeout | undefined;
-  #drained: (() => void)[] = [];
+  #waitingReaders: (() => void)[] = [];
 
-  constructor(options: { pool: Pool; bus: Bus; runtime: Runtime; logger: Logger }) {
-    this.#pool = options.pool;
-    this.#bus = options.bus;
-    this.#runtime = options.runtime;
-    this.#logger = options.logger;
+  constructor({ clock = systemClock, ...deps }: Deps & { clock?: Clock }) {
+    this.#deps = deps;
+    this.#clock = clock;
     this.#lastStored = new Batcher({
       lanes: 1,
       maxSize: 500,
       isCallFault: () => false,
       flush: async (ids) => {
-        const found = await findLastStored(this.#pool, ids);
+        const found = await findLastStored(deps.pool, ids);
         return ids.map((id) => found.get(id));
       },
     });
     this.#loop = new Loop({
       name: 'collect-logs',
       tickMs: 60_000,
-      logger: options.logger,
+      logger: deps.logger,
       runOnce: () => this.#flush(),
     });
   }
@@ -53,7 +58,7 @@ export class LogCollector {
     this.#loop.start();
   }
 
-  /** Stops following and stores what has arrived. */
+  /** Stops following and stores the lines that have arrived. */
   async stop(): Promise<void> {
     for (const { abort } of this.#following.values()) abort.abort();
     await Promise.all([...this.#following.values()].map(({ done }) => done));
@@ -62,27 +67,28 @@ export class LogCollector {
     await this.#flush().catch(() => {});
   }
 
-  /** A line about the workload's life, for its user. */
+  /** Adds a line about the workload's life, for its user. */
   system(workloadId: string, line: string): void {
-    this.#add({ workloadId, ts: new Date(), source: 'system', line });
+    this.#add({ workloadId, ts: new Date(this.#clock.now()), source: 'system', line });
   }
 
   /**
-   * Follows a workload's output from where the stored lines end; does nothing when it is followed already. `isNew`: it has
-   * just been started for the first time, so nothing of it is stored and nobody needs to look.
+   * Follows a workload's output from where the stored lines end. No effect when it is followed already. `isNew`: it has just
+   * been started for the first time, so no lines are stored.
    */
   follow(workloadId: string, { isNew = false } = {}): void {
-    if (this.#following.has(workloadId) || !this.#runtime.capabilities.logs) return;
+    if (this.#following.has(workloadId) || !this.#deps.runtime.capabilities.logs) return;
     const abort = new AbortController();
     const done = this.#read(workloadId, isNew, abort.signal)
       .catch((error) => {
-        if (!abort.signal.aborted) this.#logger.warn({ workloadId }, `its log cannot be read: ${messageOf(error)}`);
+        if (abort.signal.aborted) return;
+        this.#deps.logger.warn({ workloadId, err: error }, `reading a log failed: ${messageOf(error)}`);
       })
       .finally(() => this.#following.delete(workloadId));
     this.#following.set(workloadId, { abort, done });
   }
 
-  /** Waits until the output of an ended workload is read to its end, but not for ever. */
+  /** Waits until the output of an ended workload is read to its end, for `atMostMs` at most. */
   async finish(workloadId: string, atMostMs: number): Promise<void> {
     const following = this.#following.get(workloadId);
     if (!following) return;
@@ -94,9 +100,9 @@ export class LogCollector {
   async #read(workloadId: string, isNew: boolean, signal: AbortSignal): Promise<void> {
     const last = isNew ? undefined : await this.#lastStored.run(workloadId);
     const from = last ? { since: last.ts, seen: last.seen } : {};
-    for await (const { ts, line } of this.#runtime.logs(workloadId, { ...from, follow: true, signal })) {
+    for await (const { ts, line } of this.#deps.runtime.logs(workloadId, { ...from, follow: true, signal })) {
       this.#add({ workloadId, ts, source: 'container', line: line.slice(0, MAX_LINE_CHARACTERS) });
-      if (this.#buffer.length >= MAX_BUFFERED) await new Promise<void>((resolve) => this.#drained.push(resolve));
+      if (this.#buffer.length >= MAX_BUFFERED) await new Promise<void>((resolve) => this.#waitingReaders.push(resolve));
     }
   }
 
@@ -110,12 +116,12 @@ export class LogCollector {
 
   async #flush(): Promise<undefined> {
     while (this.#buffer.length > 0) {
-      const lines = this.#buffer.slice(0, 1_000);
-      await appendLogLines(this.#pool, lines);
+      const lines = this.#buffer.slice(0, FLUSH_BATCH);
+      await appendLogLines(this.#deps.pool, lines);
       this.#buffer = this.#buffer.slice(lines.length);
-      for (const workloadId of new Set(lines.map((line) => line.workloadId))) this.#bus.publish('log', workloadId);
+      for (const workloadId of new Set(lines.map((line) => line.workloadId))) this.#deps.bus.publish('log', workloadId);
     }
-    for (const resolve of this.#drained.splice(0)) resolve();
+    for (const resolve of this.#waitingReaders.splice(0)) resolve();
     return undefined;
   }
 }

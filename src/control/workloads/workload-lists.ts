@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.ts';
 import type { Observed, Runtime } from '../../runtimes/runtime.ts';
 import type { WorkloadTasks } from './workload-tasks.ts';
 
@@ -12,6 +13,14 @@ export interface WorkloadList {
   mark: number;
 }
 
+interface Deps {
+  runtime: Pick<Runtime, 'list'>;
+  monotonic: Clock;
+  tasks: Pick<WorkloadTasks, 'mark'>;
+  /** Called when a list has arrived or failed. */
+  onList: () => void;
+}
+
 type Outcome = { list: WorkloadList } | { failure: unknown };
 
 /**
@@ -20,22 +29,14 @@ type Outcome = { list: WorkloadList } | { failure: unknown };
  * monotonic, in ms.
  */
 export class WorkloadLists {
-  readonly #deps: {
-    runtime: Pick<Runtime, 'list'>;
-    tasks: Pick<WorkloadTasks, 'mark'>;
-    onList: () => void;
-  };
+  readonly #deps: Deps;
   #begunAt = Number.NEGATIVE_INFINITY;
   #tookMs = 0;
   #hasChanges = true;
   #listing: Promise<void> | undefined;
   #outcome: Outcome | undefined;
 
-  constructor(deps: {
-    runtime: Pick<Runtime, 'list'>;
-    tasks: Pick<WorkloadTasks, 'mark'>;
-    onList: () => void;
-  }) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 
@@ -67,12 +68,12 @@ export class WorkloadLists {
   begin(now: number): Promise<void> {
     this.#hasChanges = false;
     const mark = this.#deps.tasks.mark();
-    const startedAt = performance.now();
+    const startedAt = this.#deps.monotonic.now();
     const end = (outcome: Outcome) => {
       this.#listing = undefined;
       this.#outcome = outcome;
       this.#begunAt = now;
-      this.#tookMs = performance.now() - startedAt;
+      this.#tookMs = this.#deps.monotonic.now() - startedAt;
       this.#deps.onList();
     };
     this.#listing = this.#deps.runtime.list().then(

@@ -8,7 +8,7 @@ import { listVolumesById } from '../../domain/volumes/volume-store.ts';
 import type { Mount } from '../../runtimes/runtime.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../../runtimes/storage.ts';
 
-/** What a start needs to know of storage: the mounts, and the variables that tell the workload of them. */
+/** What a start needs of storage: the mounts, and the variables that describe them to the workload. */
 export interface MountedStorage {
   mounts: Mount[];
   env: Record<string, string>;
@@ -19,33 +19,31 @@ const WORKER_MOUNT_PATH = '/runpod-volume';
 const NOTHING: MountedStorage = { mounts: [], env: {} };
 
 /**
- * The storage of workers and pods: which piece of it goes where in the container. Only the user's own volumes are looked
- * at, and what the storage is named is never anybody's input.
+ * Finds the storage of workers and pods and where it is mounted. Only the user's own volumes are considered, and names in
+ * storage are never a user's input.
  */
 export class WorkloadMounts {
-  readonly #pool: Db;
-  readonly #storage: WorkloadStorage | null;
+  readonly #deps: { pool: Db; storage: WorkloadStorage | null };
 
-  /** `storage` is null where the runtime can mount none. */
-  constructor(options: { pool: Db; storage: WorkloadStorage | null }) {
-    this.#pool = options.pool;
-    this.#storage = options.storage;
+  /** `storage` is null when the runtime cannot mount any. */
+  constructor(deps: { pool: Db; storage: WorkloadStorage | null }) {
+    this.#deps = deps;
   }
 
-  /** Of the release's volumes the one in the worker's data centre, else the first. Throws a sentence when it cannot be had. */
+  /** Mounts the release's volume in the worker's data center, else its first. Throws an error fit for users when it is gone. */
   async ofWorker(
     worker: { userId: UserId; spec: { networkVolumeIds: readonly string[] } },
     dataCenterId: string | null,
   ): Promise<MountedStorage> {
     const ids = worker.spec.networkVolumeIds;
     if (ids.length === 0) return NOTHING;
-    const volumes = await listVolumesById(this.#pool, worker.userId, ids);
+    const volumes = await listVolumesById(this.#deps.pool, worker.userId, ids);
     const volume = volumes.find((one) => one.dataCenterId === dataCenterId) ?? volumes[0];
     if (!volume) throw new Failure('unavailable', `the network volume '${ids[0]}' is gone: the worker needs it`);
     return this.#networkMount(volume, WORKER_MOUNT_PATH);
   }
 
-  /** The pod's own storage, or its network volume, at the path it asks for. Throws a sentence when it cannot be had. */
+  /** Mounts the pod's persistent storage or network volume at its path. Throws an error fit for users when it is gone. */
   async ofPod(pod: Pick<Pod, 'id' | 'userId' | 'mounts'>): Promise<MountedStorage> {
     const { persistent, network } = pod.mounts;
     if (persistent) {
@@ -55,14 +53,14 @@ export class WorkloadMounts {
       return { mounts: [{ source, target }], env: { RUNPOD_VOLUME_PATH: target } };
     }
     if (!network) return NOTHING;
-    const [volume] = await listVolumesById(this.#pool, pod.userId, [network.volumeId]);
+    const [volume] = await listVolumesById(this.#deps.pool, pod.userId, [network.volumeId]);
     if (!volume) throw new Failure('unavailable', `the network volume '${network.volumeId}' is gone: the pod needs it`);
     return this.#networkMount(volume, checkMountPath(network.path));
   }
 
-  /** Destroys a pod's own storage. The pod must not run any more. Idempotent. */
+  /** Destroys a pod's persistent storage. The pod must not run any more. Idempotent. */
   async removePodStorage(id: PodId): Promise<void> {
-    await this.#storage?.remove({ kind: 'pod', id });
+    await this.#deps.storage?.remove({ kind: 'pod', id });
   }
 
   async #networkMount(
@@ -75,7 +73,7 @@ export class WorkloadMounts {
   }
 
   async #ensure(owner: StorageOwner, wish: StorageRequest): Promise<string> {
-    if (this.#storage === null) throw new Failure('unavailable', 'this runtime cannot mount volumes');
-    return this.#storage.ensure(owner, wish);
+    if (this.#deps.storage === null) throw new Failure('unavailable', 'this runtime cannot mount volumes');
+    return this.#deps.storage.ensure(owner, wish);
   }
 }
