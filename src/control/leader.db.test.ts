@@ -23,7 +23,7 @@ function candidate(told: string[], name: string, prepare: () => Promise<void>): 
   });
 }
 
-test('what comes first is done before anything else, by the one that leads alone', async () => {
+test('prepare runs before onLead, on the only process that leads', async () => {
   const told: string[] = [];
   const first = candidate(told, 'first', async () => {});
   const second = candidate(told, 'second', async () => {});
@@ -36,7 +36,7 @@ test('what comes first is done before anything else, by the one that leads alone
   await second.stop();
 });
 
-test('when it fails nothing leads, and the lock is free: for another process, or for the next try', async () => {
+test('when prepare fails no process leads, and the lock is free for another process or the next attempt', async () => {
   const told: string[] = [];
   let isBroken = true;
   const fragile = candidate(told, 'fragile', async () => {

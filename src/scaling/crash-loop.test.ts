@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nextStartAt } from './crash-loop.ts';
 
-test.each([0, 1, 2])('after %i failed starts the next one need not wait', (failures) => {
+test.each([0, 1, 2])('after %i failed starts the next one does not wait', (failures) => {
   expect(nextStartAt(failures, 1000)).toBe(1000);
 });
 

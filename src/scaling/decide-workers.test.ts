@@ -19,7 +19,7 @@ const queueDelay = (change: Partial<ScalingEndpoint> = {}): ScalingEndpoint => (
 const requestCount = (value: number, change: Partial<ScalingEndpoint> = {}): ScalingEndpoint =>
   queueDelay({ scaler: { type: 'REQUEST_COUNT', value }, max: 10, ...change });
 
-/** A decision in short: how many start, who leaves. */
+/** A decision in short: how many start, which leave. */
 function decide(
   endpoint: ScalingEndpoint,
   demand: Demand,
@@ -86,7 +86,7 @@ describe('QUEUE_DELAY', () => {
     });
   });
 
-  test('one is added when it has, and says why', () => {
+  test('one is added when it has, with a reason', () => {
     const first = worker('starting', { createdAt: NOW - 4_000 });
     expect(decide(queueDelay(), waiting(5, 4_200), [first], NOW)).toMatchObject({
       start: 1,
@@ -105,7 +105,7 @@ describe('QUEUE_DELAY', () => {
     });
   });
 
-  test('a job that was queued later than the last worker counts from its own time', () => {
+  test('a job queued after the last worker was added counts from its own time', () => {
     const workers = [busy({ createdAt: NOW - 60_000 })];
     expect(decide(queueDelay(), waiting(1, 3_000, 1), workers, NOW)).toMatchObject({
       start: 0,
@@ -113,7 +113,7 @@ describe('QUEUE_DELAY', () => {
     });
   });
 
-  test('never more workers than there is work for', () => {
+  test('never more workers than jobs', () => {
     const starting = worker('starting', { createdAt: NOW - 60_000 });
     expect(decide(queueDelay(), waiting(1, 60_000), [starting], NOW).start).toBe(0);
   });
@@ -137,7 +137,7 @@ describe('REQUEST_COUNT', () => {
     expect(decide(requestCount(1), waiting(4, 0, 1), workers, NOW).start).toBe(2);
   });
 
-  test('a worker that leaves does no work any more, but takes up its place until its job is done', () => {
+  test('a leaving worker takes no new work, but keeps its place until its job is done', () => {
     const workers = [worker('leaving', { leased: 1 }), worker('leaving'), busy()];
     expect(decide(requestCount(1, { max: 3 }), waiting(5, 0, 2), workers, NOW).start).toBe(1);
   });
@@ -160,14 +160,14 @@ describe('limits', () => {
     ]);
   });
 
-  test('workers.max 0 stops everything: jobs queue, and even busy workers are to leave', () => {
+  test('workers.max 0 stops everything: jobs queue, and even busy workers drain', () => {
     const workers = [busy(), idleFor(0), worker('starting')];
     const decision = decide(queueDelay({ max: 0 }), waiting(10, 60_000, 1), workers, NOW);
     expect(decision).toMatchObject({ start: 0, wanted: 0 });
     expect(decision.leave.map(({ reason }) => reason)).toEqual(Array(3).fill('workers.max allows 0'));
   });
 
-  test('a lowered workers.max sends away what starts, then what is idle, then what is busy', () => {
+  test('a lowered workers.max drains starting workers first, then idle, then busy ones', () => {
     const workers = [busy(), idleFor(0), worker('starting'), worker('pending')];
     const leaving = (max: number) =>
       decide(requestCount(1, { max }), waiting(9, 0, 1), workers, NOW).leave.map(({ id }) => id);
@@ -175,7 +175,7 @@ describe('limits', () => {
     expect(leaving(1)).toEqual([workers[3]!.id, workers[2]!.id, workers[1]!.id]);
   });
 
-  test('lowPriority jobs start nothing, but keep whoever is there', () => {
+  test('lowPriority jobs start no worker, but keep those that exist', () => {
     const low = { ...QUIET, queuedLowPriority: 50 };
     for (const endpoint of [queueDelay(), requestCount(1)]) {
       expect(decide(endpoint, low, [], NOW)).toMatchObject({ start: 0, wanted: 0 });
@@ -185,7 +185,7 @@ describe('limits', () => {
 });
 
 describe('an idle worker', () => {
-  test('stays until the idle timeout is over, and the next look is planned for then', () => {
+  test('stays until the idle timeout is over, and the next decision is scheduled for then', () => {
     expect(decide(queueDelay(), QUIET, [idleFor(4_000)], NOW)).toMatchObject({ leave: [], nextAt: NOW + 1_000 });
     expect(decide(queueDelay(), QUIET, [idleFor(5_000)], NOW).leave).toHaveLength(1);
   });
@@ -199,13 +199,13 @@ describe('an idle worker', () => {
     expect(decide(queueDelay(), waiting(1, 0), [idleFor(60_000)], NOW).leave).toEqual([]);
   });
 
-  test('leaves while another is busy; the one that is idle longest goes first', () => {
+  test('leaves while another is busy; the one idle longest goes first', () => {
     const workers = [busy(), idleFor(6_000), idleFor(60_000)];
     const leave = decide(requestCount(1), { ...QUIET, inProgress: 2 }, workers, NOW).leave;
     expect(leave.map(({ id }) => id)).toEqual([workers[2]!.id]);
   });
 
-  test('that still starts is left to become ready; one that waits for its place is not needed any more', () => {
+  test('that is still starting may become ready; one that waits for a place leaves', () => {
     const [starting, pending] = [worker('starting'), worker('pending')];
     expect(decide(queueDelay(), QUIET, [starting, pending], NOW).leave).toEqual([
       { id: pending.id, reason: 'the work it was wanted for is gone' },
@@ -213,7 +213,7 @@ describe('an idle worker', () => {
   });
 });
 
-/** Plays decisions out: what starts becomes ready at the next step, what leaves is gone when it has no job. */
+/** Carries decisions out: starts become ready at the next step, leaving workers are gone once they hold no job. */
 function rollOut(
   endpoint: ScalingEndpoint,
   demand: Demand,
@@ -260,14 +260,14 @@ describe('a new release', () => {
     expect(decide(endpoint, QUIET, oneReady, NOW).leave).toHaveLength(1);
   });
 
-  test('workers of the old one that only start are of no use and leave at once', () => {
+  test('starting workers of the old one leave at once', () => {
     const workers = [worker('starting'), worker('pending'), busy()];
     const { leave, start } = decide(next(), waiting(3, 0, 1), workers, NOW);
     expect(leave.map(({ id }) => id).sort()).toEqual([workers[0]!.id, workers[1]!.id].sort());
     expect(start).toBe(4);
   });
 
-  test('at workers.max 1 the only worker makes room and finishes its job first', () => {
+  test('at workers.max 1 the only worker leaves first, after its job', () => {
     const endpoint = next({ max: 1 });
     const old = busy();
     const first = decide(endpoint, waiting(5, 0, 1), [old], NOW);
@@ -277,7 +277,7 @@ describe('a new release', () => {
     expect(decide(endpoint, waiting(5, 0), [{ ...draining, leased: 0 }], NOW).start).toBe(1);
   });
 
-  test('at workers.max 3 under full load all three are replaced, one after the other, never two away at once', () => {
+  test('at workers.max 3 under full load all three are replaced one by one, never two at once', () => {
     const history = rollOut(next({ max: 3 }), waiting(50, 60_000, 3), [busy(), busy(), busy()], 12);
     for (const workers of history) {
       const working = workers.filter((each) => each.state === 'ready').length;
@@ -344,7 +344,7 @@ const anyEndpoint: fc.Arbitrary<ScalingEndpoint> = fc
   }));
 const anyQueue = fc.record({ queued: fc.nat(12), queuedLowPriority: fc.nat(3), waitMs: fc.nat(20_000) });
 
-/** Demand that agrees with the workers, who hold all that is in progress. */
+/** Demand that agrees with the workers, which hold all jobs in progress. */
 function situation(
   queue: { queued: number; queuedLowPriority: number; waitMs: number },
   workers: ScalingWorker[],
@@ -364,7 +364,7 @@ function property(check: (endpoint: ScalingEndpoint, demand: Demand, workers: Sc
   );
 }
 
-/** The workers as they are right after a decision was carried out. */
+/** Returns the workers right after a decision was carried out. */
 function applied(endpoint: ScalingEndpoint, demand: Demand, workers: ScalingWorker[]): ScalingWorker[] {
   const decision = decide(endpoint, demand, workers, NOW);
   const leaving = new Set(decision.leave.map(({ id }) => id));
@@ -378,7 +378,7 @@ function applied(endpoint: ScalingEndpoint, demand: Demand, workers: ScalingWork
 }
 
 describe('in any situation', () => {
-  test('a start never leads above workers.max, workers that still finish a job included', () => {
+  test('a start never exceeds workers.max, including workers that still finish a job', () => {
     property((endpoint, demand, workers) => {
       const { start } = decide(endpoint, demand, workers, NOW);
       const occupied = applied(endpoint, demand, workers).filter((each) => each.state !== 'leaving' || each.leased > 0);
@@ -386,7 +386,7 @@ describe('in any situation', () => {
     });
   });
 
-  test('no more than workers.max stay, and no fewer than workers.min while nothing else takes up their place', () => {
+  test('no more than workers.max stay, and no fewer than workers.min unless their places are taken', () => {
     property((endpoint, demand, workers) => {
       const after = applied(endpoint, demand, workers);
       const staying = after.filter((each) => each.state !== 'leaving');
@@ -396,7 +396,7 @@ describe('in any situation', () => {
     });
   });
 
-  test('only workers that are there and not leaving yet are told to leave, each once, with a reason', () => {
+  test('only workers that exist and are not leaving are told to leave, each once, with a reason', () => {
     property((endpoint, demand, workers) => {
       const { leave } = decide(endpoint, demand, workers, NOW);
       const known = workers.filter((each) => each.state !== 'leaving').map(({ id }) => id);
@@ -428,7 +428,7 @@ describe('in any situation', () => {
     });
   });
 
-  test('in the middle of a roll-out decisions come to rest, too: nobody is started and sent away in turns', () => {
+  test('in the middle of a roll-out decisions come to rest, too: no worker is started and dismissed in turns', () => {
     property((endpoint, demand, workers) => {
       let after = workers;
       for (let round = 0; round <= workers.length; round++) after = applied(endpoint, demand, after);
@@ -438,7 +438,7 @@ describe('in any situation', () => {
     });
   });
 
-  test('a later look that was planned lies ahead', () => {
+  test('a scheduled decision lies in the future', () => {
     property((endpoint, demand, workers) => {
       const { nextAt } = decide(endpoint, demand, workers, NOW);
       if (nextAt !== null) expect(nextAt).toBeGreaterThan(NOW);

@@ -3,7 +3,7 @@ import { decideWorkers, type ScalingAction } from './decide-workers.ts';
 import { type FrozenWorker, frozenOverBudget, reservedBytes } from './frozen-workers.ts';
 import type { ScalingInput, ScalingWorker } from './situation.ts';
 
-/** What other systems stumbled over, told as stories; times are seconds since the beginning of each. */
+/** Pitfalls of other systems, as scenarios; times are seconds since the start of each. */
 const GIB = 2 ** 30;
 const START = 1_000_000_000;
 const at = (seconds: number) => START + seconds * 1_000;
@@ -48,14 +48,14 @@ function decide(seconds: number, story: Story) {
 const inShort = (action: ScalingAction) => (action.kind === 'start' ? 'start' : `${action.kind} ${action.workerId}`);
 
 describe('waking up', () => {
-  test('a single waiting job starts a worker in the very moment it is seen: 0 to 1 needs no average', () => {
+  test('a single waiting job starts a worker the moment it is seen: 0 to 1 needs no average', () => {
     for (const type of ['QUEUE_DELAY', 'REQUEST_COUNT'] as const) {
       const story = { endpoint: { scaler: { type, value: 4 } }, demand: { queued: 1, oldestQueuedAt: at(10) } };
       expect(decide(10, story).did).toEqual(['start']);
     }
   });
 
-  test('a worker that loads for ten minutes is not idle meanwhile: its idle clock starts when it is ready', () => {
+  test('a worker that loads for ten minutes is not idle: its idle clock starts when it is ready', () => {
     const loading = worker({ state: 'starting' });
     expect(decide(600, { workers: [loading] }).did).toEqual([]);
     const ready = idleSince(600, { id: loading.id });
@@ -63,7 +63,7 @@ describe('waking up', () => {
     expect(decide(605, { workers: [ready] }).did).toEqual([`drain ${ready.id}`]);
   });
 
-  test('one job waiting for a worker that loads does not start another one, nor does each look', () => {
+  test('one job waiting for a loading worker does not start another one, however often it is decided', () => {
     const story = { workers: [worker({ state: 'starting' })], demand: { queued: 1, oldestQueuedAt: START } };
     for (const seconds of [1, 10, 100, 1_000]) {
       expect(decide(seconds, story).did).toEqual([]);
@@ -80,7 +80,7 @@ describe('waking up', () => {
 });
 
 describe('counting', () => {
-  test('running work counts: nobody leaves while jobs run on all, though nothing waits', () => {
+  test('running work counts: no worker leaves while jobs run on all, though none waits', () => {
     const busy = [worker({ leased: 1 }), worker({ leased: 1 })];
     expect(decide(1_000, { workers: busy, demand: { inProgress: 2 } }).did).toEqual([]);
   });
@@ -94,12 +94,12 @@ describe('counting', () => {
 describe('a restart of control', () => {
   const idle = [idleSince(-3_600), idleSince(-3_600)];
 
-  test('shrinks nothing until everything has been seen once, then as always', () => {
+  test('removes no worker until everything has been seen once', () => {
     expect(decide(0, { workers: idle, hasObserved: false }).did).toEqual([]);
     expect(decide(5, { workers: idle, hasObserved: true }).did).toHaveLength(2);
   });
 
-  test('starts nothing that is there already', () => {
+  test('starts no worker that exists already', () => {
     const workers = [worker({ leased: 1 }), worker({ state: 'starting' })];
     const demand = { queued: 1, inProgress: 1, oldestQueuedAt: START };
     expect(decide(60, { workers, demand, hasObserved: false }).did).toEqual([]);
@@ -123,7 +123,7 @@ describe('a new release', () => {
     expect(decide(60, { ...story, workers: [old, ...ready] }).did).toEqual([`drain ${old.id}`]);
   });
 
-  test('that is paused replaces nobody, and what is started is new all the same', () => {
+  test('that is paused replaces no worker, and new workers are on it all the same', () => {
     const old = idleSince(0);
     const story = { endpoint: { version: 2, isRolloutPaused: true, idleTimeoutMs: 60_000 }, workers: [old] };
     expect(decide(10, story).did).toEqual([]);
@@ -141,7 +141,7 @@ describe('starts that fail', () => {
     demand: { queued: 9, oldestQueuedAt: START },
   });
 
-  test('three follow each other at once; from then on one is tried at a time, after a pause that doubles', () => {
+  test('three follow each other at once; then one is tried at a time, after a backoff that doubles', () => {
     expect(decide(3, failing(2, 3)).did).toEqual(Array(5).fill('start'));
     const pauses = [3, 4, 5, 20].map((times) => {
       const [action, ...others] = decide(100, failing(times, 100)).actions;
@@ -167,7 +167,7 @@ describe('starts that fail', () => {
     });
   });
 
-  test('a new release is tried at once: its failures are none', () => {
+  test('a new release is tried at once: it has no failures', () => {
     const paused = worker({ state: 'pending' });
     const story = { ...failing(9, 100), failedStarts: null, endpoint: { version: 2 }, workers: [paused] };
     expect(decide(101, story).did).toEqual([`drain ${paused.id}`, ...Array(5).fill('start')]);
@@ -202,7 +202,7 @@ describe('FlashBoot', () => {
     expect(decide(60, { endpoint, workers, demand }).did).toEqual([`thaw ${workers[1]!.id}`, `thaw ${workers[2]!.id}`]);
   });
 
-  test('one that never worked, or that is too large, is stopped, and told why', () => {
+  test('one that never worked, or is too large, is stopped, with a reason', () => {
     const unused = idleSince(0, { hasWorked: false });
     expect(decide(5, { endpoint, workers: [unused] }).actions[0]!.reason).toContain(
       'not frozen: it has done no work yet',
@@ -219,19 +219,19 @@ describe('FlashBoot', () => {
     expect(did).toEqual([`drain ${workers[1]!.id}`, `freeze ${workers[0]!.id}`]);
   });
 
-  test('OFF, workers.max 0 and a new release stop what is frozen', () => {
+  test('OFF, workers.max 0 and a new release stop frozen workers', () => {
     const frozen = frozenSince(0);
     for (const change of [{ flashboot: 'OFF' as const }, { ...endpoint, max: 0 }, { ...endpoint, version: 2 }]) {
       expect(decide(10, { endpoint: change, workers: [frozen] }).did).toEqual([`stop ${frozen.id}`]);
     }
   });
 
-  test('a lowered workers.max stops the frozen ones beyond it, the oldest first', () => {
+  test('a lowered workers.max stops frozen workers beyond it, the oldest first', () => {
     const workers = [frozenSince(1), frozenSince(2), frozenSince(3)];
     expect(decide(10, { endpoint: { ...endpoint, max: 2 }, workers }).did).toEqual([`stop ${workers[0]!.id}`]);
   });
 
-  test('over the budget the oldest leaves first, and those of PRIORITY_FLASHBOOT last', () => {
+  test('over the budget the oldest is evicted first, those of PRIORITY_FLASHBOOT last', () => {
     const frozen = (id: string, seconds: number, isPriority = false): FrozenWorker => {
       return { id, isPriority, memoryBytes: GIB, frozenAt: at(seconds) };
     };
@@ -261,7 +261,7 @@ describe('a clock that jumps', () => {
     expect(decide(7, { workers: [idle] }).did).toEqual([`drain ${idle.id}`]);
   });
 
-  test('forth by an hour: what is busy stays', () => {
+  test('forward by an hour: busy workers stay', () => {
     const busy = worker({ leased: 1 });
     expect(decide(3_600, { workers: [busy], demand: { inProgress: 1 } }).did).toEqual([]);
   });

@@ -10,7 +10,7 @@ const at = (pool: string, dataCenterId: string, free: number, total = 4): PoolCa
 });
 const wanted = (pools: string[], count = 1, dataCenterIds: string[] = []) => ({ pools, count, dataCenterIds });
 
-test('the first listed pool with room wins, even if a later one has more', () => {
+test('the first listed pool with enough free GPUs wins, even if a later one has more', () => {
   const capacities = [at('B', 'DC-1', 4), at('A', 'DC-1', 1)];
   expect(placeWorker(wanted(['A', 'B']), capacities)).toEqual({
     isPlaced: true,
@@ -21,7 +21,7 @@ test('the first listed pool with room wins, even if a later one has more', () =>
   expect(placeWorker(wanted(['A', 'B'], 2), capacities)).toMatchObject({ pool: 'B' });
 });
 
-test('data centres are tried as listed; those not listed are never used', () => {
+test('data centers are tried as listed; those not listed are never used', () => {
   const capacities = [at('A', 'DC-1', 4), at('A', 'DC-2', 4), at('A', 'DC-3', 4)];
   expect(placeWorker(wanted(['A'], 1, ['DC-3', 'DC-2']), capacities)).toMatchObject({ dataCenterId: 'DC-3' });
   expect(placeWorker(wanted(['A'], 1, ['DC-9']), capacities)).toMatchObject({ isPlaced: false });
@@ -31,7 +31,7 @@ test('GPUs have to be free together in one place', () => {
   expect(placeWorker(wanted(['A'], 2), [at('A', 'DC-1', 1), at('A', 'DC-2', 1)])).toMatchObject({ isPlaced: false });
 });
 
-test('without room it says what is missing, pool by pool', () => {
+test('without capacity it says what is missing, pool by pool', () => {
   expect(placeWorker(wanted(['A', 'B'], 2, ['DC-1']), [at('A', 'DC-1', 1)])).toEqual({
     isPlaced: false,
     reason: 'no capacity: it needs 2 GPUs together in DC-1; A has 1 of 4 free, B has no GPU here',
@@ -40,17 +40,17 @@ test('without room it says what is missing, pool by pool', () => {
 
 const HERE = new Set(['DC-1', 'DC-2', 'DC-3']);
 
-test('network volumes tie a worker to their data centre, in the order that the endpoint prefers', () => {
+test('network volumes tie a worker to their data center, in the order the endpoint prefers', () => {
   expect(dataCentersFor([], [], HERE)).toEqual([]);
   expect(dataCentersFor(['DC-2', 'DC-1'], [], HERE)).toEqual(['DC-2', 'DC-1']);
   expect(dataCentersFor([], ['DC-3', 'DC-3'], HERE)).toEqual(['DC-3']);
   expect(dataCentersFor(['DC-2', 'DC-1'], ['DC-1', 'DC-2', 'DC-3'], HERE)).toEqual(['DC-2', 'DC-1']);
 });
 
-test('a volume outside of the data centres that the endpoint allows leaves no place', () => {
+test('a volume outside the data centers of the endpoint leaves no place', () => {
   expect(dataCentersFor(['DC-2'], ['DC-1'], HERE)).toBeNull();
 });
 
-test('where everything is in one place, no data centre is asked for: a name from elsewhere works on a laptop', () => {
+test('an installation with one data center ignores preferences: a name from elsewhere works on a laptop', () => {
   expect(dataCentersFor(['EU-RO-1'], ['US-KS-2'], new Set(['LOCAL-1']))).toEqual([]);
 });

@@ -32,7 +32,7 @@ const share = (
   change: Partial<Sharing> = {},
 ) => shareCapacity({ capacities, waiting, holding, minOf: () => 0, now: NOW, ...change });
 
-describe('what is free', () => {
+describe('free capacity', () => {
   test('goes to the endpoint that holds the fewest GPUs, even if another asked first', () => {
     const [rich, poor] = [waits('rich', { forMs: 9_000 }), waits('poor', { forMs: 1_000 })];
     const { placed, missing } = share([place('A', 'DC-1', 3, 1)], [rich, poor], [holds('rich'), holds('rich')]);
@@ -40,7 +40,7 @@ describe('what is free', () => {
     expect(missing.get(rich.id)).toBe('no capacity: it needs 1 GPU together; A has 0 of 3 free');
   });
 
-  test('goes in turns to two endpoints that want all of it: a herd of one starves nobody', () => {
+  test('goes in turns to two endpoints that want all of it: many workers of one starve no other', () => {
     const herd = Array.from({ length: 1_000 }, () => waits('herd', { forMs: 5_000 }));
     const calm = [waits('calm', { forMs: 10 }), waits('calm', { forMs: 10 })];
     const { placed } = share([place('A', 'DC-1', 4)], [...herd, ...calm]);
@@ -67,8 +67,8 @@ describe('what is free', () => {
   });
 });
 
-describe('what others hold', () => {
-  test('is left to them for a minute', () => {
+describe('capacity that others hold', () => {
+  test('stays theirs for a minute', () => {
     const { preempted } = share(
       [place('A', 'DC-1', 2, 0)],
       [waits('b', { forMs: MINUTE - 1 })],
@@ -77,7 +77,7 @@ describe('what others hold', () => {
     expect(preempted).toEqual([]);
   });
 
-  test('is then shared evenly: who holds most gives up an idle worker, or the one that had its place longest', () => {
+  test('is then shared evenly: the one that holds most loses an idle worker, or the one that ran longest', () => {
     const old = holds('a', { since: NOW - 20 * MINUTE });
     const holding = [holds('a'), old, holds('a'), holds('c')];
     const waiting = waits('b', { forMs: 90_000 });
@@ -93,12 +93,12 @@ describe('what others hold', () => {
     expect(share([place('A', 'DC-1', 5, 0)], [waiting], [...holding, idle]).preempted[0]!.id).toBe(idle.id);
   });
 
-  test('stays where it is when the one that waits has as much already', () => {
+  test('stays theirs when the one that waits has as much already', () => {
     const holding = [holds('a'), holds('a'), holds('b')];
     expect(share([place('A', 'DC-1', 3, 0)], [waits('b', { forMs: 3 * MINUTE })], holding).preempted).toEqual([]);
   });
 
-  test('is never taken below workers.min', () => {
+  test('is never preempted below workers.min', () => {
     const holding = [holds('a'), holds('a')];
     const { preempted } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding, {
       minOf: () => 2,
@@ -106,7 +106,7 @@ describe('what others hold', () => {
     expect(preempted).toEqual([]);
   });
 
-  test('is not asked for twice while the first that was asked finishes its job', () => {
+  test('is not preempted twice while the first worker finishes its job', () => {
     const holding = [holds('a', { isLeaving: true }), holds('a')];
     expect(share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding).preempted).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe('what others hold', () => {
     expect(share([place('A', 'DC-1', 1, 0)], waiting, [old]).preempted).toHaveLength(1);
   });
 
-  test('is of no use where a worker could not go, or not together', () => {
+  test('is not preempted where the worker could not run, or not together', () => {
     const holding = [holds('a', { dataCenterId: 'DC-2' }), holds('a', { dataCenterId: 'DC-2' })];
     const capacities = [place('A', 'DC-2', 2, 0)];
     expect(share(capacities, [waits('b', { forMs: MINUTE, dataCenterIds: ['DC-1'] })], holding).preempted).toEqual([]);
@@ -128,7 +128,7 @@ describe('what others hold', () => {
 
 interface World {
   capacities: PoolCapacity[];
-  /** How many workers of how many GPUs each endpoint wants all the time. */
+  /** How many workers of how many GPUs each endpoint always wants. */
   wants: { id: string; workers: number; gpus: number; pools: readonly string[] }[];
 }
 const anyWorld: fc.Arbitrary<World> = fc.record({
@@ -157,7 +157,7 @@ const anyWorld: fc.Arbitrary<World> = fc.record({
     .map((wants) => wants.map((want, i) => ({ id: `e${i}`, ...want }))),
 });
 
-/** Plays `rounds` of half a minute: what is placed works on for good, and leaves in the round after it was asked to. */
+/** Plays `rounds` of half a minute: placed workers run for good, and preempted ones are gone in the next round. */
 function play({ capacities, wants }: World, rounds: number): { placedEver: Set<string>; used: HoldingWorker[][] } {
   const placedEver = new Set<string>();
   const used: HoldingWorker[][] = [];
@@ -209,7 +209,7 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
 const sum = (holding: readonly HoldingWorker[]) => holding.reduce((total, { count: gpus }) => total + gpus, 0);
 
 describe('in any world', () => {
-  test('no GPU is given away twice, and everybody gets an answer', () => {
+  test('no GPU is given away twice, and each worker gets an answer', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
         for (const holding of play(world, 8).used) {
@@ -236,7 +236,7 @@ describe('in any world', () => {
     );
   });
 
-  test('endpoints that want the same end up with equal shares, give or take one worker', () => {
+  test('endpoints that want the same end up with equal shares, plus or minus one worker', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 2, max: 4 }), (gpus, endpoints) => {
         const wants = Array.from({ length: endpoints }, (_, i) => ({ id: `e${i}`, workers: 9, gpus: 1, pools: ['A'] }));

@@ -34,7 +34,7 @@ const partitions = async (): Promise<string[]> =>
     )
   ).map(({ name }) => name);
 
-/** A finished job that is kept for so long from now on. */
+/** Inserts a finished job that is kept for `keepMs` from now on. */
 async function finished(id: string, keepMs: number): Promise<void> {
   await sql(
     `insert into finished_jobs (id, keep_until, endpoint_id, status, low_priority, is_sync, input, ttl_ms, attempt, created_at, finished_at)
@@ -47,7 +47,7 @@ const place = async (id: string) =>
   (await sql('select tableoid::regclass::text as name from finished_jobs where id = $1', id))[0]?.name;
 
 describe('partitions of finished jobs', () => {
-  test('are made ahead of need: whatever ends until well after the next run finds its own', async () => {
+  test('are created ahead of need: every job that ends until well after the next run has one', async () => {
     await cleaner.runOnce();
     const names = await partitions();
     expect(names.filter((name) => name !== 'finished_jobs_default').length).toBeGreaterThanOrEqual(5);
@@ -57,14 +57,14 @@ describe('partitions of finished jobs', () => {
     }
   });
 
-  test('are made once', async () => {
+  test('are created once', async () => {
     await cleaner.runOnce();
     const before = await partitions();
     await cleaner.runOnce();
     expect(await partitions()).toEqual(before);
   });
 
-  test('are not made for a range of which results are in the default partition: they stay visible there until they expire', async () => {
+  test('are not created for a range with results in the default partition: those stay visible there until they expire', async () => {
     await finished('early', 20 * HOUR_MS);
     expect(await place('early')).toBe('finished_jobs_default');
     clock.time += 20 * HOUR_MS;
@@ -78,7 +78,7 @@ describe('partitions of finished jobs', () => {
     expect((await partitions()).length).toBe(ranges + 1);
   });
 
-  test('may be made by several processes at once', async () => {
+  test('may be created by several processes at once', async () => {
     clock.time += 50 * HOUR_MS;
     const { limits } = readConfig({}, {});
     await Promise.all([1, 2, 3].map(() => makePartitions(database.pool, limits, clock.time)));
@@ -101,7 +101,7 @@ describe('partitions of finished jobs', () => {
     expect(await partitions()).toContain('finished_jobs_default');
   });
 
-  test('never make the queue wait: when the table is busy the change is left to the next run', async () => {
+  test('never make the queue wait: while the table is busy, DDL is left to the next run', async () => {
     clock.time += 100 * HOUR_MS;
     const before = await partitions();
     await transaction(database.pool, async (db) => {
@@ -116,7 +116,7 @@ describe('partitions of finished jobs', () => {
 });
 
 describe('counters', () => {
-  test('of processes that are gone are added up in one row, without changing the sums; those of living ones stay', async () => {
+  test('of processes that are gone are folded into one row without changing the sums; those of live ones stay', async () => {
     await sql("insert into processes (id, seen_at) values ('alive', now())");
     await sql(
       `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max, scaler_type,
@@ -145,14 +145,14 @@ describe('counters', () => {
     expect(await sums()).toEqual(before);
   });
 
-  test('of deleted endpoints are forgotten', async () => {
+  test('of deleted endpoints are deleted', async () => {
     await sql("insert into endpoint_counters (endpoint_id, lane, completed) values ('deleted', 'alive/submit0', 5)");
     await cleaner.runOnce();
     expect(await sql("select from endpoint_counters where endpoint_id = 'deleted'")).toEqual([]);
   });
 });
 
-describe('what has had its time', () => {
+describe('after its retention', () => {
   test('chunks stay while their job runs or its result is kept, however old they are', async () => {
     await sql(
       `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
@@ -168,7 +168,7 @@ describe('what has had its time', () => {
     expect(left.map(({ job_id }) => job_id)).toEqual(['kept', 'running', 'young']);
   });
 
-  test('keys of idempotent submits go after a day, orders to stop after an hour, ended workers after a day', async () => {
+  test('idempotency keys go after a day, orders to stop after an hour, exited workers after a day', async () => {
     for (const [key, age] of [
       ['new', '23 hours'],
       ['old', '25 hours'],

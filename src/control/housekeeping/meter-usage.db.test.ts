@@ -74,7 +74,7 @@ async function usage(component = 'GPU'): Promise<[string, string, number, number
 const amountOf = async (component: string) =>
   (await query('select sum(amount)::float8 as amount from usage where component = $1', [component])).rows[0].amount;
 
-test('a worker costs from the start of its container until that is gone, minute by minute', async () => {
+test('a worker is billed from the start of its container until that is gone, minute by minute', async () => {
   await insertWorker('w1', 30_000, 150_500);
   await meterAt(5 * MINUTE);
   expect(await usage()).toEqual([
@@ -86,7 +86,7 @@ test('a worker costs from the start of its container until that is gone, minute 
   expect(await amountOf('DISK')).toBeCloseTo((120.5 * 20 * 0.1) / 730 / 3600, 11);
 });
 
-test('a worker that started and ended within a minute costs those seconds; one that never started nothing', async () => {
+test('a worker that started and ended within a minute is billed for those seconds; one that never started for none', async () => {
   await insertWorker('w1', 70_000, 71_250);
   await insertWorker('w2', null, 80_000);
   await meterAt(5 * MINUTE);
@@ -107,7 +107,7 @@ test('seconds are added up by GPU type and count, apart for each endpoint and us
   expect(await amountOf('GPU')).toBeCloseTo(((90 + 4 * 60 + 60) * HOUR_USD) / 3600, 11);
 });
 
-test('a worker costs nothing while it is frozen, be it thawed again or not', async () => {
+test('a frozen worker is not billed, whether it is thawed later or not', async () => {
   await insertWorker('w1', 0, null);
   await insertWorker('w2', 0, 170_000);
   const freeze = `insert into worker_freezes (worker_id, frozen_at, thawed_at) values ($1, $2, $3)`;
@@ -122,7 +122,7 @@ test('a worker costs nothing while it is frozen, be it thawed again or not', asy
   ]);
 });
 
-test('vCPUs of a CPU endpoint cost what their flavour costs', async () => {
+test('vCPUs of a CPU endpoint are billed at the price of their flavor', async () => {
   const spec = { diskGb: 5, cpu: { id: 'cpu3c', vcpuCount: 4, memory: 8 } };
   await insertWorker('w1', 0, null, { gpus: 0, spec });
   await meterAt(MINUTE + 10_000);
@@ -131,7 +131,7 @@ test('vCPUs of a CPU endpoint cost what their flavour costs', async () => {
   expect(await usage()).toEqual([]);
 });
 
-test('a network volume costs by its size and tier', async () => {
+test('a network volume is billed by size and tier', async () => {
   await query(
     `insert into network_volumes (id, user_id, name, size_gb, data_center_id, type, created_at)
      values ('v1', 'ann', 'v', 100, 'EU-RO-1', 'HIGH_PERFORMANCE', $1)`,
@@ -145,7 +145,7 @@ test('a network volume costs by its size and tier', async () => {
   expect(await amountOf('HIGH_PERFORMANCE')).toBeCloseTo((105 * 100 * 0.14) / 730 / 3600, 11);
 });
 
-test('a minute is closed only when what was written late is there', async () => {
+test('a minute is closed only once late writes have arrived', async () => {
   await insertWorker('w1', 0, null);
   await meterAt(MINUTE + 4_999);
   expect(await usage()).toEqual([]);
@@ -175,7 +175,7 @@ test('two leaders that meter at the same moment write each minute once', async (
   expect((await usage()).map((row) => row[3])).toEqual(Array(29).fill(60));
 });
 
-test('a late leader catches up, day by day, and what ended meanwhile is counted to its end', async () => {
+test('a late leader catches up day by day, and bills what ended meanwhile up to its end', async () => {
   await insertWorker('w1', 0, null);
   await insertWorker('w2', 0, 90_000, { endpoint: 'e2' });
   nowMs = NOON + 2.5 * 86_400_000;
@@ -191,7 +191,7 @@ test('a late leader catches up, day by day, and what ended meanwhile is counted 
   ]);
 });
 
-test('a clock that is set back closes no minute again, one that is set forward leaves none out', async () => {
+test('a clock set back closes no minute twice, and one set forward skips none', async () => {
   await insertWorker('w1', 0, null);
   await meterAt(2 * MINUTE + 10_000);
   await meterAt(-3_600_000);
@@ -202,7 +202,7 @@ test('a clock that is set back closes no minute again, one that is set forward l
   expect((await usage()).map((row) => row[3])).toEqual(Array(62).fill(60));
 });
 
-test('a failed write leaves the mark where it was, and nothing written', async () => {
+test('a failed write writes nothing and does not advance the mark', async () => {
   await insertWorker('w1', 0, null);
   await query(`alter table usage add constraint broken check (units < 20)`);
   await meterAt(2 * MINUTE + 10_000);
@@ -212,7 +212,7 @@ test('a failed write leaves the mark where it was, and nothing written', async (
   expect(await usage()).toHaveLength(2);
 });
 
-test('a changed price counts from when it changed', async () => {
+test('a changed price applies from the time of the change', async () => {
   await insertWorker('w1', 0, null);
   const price = (usdPerHour: number) => [
     { tariff: 'SERVERLESS' as const, component: 'GPU' as const, item: GPU, usdPerHour },
@@ -223,7 +223,7 @@ test('a changed price counts from when it changed', async () => {
   expect(amounts.rows.map((row) => row.amount)).toEqual([0.1, 0.2]);
 });
 
-test('old minutes are folded into hours without a change of any sum, also when more of the hour comes later', async () => {
+test('old minutes are folded into hours without changing any sum, also when more of the hour arrives later', async () => {
   await insertWorker('w1', 0, 2 * 3_600_000 + 90_000);
   await meterUsage(
     database.pool,
@@ -249,7 +249,7 @@ test('old minutes are folded into hours without a change of any sum, also when m
   expect((await query(sum)).rows).toEqual(before);
 });
 
-test('a worker that is gone is forgotten only when all of it is metered, however late that is', async () => {
+test('an exited worker is deleted only once all of it is metered, however late that is', async () => {
   const week = 7 * 86_400_000;
   nowMs = NOON + week;
   const cleaner = new Cleaner({

@@ -42,7 +42,7 @@ async function endpoint(id: string, image: string, max: number): Promise<Endpoin
   return id as EndpointId;
 }
 
-test('the image of a new endpoint is pulled before it is needed, but not of one that may have no workers', async () => {
+test('the image of a new endpoint is pulled ahead of need, unless it may have no workers', async () => {
   bus.publish('endpoint', await endpoint('none', 'stopped:v1', 0));
   bus.publish('endpoint', await endpoint('broken', 'missing:v1', 3));
   bus.publish('endpoint', await endpoint('some', 'wanted:v1', 3));

@@ -38,7 +38,7 @@ afterAll(() => database.drop());
 
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
 
-/** A worker that runs; times in seconds ago, null: never. */
+/** Inserts a running worker; times in seconds ago, null: never. */
 async function worker(
   activity: { seen?: number | null; worked?: number | null; asked?: number | null } = {},
 ): Promise<WorkerId> {
@@ -60,7 +60,7 @@ async function worker(
   return id;
 }
 
-/** A job that the worker holds. */
+/** Inserts a job that the worker holds. */
 async function leased(workerId: string, attempt = 1, startedSecondsAgo = 10): Promise<string> {
   const id = newId(20);
   await sql(
@@ -90,7 +90,7 @@ const status = async (id: string) =>
     .status;
 
 describe('silence', () => {
-  test('says nothing about a worker before this process has listened for a whole lease', async () => {
+  test('does not count before this process has listened for a whole lease', async () => {
     const id = await worker({ seen: 3600 });
     const job = await leased(id);
     rescuer.start();
@@ -104,14 +104,14 @@ describe('silence', () => {
     expect(queued).toEqual(['e']);
   });
 
-  test('shorter than a lease is none', async () => {
+  test('shorter than a lease is tolerated', async () => {
     const id = await worker({ seen: 38 });
     const job = await leased(id);
     await rescuer.runOnce();
     expect([await wanted(id), await status(job)]).toEqual(['RUN', 'IN_PROGRESS']);
   });
 
-  test('of the second worker in a row ends the job', async () => {
+  test('of a second worker in a row fails the job', async () => {
     const job = await leased(await worker({ seen: 41 }), 2);
     await rescuer.runOnce();
     expect(ended.find((each) => each.id === job)).toMatchObject({
@@ -122,13 +122,13 @@ describe('silence', () => {
 });
 
 describe('a lease without a live worker', () => {
-  test('is rescued, but not while its hand-over may still be under way', async () => {
+  test('is rescued, but not while its dispatch may still be in progress', async () => {
     const [orphan, fresh] = [await leased('ghost'), await leased('ghost of now', 1, 1)];
     await rescuer.runOnce();
     expect([await status(orphan), await status(fresh)]).toEqual(['IN_QUEUE', 'IN_PROGRESS']);
   });
 
-  test('is one of a worker that has ended, too', async () => {
+  test('may also belong to a worker that has exited', async () => {
     const id = await worker();
     const job = await leased(id);
     await sql("update workers set phase = 'EXITED' where id = $1", id);
@@ -154,7 +154,7 @@ describe('an order to stop a job', () => {
     expect(await wanted(id)).toBe(expected);
   });
 
-  test('that is ignored does not end a worker that holds another job', async () => {
+  test('that is ignored does not stop a worker that holds another job', async () => {
     const id = await worker();
     const job = await leased(id);
     await order(id, 16, false);
@@ -162,7 +162,7 @@ describe('an order to stop a job', () => {
     expect([await wanted(id), await status(job), await orders(id)]).toEqual(['RUN', 'IN_PROGRESS', 0]);
   });
 
-  test('is forgotten once it was judged, a younger one of the same worker is not', async () => {
+  test('is deleted once it was judged; a younger one for the same worker stays', async () => {
     const id = await worker({ worked: 5 });
     await order(id, 16, false);
     await order(id, 2, false);
@@ -171,7 +171,7 @@ describe('an order to stop a job', () => {
   });
 });
 
-test('a job over its time is FAILED, its worker is told, and everybody who waits hears of it', async () => {
+test('a job over its execution timeout is FAILED, its worker is ordered to stop it, and waiters are notified', async () => {
   const id = await worker();
   const job = await leased(id, 1, 6);
   await sql('update jobs set execution_timeout_ms = 5000, endpoint_id = $2 where id = $1', job, 'timed');

@@ -17,7 +17,7 @@ const take = (port: number) =>
     });
   });
 
-test('each port gets a free one of its own, which can be taken', async () => {
+test('each private port gets a free public port of its own', async () => {
   const ports = Array.from({ length: 20 }, (_, i) => i + 1);
   const chosen = await choosePublicPorts('127.0.0.1', ports);
   expect([...chosen.keys()]).toEqual(ports);
@@ -29,6 +29,6 @@ test('each port gets a free one of its own, which can be taken', async () => {
   expect(await take([...chosen.values()][0]!)).toBe(true);
 });
 
-test('no ports need none', async () => {
+test('no private ports get no public ports', async () => {
   expect(await choosePublicPorts('127.0.0.1', [])).toEqual(new Map());
 });

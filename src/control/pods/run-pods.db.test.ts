@@ -32,7 +32,7 @@ import { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { PodRunner } from './run-pods.ts';
 
 const GPU = 'NVIDIA GeForce RTX 4090';
-/** A workload that no pod is behind. */
+/** A workload without a pod. */
 const SPEC = workloadSpec({ image: 'i' });
 const secretBox = createSecretBox(randomBytes(32));
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the world does; each test changes it before it acts. */
+/** What the simulated world does; tests set it before they act. */
 let behave: (spec: WorkloadSpec) => Partial<Behaviour>;
 let pull: (image: string) => { ms: number } | { failure: string };
 let isAway: boolean;

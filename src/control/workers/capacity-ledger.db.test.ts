@@ -28,7 +28,7 @@ async function free(now: number, options?: { fresh: boolean }): Promise<number> 
   return (await ledger.readFree(options)).reduce((sum, capacity) => sum + capacity.free, 0);
 }
 
-test('what is given away is gone at once: while it is promised, once it is written down, and after the table was read again', async () => {
+test('an allocation counts at once: while promised, once written, and after the table is read again', async () => {
   expect(await free(0)).toBe(8);
   ledger.promise('one', { ...place, count: 3 });
   expect(await free(1)).toBe(5);
@@ -40,7 +40,7 @@ test('what is given away is gone at once: while it is promised, once it is writt
   expect(await free(4)).toBe(5);
 });
 
-test('a start that is written down while the table is read may count twice, but never not at all', async () => {
+test('a start written while the table is read may count twice, but never not at all', async () => {
   ledger.promise('one', { ...place, count: 3 });
   const reading = free(0);
   await writeDown('one', 3);
@@ -49,7 +49,7 @@ test('a start that is written down while the table is read may count twice, but 
   expect(await free(1, { fresh: true })).toBe(5);
 });
 
-test('what became free is seen by a fresh look, by a look a second later, and by the one after a start that failed', async () => {
+test('freed GPUs are seen by a fresh read, by a read a second later, and by the read after a failed start', async () => {
   for (const look of [{ now: 1, fresh: true }, { now: 1_000 }, { now: 1, expire: true }]) {
     await writeDown('one', 3);
     expect(await free(0, { fresh: true })).toBe(5);

@@ -31,7 +31,7 @@ const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({
 const wish = (count: number, more: object = {}) => ({ pools: ['ADA_24'], count, dataCenterIds: [], ...more });
 const ids = (chosen: FreezingWorker[] | null) => chosen?.map(({ id }) => id) ?? null;
 
-test('the oldest make room, as few as are needed, those of PRIORITY_FLASHBOOT last', () => {
+test('the oldest are evicted, as few as needed, those of PRIORITY_FLASHBOOT last', () => {
   const all = [frozen('young', 1), frozen('kept', 9, { isPriority: true }), frozen('old', 5)];
   expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual(['old']);
   expect(ids(chooseFrozen(all, wish(2), [place(0)]))).toEqual(['old', 'young']);
@@ -39,19 +39,19 @@ test('the oldest make room, as few as are needed, those of PRIORITY_FLASHBOOT la
   expect(ids(chooseFrozen(all, wish(2), [place(1)]))).toEqual(['old']);
 });
 
-test('nobody leaves when it would not be enough in one place', () => {
+test('none is evicted when it would not be enough in one place', () => {
   const all = [frozen('here', 1), frozen('there', 2, { dataCenterId: 'B' })];
   expect(chooseFrozen(all, wish(2), [place(0), place(0, 'B')])).toBeNull();
   expect(chooseFrozen(all, wish(1, { dataCenterIds: ['C'] }), [place(0), place(0, 'B')])).toBeNull();
   expect(ids(chooseFrozen(all, wish(1, { dataCenterIds: ['B'] }), [place(0), place(0, 'B')]))).toEqual(['there']);
 });
 
-test('who is on the way out already counts, so that a second look chooses nobody else', () => {
+test('workers already leaving count, so a second call evicts no more', () => {
   const all = [frozen('leaving', 9, { wanted: 'STOP' }), frozen('staying', 1)];
   expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual([]);
 });
 
-test('what is chosen is enough, and without its last member it is not', () => {
+test('the choice is enough, and without its last member it is not', () => {
   const one = fc.record({ gpuCount: fc.integer({ min: 1, max: 4 }), age: fc.nat(100), isPriority: fc.boolean() });
   fc.assert(
     fc.property(fc.array(one, { maxLength: 8 }), fc.nat(4), fc.integer({ min: 1, max: 8 }), (workers, free, count) => {

@@ -81,7 +81,7 @@ async function frozen(id: string, holds = GIB, endpoint = 'FLASHBOOT'): Promise<
   await run();
   return one;
 }
-/** One look, and what follows from it. */
+/** One run, and what follows from it. */
 async function run(): Promise<void> {
   await freezer.runOnce();
   await freezer.stop(); // waits for the tasks; the loop was never started
@@ -95,7 +95,7 @@ async function row(id: string) {
 }
 const stateOf = async (id: string) => (await runtime.list()).find((one) => one.id === id)?.state;
 
-test('a worker is frozen with what it holds, and goes on when it is wanted again', async () => {
+test('a worker is frozen with the memory it holds, and resumes when it is wanted again', async () => {
   const id = await frozen('w1', 2 * GIB);
   expect(await row(id)).toMatchObject({ phase: 'FROZEN', wanted: 'FREEZE', bytes: 2 * GIB });
   expect(await stateOf(id)).toBe('frozen');
@@ -110,7 +110,7 @@ test('a worker is frozen with what it holds, and goes on when it is wanted again
   expect(spans.rows).toEqual([{ isInOrder: true }]);
 });
 
-test('a worker that got a job at the last moment goes on instead', async () => {
+test('a job at the last moment cancels the freeze', async () => {
   const id = await worker('w2');
   await freezeWorker(database.pool, id, 'idle for 5 s');
   await database.pool.query(
@@ -123,7 +123,7 @@ test('a worker that got a job at the last moment goes on instead', async () => {
   expect(await stateOf(id)).toBe('running');
 });
 
-test('a thaw that fails ends the worker, so that another one is started', async () => {
+test('a failed thaw ends the worker, so that another one starts', async () => {
   const id = await frozen('w3');
   await runtime.stop(id, 0);
   await thawWorker(database.pool, id, 'a job waits');
@@ -138,7 +138,7 @@ test('a thaw that fails ends the worker, so that another one is started', async 
   expect(demanded).toBe('FLASHBOOT');
 });
 
-test('over the budget the oldest frozen ones stop, those of PRIORITY_FLASHBOOT last', async () => {
+test('over the budget the oldest frozen workers are evicted, those of PRIORITY_FLASHBOOT last', async () => {
   await frozen('w4priority', 2 * GIB, 'PRIORITY_FLASHBOOT');
   await frozen('w4old');
   await frozen('w4young', 2 * GIB);
@@ -148,7 +148,7 @@ test('over the budget the oldest frozen ones stop, those of PRIORITY_FLASHBOOT l
   expect((await row('w4young')).wanted).toBe('FREEZE');
 });
 
-test('a worker that is too large for what others leave of the budget is not frozen, and nobody stops for it', async () => {
+test('a worker too large for the rest of the budget is not frozen, and evicts none', async () => {
   await frozen('w5priority', 3 * GIB, 'PRIORITY_FLASHBOOT');
   const id = await frozen('w5large', 2 * GIB);
   expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'DRAIN' });
@@ -156,7 +156,7 @@ test('a worker that is too large for what others leave of the budget is not froz
   expect((await row('w5priority')).wanted).toBe('FREEZE');
 });
 
-test('a machine without memory gets back what frozen workers hold, one at a time', async () => {
+test('on a machine without memory frozen workers are evicted one at a time', async () => {
   await frozen('w6old');
   await frozen('w6young');
   isScarce = true;

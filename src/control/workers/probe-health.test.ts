@@ -20,7 +20,7 @@ async function answering(
 const ask = (at: { host: string; port: number }, signal = new AbortController().signal) =>
   probeHealth(at, '/ping', signal);
 
-test('the status is read from the first line, however it is cut', async () => {
+test('the status is read from the first line, however it is split', async () => {
   const requests: string[] = [];
   const at = await answering((socket, request) => {
     requests.push(request);
@@ -34,14 +34,14 @@ test('the status is read from the first line, however it is cut', async () => {
   );
 });
 
-test('where nothing listens, or what answers is not HTTP, it is closed', async () => {
+test('a port without a listener, or with something else than HTTP, is closed', async () => {
   const at = await answering((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
   expect(await ask(at)).toEqual({ kind: 'closed' });
   await new Promise((resolve) => server.close(resolve));
   expect(await ask(at)).toEqual({ kind: 'closed' });
 });
 
-test('a question that is not needed any more ends at once', async () => {
+test('an aborted probe ends at once', async () => {
   const abort = new AbortController();
   const at = await answering(() => abort.abort());
   expect(await ask(at, abort.signal)).toEqual({ kind: 'silent' });

@@ -61,7 +61,7 @@ const serves = (id: WorkerId) =>
     (worker) => worker.serving_at !== null,
   );
 
-test('a worker whose health path says 200 serves, is ready, and is where requests shall go', async () => {
+test('a worker whose health path answers 200 serves, is ready, and has the address for requests', async () => {
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port });
   const told = new Promise<string>((resolve) => {
@@ -79,7 +79,7 @@ test('a worker whose health path says 200 serves, is ready, and is where request
   expect(asked[0]!.path).toBe('/ping');
 });
 
-test('the path is that of HEALTH_CHECK_PATH', async () => {
+test('the path is HEALTH_CHECK_PATH', async () => {
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port }, { HEALTH_CHECK_PATH: 'v1/healthy?deep=1' });
   prober.start();
@@ -87,7 +87,7 @@ test('the path is that of HEALTH_CHECK_PATH', async () => {
   expect(asked[0]!.path).toBe('/v1/healthy?deep=1');
 });
 
-test('while it starts it is asked many times a second, and 204 means that it is not ready yet', async () => {
+test('a starting worker is probed many times a second, and 204 means not ready yet', async () => {
   status = 204;
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port });
@@ -104,7 +104,7 @@ test('while it starts it is asked many times a second, and 204 means that it is 
   await serves(id);
 });
 
-test('an own health port is asked, and the worker serves only once its other port takes connections', async () => {
+test('a separate health port is probed, and the worker serves only once its other port takes connections', async () => {
   const [health, http] = [await listen(), await closedPort()];
   const id = await endpoint.runningWorker({ http, health });
   prober.start();
@@ -121,7 +121,7 @@ test('an own health port is asked, and the worker serves only once its other por
   expect(await row(id)).toMatchObject({ serving_port: http, phase_reason: null });
 });
 
-test('the row of a worker that does not listen says what to do about it', async () => {
+test('the row of a worker that does not listen says how to fix it', async () => {
   const port = await closedPort();
   const id = await endpoint.runningWorker({ http: port, health: port });
   prober.start();
@@ -134,7 +134,7 @@ test('the row of a worker that does not listen says what to do about it', async 
   );
 });
 
-test('one bad answer takes no worker out of service; three in a row do, and say why; 200 brings it back', async () => {
+test('three bad answers in a row take a worker out of service, with a reason; one does not; 200 brings it back', async () => {
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port });
   prober.start();
@@ -164,7 +164,7 @@ test('one bad answer takes no worker out of service; three in a row do, and say 
   expect(await serves(id)).toMatchObject({ phase_reason: null });
 });
 
-test('a worker that says 204 after it served gets no requests until it says 200 again', async () => {
+test('a worker that answers 204 after it served gets no requests until it answers 200 again', async () => {
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port });
   prober.start();

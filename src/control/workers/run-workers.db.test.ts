@@ -13,7 +13,7 @@ const createWorld = () =>
 let control: ControlLoops;
 afterEach(() => control.close());
 
-/** The same runtime with another way to list. */
+/** Replaces the runtime's `list`. */
 function withList(list: (inner: Runtime) => Promise<Observed[]>): (inner: Runtime) => Runtime {
   return (inner) =>
     new Proxy(inner, {
@@ -25,7 +25,7 @@ function withList(list: (inner: Runtime) => Promise<Observed[]>): (inner: Runtim
     });
 }
 
-test('a worker starts while a list of the runtime takes its time', async () => {
+test('a worker starts while a slow list of the runtime is being made', async () => {
   const world = createWorld();
   const { promise: permission, resolve: permit } = Promise.withResolvers<void>();
   const wrap = withList(async (inner) => {
@@ -44,7 +44,7 @@ test('a worker starts while a list of the runtime takes its time', async () => {
   }, soon);
 });
 
-test('a list that fails says nothing about any worker, and is asked for again', async () => {
+test('a failed list changes no worker, and is retried', async () => {
   const world = createWorld();
   let failures = 0;
   let isAway = false;
@@ -69,7 +69,7 @@ test('a list that fails says nothing about any worker, and is asked for again', 
   }, soon);
 });
 
-test('a decision that cannot be written down is made again, and keeps no other endpoint waiting', async () => {
+test('a decision that could not be written is made again, and delays no other endpoint', async () => {
   control = await ControlLoops.start(createWorld());
   const [stuck, other] = [await control.endpoint(), await control.endpoint()];
   await control.sql(`create function refuse() returns trigger language plpgsql as $$ begin

@@ -12,7 +12,7 @@ const place = (dataCenterId: string, total: number) => ({
 });
 const soon = { timeout: 30_000, interval: 20 };
 
-describe('in one place', () => {
+describe('in one data center', () => {
   const world = new SimulatedWorld({
     pools: [place('DC-1', 2_000)],
     behave: ({ image }) => (image === 'broken:v1' ? { exitAfterMs: 5, exitCode: 1 } : {}),
@@ -23,7 +23,7 @@ describe('in one place', () => {
   });
   afterAll(() => control.close());
 
-  test('200 workers that crash over and over are tried ever more rarely, and do not keep a healthy one waiting', async () => {
+  test('200 workers in crash loops are started ever more rarely, and do not delay a healthy one', async () => {
     const broken = [];
     for (let i = 0; i < 200; i++) {
       broken.push(await control.endpoint({ image: 'broken:v1', workers: { min: 1, max: 1 } }));
@@ -50,7 +50,7 @@ describe('in one place', () => {
     await control.sql('update endpoints set workers_min = 0, workers_max = 0');
   });
 
-  test('a start that finds its place taken is no failed one: the same worker waits, says for what, and starts when there is room', async () => {
+  test('a start that finds its place taken is not a failed start: the worker waits, with a reason, and starts once there is capacity', async () => {
     world.pools = [place('DC-1', 1)];
     const endpoint = await control.endpoint({ workers: { min: 1, max: 1 } });
     await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
@@ -68,7 +68,7 @@ describe('in one place', () => {
     await control.sql('update endpoints set workers_min = 0, workers_max = 0');
   });
 
-  test('capacity that vanishes: its workers are replaced as soon as there is some again, and say what is missing until then', async () => {
+  test('when capacity vanishes its workers are replaced once it is back, and say what is missing until then', async () => {
     world.pools = [place('DC-1', 2_000)];
     const endpoint = await control.endpoint({ workers: { min: 2, max: 2 } });
     await vi.waitFor(async () => {
@@ -93,7 +93,7 @@ describe('in one place', () => {
   });
 });
 
-describe('in two data centres', () => {
+describe('in two data centers', () => {
   const world = new SimulatedWorld({ pools: [place('EU-RO-1', 2), place('US-KS-2', 2)] });
   let control: ControlLoops;
   beforeAll(async () => {
@@ -113,7 +113,7 @@ describe('in two data centres', () => {
     return id;
   };
 
-  test('a worker goes where its endpoint prefers, and waits when there is no room', async () => {
+  test('a worker is placed where its endpoint prefers, and waits when that is full', async () => {
     const endpoint = await control.endpoint({ dataCenterIds: ['US-KS-2'], workers: { min: 3, max: 3 } });
     await vi.waitFor(async () => {
       const workers = await control.workers(endpoint);
@@ -124,7 +124,7 @@ describe('in two data centres', () => {
     }, soon);
   });
 
-  test('a worker with a network volume goes to its data centre', async () => {
+  test('a worker with a network volume is placed in its data center', async () => {
     const endpoint = await control.endpoint({
       networkVolumeIds: [await volumeIn('EU-RO-1')],
       workers: { min: 1, max: 1 },
@@ -137,7 +137,7 @@ describe('in two data centres', () => {
     }, soon);
   });
 
-  test('where the endpoint may not run, its volume is of no use, and the worker says so', async () => {
+  test('a volume where the endpoint may not run leaves no place, and the worker says so', async () => {
     const endpoint = await control.endpoint({
       networkVolumeIds: [await volumeIn('EU-RO-1')],
       dataCenterIds: ['US-KS-2'],

@@ -18,13 +18,13 @@ test.each([
   expect(await workerPorts(env as Record<string, string>, docker)).toEqual(ports);
 });
 
-test.each(['0', '65536', 'http', '8.5', '-1'])('PORT %j is refused with a sentence that names it', async (PORT) => {
+test.each(['0', '65536', 'http', '8.5', '-1'])('PORT %j is refused with a message that names it', async (PORT) => {
   await expect(workerPorts({ PORT }, docker)).rejects.toThrow(
     `the variable PORT is '${PORT}', but must be a port from 1 to 65535`,
   );
 });
 
-test('processes of one machine get a port each, unless the user chose one', async () => {
+test('processes on one machine get a port each, unless the user chose one', async () => {
   const { http, health } = await workerPorts({}, processes);
   expect(health).toBe(http);
   expect(http).toBeGreaterThan(1023);

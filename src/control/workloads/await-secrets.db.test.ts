@@ -47,13 +47,13 @@ async function addWorker(env: Record<string, string>) {
   return { id, endpointId };
 }
 
-/** Who may start, of all that are pending. */
+/** Returns which of the pending workers may start. */
 async function whoMayStart(): Promise<string[]> {
   const pending = await listControlledWorkers(database.pool, { ids: workers });
   return (await awaitSecrets({ pool: database.pool, logs }, pending)).map(({ id }) => id);
 }
 
-test('a worker without its secret waits, unhealthy, with one line of why; the others start; it follows when the secret is there', async () => {
+test('a worker whose secret is missing waits, unhealthy, with one log line; the others start; it starts once the secret exists', async () => {
   const blocked = await addWorker({ A: '{{ RUNPOD_SECRET_x }}{{ RUNPOD_SECRET_y }}' });
   const free = await addWorker({ A: 'x' });
   const statusOf = async () =>
@@ -77,7 +77,7 @@ test('a worker without its secret waits, unhealthy, with one line of why; the ot
   expect(lines).toHaveLength(3);
 });
 
-test('a secret of somebody else does not help', async () => {
+test('a secret of another user does not count', async () => {
   const { id: userId } = await createUser(database.pool, { name: 'berta', email: null });
   await createSecret(context, { ...anna, userId }, { name: 'theirs', value: 'v', description: null });
   const { id } = await addWorker({ A: '{{ RUNPOD_SECRET_theirs }}' });

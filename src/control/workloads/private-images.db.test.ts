@@ -42,7 +42,7 @@ beforeEach(() => {
 
 const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
 
-/** Starts a worker of a new endpoint as control does, in a world where only anna's robot may pull. */
+/** Starts a worker of a new endpoint in a world where only anna's robot may pull. */
 async function runWorker(
   registryId: string | null,
   box = secretBox,
@@ -106,7 +106,7 @@ const createHub = async (password: string): Promise<string> =>
   (await createRegistry({ pool: database.pool, bus, secretBox }, actor, { name: 'hub', username: 'robot', password }))
     .id;
 
-test('a private image is pulled with the credentials of the release; they reach the pull alone', async () => {
+test('a private image is pulled with the credentials of the release, which reach only the pull', async () => {
   expect(await runWorker(await createHub(PASSWORD))).toEqual({ phase: 'RUNNING', reason: null });
   expect(pulls).toEqual([{ username: 'robot', password: PASSWORD }]);
   expect(started).toHaveLength(1);
@@ -118,7 +118,7 @@ test('a private image is pulled with the credentials of the release; they reach 
   expect(JSON.stringify(told)).not.toContain(PASSWORD);
 });
 
-test('without a registry, or with a wrong password, the worker ends with what the registry said', async () => {
+test('without a registry, or with a wrong password, the worker ends with the message of the registry', async () => {
   expect(await runWorker(null)).toEqual({ phase: 'EXITED', reason: 'pull access denied' });
   expect(await runWorker(await createHub('wrong'))).toEqual({ phase: 'EXITED', reason: 'pull access denied' });
   expect(pulls).toEqual([undefined, { username: 'robot', password: 'wrong' }]);

@@ -62,7 +62,7 @@ const pod = (userId: UserId, given: { persistent?: string; network?: [VolumeId, 
   },
 });
 
-test('a worker finds the volume of its data centre at /runpod-volume, and a pod the same files at its own path', async () => {
+test('a worker finds the volume of its data center at /runpod-volume, and a pod the same files at its own path', async () => {
   const [here, there] = [await create(anna), await create(anna, 'EU-RO-1')];
   const storage = await mounts.ofWorker(worker(anna, there.id, here.id), 'LOCAL-1');
   const source = join(root, 'storage', 'volumes', 'LOCAL-1', here.id);
@@ -77,14 +77,14 @@ test('a worker finds the volume of its data centre at /runpod-volume, and a pod 
   expect(await mounts.ofWorker(worker(anna), 'LOCAL-1')).toEqual({ mounts: [], env: {} });
 });
 
-test('every user id of an image can write into a mount, and nobody else on the machine gets to it', async () => {
+test('every user id of an image can write into a mount, and no other user of the machine can reach it', async () => {
   const volume = await create(anna);
   const [mount] = (await mounts.ofWorker(worker(anna, volume.id), null)).mounts;
   expect(statSync(mount!.source).mode & 0o777).toBe(0o777);
   expect(statSync(join(root, 'storage')).mode & 0o777).toBe(0o700);
 });
 
-test('a volume of somebody else is as good as none', async () => {
+test('a volume of another user counts as missing', async () => {
   const volume = await create(anna);
   const gone = `the network volume '${volume.id}' is gone`;
   await expect(mounts.ofWorker(worker(bert, volume.id), null)).rejects.toThrow(gone);
@@ -92,7 +92,7 @@ test('a volume of somebody else is as good as none', async () => {
   expect(existsSync(join(root, 'storage', 'volumes', 'LOCAL-1', volume.id))).toBe(false);
 });
 
-test('a path that leads out of the mount, or into the system, is refused before anything is made', async () => {
+test('a path that leads out of the mount, or into the system, is refused before anything is created', async () => {
   for (const path of ['/', '/proc/self', '/a/../..', 'relative']) {
     await expect(mounts.ofPod(pod(anna, { persistent: path }))).rejects.toMatchObject({ kind: 'badRequest' });
   }
@@ -101,7 +101,7 @@ test('a path that leads out of the mount, or into the system, is refused before 
   await expect(mounts.ofPod(odd)).rejects.toThrow('cannot be the name of a directory');
 });
 
-test("a pod's own storage stays until it is removed, and removing it twice is no harm", async () => {
+test("a pod's persistent storage stays until it is removed, and removing it twice is harmless", async () => {
   const one = pod(anna, { persistent: '/workspace' });
   const [mount] = (await mounts.ofPod(one)).mounts;
   writeFileSync(join(mount!.source, 'kept'), '');
@@ -112,7 +112,7 @@ test("a pod's own storage stays until it is removed, and removing it twice is no
   expect(existsSync(mount!.source)).toBe(false);
 });
 
-test('what a volume holds is measured, and told to whom it concerns when it is too much', async () => {
+test('volumes are measured, and their users are warned when one exceeds its size', async () => {
   const volume = await create(anna);
   const [mount] = (await mounts.ofWorker(worker(anna, volume.id), null)).mounts;
   writeFileSync(join(mount!.source, 'model'), Buffer.alloc(3_000_000, 1));
@@ -135,7 +135,7 @@ test('what a volume holds is measured, and told to whom it concerns when it is t
   await database.pool.query("delete from workers where id = 'w1'");
 });
 
-test('the files of a deleted volume go, those of a volume whose row is merely missing stay', async () => {
+test('the files of a deleted volume are removed; those of a volume whose row is merely missing stay', async () => {
   const [deleted, lost] = [await create(anna), await create(anna)];
   const [first] = (await mounts.ofWorker(worker(anna, deleted.id), null)).mounts;
   const [second] = (await mounts.ofWorker(worker(anna, lost.id), null)).mounts;
