@@ -23,6 +23,7 @@ export class ControlLoops {
   readonly database: TestDatabase;
   readonly userId: UserId;
   readonly #bus: Bus;
+  readonly #capacity: CapacityLedger;
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
   /** `wrap` puts something in front of the simulated runtime. */
@@ -46,13 +47,14 @@ export class ControlLoops {
     this.database = database;
     this.userId = userId;
     this.#bus = bus;
+    this.#capacity = new CapacityLedger({ pool, runtime });
     this.#loops = [
       logs,
       new WorkerRunner({
         ...shared,
         runtime,
         logs,
-        capacity: new CapacityLedger({ pool, runtime }),
+        capacity: this.#capacity,
         queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
         notify: { queued: () => {}, ended: () => {} },
         secretBox: createSecretBox(randomBytes(32)),
@@ -74,6 +76,12 @@ export class ControlLoops {
   // biome-ignore lint/suspicious/noExplicitAny: rows of any query
   async sql(text: string, ...values: unknown[]): Promise<any[]> {
     return (await this.database.pool.query(text, values)).rows;
+  }
+
+  /** Has the ledger read the runtime's capacity now: it relies on that for the next seconds. */
+  async readCapacity(): Promise<void> {
+    this.#capacity.forget();
+    await this.#capacity.readFree();
   }
 
   /** Creates an endpoint of Anna's, with at most one worker by default. */

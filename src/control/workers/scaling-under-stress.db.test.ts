@@ -56,11 +56,17 @@ describe('in one data center', () => {
     await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
     await control.sql('update endpoints set workers_min = 0, workers_max = 0 where id = $1', endpoint);
     await vi.waitFor(async () => expect(await control.workers(endpoint)).toEqual([]), soon);
-    world.pools = []; // the ledger still believes in one
+    await control.readCapacity();
+    world.pools = []; // the ledger still counts one
     const late = await control.endpoint({ workers: { min: 1, max: 1 } });
     const missing = 'no capacity: Pool ADA_24 has 0 GPUs free, 1 needed';
     await vi.waitFor(async () => {
-      expect(await control.workers(late)).toMatchObject([{ phase: 'PENDING', reason: missing }]);
+      const lines = await control.sql(
+        'select line from log_lines l join workers w on w.id = l.workload_id where w.endpoint_id = $1',
+        late,
+      );
+      expect(lines).toContainEqual({ line: `waits: ${missing}` });
+      expect(await control.workers(late)).toMatchObject([{ phase: 'PENDING' }]);
     }, soon);
     const id = (await control.workers(late))[0]!.id;
     world.pools = [place('DC-1', 2_000)];

@@ -98,7 +98,7 @@ test('a path that leads out of the mount, or into the system, is refused before 
   }
   expect(existsSync(join(root, 'storage', 'pods'))).toBe(false);
   const odd = { ...pod(anna, { persistent: '/workspace' }), id: '../escape' as PodId };
-  await expect(mounts.ofPod(odd)).rejects.toThrow('cannot be the name of a directory');
+  await expect(mounts.ofPod(odd)).rejects.toThrow('is not a valid directory name');
 });
 
 test("a pod's persistent storage stays until it is removed, and removing it twice is harmless", async () => {
