@@ -2,7 +2,7 @@ const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
 const NUMBER = new Intl.NumberFormat(undefined);
 
-/** Stands in a table where there is no value. */
+/** Placeholder for a missing value. */
 export const NO_VALUE = '–';
 
 export function formatDate(time: string | null | undefined): string {

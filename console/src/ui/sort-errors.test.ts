@@ -2,28 +2,28 @@ import { expect, test } from 'vitest';
 import { ApiError } from '../api/api-error.ts';
 import { sortErrors } from './sort-errors.ts';
 
-const refused = (...errors: string[]) => new ApiError(422, 'the body is invalid', errors);
+const invalid = (...errors: string[]) => new ApiError(422, 'the body is invalid', errors);
 
 test('an error goes to the field named by its location', () => {
-  expect(sortErrors(refused('/workers/min: must be >= 0', '$/name: is required'), ['name', 'workers.min'])).toEqual({
+  expect(sortErrors(invalid('/workers/min: must be >= 0', '$/name: is required'), ['name', 'workers.min'])).toEqual({
     fields: { 'workers.min': 'must be >= 0', name: 'is required' },
     other: [],
   });
 });
 
 test('an error below a field goes to that field; the field listed first wins', () => {
-  expect(sortErrors(refused('/gpu/pools/0: is unknown'), ['gpu.pools', 'gpu']).fields).toEqual({
+  expect(sortErrors(invalid('/gpu/pools/0: is unknown'), ['gpu.pools', 'gpu']).fields).toEqual({
     'gpu.pools': 'is unknown',
   });
-  expect(sortErrors(refused('/gpu/pools/0: is unknown'), ['gpu', 'gpu.pools']).fields).toEqual({ gpu: 'is unknown' });
+  expect(sortErrors(invalid('/gpu/pools/0: is unknown'), ['gpu', 'gpu.pools']).fields).toEqual({ gpu: 'is unknown' });
 });
 
 test('a field that merely shares a prefix does not get the error', () => {
-  expect(sortErrors(refused('/images: is unknown'), ['image'])).toEqual({ fields: {}, other: ['/images: is unknown'] });
+  expect(sortErrors(invalid('/images: is unknown'), ['image'])).toEqual({ fields: {}, other: ['/images: is unknown'] });
 });
 
 test('a colon in the message is kept', () => {
-  expect(sortErrors(refused('/image: invalid reference: empty'), ['image']).fields).toEqual({
+  expect(sortErrors(invalid('/image: invalid reference: empty'), ['image']).fields).toEqual({
     image: 'invalid reference: empty',
   });
 });

@@ -11,12 +11,12 @@ export type HistoryPoint = {
   workersInitializing: number;
   workersThrottled: number;
   workersUnhealthy: number;
-  /** p95 in ms of the jobs that finished since the point before; absent when none did. */
+  /** p95 in ms of the jobs that finished since the previous point; absent when none did. */
   queueTime?: number;
   executionTime?: number;
 };
 
-/** Five minutes at a point a second. */
+/** Five minutes at one point per second. */
 export const MAX_POINTS = 300;
 
 /** Returns the history with a point for the snapshot as of `nowMs`, at most MAX_POINTS. */

@@ -18,7 +18,7 @@ export function newTemplateBody(values: TemplateValues): Schemas['CreateTemplate
   return { ...templateUpdateBody(values), serverless: values.kind === 'serverless' };
 }
 
-/** A template stays what it was made for: `kind` is no part of an update. */
+/** Returns the body of an update. The type of a template cannot change. */
 export function templateUpdateBody(values: TemplateValues) {
   return { name: values.name, ...containerBody(values) };
 }
