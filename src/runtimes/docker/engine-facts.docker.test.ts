@@ -15,7 +15,7 @@ const answers = await docker.ping().then(
   () => false,
 );
 
-/** What only a real engine can show. docker-runtime.slow.test.ts reports when there is none. */
+/** What only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
 describe.skipIf(!answers)('containers of a real engine', () => {
   const installation = newId<string>();
   let runtime: Runtime;

@@ -1,7 +1,7 @@
 /**
- * The engine's images. All are present for everybody, but not everybody may use all of them. An image that Podyard pulled
- * with credentials is private: who asks for it, by name, id or digest, must show the registry that they may have it. What
- * the operator pulled or tagged on the engine is open to all. See docs/decisions/0012-private-images.md.
+ * The engine's images. All users share the engine, but not every user may use every image. An image that Podyard pulled with
+ * credentials is private: to use it, by name, id or digest, credentials must be valid at the registry. Images that the
+ * operator pulled or tagged on the engine are open to all. See docs/decisions/0012-private-images.md.
  */
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
