@@ -5,7 +5,7 @@ import type { Pool } from '../../db/pool.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
-import { type ControlledWorker, noteWaiting } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, markWaiting } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
@@ -59,7 +59,7 @@ export async function launchWorker(
   };
   const onWaiting = (missing: string) => {
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
-    noteWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
+    markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
   };
   const { address } = await deps.runtime.start(spec, { onProgress, onCreated, onWaiting, signal });
   await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Bus } from '../../db/bus.ts';
@@ -7,62 +8,59 @@ import { findKeyBySecretHash } from './key-store.ts';
 import { hashSecret } from './secret-hash.ts';
 
 /**
- * Turns secrets into actors, from memory wherever it can: the data plane asks on every request.
+ * Maps secrets to actors, from a cache where possible: the data plane asks on every request.
  *
- * What is remembered goes stale in two ways. A hint on the bus drops all of it at once, and no answer outlives
- * `REMEMBER_MS`, so a revocation whose hint was lost still counts soon. A look-up that was under way when a hint came is
- * not remembered: it may have read the row as it was before.
- * Unknown secrets are remembered too, in a map of their own, so that guessing can neither load the database with one
- * query per guess of the same secret nor push valid keys out of memory.
+ * A hint on the bus clears the cache, and no entry outlives `TTL_MS`, so that a revocation takes effect soon even if its
+ * hint is lost. A look-up in flight during a hint is not cached, because it may have read the old row. Unknown secrets are
+ * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
+ * valid keys.
  */
-const REMEMBER_MS = 10_000;
-const MAX_REMEMBERED = 10_000;
+const TTL_MS = 10_000;
+const MAX_ENTRIES = 10_000;
 const MAX_SECRET_LENGTH = 256;
 
 interface Known {
   actor: Actor;
-  /** Until when this answer holds: the memory's limit or the key's own expiry, whichever is first. */
+  /** When the entry expires: after the TTL or with the key, whichever is first. */
   untilMs: number;
 }
 
 export class KeyRing {
-  readonly #db: Db;
-  readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
-  readonly #unknown = new Map<string, number>();
-  readonly #underWay = new Map<string, Promise<Actor | undefined>>();
+  readonly #deps: { pool: Db; clock: Clock };
+  readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
+  readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
+  readonly #inFlight = new Map<string, Promise<Actor | undefined>>();
   readonly #unsubscribe: () => void;
   #generation = 0;
 
   constructor(options: { pool: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock }) {
-    this.#db = options.pool;
-    this.#clock = options.clock;
+    this.#deps = options;
     this.#unsubscribe = options.bus.subscribe('key', () => this.#forget());
   }
 
-  /** The actor if it is in memory; undefined means "ask `authenticate`", not "refuse". */
+  /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". */
   peek(secret: string, hash: Buffer = hashSecret(secret)): Actor | undefined {
     return this.#recall(mapKey(hash));
   }
 
-  /** Undefined for a secret that is unknown, revoked or expired. Throws `unavailable` when the database is gone. */
+  /** Returns undefined if the secret is unknown, revoked or expired. Throws `unavailable` if the database is unreachable. */
   async authenticate(secret: string): Promise<Actor | undefined> {
     if (secret === '' || secret.length > MAX_SECRET_LENGTH) return undefined;
     const key = mapKey(hashSecret(secret));
     const known = this.#recall(key);
     if (known) return known;
-    if ((this.#unknown.get(key) ?? 0) > this.#clock.now()) return undefined;
-    let lookUp = this.#underWay.get(key);
+    if ((this.#unknown.get(key) ?? 0) > this.#deps.clock.now()) return undefined;
+    let lookUp = this.#inFlight.get(key);
     if (!lookUp) {
       lookUp = this.#lookUp(key, secret).finally(() => {
-        if (this.#underWay.get(key) === lookUp) this.#underWay.delete(key);
+        if (this.#inFlight.get(key) === lookUp) this.#inFlight.delete(key);
       });
-      this.#underWay.set(key, lookUp);
+      this.#inFlight.set(key, lookUp);
     }
     return lookUp;
   }
 
-  /** Ends the subscription; what is under way still answers. */
+  /** Ends the subscription; look-ups in flight still resolve. */
   close(): void {
     this.#unsubscribe();
     this.#forget();
@@ -70,22 +68,22 @@ export class KeyRing {
 
   #recall(key: string): Actor | undefined {
     const known = this.#known.get(key);
-    return known !== undefined && known.untilMs > this.#clock.now() ? known.actor : undefined;
+    return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
   }
 
   async #lookUp(key: string, secret: string): Promise<Actor | undefined> {
     const generation = this.#generation;
-    const found = await findKeyBySecretHash(this.#db, hashSecret(secret)).catch((cause) => {
+    const found = await findKeyBySecretHash(this.#deps.pool, hashSecret(secret)).catch((cause) => {
       if (sqlState(cause) !== undefined) throw cause;
       throw new Failure('unavailable', 'the database is not reachable', { cause });
     });
-    const now = this.#clock.now();
+    const now = this.#deps.clock.now();
     const expiresMs = found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
     const isValid = found !== undefined && expiresMs > now;
     const actor = isValid ? { userId: found.userId, keyId: found.id, scopes: found.scopes } : undefined;
     if (generation !== this.#generation) return actor;
-    if (actor) remember(this.#known, key, { actor, untilMs: Math.min(now + REMEMBER_MS, expiresMs) });
-    else remember(this.#unknown, key, now + REMEMBER_MS);
+    if (actor) setLast(this.#known, key, { actor, untilMs: Math.min(now + TTL_MS, expiresMs) });
+    else setLast(this.#unknown, key, now + TTL_MS);
     return actor;
   }
 
@@ -93,7 +91,7 @@ export class KeyRing {
     this.#generation += 1;
     this.#known.clear();
     this.#unknown.clear();
-    this.#underWay.clear();
+    this.#inFlight.clear();
   }
 }
 
@@ -101,9 +99,8 @@ function mapKey(hash: Buffer): string {
   return hash.toString('latin1');
 }
 
-/** Puts an entry last and drops the first, so that a full map loses what was remembered longest ago. */
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
+/** Sets an entry as the newest, so that a full map evicts the one looked up longest ago. */
+function setLast<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value!);
 }

@@ -10,8 +10,8 @@ import type { Pod, PodAction } from './pod.ts';
 import { getPodRow, wantPodEnded, wantPodRunning } from './pod-store.ts';
 
 /**
- * Starts a pod that is stopped or failed, in its own data centre. Throws `notFound`, `conflict` when its status does not
- * allow it, `badRequest` when there is no capacity any more.
+ * Starts a stopped or failed pod, in its own data center. Throws `notFound`, `conflict` if its status does not allow it,
+ * `badRequest` without capacity.
  */
 export async function startPod(context: PodContext, actor: Actor, id: PodId): Promise<Pod> {
   const stock = await context.capacity.read();
@@ -25,17 +25,17 @@ export async function startPod(context: PodContext, actor: Actor, id: PodId): Pr
   return started;
 }
 
-/** Ends its container and keeps its mounts. Throws `notFound`, and `conflict` when its status or its lock does not allow it. */
+/** Stops the container and keeps the mounts. Throws `notFound`, and `conflict` if its status or lock does not allow it. */
 export function stopPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
   return change(context, actor, id, 'stop', (db, pod) => wantPodEnded(db, pod, 'STOP'));
 }
 
-/** Another container in the place of the one that runs. Throws `notFound`, and `conflict` as `stopPod` does. */
+/** Replaces the running container by a new one. Throws `notFound`, and `conflict` as `stopPod` does. */
 export function restartPod(context: Context, actor: Actor, id: PodId): Promise<Pod> {
   return change(context, actor, id, 'restart', (db, pod) => wantPodRunning(db, pod));
 }
 
-/** Ends it for good: its own storage goes, a network volume is only detached. From here on it is missing. Throws `notFound`. */
+/** Removes the pod and its own storage; a network volume is detached. Throws `notFound`, also from now on. */
 export async function terminatePod(context: Context, actor: Actor, id: PodId): Promise<void> {
   await change(context, actor, id, 'terminate', async (db, pod) => {
     if (pod.templateId !== null) await updateTemplateUse(db, pod.templateId);
@@ -43,7 +43,7 @@ export async function terminatePod(context: Context, actor: Actor, id: PodId): P
   });
 }
 
-/** Any of them by name; null when the pod was terminated. */
+/** Runs an action by name; returns null for `terminate`. */
 export async function actOnPod(context: PodContext, actor: Actor, id: PodId, action: PodAction): Promise<Pod | null> {
   if (action === 'start') return startPod(context, actor, id);
   if (action === 'stop') return stopPod(context, actor, id);
@@ -70,5 +70,5 @@ async function change(
 
 function notPossible({ status, isLocked, actions }: Pod, action: PodAction): Failure {
   const why = `the pod is ${status}${isLocked ? ' and locked' : ''}`;
-  return new Failure('conflict', `${action} is not possible: ${why}; possible are ${actions.join(', ')}`);
+  return new Failure('conflict', `${action} is not possible: ${why}; possible actions: ${actions.join(', ')}`);
 }

@@ -19,14 +19,14 @@ export async function checkPodContainer(db: Db, userId: UserId, given: Partial<C
   await checkReferences(db, userId, { registryId: given.registryId ?? null });
 }
 
-/** What a new pod asks for of the hardware, held against the catalogue. Throws `badRequest`. */
+/** Checks a new pod's hardware against the catalog. Throws `badRequest`. */
 export function checkHardware(given: {
   gpu: { id: string; count: number } | null;
   cpu: { id: string; vcpuCount: number } | null;
   dataCenterIds: readonly string[];
 }): void {
   const { gpu, cpu, dataCenterIds } = given;
-  if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'there must be exactly one of gpu and cpu');
+  if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
   if (gpu && !findGpuType(gpu.id)) throw new Failure('badRequest', `gpu.id: there is no GPU type '${gpu.id}'`);
   const unknown = dataCenterIds.find((id) => !findDataCenter(id));
   if (unknown !== undefined) {
@@ -34,31 +34,31 @@ export function checkHardware(given: {
   }
 }
 
-/** The CPUs with their memory: so many GB for each, by the flavour. Throws `badRequest` for what the catalogue does not have. */
+/** Adds the flavor's memory to a CPU configuration. Throws `badRequest` if the catalog does not have it. */
 export function withMemory({ id, vcpuCount }: { id: string; vcpuCount: number }): CpuConfig {
   const flavor = findCpuFlavor(id);
   if (!flavor) throw new Failure('badRequest', `cpu.id: there is no CPU flavor '${id}'`);
   const { min, max } = flavor.vcpu;
   if (!Number.isInteger(Math.log2(vcpuCount)) || vcpuCount < min || vcpuCount > max) {
-    throw new Failure('badRequest', `cpu.vcpuCount: ${id} has a power of two of vCPUs, from ${min} to ${max}`);
+    throw new Failure('badRequest', `cpu.vcpuCount: must be a power of two from ${min} to ${max} for ${id}`);
   }
   return { id, vcpuCount, memory: flavor.ramGbPerVcpu * vcpuCount };
 }
 
-/** Throws `badRequest` for both kinds at once, for storage of its own on a CPU pod, and for a path that is the image's own. */
+/** Throws `badRequest` for both kinds at once, for persistent storage on a CPU pod, and for a path of the image's system. */
 export function checkMounts(mounts: PodMounts, isCpuPod: boolean): void {
   if (mounts.persistent && mounts.network) {
     throw new Failure('badRequest', 'mounts: a pod has at most one of persistent and network');
   }
   if (mounts.persistent && isCpuPod) {
-    throw new Failure('badRequest', 'mounts.persistent: a CPU pod cannot have one');
+    throw new Failure('badRequest', 'mounts.persistent: a CPU pod cannot have persistent storage');
   }
   for (const mount of [mounts.persistent, mounts.network]) if (mount) checkMountPath(mount.path);
 }
 
 /**
- * The data centre of the user's volume, which cannot be deleted before the transaction ends. Throws `badRequest` when
- * there is none, or when the pod is to be elsewhere.
+ * Returns the data center of the user's volume, and locks the volume against deletion until the commit. Throws
+ * `badRequest` if there is no such volume, or the pod must be elsewhere.
  */
 export async function checkNetworkMount(
   db: Db,

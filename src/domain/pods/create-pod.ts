@@ -13,23 +13,23 @@ import { placePod } from './place-pod.ts';
 import type { Pod, PodMounts } from './pod.ts';
 import { insertPodRow } from './pod-store.ts';
 
-/** What operations work with that place a pod. */
+/** The dependencies of operations that place a pod. */
 export interface PodContext extends Context {
   capacity: CapacitySource;
 }
 
-/** The container's fields, and the mounts, may be left out: the template's, then the defaults, take their place. */
+/** The container's fields and the mounts are optional: the template's, then the defaults, fill them in. */
 export interface NewPod
   extends Partial<ContainerConfig>,
     Pick<Pod, 'name' | 'gpu' | 'cloud' | 'dataCenterIds' | 'hasGlobalNetwork' | 'templateId'> {
-  /** Exactly one of `gpu` and `cpu`, or it is refused; the memory is the flavour's. */
+  /** Exactly one of `gpu` and `cpu` is required; the memory follows from the flavor. */
   cpu: { id: string; vcpuCount: number } | null;
   mounts?: PodMounts;
 }
 
 /**
- * Places the pod, stores it as one that shall run, and wakes control. Throws `badRequest` for a broken rule and when
- * there is no capacity, `unavailable` when the runtime does not answer.
+ * Places and stores a pod, and notifies control to start it. Throws `badRequest` if a rule is broken or there is no
+ * capacity, `unavailable` if the runtime does not answer.
  */
 export async function createPod(context: PodContext, actor: Actor, input: NewPod): Promise<Pod> {
   checkHardware(input);
@@ -63,7 +63,7 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
   return created;
 }
 
-/** One's own or a public one; a stranger's registry stays with the stranger. */
+/** Finds the user's own template or a public one, whose registry is copied only for its owner. */
 async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {
   const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
   if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
@@ -73,7 +73,7 @@ async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise
   return { ...template, registryId: template.userId === actor.userId ? template.registryId : null };
 }
 
-/** A CPU pod has no storage of its own, whatever its template says. */
+/** A CPU pod has no persistent storage, whatever its template says. */
 function templateMounts(template: Template | null, isCpuPod: boolean): PodMounts {
   return { persistent: isCpuPod ? null : (template?.persistentMount ?? null), network: null };
 }

@@ -1,9 +1,9 @@
 import type { Db } from '../../db/pool.ts';
 
-/** What has to be known of a pod to carry traffic to it. */
+/** What the proxy needs to know about a pod. */
 export interface PodRoute {
   isRunning: boolean;
-  /** The ports that it exposes over HTTP, and none beside them. */
+  /** The ports that it exposes over HTTP; no others are proxied. */
   httpPorts: number[];
   address: string | null;
 }

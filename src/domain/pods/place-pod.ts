@@ -22,9 +22,9 @@ type GpusInUse = Awaited<ReturnType<typeof listGpusInUse>>[number];
 export const NO_CAPACITY = 'There are no longer any instances available';
 
 /**
- * A place for the pod in one of the data centres, the first listed first (none listed: any). GPUs that it gets are nobody
- * else's from here to the end of the transaction, and from then on by the pod's row. Where only frozen workers are in the
- * way, they are told to leave; `evicted` is to be published after the commit. Throws `badRequest` when there is no room.
+ * Finds a place for the pod in one of its data centers, in the listed order (none listed: any). Its GPUs are reserved by a
+ * lock until the transaction ends, then by the pod's row. Frozen workers are evicted if that frees a place; publish
+ * `evicted` after the commit. Throws `badRequest` without capacity.
  */
 export async function placePod(
   db: Db,
@@ -42,7 +42,7 @@ export async function placePod(
   return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);
 }
 
-/** A frozen worker keeps its GPUs until somebody who would work needs them: the one frozen longest leaves first. */
+/** Evicts frozen workers until the pod fits: those without priority first, then those frozen longest. */
 async function placeOverFrozen(
   db: Db,
   pod: Pick<Pod, 'gpu' | 'cloud' | 'dataCenterIds'>,
@@ -85,7 +85,7 @@ function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock)
   return stock.gpus.filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, wish) > 0);
 }
 
-/** CPUs and memory are shared, not given away: a pod fits where a machine has as many at all, as the catalogue says. */
+/** CPUs and memory are shared, not reserved: a pod fits if the machine has that many in total, as the catalog says. */
 function placesForCpus({ cpu }: Pick<Pod, 'cpu'>, stock: Stock): PodPlace[] {
   const flavor = findCpuFlavor(cpu!.id);
   if (!flavor) return [];

@@ -1,26 +1,26 @@
 import type { Clock } from '../../core/clock.ts';
 
-/** What a pod uses at this moment, in percent of what it may use. */
+/** A pod's current usage, in percent of its limits. */
 export interface PodUsage {
   cpuUtil: number;
   memoryUtil: number;
-  /** One for each GPU it holds. */
+  /** One entry per GPU. */
   gpus: readonly { util: number; memoryUtil: number }[];
 }
 
-/** Live figures of pods that run. */
+/** Live usage of running pods. */
 export interface PodFigures {
-  /** By pod id; what is not known within `timeoutMs` is absent, and known to a later call. Never throws. */
+  /** Returns usage by pod id. What is not known within `timeoutMs` is missing, and there in a later call. Never throws. */
   read(podIds: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, PodUsage>>;
 }
 
-/** A reader's patience: one pod may be waited for, a list never. */
+/** Timeouts for reading one pod or a list: a list does not wait for the runtime. */
 export const READ_TIMEOUT_MS = { one: 1_500, list: 50 } as const;
 
 const TTL_MS = 1_000;
-/** So many questions at a time, or a list of a hundred pods would keep the engine from everything else. */
-const AT_ONCE = 8;
-/** Nobody asked about it for so long: it is forgotten. */
+/** Concurrent requests to the runtime: a list of a hundred pods must not block the engine. */
+const MAX_IN_FLIGHT = 8;
+/** Usage that nobody read for this long is dropped. */
 const KEEP_MS = 60_000;
 
 interface Entry {
@@ -30,8 +30,8 @@ interface Entry {
 }
 
 /**
- * Asks the runtime about a pod at most once a second, however many clients ask; an answer takes the runtime up to a few
- * seconds, so meanwhile the one before is given.
+ * Creates a reader that asks the runtime about a pod at most once per second, for all clients. The runtime takes up to a few
+ * seconds, and meanwhile the previous usage is returned.
  */
 export function createPodFigures(options: {
   clock: Clock;
@@ -41,12 +41,12 @@ export function createPodFigures(options: {
   const waiting: (() => void)[] = [];
   let asking = 0;
   const ask = async (id: string): Promise<PodUsage | null> => {
-    if (asking === AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (asking === MAX_IN_FLIGHT) await new Promise<void>((resolve) => waiting.push(resolve));
     else asking += 1;
     try {
       return await options.readUsage(id);
     } catch {
-      return null; // the pod has just ended, or the engine is away
+      return null; // the pod has just ended, or the engine is unreachable
     } finally {
       const next = waiting.shift();
       if (next) next();
@@ -76,9 +76,9 @@ export function createPodFigures(options: {
 
 async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
   });
-  await Promise.race([work, patience]);
+  await Promise.race([work, timeout]);
   clearTimeout(timer);
 }

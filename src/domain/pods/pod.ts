@@ -15,14 +15,14 @@ export interface NetworkMount {
   path: string;
 }
 
-/** At most one of them is there. */
+/** At most one of them is set. */
 export interface PodMounts {
-  /** On the machine that the pod runs on; it goes with the pod. */
+  /** On the pod's machine; removed with the pod. */
   persistent: PersistentMount | null;
   network: NetworkMount | null;
 }
 
-/** A port of the container, and where this machine publishes it; null where it does not. */
+/** A port of the container, and where this machine publishes it; null if it does not. */
 export interface PodPort {
   private: number;
   public: number | null;
@@ -30,33 +30,33 @@ export interface PodPort {
   ip: string | null;
 }
 
-/** What is wanted: set by the operations, and by them alone. */
+/** The wanted state; only operations set it. */
 export type PodWanted = 'RUN' | 'STOP' | 'TERMINATE';
-/** What was observed of the container of `phaseRevision`: set by control alone. */
+/** The observed state of the container of `phaseRevision`; only control sets it. */
 export type PodPhase = 'PROVISIONING' | 'STARTING' | 'RUNNING' | 'EXITED' | 'ERROR';
 
 export interface Pod extends ContainerConfig {
   id: PodId;
   userId: UserId;
   name: string;
-  /** Exactly one of `gpu` and `cpu` is there. */
+  /** Exactly one of `gpu` and `cpu` is set. */
   gpu: { id: string; count: number } | null;
   cpu: CpuConfig | null;
   mounts: PodMounts;
   cloud: Cloud;
   dataCenterIds: string[];
-  /** Where it was placed; it stays there for good. */
+  /** Where it was placed; it never moves. */
   dataCenterId: string;
   templateId: string | null;
   isLocked: boolean;
   hasGlobalNetwork: boolean;
   status: PodStatus;
-  /** Why it waits or failed, in one sentence; null when there is nothing to say. */
+  /** Why it waits or failed, in one sentence; null if there is nothing to report. */
   statusReason: string | null;
   actions: PodAction[];
-  /** USD; 0 while it does not hold anything. */
+  /** USD; 0 while it holds no hardware. */
   costPerHour: number;
-  /** How this machine reaches it, and what it publishes; null and empty unless RUNNING. */
+  /** The address at which this machine reaches it, and its published ports; null and empty unless RUNNING. */
   address: string | null;
   publishedPorts: PodPort[];
   createdAt: Date;
@@ -64,7 +64,7 @@ export interface Pod extends ContainerConfig {
   changedAt: Date;
 }
 
-/** What the status is made of. */
+/** What a pod's status derives from. */
 export interface PodCondition {
   wanted: PodWanted;
   revision: number;
@@ -73,8 +73,8 @@ export interface PodCondition {
 }
 
 /**
- * What a wish leads to is said at once: a pod told to stop is EXITED, one told to start, or to run other settings, is on
- * its way there, whatever its old container still does (docs/states.md, "Pod").
+ * Returns a pod's status, which follows the wanted state at once: a pod to be stopped is EXITED, and one to be started or
+ * replaced is PROVISIONING or STARTING, whatever its old container still does (docs/states.md, "Pod").
  */
 export function podStatus({ wanted, revision, phase, phaseRevision }: PodCondition): PodStatus {
   if (wanted === 'TERMINATE') return 'TERMINATED';
@@ -97,7 +97,7 @@ export function podActions(status: PodStatus, isLocked: boolean): PodAction[] {
   return ACTIONS[status].filter((action) => !isLocked || (action !== 'stop' && action !== 'restart'));
 }
 
-/** Whether it holds what it pays for. */
+/** True while the pod holds hardware, and so costs. */
 export function isHolding(status: PodStatus): boolean {
   return status === 'PROVISIONING' || status === 'STARTING' || status === 'RUNNING';
 }

@@ -10,18 +10,18 @@ import { checkPodContainer } from './check-pod.ts';
 import { isHolding, type NetworkMount, type Pod, type PodMounts } from './pod.ts';
 import { getPodRow, updatePodRow } from './pod-store.ts';
 
-/** What may change. An absent field stays. */
+/** A partial update. Absent fields stay. */
 export interface PodChange extends Partial<ContainerConfig & Pick<Pod, 'name' | 'isLocked' | 'hasGlobalNetwork'>> {
-  /** An absent kind stays; `network` null stands for a list without the mount, which is refused. */
+  /** An absent kind stays; `network` null means a list without the mount, which is refused. */
   mounts?: { persistent?: NonNullable<PodMounts['persistent']>; network?: NetworkMount | null };
 }
 
 const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
 
 /**
- * Applies a partial update. Other container settings, or another path of a mount, replace the container of a pod that
- * runs or is to run, at once and keeping mounts; a stopped pod has them when it is started. A change to the values that
- * are there already replaces nothing. Throws `notFound`, and `badRequest` for a broken rule.
+ * Applies a partial update. Changed container settings or mount paths replace the container of a running pod at once, with
+ * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, and
+ * `badRequest` if a rule is broken.
  */
 export async function updatePod(context: Context, actor: Actor, id: PodId, change: PodChange): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
@@ -41,14 +41,14 @@ export async function updatePod(context: Context, actor: Actor, id: PodId, chang
  * may grow.
  */
 function changeMounts(before: PodMounts, { persistent, network }: NonNullable<PodChange['mounts']>): PodMounts {
-  if (persistent && !before.persistent) refuse('persistent: the pod was made without one');
+  if (persistent && !before.persistent) refuse('persistent: the pod was created without one');
   if (persistent && persistent.sizeGb < before.persistent!.sizeGb) {
-    refuse(`persistent.size: it only grows; it has ${before.persistent!.sizeGb} GB`);
+    refuse(`persistent.size: can only grow, and is ${before.persistent!.sizeGb} GB now`);
   }
-  if (network !== undefined && !before.network) refuse('network: the pod was made without one');
-  if (network === null) refuse('network: the volume stays attached for as long as the pod is there');
+  if (network !== undefined && !before.network) refuse('network: the pod was created without one');
+  if (network === null) refuse('network: the volume cannot be detached from a pod');
   if (network && network.volumeId !== before.network!.volumeId) {
-    refuse(`network: another volume cannot take the place of '${before.network!.volumeId}'`);
+    refuse(`network: the volume '${before.network!.volumeId}' cannot be replaced`);
   }
   for (const mount of [persistent, network]) if (mount) checkMountPath(mount.path);
   return { persistent: persistent ?? before.persistent, network: network ?? before.network };

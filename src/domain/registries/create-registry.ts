@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
 import { insertRegistryRow, type Registry } from './registry-store.ts';
 
-/** Stores credentials; the password can be read by nobody but the pull of an image. */
+/** Stores credentials; the password is only ever read to pull an image. */
 export async function createRegistry(
   context: Context & { secretBox: SecretBox },
   actor: Actor,

@@ -6,7 +6,7 @@ import type { Delegation } from './delegation.ts';
 const COLUMNS = `id, user_id as "userId", name, partition, aws_region as "awsRegion", aws_account as "awsAccount",
   repository, tag, created_at as "createdAt"`;
 
-/** Oldest first. */
+/** Returns the user's delegations, oldest first. */
 export async function listDelegationRows(db: Db, userId: UserId): Promise<Delegation[]> {
   const result = await db.query<Delegation>(
     `select ${COLUMNS} from registry_delegations where user_id = $1 order by created_at, id`,
@@ -15,7 +15,7 @@ export async function listDelegationRows(db: Db, userId: UserId): Promise<Delega
   return result.rows;
 }
 
-/** `createdAt` is the database's. */
+/** Returns the delegation with `createdAt`, which the database sets. */
 export async function insertDelegationRow(db: Db, delegation: Omit<Delegation, 'createdAt'>): Promise<Delegation> {
   const { id, userId, name, partition, awsRegion, awsAccount, repository, tag } = delegation;
   const result = await db.query<Delegation>(
@@ -26,7 +26,7 @@ export async function insertDelegationRow(db: Db, delegation: Omit<Delegation, '
   return result.rows[0]!;
 }
 
-/** Throws `notFound` when it is missing or somebody else's. */
+/** Throws `notFound` if the user has no such delegation. */
 export async function deleteDelegationRow(db: Db, userId: UserId, id: DelegationId): Promise<void> {
   const result = await db.query('delete from registry_delegations where id = $1 and user_id = $2', [id, userId]);
   if (result.rowCount === 0) throw notFound('Delegation');

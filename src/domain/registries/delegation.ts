@@ -9,7 +9,7 @@ export interface EcrRepository {
   tag: string | null;
 }
 
-/** A wish to pull from an ECR repository without a stored password. Podyard keeps it; it has no AWS identity to act on it. */
+/** A request to pull from an ECR repository without a stored password. Podyard stores it but has no AWS identity to use it. */
 export interface Delegation extends EcrRepository {
   id: DelegationId;
   userId: UserId;
@@ -17,11 +17,11 @@ export interface Delegation extends EcrRepository {
   createdAt: Date;
 }
 
-/** The same rule as the request's schema, with names for the parts. */
+/** The request schema's rule, with named parts. */
 export const ECR_ARN =
   /^arn:(?<partition>aws[a-z-]*):ecr:(?<awsRegion>[a-z]{2}[a-z0-9-]+):(?<awsAccount>[0-9]{12}):repository\/(?<repository>[a-z0-9][a-z0-9._/-]*)(?::(?<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?$/;
 
-/** Undefined for anything that is not the ARN of an ECR repository. */
+/** Returns undefined for anything but the ARN of an ECR repository. */
 export function parseEcrArn(text: string): EcrRepository | undefined {
   const parts = ECR_ARN.exec(text)?.groups;
   if (!parts) return undefined;
@@ -34,7 +34,7 @@ export function parseEcrArn(text: string): EcrRepository | undefined {
   };
 }
 
-/** The host to pull from; the partition decides its domain. */
+/** Returns the host to pull from; its domain depends on the partition. */
 export function registryHost({ awsAccount, awsRegion, partition }: EcrRepository): string {
   return `${awsAccount}.dkr.ecr.${awsRegion}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`;
 }

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { deleteRegistryRow, findRegistryUse, getRegistryRow } from './registry-store.ts';
 
-/** Throws `notFound`, and `badRequest` while something uses it. */
+/** Deletes a registry. Throws `notFound`, and `badRequest` while it is in use. */
 export async function deleteRegistry(context: Context, actor: Actor, id: RegistryId): Promise<void> {
   await transaction(context.pool, async (db) => {
     await getRegistryRow(db, actor.userId, id, 'for update');

@@ -45,8 +45,10 @@ test('credentials open for their owner alone', async () => {
   const { id } = await create();
   const context = { pool: database.pool, secretBox };
   expect(await openCredentials(context, actor.userId, id)).toEqual({ username: 'anna', password: 'hunter2' });
-  await expect(openCredentials(context, 'other' as never, id)).rejects.toThrow(`the registry '${id}' is gone`);
-  await expect(openCredentials(context, actor.userId, 'x' as RegistryId)).rejects.toThrow("the registry 'x' is gone");
+  await expect(openCredentials(context, 'other' as never, id)).rejects.toThrow(`the registry '${id}' was deleted`);
+  await expect(openCredentials(context, actor.userId, 'x' as RegistryId)).rejects.toThrow(
+    "the registry 'x' was deleted",
+  );
   await expect(openCredentials({ ...context, secretBox: otherBox }, actor.userId, id)).rejects.toThrow('master key');
 });
 

@@ -2,13 +2,13 @@ import { notFound } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Credentials of a registry, as their owner sees them: what they are is write-only. */
+/** Credentials of a registry, as their owner sees them: user name and password are write-only. */
 export interface Registry {
   id: RegistryId;
   name: string;
 }
 
-/** Oldest first. */
+/** Returns the user's registries, oldest first. */
 export async function listRegistryRows(db: Db, userId: UserId): Promise<Registry[]> {
   const result = await db.query<Registry>(
     'select id, name from registries where user_id = $1 order by created_at, id',
@@ -17,7 +17,7 @@ export async function listRegistryRows(db: Db, userId: UserId): Promise<Registry
   return result.rows;
 }
 
-/** Throws `notFound` when it is missing or somebody else's. */
+/** Throws `notFound` if the user has no such registry. */
 export async function getRegistryRow(
   db: Db,
   userId: UserId,
@@ -61,7 +61,7 @@ export async function updateCredentials(
   ]);
 }
 
-/** Templates that name it fall back to null with it (the foreign key sees to that). */
+/** Templates that reference it get null (by the foreign key). */
 export async function deleteRegistryRow(db: Db, userId: UserId, id: RegistryId): Promise<void> {
   await db.query('delete from registries where id = $1 and user_id = $2', [id, userId]);
 }
@@ -78,7 +78,7 @@ export async function findCredentials(
   return result.rows[0];
 }
 
-/** What uses it, as words for people (`endpoint 'hello'`). */
+/** Returns what uses it, for messages (`endpoint 'hello'`). */
 export async function findRegistryUse(db: Db, userId: UserId, id: RegistryId): Promise<string | undefined> {
   const result = await db.query<{ use: string }>(
     `select use from (

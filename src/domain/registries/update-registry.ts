@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { sealSecret } from '../secrets/seal-secret.ts';
 import { getRegistryRow, type Registry, updateCredentials } from './registry-store.ts';
 
-/** Puts other credentials in their place; the next pull of an image uses them. Throws `notFound`. */
+/** Replaces the credentials; the next image pull uses them. Throws `notFound`. */
 export async function updateRegistry(
   context: Context & { secretBox: SecretBox },
   actor: Actor,

@@ -8,8 +8,8 @@ import { listReleases, type Rollout } from './list-releases.ts';
 import { updateRolloutPaused } from './release-store.ts';
 
 /**
- * Pauses the roll-out of an endpoint's newest release, or lets it go on. While it is paused no worker is replaced, of
- * this release or of a later one; what is started is on the newest release. Twice the same is no error. Throws `notFound`.
+ * Pauses or resumes the roll-out of an endpoint's releases. While paused, no worker is replaced, but new ones start on the
+ * newest release. Repeating an action is no error. Throws `notFound`.
  */
 export async function changeRollout(
   context: Context,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ReleaseSpec } from '../endpoints/endpoint.ts';
 import type { ReleaseChange } from './release.ts';
 
-/** What stands for a value of `env`: which ones are secrets is unknown, so all are treated as such. */
+/** Replaces every value of `env`, because any of them may be a secret. */
 const HIDDEN = '***';
 
 /**

@@ -9,7 +9,7 @@ export interface Rollout {
   inProgress: boolean;
   workersOnLatest: number;
   workersTotal: number;
-  /** 0 to 100, rounded down, so that 100 means all; 0 without workers. */
+  /** 0 to 100, rounded down, so that 100 means all workers; 0 without workers. */
   percentOnLatest: number;
   isPaused: boolean;
 }
@@ -20,7 +20,7 @@ export interface ReleaseList {
   releases: Release[];
 }
 
-/** The releases of an endpoint, newest first, and how far the newest has come. Throws `notFound`. */
+/** Returns an endpoint's releases, newest first, and the progress of the roll-out. Throws `notFound`. */
 export async function listReleases(db: Db, userId: UserId, endpointId: EndpointId): Promise<ReleaseList> {
   const endpoint = await getEndpointRow(db, userId, endpointId);
   const releases = await listReleaseRows(db, userId, endpointId);

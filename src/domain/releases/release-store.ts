@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool.ts';
 import type { Endpoint, ReleaseSpec } from '../endpoints/endpoint.ts';
 import type { Release, ReleaseChange } from './release.ts';
 
-/** The part of an endpoint that a release fixes and a worker is started with. */
+/** Returns the part of an endpoint that a release fixes and a worker starts with. */
 export function releaseSpecOf(endpoint: Endpoint): ReleaseSpec {
   const { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds } = endpoint;
   return { image, args, diskGb, ports, env, registryId, gpu, cpu, networkVolumeIds };
@@ -31,7 +31,7 @@ export async function insertRelease(
   });
 }
 
-/** Newest first. Names the user through the endpoint, which alone knows its owner. */
+/** Returns releases, newest first. The endpoint's row identifies the owner. */
 export async function listReleaseRows(db: Db, userId: UserId, endpointId: EndpointId): Promise<Release[]> {
   const result = await db.query<Release>(
     `select r.id, r.version, r.created_by as "createdBy", r.created_at as "createdAt", r.diff,
@@ -45,7 +45,7 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
   return result.rows;
 }
 
-/** Throws `notFound` unless it is a release of this user's endpoint. */
+/** Throws `notFound` unless it is a release of the user's endpoint. */
 export async function getReleaseSpec(
   db: Db,
   userId: UserId,
@@ -61,7 +61,7 @@ export async function getReleaseSpec(
   return result.rows[0].spec;
 }
 
-/** False for an endpoint that this user does not have. */
+/** False also if the user has no such endpoint. */
 export async function isRolloutPaused(db: Db, userId: UserId, endpointId: EndpointId): Promise<boolean> {
   const result = await db.query<{ isPaused: boolean }>(
     'select is_rollout_paused as "isPaused" from endpoints where id = $1 and user_id = $2',

@@ -1,6 +1,6 @@
 import type { ReleaseId, UserId } from '../../core/ids.ts';
 
-/** One changed field of a release, dotted (`gpu.count`); null where the value was or is absent. */
+/** A changed field of a release, dotted (`gpu.count`); `old` or `new` is null if the value was or is absent. */
 export interface ReleaseChange {
   field: string;
   old: unknown;
@@ -13,6 +13,6 @@ export interface Release {
   createdBy: UserId | null;
   createdAt: Date;
   diff: ReleaseChange[];
-  /** Live workers that run it. */
+  /** Live workers on this release. */
   workerCount: number;
 }

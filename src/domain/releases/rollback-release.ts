@@ -11,9 +11,9 @@ import { writeEndpoint } from '../endpoints/write-endpoint.ts';
 import { getReleaseSpec, updateRolloutPaused } from './release-store.ts';
 
 /**
- * Makes a new release with the configuration of an earlier one; nothing that a release does not fix changes. It rolls
- * out at once, even if the roll-out was paused. Going back to what is there already makes none.
- * Throws `notFound`, and `badRequest` when something that it names (a registry, a volume, a pool) is gone.
+ * Creates a release with the spec of an earlier one; nothing else of the endpoint changes. It rolls out at once, even if the
+ * roll-out was paused. Rolling back to the current spec creates none. Throws `notFound`, and `badRequest` if something that
+ * the spec references (a registry, a volume, a pool) no longer exists.
  */
 export async function rollbackRelease(
   context: Context,

@@ -9,8 +9,8 @@ import type { Secret } from './secret.ts';
 import { insertSecretRow } from './secret-store.ts';
 
 /**
- * Stores a secret; workers and pods that wait for one of its name can start. Throws `badRequest` for what cannot be a
- * secret, and `conflict` when the user has one of that name.
+ * Stores a secret; workers and pods that wait for it can start. Throws `badRequest` if it is not valid, and `conflict` if
+ * the user has one of that name.
  */
 export async function createSecret(
   context: Context & { secretBox: SecretBox },

@@ -7,7 +7,7 @@ import { listSecretUses } from './list-secret-uses.ts';
 import type { SecretUse } from './secret.ts';
 import { deleteSecretRow, getSecretRow } from './secret-store.ts';
 
-/** Throws `notFound`; and, while something names it in an env value and `isForced` is not set, `badRequest` that lists what. */
+/** Deletes a secret. Throws `notFound`, and, unless `isForced`, `badRequest` with what uses it while something does. */
 export async function deleteSecret(
   context: Context,
   actor: Actor,
@@ -18,12 +18,12 @@ export async function deleteSecret(
     const { name } = await getSecretRow(db, actor.userId, id, 'for update');
     const uses = (await listSecretUses(db, actor.userId, name)).get(name) ?? [];
     if (uses.length > 0 && options.isForced !== true) {
-      throw new Failure('badRequest', `The secret is in use by ${sentenceOf(uses)}.`, { isClash: true });
+      throw new Failure('badRequest', `The secret is in use by ${formatUses(uses)}.`, { isClash: true });
     }
     await deleteSecretRow(db, actor.userId, id);
   });
 }
 
-function sentenceOf(uses: readonly SecretUse[]): string {
+function formatUses(uses: readonly SecretUse[]): string {
   return uses.map(({ kind, name }) => `${kind} '${name}'`).join(', ');
 }

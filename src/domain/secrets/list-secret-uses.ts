@@ -4,8 +4,8 @@ import type { SecretUse } from './secret.ts';
 import { REFERENCE_PREFIX, secretNamesIn } from './secret-references.ts';
 
 /**
- * Secret name → what of the user's names it in a value of `env`: templates, endpoints, and pods, in this order and each
- * oldest first. Names that nothing uses are absent. With `name`, of that secret only. One query, however many there are.
+ * Returns for each secret name the user's templates, endpoints and pods that reference it in `env`, in this order, each
+ * oldest first. Unused names are missing. With `name`, of that secret only. One query.
  */
 export async function listSecretUses(db: Db, userId: UserId, name = ''): Promise<Map<string, SecretUse[]>> {
   const result = await db.query<SecretUse & { env: Record<string, string> }>(

@@ -3,8 +3,8 @@ import type { Db } from '../../db/pool.ts';
 import { secretNamesIn } from './secret-references.ts';
 
 /**
- * For each of `wanted`, in order: null, or a sentence that names the secrets for lack of which it cannot be started. One
- * query for all, and none when no env names a secret.
+ * Returns for each of `wanted`, in order, null or a sentence with the missing secrets that block its start. One query for
+ * all, and none if no env references a secret.
  */
 export async function findMissingSecrets(
   db: Db,
@@ -32,10 +32,10 @@ async function listKnown(db: Db, named: readonly { userId: UserId; name: string 
 }
 
 function keyOf({ userId, name }: { userId: UserId; name: string }): string {
-  return `${userId} ${name}`; // an id holds no blank
+  return `${userId} ${name}`; // ids contain no blanks
 }
 
-/** `names` is not empty. */
+/** `names` must not be empty. */
 export function missingSecretsReason(names: readonly string[]): string {
   const quoted = names.map((name) => `'${name}'`).join(', ');
   return names.length === 1

@@ -4,9 +4,8 @@ import type { Pool } from '../../db/pool.ts';
 import { checkMasterKey, checkNothingSealed } from './check-master-key.ts';
 
 /**
- * What opens and seals the secrets of this database. On the first start the key is made and put into the file. Keys that
- * a rotation adds to the file later are found when they are needed. Throws a sentence that says what to do when a key is
- * missing, or another one; nothing is made or changed then.
+ * Opens the secret box of this database. The first start creates the key file; keys that a rotation adds to it later are
+ * loaded on demand. Throws an error with advice if a key is missing or wrong; nothing is created or changed then.
  */
 export async function openSecretBox(pool: Pool, source: MasterKeySource): Promise<SecretBox> {
   const secretBox = source.keys ? createSecretBox(source.keys) : await openFile(pool, source.file);

@@ -6,12 +6,10 @@ import { replaceReferences, secretNamesIn } from './secret-references.ts';
 import { listSealedValues } from './secret-store.ts';
 
 /**
- * The environment that a container is started with: `env` of a worker's release or of a pod, each
- * `{{ RUNPOD_SECRET_name }}` in it replaced by the value of the user's secret. Call it right before `runtime.start`, with
- * the owner's id, and keep the answer nowhere: what is stored and shown is `env` itself. One query, and none without a
- * reference. Throws a sentence fit for users that names the secrets which there are not, and one for operators when a
- * value cannot be opened; neither shows a value. Whoever starts things again and again asks `findMissingSecrets` first,
- * and lets them wait until the topic `secret` tells of a new one.
+ * Returns the environment of a container: `env` of a worker's release or of a pod, with each `{{ RUNPOD_SECRET_name }}`
+ * replaced by the value of the owner's secret. Call it right before `runtime.start` and never store the result. One query,
+ * and none without a reference. Throws an error for users with the missing secrets, or one for operators if a value cannot
+ * be decrypted; neither shows a value. A retry loop calls `findMissingSecrets` first, and waits for the topic `secret`.
  */
 export async function resolveSecrets(
   context: { pool: Db; secretBox: SecretBox },

@@ -3,21 +3,21 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { lockValuesUnderOtherKeys, SEALED_COLUMNS, type SealedColumn, updateSealedValues } from './sealed-values.ts';
 
-/** Rows that one transaction locks: a change of one of them waits for a few milliseconds. */
+/** Rows locked per transaction; a concurrent change of one waits for a few milliseconds. */
 const BATCH = 100;
 
 export interface Rotation {
-  /** How many values were sealed anew by this run. */
+  /** How many values this run resealed. */
   resealed: number;
-  /** What could not be opened, as sentences with table and id; it stays as it is. */
+  /** Values that could not be opened and stay as they are: table, id and reason. */
   unreadable: string[];
 }
 
 /**
- * Seals everything under the key `keyId`, while others go on working with it. First the database notes the key, and
- * waits for whoever is sealing: nothing new appears under another key from there on. Then value by value is sealed anew,
- * a batch a transaction. Wherever it is cut off, everything opens with the keys of before and after together, and the
- * next run does what is left. `onBatch` hears how many are done so far.
+ * Reseals every value under the key `keyId`, while servers keep running. First it stores the key's id, which waits for
+ * concurrent seals: from then on nothing new is sealed under another key. Then it reseals the values in batches, each in a
+ * transaction. If interrupted, the old and the new key together still open everything, and the next run resumes.
+ * `onBatch` gets the number resealed so far.
  */
 export async function rotateMasterKey(
   pool: Pool,
@@ -38,7 +38,7 @@ export async function rotateMasterKey(
   return rotation;
 }
 
-/** Answers where the next batch begins, or undefined when there is none. */
+/** Returns the position of the next batch, or undefined if there is none. */
 async function resealBatch(
   pool: Pool,
   secretBox: SecretBox,

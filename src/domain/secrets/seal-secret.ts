@@ -2,8 +2,8 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
 
 /**
- * Seals under the key that the database says is the current one. `db` must be the transaction that stores the value:
- * until it ends no rotation can begin, so that none can overlook the value.
+ * Seals under the database's current key. `db` must be the transaction that stores the value: it blocks the start of a
+ * rotation, so that none can miss the value.
  */
 export async function sealSecret(db: Db, secretBox: SecretBox, secret: string, recordId: string): Promise<Buffer> {
   const result = await db.query<{ keyId: string | null }>({

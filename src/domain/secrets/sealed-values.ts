@@ -1,18 +1,18 @@
 import type { Db } from '../../db/pool.ts';
 
-/** Everything in the database that is sealed, by the table's primary key `id`. A test holds it against the schema. */
+/** All sealed columns; the record id is the table's primary key `id`. A test checks the list against the schema. */
 export const SEALED_COLUMNS = [
   { table: 'secrets', column: 'value' },
   { table: 'registries', column: 'password' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 
-/** Values of the first form, and what is too short to name a key, are sealed under none. */
+/** SQL of the key id of a value; null for version 1, and for what is too short to name a key. */
 const keyIdOf = (column: string) =>
   `case when substring(${column} for 1) = '\\x02' and length(${column}) >= 9
         then encode(substring(${column} from 2 for 8), 'hex') end`;
 
-/** How many values are sealed under each key; null stands for those that do not say. */
+/** Counts the values sealed under each key; null: those that name none. */
 export async function countSealedValues(db: Db): Promise<Map<string | null, number>> {
   const parts = SEALED_COLUMNS.map(({ table, column }) => `select ${keyIdOf(column)} as key_id from ${table}`);
   const result = await db.query<{ keyId: string | null; count: number }>(
@@ -26,7 +26,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Up to `limit` values that are not sealed under `keyId`, in order of id from `after` on; locked until the transaction ends. */
+/** Locks up to `limit` values that are not sealed under `keyId`, by id, after `after`. */
 export async function lockValuesUnderOtherKeys(
   db: Db,
   { table, column }: SealedColumn,
@@ -51,7 +51,7 @@ export async function updateSealedValues(
   );
 }
 
-/** Some of the values of the first form, which does not name the key. */
+/** Returns some of the values of version 1, which name no key. */
 export async function listValuesWithoutKey(db: Db, limit: number): Promise<SealedValue[]> {
   const parts = SEALED_COLUMNS.map(
     ({ table, column }) => `select id, ${column} as sealed from ${table} where substring(${column} for 1) = '\\x01'`,

@@ -1,7 +1,6 @@
 /**
- * `{{ RUNPOD_SECRET_name }}`, with or without blanks. A name that no secret can have counts too: nothing is overlooked.
- * The blanks after the name are part of the match and trimmed by `nameIn`: a pattern that tells them apart takes
- * quadratic time.
+ * `{{ RUNPOD_SECRET_name }}`, with or without blanks. Matches names that no secret can have, too, so that their error is
+ * reported. Blanks after the name are matched and trimmed by `nameIn`: a pattern that excludes them takes quadratic time.
  */
 const REFERENCE = /\{\{\s*RUNPOD_SECRET_([^{}]*)\}\}/g;
 
@@ -9,10 +8,10 @@ function nameIn(captured: string): string {
   return captured.trimEnd();
 }
 
-/** What every reference contains: for a quick look at a whole record. */
+/** Part of every reference: for a quick check of a whole record. */
 export const REFERENCE_PREFIX = 'RUNPOD_SECRET_';
 
-/** The names of the secrets that values of `env` name, each once, in the order in which they appear. */
+/** Returns the names of the secrets that `env` references, each once, in order of appearance. */
 export function secretNamesIn(env: Readonly<Record<string, string>>): string[] {
   const names = new Set<string>();
   for (const value of Object.values(env)) {
@@ -22,7 +21,7 @@ export function secretNamesIn(env: Readonly<Record<string, string>>): string[] {
   return [...names];
 }
 
-/** `env` with each reference replaced by what `secretOf` answers. What comes out is not searched again. */
+/** Returns `env` with each reference replaced by the result of `secretOf`, which is not searched again. */
 export function replaceReferences(
   env: Readonly<Record<string, string>>,
   secretOf: (name: string) => string,

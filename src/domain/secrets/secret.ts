@@ -1,6 +1,6 @@
 import type { SecretId, UserId } from '../../core/ids.ts';
 
-/** A value that containers can be given without anybody being able to read it back. */
+/** A write-only value for the environment of containers. */
 export interface Secret {
   id: SecretId;
   userId: UserId;
@@ -10,14 +10,14 @@ export interface Secret {
   updatedAt: Date;
 }
 
-/** What names a secret in a value of its `env`. */
+/** A record that references a secret in its `env`. */
 export interface SecretUse {
   kind: 'template' | 'endpoint' | 'pod';
   id: string;
   name: string;
 }
 
-/** docs/interface/rest.md, "Secrets". A name of the reserved prefix is none. */
+/** docs/interface/rest.md, "Secrets". A name with the reserved prefix is not valid. */
 export const SECRET_NAME = /^[a-zA-Z_][a-zA-Z0-9_.\-/]*$/;
 export const RESERVED_PREFIX = 'RUNPOD';
 export const MAX_SECRET_NAME_LENGTH = 191;

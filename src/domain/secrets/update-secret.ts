@@ -9,8 +9,8 @@ import type { Secret } from './secret.ts';
 import { getSecretRow, updateSecretRow } from './secret-store.ts';
 
 /**
- * Replaces the value, the description (null: none), or both; what is absent stays. Containers that run keep the value
- * they were started with. Throws `notFound`, and `badRequest` for what cannot be a secret's value.
+ * Replaces the value, the description (null: none), or both; absent fields stay. Running containers keep the old value.
+ * Throws `notFound`, and `badRequest` if a field is not valid.
  */
 export async function updateSecret(
   context: Context & { secretBox: SecretBox },

@@ -11,11 +11,11 @@ import {
   simulateSlowPull,
 } from './simulation.ts';
 
-/** What to pretend; which members an action needs is said by the refusal. */
+/** A simulation request; the error of an action says which members it needs. */
 export interface SimulateRequest {
   action: 'capacity' | 'slow-pull' | 'crash' | 'preempt' | 'reset';
   pool?: string | undefined;
-  /** Default: the machine's own. */
+  /** Default: the local data center. */
   dataCenterId?: string | undefined;
   total?: number | undefined;
   seconds?: number | undefined;
@@ -30,7 +30,7 @@ export interface SimulateRequest {
 const DEFAULT_STARTS = 3;
 const DEFAULT_GRACE_SECONDS = 5;
 
-/** Throws `badRequest` for what is missing or unknown, `notFound` for a worker or endpoint, `conflict` with real GPUs. */
+/** Runs a simulation request. Throws `badRequest` for missing or unknown values, `notFound` for a worker or endpoint, `conflict` with real GPUs. */
 export async function simulate(context: Context, request: SimulateRequest): Promise<Simulation> {
   await getSimulation(context.pool);
   switch (request.action) {
@@ -58,10 +58,10 @@ export async function simulate(context: Context, request: SimulateRequest): Prom
 
 function readCapacity(request: SimulateRequest) {
   const pool = need(request.pool, 'capacity needs pool');
-  if (!gpuPools().includes(pool)) throw new Failure('badRequest', `'${pool}' is not a GPU pool`);
+  if (!gpuPools().includes(pool)) throw new Failure('badRequest', `pool: there is no GPU pool '${pool}'`);
   const dataCenterId = request.dataCenterId ?? LOCAL_DATA_CENTER;
   if (dataCenterId !== LOCAL_DATA_CENTER && !findDataCenter(dataCenterId)) {
-    throw new Failure('badRequest', `'${dataCenterId}' is not a data center`);
+    throw new Failure('badRequest', `dataCenterId: there is no data center '${dataCenterId}'`);
   }
   return { pool, dataCenterId, total: need(request.total, 'capacity needs total') };
 }

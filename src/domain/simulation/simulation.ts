@@ -1,14 +1,14 @@
 /**
- * Emulated shortage: what a server with simulated GPUs pretends, so that people can test how their clients take
- * throttling, preemption and slow starts. What lasts is one row of `settings`, changed by `podyard simulate` or over REST
- * and read by every process; what happens once waits in `simulated_incidents` for the process that leads.
+ * Simulated shortage: on a server with simulated GPUs, people can test how their clients cope with throttling, preemption
+ * and slow starts. Lasting settings are a row of `settings`, changed by `podyard simulate` or over REST and read by every
+ * process; single incidents wait in `simulated_incidents` for the leader.
  */
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Context } from '../context.ts';
 
-/** GPUs that only seem to be there. */
+/** Simulated GPUs of a pool in a data center. */
 export interface SimulatedGpus {
   pool: string;
   dataCenterId: string;
@@ -16,13 +16,13 @@ export interface SimulatedGpus {
 }
 
 export interface Simulation {
-  /** What there is now: at first what the server was started with. */
+  /** The current GPUs; initially those the server was started with. */
   gpus: SimulatedGpus[];
-  /** Every start brings its image anew, and that takes so long; `image` null: of whatever image. */
+  /** Every start pulls its image again, which takes this long; `image` null: any image. */
   slowPull: { seconds: number; image: string | null } | null;
 }
 
-/** Something that happens once, to a worker or pod, or to the next starts of an endpoint. */
+/** A single event for a worker or pod, or for the next starts of an endpoint. */
 export type Incident =
   | { kind: 'crash'; workloadId: string; exitCode: number }
   | { kind: 'crashStarts'; endpointId: string; starts: number }
@@ -30,7 +30,7 @@ export type Incident =
 
 const KEY = 'simulation';
 
-/** Called at every start: another set of GPUs than before begins anew, null (real GPUs) ends it, else it goes on. */
+/** Call it at every start. A changed set of GPUs resets the simulation, null (real GPUs) deletes it, else it continues. */
 export async function ensureSimulation(db: Db, configured: readonly SimulatedGpus[] | null): Promise<void> {
   if (configured === null) {
     await db.query('delete from settings where key = $1', [KEY]);
@@ -44,21 +44,21 @@ export async function ensureSimulation(db: Db, configured: readonly SimulatedGpu
   );
 }
 
-/** Undefined where GPUs are real. */
+/** Undefined if GPUs are real. */
 export async function findSimulation(db: Db): Promise<Simulation | undefined> {
   const result = await db.query<{ value: Simulation }>('select value from settings where key = $1', [KEY]);
   const value = result.rows[0]?.value;
   return value && { gpus: value.gpus, slowPull: value.slowPull };
 }
 
-/** Throws `conflict` where GPUs are real. */
+/** Throws `conflict` if GPUs are real. */
 export async function getSimulation(db: Db): Promise<Simulation> {
   const simulation = await findSimulation(db);
-  if (!simulation) throw new Failure('conflict', 'this server has real GPUs: only simulated ones can be made scarce');
+  if (!simulation) throw new Failure('conflict', 'this server has real GPUs: only simulated ones can be changed');
   return simulation;
 }
 
-/** Sets how many GPUs a pool has in a data centre; what runs keeps what it has. 0: none. */
+/** Sets how many GPUs a pool has in a data center; running workloads keep theirs. */
 export async function simulateCapacity(context: Context, change: SimulatedGpus): Promise<Simulation> {
   return changeSimulation(context, (simulation) => {
     const isSame = (one: SimulatedGpus) => one.pool === change.pool && one.dataCenterId === change.dataCenterId;
@@ -69,7 +69,7 @@ export async function simulateCapacity(context: Context, change: SimulatedGpus):
   });
 }
 
-/** From now on each start waits for its image; 0 seconds ends it. */
+/** Makes each start wait for its image; 0 seconds ends that. */
 export async function simulateSlowPull(
   context: Context,
   slowPull: { seconds: number; image: string | null },
@@ -80,7 +80,7 @@ export async function simulateSlowPull(
   }));
 }
 
-/** Back to what the server was started with. What has happened, has happened. */
+/** Resets the simulation to the server's configuration. Past incidents are not undone. */
 export async function resetSimulation({ pool, bus }: Context): Promise<Simulation> {
   await getSimulation(pool);
   await pool.query(
@@ -91,7 +91,7 @@ export async function resetSimulation({ pool, bus }: Context): Promise<Simulatio
   return getSimulation(pool);
 }
 
-/** Leaves an incident for the process that leads; it happens within moments. Throws `conflict` where GPUs are real. */
+/** Queues an incident, which the leader carries out within moments. Throws `conflict` if GPUs are real. */
 export async function simulateIncident({ pool, bus }: Context, incident: Incident): Promise<void> {
   await getSimulation(pool);
   await pool.query('insert into simulated_incidents (incident) values ($1)', [JSON.stringify(incident)]);

@@ -5,10 +5,7 @@ import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.
 import { checkReferences } from '../endpoints/check-references.ts';
 import type { Template } from './template.ts';
 
-/**
- * Refuses what the schema cannot see, as `badRequest` with a text that names the fields. Only `changed` fields are
- * judged: an update leaves the others alone.
- */
+/** Checks the `changed` fields by the rules that a schema cannot express; throws `badRequest` with the field. */
 export async function checkTemplate(
   db: Db,
   template: Omit<Template, 'createdAt'>,
@@ -21,7 +18,10 @@ export async function checkTemplate(
   }
   const isMountAbout = changed.isServerless !== undefined || changed.persistentMount !== undefined;
   if (isMountAbout && template.isServerless && template.persistentMount !== null) {
-    throw new Failure('badRequest', 'mounts.persistent: a serverless template cannot have one (serverless is true)');
+    throw new Failure(
+      'badRequest',
+      'mounts.persistent: a serverless template cannot have persistent storage (serverless is true)',
+    );
   }
   if (changed.registryId) await checkReferences(db, template.userId, { registryId: changed.registryId });
 }

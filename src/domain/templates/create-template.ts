@@ -6,16 +6,16 @@ import { checkTemplate } from './check-template.ts';
 import type { Template } from './template.ts';
 import { insertTemplateRow } from './template-store.ts';
 
-/** Without `clientSettings` there are none. */
+/** `clientSettings` default to none. */
 export type NewTemplate = Omit<Template, 'id' | 'userId' | 'clientSettings' | 'endpointId' | 'createdAt'> &
   Partial<Pick<Template, 'clientSettings'>>;
 
-/** Throws `badRequest` for a broken rule, a name that is taken among them. */
+/** Stores a template. Throws `badRequest` if a rule is broken or the name is taken. */
 export async function createTemplate(context: Context, actor: Actor, input: NewTemplate): Promise<Template> {
   return transaction(context.pool, (db) => addTemplate(db, actor, input, null));
 }
 
-/** The same within a transaction that does more. With `endpointId` the template is that endpoint's own. */
+/** `createTemplate` in the caller's transaction. With `endpointId` the template belongs to that endpoint. */
 export async function addTemplate(
   db: Db,
   actor: Actor,

@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { deleteTemplateRow, getTemplateRow, getTemplateUse } from './template-store.ts';
 
-/** Throws `notFound`, and `badRequest` while something made from it exists or went less than two minutes ago. */
+/** Deletes a template. Throws `notFound`, and `badRequest` while it is in use and for two minutes afterwards. */
 export async function deleteTemplate(context: Context, actor: Actor, id: TemplateId): Promise<void> {
   await transaction(context.pool, async (db) => {
     await getTemplateRow(db, actor.userId, id, 'for update');

@@ -3,25 +3,25 @@ import type { ContainerConfig } from '../endpoints/endpoint.ts';
 
 export type TemplateCategory = 'CPU' | 'NVIDIA' | 'AMD';
 
-/** A host-local mount that a pod made from the template gets. */
+/** Persistent storage on the pod's machine, mounted at a path. */
 export interface PersistentMount {
   sizeGb: number;
   path: string;
 }
 
-/** What clients of the GraphQL interface keep with a template. Nothing acts upon it; an absent one was never given. */
+/** Settings that GraphQL clients store with a template. Nothing acts on them; an absent one was never given. */
 export interface TemplateClientSettings {
   readme?: string;
   startSsh?: boolean;
   startJupyter?: boolean;
   startScript?: string;
   advancedStart?: boolean;
-  /** The order of `env`'s names in the list that was given: a map keeps none. */
+  /** The order of the names in the given `env` list, which the stored object does not keep. */
   envNames?: string[];
   /** Any JSON. */
   config?: unknown;
   portsConfig?: { port?: unknown; name?: string }[];
-  /** The path that was given; the mount's own wins while there is a mount. */
+  /** The given path; a mount's own path takes precedence. */
   volumeMountPath?: string;
 }
 
@@ -35,11 +35,11 @@ export interface Template extends ContainerConfig {
   name: string;
   persistentMount: PersistentMount | null;
   isServerless: boolean;
-  /** Others may make something from it, but neither list, nor change, nor delete it. */
+  /** Other users may make something from it, but neither list, change nor delete it. */
   isPublic: boolean;
   category: TemplateCategory;
   clientSettings: TemplateClientSettings;
-  /** The endpoint that it was given inside of, and that it goes with; null for one that stands for itself. */
+  /** The endpoint that it was given inline for, and with which it is deleted; null for any other. */
   endpointId: EndpointId | null;
   createdAt: Date;
 }

@@ -7,7 +7,7 @@ import type { NewTemplate } from './create-template.ts';
 import type { Template } from './template.ts';
 import { getTemplateRow, updateTemplateRow } from './template-store.ts';
 
-/** Applies a partial update; nothing that was made from the template changes. Throws `notFound` and `badRequest`. */
+/** Applies a partial update; what was made from the template does not change. Throws `notFound` and `badRequest`. */
 export async function updateTemplate(
   context: Context,
   actor: Actor,
@@ -17,7 +17,7 @@ export async function updateTemplate(
   return transaction(context.pool, (db) => changeTemplate(db, actor, id, change));
 }
 
-/** The same within a transaction that does more. */
+/** `updateTemplate` in the caller's transaction. */
 export async function changeTemplate(
   db: Db,
   actor: Actor,

@@ -1,13 +1,13 @@
 import { Failure } from '../../core/errors.ts';
 
-/** What a container cannot do without, or what leads to the kernel of the machine. */
+/** Paths of the image's system, and of the kernel. */
 const SYSTEM = ['/bin', '/boot', '/etc', '/lib', '/lib32', '/lib64', '/run', '/sbin', '/usr', '/var', '/var/run'];
 const KERNEL = ['/dev', '/proc', '/sys'];
 const MAX_BYTES = 4096;
 
 /**
- * A path at which storage can be mounted inside a container, without a slash at its end. Throws `badRequest` for one
- * that is not absolute, holds `.` or `..`, would hide the system of the image, or is part of the kernel's own trees.
+ * Returns a mount path without a trailing slash. Throws `badRequest` if it is not absolute, contains `.` or `..`, would hide
+ * the image's system, or is in one of the kernel's file systems.
  */
 export function checkMountPath(path: string): string {
   const refuse = (why: string) => new Failure('badRequest', `mounts: the path '${path.slice(0, 200)}' ${why}`);

@@ -6,10 +6,10 @@ import type { Context } from '../context.ts';
 import type { Volume, VolumeType } from './volume.ts';
 import { insertVolumeRow } from './volume-store.ts';
 
-/** `type` null: the data centre's first tier. */
+/** `type` null: the data center's first tier. */
 export type NewVolume = Omit<Volume, 'id' | 'userId' | 'type' | 'usedBytes'> & { type: VolumeType | null };
 
-/** Throws `badRequest` for a data centre that there is not, or that does not offer the type. */
+/** Stores a volume. Throws `badRequest` if the data center does not exist or does not offer the type. */
 export async function createVolume(context: Context, actor: Actor, input: NewVolume): Promise<Volume> {
   const type = chooseType(input.dataCenterId, input.type);
   const volume = { ...input, type, id: newId<VolumeId>(), userId: actor.userId, usedBytes: 0 };

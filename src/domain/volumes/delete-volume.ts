@@ -5,7 +5,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import { deleteVolumeRow, findVolumeUse, getVolumeRow } from './volume-store.ts';
 
-/** Its files go soon afterwards. Throws `notFound`, and `badRequest` while something mounts it. */
+/** Deletes a volume; its files are removed soon after. Throws `notFound`, and `badRequest` while it is mounted. */
 export async function deleteVolume(context: Context, actor: Actor, id: VolumeId): Promise<void> {
   await transaction(context.pool, async (db) => {
     await getVolumeRow(db, actor.userId, id, 'for update');

@@ -1,12 +1,12 @@
 import type { Db } from '../../db/pool.ts';
 
-/** A network volume, or the persistent storage of a pod, with the live workloads that mount it. */
+/** A network volume or the persistent storage of a pod, with the live workloads that mount it. */
 export type MeasuredStorage = { id: string; name: string; sizeGb: number; workloadIds: string[] } & (
   | { kind: 'volume'; dataCenterId: string; usedBytes: number }
   | { kind: 'pod' }
 );
 
-/** All storage of all users that somebody may write to. */
+/** Returns all storage of all users. */
 export async function listMeasuredStorage(db: Db): Promise<MeasuredStorage[]> {
   const result = await db.query<MeasuredStorage>(
     `select 'volume' as kind, v.id, v.name, v.size_gb as "sizeGb", v.data_center_id as "dataCenterId",
@@ -29,7 +29,7 @@ export async function updateVolumeUsage(db: Db, id: string, usedBytes: number): 
   await db.query('update network_volumes set used_bytes = $2 where id = $1', [id, usedBytes]);
 }
 
-/** Volumes that were deleted, and whose files are still there. */
+/** Returns deleted volumes whose files still exist. */
 export async function listVolumeRemovals(db: Db): Promise<{ id: string; dataCenterId: string }[]> {
   const result = await db.query<{ id: string; dataCenterId: string }>(
     'select volume_id as id, data_center_id as "dataCenterId" from volume_removals order by deleted_at',

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import type { Volume } from './volume.ts';
 import { getVolumeRow, updateVolumeRow } from './volume-store.ts';
 
-/** A volume is renamed or grows. Throws `notFound`, and `badRequest` for a size below what it has. */
+/** Renames or grows a volume. Throws `notFound`, and `badRequest` if it would shrink. */
 export async function updateVolume(
   context: Context,
   actor: Actor,
@@ -17,7 +17,7 @@ export async function updateVolume(
     const before = await getVolumeRow(db, actor.userId, id, 'for no key update');
     const after = { ...before, ...change };
     if (after.sizeGb < before.sizeGb) {
-      const detail = `size: a network volume only grows; it has ${before.sizeGb} GB, so ${after.sizeGb} is too little`;
+      const detail = `size: a network volume can only grow, and is ${before.sizeGb} GB now: ${after.sizeGb} is too small`;
       throw new Failure('badRequest', detail);
     }
     await updateVolumeRow(db, after);

@@ -5,7 +5,7 @@ import type { Volume } from './volume.ts';
 
 const COLUMNS = `id, user_id as "userId", name, size_gb as "sizeGb", data_center_id as "dataCenterId", type, used_bytes as "usedBytes"`;
 
-/** Oldest first. */
+/** Returns the user's volumes, oldest first. */
 export async function listVolumeRows(db: Db, userId: UserId): Promise<Volume[]> {
   const result = await db.query<Volume>(
     `select ${COLUMNS} from network_volumes where user_id = $1 order by created_at, id`,
@@ -14,7 +14,7 @@ export async function listVolumeRows(db: Db, userId: UserId): Promise<Volume[]> 
   return result.rows;
 }
 
-/** Throws `notFound` when it is missing or somebody else's. */
+/** Throws `notFound` if the user has no such volume. */
 export async function getVolumeRow(
   db: Db,
   userId: UserId,
@@ -45,7 +45,7 @@ export async function updateVolumeRow(db: Db, volume: Volume): Promise<void> {
   ]);
 }
 
-/** With a note for control, which removes the files. */
+/** Deletes the row and queues the removal of the files for control. */
 export async function deleteVolumeRow(db: Db, userId: UserId, id: VolumeId): Promise<void> {
   await db.query(
     `with gone as (delete from network_volumes where id = $1 and user_id = $2 returning id, data_center_id)
@@ -55,8 +55,8 @@ export async function deleteVolumeRow(db: Db, userId: UserId, id: VolumeId): Pro
 }
 
 /**
- * What mounts it, as words for people (`endpoint 'hello'`): an endpoint that lists it, a live worker of a release that
- * did, or a pod, a terminated one for as long as its container is there.
+ * Returns what mounts it, for messages (`endpoint 'hello'`): an endpoint that lists it, a live worker of a release that did,
+ * or a pod, even a terminated one until its container is gone.
  */
 export async function findVolumeUse(db: Db, userId: UserId, id: VolumeId): Promise<string | undefined> {
   const result = await db.query<{ use: string }>(
@@ -75,7 +75,7 @@ export async function findVolumeUse(db: Db, userId: UserId, id: VolumeId): Promi
   return result.rows[0]?.use;
 }
 
-/** Those of the ids that are the user's, in the order of the ids. */
+/** Returns the user's volumes with these ids, in their order. */
 export async function listVolumesById(db: Db, userId: UserId, ids: readonly string[]): Promise<Volume[]> {
   const result = await db.query<Volume>(
     `select ${COLUMNS} from network_volumes where user_id = $1 and id = any($2::text[]) order by array_position($2, id)`,

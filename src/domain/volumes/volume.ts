@@ -13,6 +13,6 @@ export interface Volume {
   sizeGb: number;
   dataCenterId: string;
   type: VolumeType;
-  /** What it holds, as last measured. */
+  /** Its content, as last measured. */
   usedBytes: number;
 }

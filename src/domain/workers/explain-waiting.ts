@@ -11,7 +11,7 @@ interface Condition {
   isLost: boolean;
 }
 
-/** Why no worker of an endpoint takes a request, as the end of a sentence that its owner reads. */
+/** Returns why no worker of an endpoint takes a request, as the end of a sentence for its owner. */
 export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<string> {
   const result = await db.query<Condition>(
     `select phase, phase_reason as "phaseReason", wanted = 'RUN' as "isWanted", ready_at is not null as "wasReady",
@@ -24,19 +24,19 @@ export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<st
     ({ phase, phaseReason }) => phase !== 'RUNNING' && phaseReason?.startsWith(NO_CAPACITY),
   );
   if (throttled) return throttled.phaseReason!;
-  const ill = wanted.find(
+  const unhealthy = wanted.find(
     ({ isLost, wasReady, isServing, phaseReason }) => phaseReason && (isLost || (wasReady && !isServing)),
   );
   const lastLine = await findLastLine(db, endpointId);
-  if (ill) return `its worker is unhealthy: ${ill.phaseReason}${lastLine}`;
+  if (unhealthy) return `its worker is unhealthy: ${unhealthy.phaseReason}${lastLine}`;
   const lost = await findLastFailure(db, endpointId);
-  if (wanted.some(({ isServing }) => isServing)) return 'its workers have as many requests as they take at once';
+  if (wanted.some(({ isServing }) => isServing)) return 'its workers are at their concurrency limit';
   if (lost) return `the last start failed: ${lost}${lastLine}`;
   if (wanted.length > 0) return `its worker is still starting${lastLine}`;
   return 'it has no worker';
 }
 
-/** How the newest worker ended, if it ended before it was ready. */
+/** Returns why the worker that ended last failed, if it failed before it was ready. */
 async function findLastFailure(db: Db, endpointId: EndpointId): Promise<string | null> {
   const result = await db.query<{ reason: string | null }>(
     `select case when is_lost and ready_at is null then phase_reason end as reason
@@ -46,7 +46,7 @@ async function findLastFailure(db: Db, endpointId: EndpointId): Promise<string |
   return result.rows[0]?.reason ?? null;
 }
 
-/** What a worker of the endpoint printed last. */
+/** Returns the last line that a worker of the endpoint printed, as the end of a sentence. */
 async function findLastLine(db: Db, endpointId: EndpointId): Promise<string> {
   const result = await db.query<{ line: string }>(
     `select l.line from (select id from workers where endpoint_id = $1 order by created_at desc limit 3) w

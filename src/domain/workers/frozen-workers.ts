@@ -3,20 +3,20 @@ import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
 
-/** A worker that is frozen, or shall be. */
+/** A worker that is frozen or to be frozen. */
 export interface FreezingWorker {
   id: WorkerId;
   endpointId: EndpointId;
   wanted: WorkerWanted;
   wantedReason: string;
   phase: WorkerPhase;
-  /** Jobs it holds: one that was handed over at the last moment. */
+  /** Jobs it holds: one may have been dispatched at the last moment. */
   leased: number;
-  /** Load-balanced requests that it has, or that a process may still send it. */
+  /** Load-balanced requests that it has or that a process may still send it. */
   requests: number;
-  /** Since when it gets no more work. */
+  /** When it stopped getting work. */
   drainAt: Date | null;
-  /** Its endpoint is one with PRIORITY_FLASHBOOT: others make room first. */
+  /** Its endpoint has PRIORITY_FLASHBOOT: it is evicted after others. */
   isPriority: boolean;
   memoryBytes: number;
   frozenAt: Date | null;
@@ -25,7 +25,7 @@ export interface FreezingWorker {
   dataCenterId: string | null;
 }
 
-/** All of the installation, of whatever user: they share the memory and the GPUs. Served by workers_frozen. */
+/** Returns those of all users, because they share memory and GPUs. Served by workers_frozen. */
 export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
   const result = await db.query<FreezingWorker>({
     name: 'workers-freezing',

@@ -8,7 +8,7 @@ import { type Stage, workerStages } from './worker-timeline.ts';
 
 export interface WorkerDetail extends Omit<Worker, 'status'> {
   status: WorkerStatus | 'FROZEN' | 'EXITED';
-  /** Why what is wanted of it is wanted. */
+  /** The reason of its wanted state. */
   decision: string;
   createdAt: Date;
   frozenAt: Date | null;
@@ -18,7 +18,7 @@ export interface WorkerDetail extends Omit<Worker, 'status'> {
   timeline: Stage[];
 }
 
-/** One worker, live, frozen or ended, for as long as its logs are kept. Throws `notFound`. */
+/** Returns a live, frozen or ended worker, as long as its logs are kept. Throws `notFound`. */
 export async function getWorker(
   db: Db,
   userId: UserId,

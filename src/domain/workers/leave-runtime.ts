@@ -3,7 +3,7 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { updateRuntime } from '../installation.ts';
 import { markExited } from './worker-lifecycle.ts';
 
-/** What another runtime had, and has no more as far as we are concerned. */
+/** The workloads of another runtime that were given up. */
 export interface LeftWorkloads {
   runtime: string;
   workerIds: WorkerId[];
@@ -11,10 +11,9 @@ export interface LeftWorkloads {
 }
 
 /**
- * After a move to another runtime (`--runtime`, or podyard move to a cluster), nobody can adopt what the former one runs:
- * its workers count as ended and none of them as failed, their tokens are worth nothing, and pods are started anew. All of
- * it is noted with the new runtime or not at all. Answers null when the runtime is the one of before. The workers' leases
- * are the caller's to end.
+ * Gives up the workloads of the former runtime after a change of runtime (`--runtime`, or podyard move to a cluster), which
+ * nothing can adopt: workers are marked as ended, not as failed, their tokens are revoked, and pods are started again. All
+ * in one transaction with the new runtime. Returns null if the runtime is the same. The caller ends the workers' leases.
  */
 export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads | null> {
   return transaction(pool, async (db) => {
@@ -33,7 +32,7 @@ export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads
   });
 }
 
-/** They cost nothing until they run again. */
+/** Restarts the pods; they are not charged until they run again. */
 async function restartPods(db: Db, reason: string): Promise<PodId[]> {
   const result = await db.query<{ id: PodId }>(
     `with left_behind as (select id from pods where gone_at is null and phase in ('STARTING', 'RUNNING') for update),

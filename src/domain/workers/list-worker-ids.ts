@@ -1,7 +1,7 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Endpoint → its live workers, of all endpoints of a user in one query; endpoints without any are absent. */
+/** Returns the live workers of each of a user's endpoints, in one query; endpoints without any are missing. */
 export async function listWorkerIds(db: Db, userId: UserId): Promise<Map<EndpointId, WorkerId[]>> {
   const result = await db.query<{ endpointId: EndpointId; ids: WorkerId[] }>(
     `select endpoint_id as "endpointId", array_agg(id order by created_at, id) as ids from workers

@@ -23,7 +23,7 @@ export interface Worker {
   gpuCount: number;
   gpuTypeId: string | null;
   dataCenterId: string | null;
-  /** Since its container runs; null before. */
+  /** Since its container started; null before. */
   uptimeSeconds: number | null;
   startedAt: Date | null;
 }
@@ -34,7 +34,7 @@ export interface WorkerList {
   endpointVersion: number;
 }
 
-/** The live workers of an endpoint, oldest first, and their roll-up. Throws `notFound`. */
+/** Returns an endpoint's live workers, oldest first, and their summary. Throws `notFound`. */
 export async function listWorkers(db: Db, userId: UserId, endpointId: EndpointId, now: number): Promise<WorkerList> {
   const endpoint = await getEndpointRow(db, userId, endpointId);
   const rows = await listLiveWorkerRows(db, userId, endpointId);
@@ -50,7 +50,7 @@ export async function listWorkers(db: Db, userId: UserId, endpointId: EndpointId
   };
 }
 
-/** What is told of a worker whatever its state. `until`: its end, or now. */
+/** Returns the fields of a worker that do not depend on its state. `until`: its end, or now. */
 export function toWorker(
   row: Omit<LiveWorkerRow, keyof WorkerCondition>,
   endpointVersion: number,

@@ -4,7 +4,7 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { inLockOrder } from './lock-order.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
 
-/** A worker that has a place, and a token of its own from now on. */
+/** A placed worker with its new token. */
 export interface StartingWorker {
   id: WorkerId;
   pool: string | null;
@@ -14,7 +14,7 @@ export interface StartingWorker {
   tokenHash: Buffer;
 }
 
-/** How many GPUs there are, free or not. */
+/** The number of GPUs, free or not. */
 interface GpuTotal {
   pool: string;
   dataCenterId: string;
@@ -22,8 +22,8 @@ interface GpuTotal {
 }
 
 /**
- * Notes that these workers start where they were placed, and answers which do. GPUs that a pod was given since they were
- * looked for are the pod's: such a worker is left as it is. From the commit on, its GPUs are nobody else's.
+ * Marks placed workers as starting, and returns those that were marked. A worker whose GPUs a pod got since the placement
+ * stays as it is. From the commit on, the others' GPUs are reserved.
  */
 export async function markStarting(
   pool: Pool,
@@ -33,11 +33,11 @@ export async function markStarting(
   if (workers.every((worker) => worker.pool === null)) return write(pool, workers);
   return transaction(pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-    return write(db, await withRoom(db, workers, gpus));
+    return write(db, await listFitting(db, workers, gpus));
   });
 }
 
-async function withRoom(
+async function listFitting(
   db: Db,
   workers: readonly StartingWorker[],
   gpus: readonly GpuTotal[],

@@ -2,7 +2,7 @@ import type { WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { inLockOrder } from './lock-order.ts';
 
-/** What a worker can be told, and when that makes a difference. */
+/** The orders for a worker, and the states in which each has an effect. */
 const ORDERS = {
   drain: { set: "wanted = 'DRAIN', drain_at = now()", when: "wanted in ('RUN', 'FREEZE')" },
   stop: { set: "wanted = 'STOP'", when: "wanted <> 'STOP'" },
@@ -16,7 +16,7 @@ const ORDERS = {
   },
 };
 
-/** Worker, and why: one sentence. */
+/** A worker and the reason of the order, one sentence. */
 export interface WorkerOrder {
   id: WorkerId;
   reason: string;
@@ -24,7 +24,7 @@ export interface WorkerOrder {
 
 export type OrderKind = keyof typeof ORDERS;
 
-/** The same order for many workers, in one statement. Answers for which of them it made a difference. */
+/** Gives many workers the same order in one statement. Returns those on which it had an effect. */
 export async function orderWorkers(db: Db, order: OrderKind, workers: readonly WorkerOrder[]): Promise<Set<WorkerId>> {
   const { set, when } = ORDERS[order];
   const result = await db.query<{ id: WorkerId }>({
@@ -36,22 +36,22 @@ export async function orderWorkers(db: Db, order: OrderKind, workers: readonly W
   return new Set(result.rows.map(({ id }) => id));
 }
 
-/** It gets no more work and ends when its jobs are done. */
+/** Drains a worker: it gets no more work and is stopped once its jobs are done. True if that changed its order. */
 export async function drainWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
   return (await orderWorkers(db, 'drain', [{ id, reason }])).size === 1;
 }
 
-/** It shall end now. False when that is wanted already. */
+/** Stops a worker now. False if it was already to be stopped. */
 export async function stopWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
   return (await orderWorkers(db, 'stop', [{ id, reason }])).size === 1;
 }
 
-/** It gets no more work, and is frozen once it is certain that it holds none. */
+/** Freezes a worker: it gets no more work and is frozen once it holds none. */
 export async function freezeWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
   return (await orderWorkers(db, 'freeze', [{ id, reason }])).size === 1;
 }
 
-/** A frozen worker, or one that was to be, shall work again. */
+/** Thaws a frozen worker, or cancels a freeze. */
 export async function thawWorker(db: Db, id: WorkerId, reason: string): Promise<boolean> {
   return (await orderWorkers(db, 'thaw', [{ id, reason }])).size === 1;
 }

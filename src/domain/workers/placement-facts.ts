@@ -4,11 +4,11 @@ import type { Db } from '../../db/pool.ts';
 /** Where workers of an endpoint may be placed. */
 export interface PlacementRule {
   endpointId: EndpointId;
-  /** In the order of preference; empty for any. */
+  /** In order of preference; empty for any. */
   dataCenterIds: string[];
 }
 
-/** Of the endpoints that still exist. */
+/** Returns the rules of those of these endpoints that exist. */
 export async function listPlacementRules(db: Db, endpointIds: readonly EndpointId[]): Promise<PlacementRule[]> {
   const result = await db.query<PlacementRule>({
     name: 'placement-rules',
@@ -18,7 +18,7 @@ export async function listPlacementRules(db: Db, endpointIds: readonly EndpointI
   return result.rows;
 }
 
-/** In which data centre each of these volumes is. */
+/** Returns the data center of each of these volumes. */
 export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const result = await db.query<{ id: string; dataCenterId: string }>({
@@ -29,7 +29,7 @@ export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Pro
   return new Map(result.rows.map(({ id, dataCenterId }) => [id, dataCenterId]));
 }
 
-/** A worker that has GPUs and works, or will. */
+/** A starting or running worker with GPUs. */
 export interface GpuHolder {
   id: WorkerId;
   endpointId: EndpointId;
@@ -43,7 +43,7 @@ export interface GpuHolder {
   min: number;
 }
 
-/** All of the installation, of whatever user: they share the GPUs. Frozen workers are not among them: they make room. */
+/** Returns those of all users, because they share GPUs. Without frozen workers, which are evicted when needed. */
 export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
   const result = await db.query<GpuHolder>({
     name: 'gpu-holders',

@@ -4,8 +4,8 @@ import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerStart } from './worker-timeline.ts';
 
 /**
- * Workers of load-balancing endpoints: what their health path said, and where they take requests. Control probes and
- * writes; load balancers read. `ready_at` is when a worker served for the first time, as for the others.
+ * Workers of load-balancing endpoints: their health and where they take requests. Control probes and writes; load balancers
+ * read. `ready_at`: when a worker first served.
  */
 
 /** A live worker as a load balancer sees it. */
@@ -19,11 +19,11 @@ export interface ServingWorker {
   servingAt: Date | null;
   host: string | null;
   port: number | null;
-  /** The endpoint's own setting of how many requests a worker gets at once. */
+  /** The endpoint's setting for concurrent requests per worker. */
   concurrency: string | null;
 }
 
-/** All live workers of these endpoints. */
+/** Returns all live workers of these endpoints. */
 export async function listServingWorkers(db: Db, endpointIds: readonly EndpointId[]): Promise<ServingWorker[]> {
   const result = await db.query<ServingWorker>({
     name: 'serving-workers',
@@ -36,7 +36,7 @@ export async function listServingWorkers(db: Db, endpointIds: readonly EndpointI
   return result.rows;
 }
 
-/** The load-balancing endpoints that these workers belong to. */
+/** Returns the load-balancing endpoints of these workers. */
 export async function listBalancedEndpoints(db: Db, workerIds: readonly string[]): Promise<EndpointId[]> {
   const result = await db.query<{ id: EndpointId }>({
     name: 'balanced-endpoints',
@@ -46,7 +46,7 @@ export async function listBalancedEndpoints(db: Db, workerIds: readonly string[]
   return result.rows.map((row) => row.id);
 }
 
-/** A worker whose health has to be asked for. */
+/** A worker to probe. */
 export interface ProbedWorker {
   id: WorkerId;
   endpointId: EndpointId;
@@ -58,7 +58,7 @@ export interface ProbedWorker {
   wasReady: boolean;
 }
 
-/** Those that run and shall run, of all endpoints. */
+/** Returns the running workers of all endpoints that are not leaving. */
 export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
   const result = await db.query<ProbedWorker>({
     name: 'probed-workers',
@@ -71,12 +71,12 @@ export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
   return result.rows;
 }
 
-/** Where it will take requests and tell its health, before it is started. */
+/** Stores a worker's ports for requests and health, before it is started. */
 export async function updateWorkerPorts(db: Db, id: WorkerId, ports: { http: number; health: number }): Promise<void> {
   await db.query('update workers set http_port = $2, health_port = $3 where id = $1', [id, ports.http, ports.health]);
 }
 
-/** Its health path said 200, and it takes connections at that place. Answers how it started if that was the first time. */
+/** Marks a worker as serving at this address. Returns its start if this was the first time. */
 export async function markServing(
   db: Db,
   id: WorkerId,
@@ -92,7 +92,7 @@ export async function markServing(
   return result.rows.find(({ isFirst }) => isFirst);
 }
 
-/** Why a worker that runs is not ready yet. */
+/** Stores why a running worker is not ready yet. */
 export async function markUnready(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query("update workers set phase_reason = $2 where id = $1 and phase = 'RUNNING' and serving_at is null", [
     id,
@@ -100,7 +100,7 @@ export async function markUnready(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** It has requests in flight. */
+/** True while the worker has requests in flight. */
 export async function isWorkerBusy(db: Db, id: WorkerId): Promise<boolean> {
   const result = await db.query<{ held: number }>(
     `select ${REQUESTS_OF_WORKER} as held from workers w where w.id = $1`,
@@ -109,7 +109,7 @@ export async function isWorkerBusy(db: Db, id: WorkerId): Promise<boolean> {
   return (result.rows[0]?.held ?? 0) > 0;
 }
 
-/** It gets no requests until it serves again. `reason` null: it said so itself; else it counts as unhealthy. */
+/** Stops requests to a worker until it serves again. `reason` null: it asked for that; else it counts as unhealthy. */
 export async function markNotServing(db: Db, id: WorkerId, reason: string | null): Promise<void> {
   await db.query(
     `update workers set serving_at = null, phase_reason = $2 where id = $1 and phase = 'RUNNING' and ready_at is not null`,

@@ -1,7 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** Wants every live worker of an endpoint stopped. The rows stay: they are what removes the containers. */
+/** Orders every live worker of an endpoint to stop. The rows stay until control has removed the containers. */
 export async function stopWorkersOfEndpoint(
   db: Db,
   userId: UserId,

@@ -7,7 +7,7 @@ import { inLockOrder } from './lock-order.ts';
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
 export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
 
-/** A live worker as control sees it: what is wanted, what was observed, what it holds. */
+/** A live worker as control sees it: what is wanted, what was observed, and what it holds. */
 export interface ControlledWorker {
   id: WorkerId;
   endpointId: EndpointId;
@@ -34,10 +34,10 @@ export interface ControlledWorker {
   unhealthyReason: string | null;
   /** Jobs it holds, or requests in flight. */
   leased: number;
-  /** What it held when it was frozen; null before the first time. */
+  /** Its memory when it was last frozen; null before the first time. */
   memoryBytes: number | null;
   frozenAt: Date | null;
-  /** When it was last told to go on after a freeze, and when it did. */
+  /** When its last thaw was ordered, and when it was done. */
   thawWantedAt: Date | null;
   thawedAt: Date | null;
 }
@@ -52,7 +52,7 @@ const COLUMNS = `
   coalesce((select e.flashboot = 'PRIORITY_FLASHBOOT' from endpoints e where e.id = w.endpoint_id), false) as "isPriority",
   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
 
-/** The live ones of these workers, or all live ones of these endpoints; oldest first. */
+/** Returns the live ones of these workers, or all live workers of these endpoints; oldest first. */
 export async function listControlledWorkers(
   db: Db,
   of: { ids: readonly WorkerId[] } | { endpointIds: readonly EndpointId[] },
@@ -67,18 +67,18 @@ export async function listControlledWorkers(
   return result.rows;
 }
 
-/** A live worker, as little of it as can be remembered of each. */
+/** A live worker's minimal state, small enough to cache for all workers. */
 export interface LiveWorker {
   id: WorkerId;
   endpointId: EndpointId;
   phase: WorkerPhase;
-  /** It works or is frozen, and nothing else is wanted of it. */
+  /** It is ready or frozen, as wanted. */
   isSettled: boolean;
 }
 
 /**
- * Those of the next endpoints after `afterEndpointId`: at least `limit` workers, or all that are left. Served by workers_live;
- * the activity is not looked at, so one that calls itself unhealthy seems settled here.
+ * Returns the live workers of the next endpoints after `afterEndpointId`: at least `limit`, or all that are left. Served by
+ * workers_live. Does not read the activity, so a worker that reports itself unhealthy counts as settled.
  */
 export async function listLiveWorkers(db: Db, afterEndpointId: string, limit: number): Promise<LiveWorker[]> {
   const result = await db.query<LiveWorker>({
@@ -92,14 +92,14 @@ export async function listLiveWorkers(db: Db, afterEndpointId: string, limit: nu
   return result.rows;
 }
 
-/** The same of one worker that was read as a whole. */
+/** Returns the minimal state of a worker. */
 export function toLiveWorker(worker: ControlledWorker): LiveWorker {
   const { id, endpointId, phase, wanted, readyAt, unhealthyReason } = worker;
   const works = wanted === 'RUN' && phase === 'RUNNING' && readyAt !== null && unhealthyReason === null;
   return { id, endpointId, phase, isSettled: wanted === 'FREEZE' || works };
 }
 
-/** A worker to be, on the endpoint's newest release. With `pause` it waits, shown as unhealthy, until that time. */
+/** A worker to create, on the endpoint's newest release. With `pause` it waits until then, shown as unhealthy. */
 export interface NewWorker {
   id: WorkerId;
   endpointId: EndpointId;
@@ -107,7 +107,7 @@ export interface NewWorker {
   pause: { until: Date; reason: string } | null;
 }
 
-/** Answers which of them there are now: all but those whose endpoint is gone. */
+/** Returns the inserted workers: all but those of deleted endpoints. */
 export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<Set<WorkerId>> {
   const rows = workers.map(({ pause, ...worker }) => ({ ...worker, until: pause?.until, waits: pause?.reason }));
   const result = await db.query<{ id: WorkerId }>({
@@ -125,7 +125,7 @@ export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Prom
   return new Set(result.rows.map(({ id }) => id));
 }
 
-/** Notes why a worker waits. Its health is not in question: whatever was is over when it waits for a place. */
+/** Stores why a worker waits for a place. Clears an earlier failure. */
 export async function markPending(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query(
     `update workers set phase_reason = $2, is_lost = false
@@ -134,7 +134,7 @@ export async function markPending(db: Db, id: WorkerId, reason: string): Promise
   );
 }
 
-/** Notes what keeps a worker from being started at all: it waits, and is shown as unhealthy. */
+/** Stores what blocks a worker's start: it waits, shown as unhealthy. */
 export async function markBlocked(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query(`update workers set phase_reason = $2, is_lost = true where id = $1 and phase = 'PENDING'`, [
     id,
@@ -142,12 +142,12 @@ export async function markBlocked(db: Db, id: WorkerId, reason: string): Promise
   ]);
 }
 
-/** Notes that it has to wait on its way up, and for what. */
-export async function noteWaiting(db: Db, id: WorkerId, reason: string): Promise<void> {
+/** Stores what a starting worker waits for. */
+export async function markWaiting(db: Db, id: WorkerId, reason: string): Promise<void> {
   await db.query(`update workers set phase_reason = $2 where id = $1 and phase = 'STARTING'`, [id, reason]);
 }
 
-/** It did not start after all, through no fault of its own: it has no place any more, and gets none before `until`. */
+/** Marks a starting worker as unplaced, without a failure: it has lost its place and gets none before `until`. */
 export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
   await db.query(
     `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
@@ -157,7 +157,7 @@ export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: 
   );
 }
 
-/** How long after it had a place its image was there, and its container made. */
+/** How long after its placement the image was pulled and the container created. */
 export interface StartMarks {
   pullMs: number;
   createMs: number;
@@ -170,7 +170,7 @@ export interface RunningWorker {
   marks: StartMarks | null;
 }
 
-/** Marks become times of the database's clock, as all others of the timeline are. */
+/** Marks workers as running; `marks` become times of the database's clock, like the rest of the timeline. */
 export async function markRunning(db: Db, workers: readonly RunningWorker[]): Promise<void> {
   const rows = inLockOrder(workers).map(({ marks, ...worker }) => ({ ...worker, ...marks }));
   await db.query({
@@ -195,14 +195,14 @@ export interface ExitedWorker {
   isLost: boolean;
 }
 
-/** Their tokens are worth nothing from here on. */
+/** Marks workers as ended, and revokes their tokens. */
 export async function markExited(db: Db, workers: readonly ExitedWorker[]): Promise<void> {
   await db.query({
     name: 'workers-exited',
     text: `with n as (
              select * from jsonb_to_recordset($1::jsonb) as n(id text, code int, reason text, "isLost" boolean)),
            gone as (delete from worker_activity using n where worker_id = n.id),
-           told as (delete from job_stops using n where worker_id = n.id)
+           orders as (delete from job_stops using n where worker_id = n.id)
            update workers w set phase = 'EXITED', exited_at = now(), exit_code = n.code, phase_reason = n.reason,
              is_lost = n."isLost", token_hash = null
            from n where w.id = n.id and phase <> 'EXITED'`,
@@ -210,7 +210,7 @@ export async function markExited(db: Db, workers: readonly ExitedWorker[]): Prom
   });
 }
 
-/** Its execution has stopped, while it holds `memoryBytes`. False when it ended meanwhile. */
+/** Marks a worker as frozen, with the memory it still holds. False if it has ended. */
 export async function markFrozen(db: Db, id: WorkerId, memoryBytes: number): Promise<boolean> {
   const result = await db.query(
     `with frozen as (
@@ -223,7 +223,7 @@ export async function markFrozen(db: Db, id: WorkerId, memoryBytes: number): Pro
   return result.rowCount === 1;
 }
 
-/** It goes on. Its silence counts from now, or it would be taken for dead. False when it ended meanwhile. */
+/** Marks a worker as thawed. Renews its last contact, or it would count as silent. False if it has ended. */
 export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
   const result = await db.query(
     `with thawed as (
@@ -238,9 +238,9 @@ export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
 }
 
 /**
- * GPUs in use by pool and data centre: what live workers were given, frozen ones included, and what pods hold that run or
- * shall run; a stopped pod holds its place until its container is gone. `exceptPodId` leaves one pod out; without
- * `withFrozen` workers are left out that rest and leave when somebody needs their GPUs.
+ * Returns the GPUs in use by pool and data center: those of live workers, frozen ones included, and of pods that run or are
+ * to run. A stopped pod keeps its place until its container is gone. `exceptPodId` leaves out one pod; `withFrozen: false`
+ * leaves out frozen workers, which can be evicted.
  */
 export async function listGpusInUse(
   db: Db,

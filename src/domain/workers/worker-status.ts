@@ -7,18 +7,18 @@ export interface WorkerCondition {
   isReady: boolean;
   /** It holds a job or a request. */
   isBusy: boolean;
-  /** Its last start or life ended by itself, and it waits to be started again. */
+  /** Its container failed, and it waits to be started again. */
   isLost: boolean;
-  /** What it says of itself, or what was found out about it. */
+  /** Why it is unhealthy, as reported by itself or by a probe. */
   unhealthyReason: string | null;
 }
 
-/** How a `phaseReason` begins when a worker waits for capacity; whoever writes the reason uses this. */
+/** The start of the `phaseReason` of a worker that waits for capacity. */
 export const NO_CAPACITY = 'no capacity';
 
 /**
- * Ill health comes first, so that a broken worker is never shown as merely waiting; then work, which only a ready
- * worker can have.
+ * Returns a worker's status. UNHEALTHY comes first, so that a broken worker is never shown as waiting; then RUNNING, which
+ * requires a ready worker.
  */
 export function workerStatus(worker: WorkerCondition): WorkerStatus {
   if (worker.unhealthyReason !== null || worker.isLost) return 'UNHEALTHY';
@@ -28,7 +28,7 @@ export function workerStatus(worker: WorkerCondition): WorkerStatus {
   return worker.isReady ? 'IDLE' : 'INITIALIZING';
 }
 
-/** Why it is throttled, unhealthy or not started yet; null when there is nothing to say. */
+/** Returns why a worker is throttled, unhealthy or not started yet; null if there is nothing to report. */
 export function workerReason(worker: WorkerCondition): string | null {
   if (worker.unhealthyReason !== null) return worker.unhealthyReason;
   return worker.phase !== 'RUNNING' || worker.isLost ? worker.phaseReason : null;
@@ -43,7 +43,7 @@ export interface WorkerSummary {
   total: number;
 }
 
-/** Counts the statuses of a list, so that the two can never disagree. */
+/** Counts the statuses of a list, so that list and summary always agree. */
 export function summarizeWorkers(statuses: readonly WorkerStatus[]): WorkerSummary {
   const count = (wanted: WorkerStatus) => statuses.filter((status) => status === wanted).length;
   return {

@@ -6,7 +6,7 @@ import type { WorkerPhase } from './worker-lifecycle.ts';
 import { NO_CAPACITY, type WorkerCondition } from './worker-status.ts';
 import type { TimelineMarks } from './worker-timeline.ts';
 
-/** A live worker with what its status is made of. */
+/** A live worker with the condition that its status derives from. */
 export interface LiveWorkerRow extends WorkerCondition {
   id: WorkerId;
   version: number;
@@ -17,13 +17,13 @@ export interface LiveWorkerRow extends WorkerCondition {
   startedAt: Date | null;
 }
 
-/** Of `workers w`: it was ready once, and its health path refuses now; `phase_reason` says how. */
+/** Of `workers w`: was ready once, but fails its health check now; `phase_reason` says how. */
 const IS_OUT_OF_SERVICE = `w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
   and w.serving_at is null`;
 
 const WORKERS = 'workers w left join worker_activity a on a.worker_id = w.id';
 
-/** Of `WORKERS`: what a `WorkerCondition` is made of, whatever the endpoint's type. */
+/** Of `WORKERS`: the columns of a WorkerCondition, for both endpoint types. */
 const CONDITION_COLUMNS = `
   w.phase, w.phase_reason as "phaseReason", w.is_lost as "isLost",
   case w.endpoint_type when 'LOAD_BALANCING' then w.serving_at else w.ready_at end is not null as "isReady",
@@ -47,7 +47,7 @@ export async function listLiveWorkerRows(db: Db, userId: UserId, endpointId: End
   return result.rows;
 }
 
-/** One worker, live, frozen or ended. */
+/** A live, frozen or ended worker. */
 export interface WorkerDetailRow extends Omit<LiveWorkerRow, 'phase'> {
   phase: WorkerPhase;
   wantedReason: string;
@@ -59,7 +59,7 @@ export interface WorkerDetailRow extends Omit<LiveWorkerRow, 'phase'> {
   memoryBytes: number | null;
 }
 
-/** Throws `notFound` unless the worker belongs to this user's endpoint. */
+/** Throws `notFound` unless the worker belongs to the user's endpoint. */
 export async function getWorkerDetailRow(
   db: Db,
   userId: UserId,
@@ -86,7 +86,7 @@ export async function countLiveWorkers(db: Db, userId: UserId, endpointId: Endpo
   return result.rows[0]!.count;
 }
 
-/** The live workers of all endpoints of an account. */
+/** Returns the live workers of all the user's endpoints. */
 export async function listWorkerConditions(
   db: Db,
   userId: UserId,
@@ -100,13 +100,13 @@ export async function listWorkerConditions(
   return result.rows;
 }
 
-/** So many live workers of an endpoint are in the same condition. */
+/** The number of live workers of an endpoint in the same condition. */
 export interface WorkerGroup extends WorkerCondition {
   endpointId: EndpointId;
   count: number;
 }
 
-/** All of the installation, of whatever user; frozen ones are not live. Reasons are cut to what the status is made of. */
+/** Counts the live workers of all users by condition; frozen ones are not live. Reasons are reduced to what a status needs. */
 export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   const result = await db.query<WorkerGroup>({
     name: 'workers-grouped',
@@ -121,7 +121,7 @@ export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   return result.rows;
 }
 
-/** Throws `notFound` unless the worker, live or ended, belongs to this user's endpoint. */
+/** Throws `notFound` unless the worker, live or ended, belongs to the user's endpoint. */
 export async function checkWorkerOfEndpoint(
   db: Db,
   userId: UserId,

@@ -1,26 +1,26 @@
 import type { Metrics } from '../../core/metrics.ts';
 
-/** What a worker goes through until it takes work, in this order; `ready` is its own loading. */
+/** The stages of a worker's start, in order; `ready` is its own loading. */
 export const STAGES = ['capacity', 'pull', 'create', 'start', 'ready'] as const;
 export type StageName = (typeof STAGES)[number];
 
-/** `to` null: it lasts. */
+/** `to` null: in progress. */
 export interface Stage {
   stage: StageName;
   from: Date;
   to: Date | null;
 }
 
-/** The column `timeline`: when each stage was over, as ISO times. */
+/** The column `timeline`: when each stage ended, as ISO times. */
 export type TimelineMarks = Partial<Record<`${StageName}At`, string>>;
 
-/** A worker that has just become ready. */
+/** The start of a worker that has just become ready. */
 export interface WorkerStart {
   createdAt: Date;
   timeline: TimelineMarks;
 }
 
-/** Counts each stage of a start that is over. */
+/** Counts the finished stages of a start. */
 export function countStart(metrics: Metrics, { createdAt, timeline }: WorkerStart): void {
   for (const { stage, from, to } of workerStages({ createdAt, endedAt: null }, timeline)) {
     if (to !== null) metrics.coldStartStage(stage, to.getTime() - from.getTime());
@@ -28,8 +28,8 @@ export function countStart(metrics: Metrics, { createdAt, timeline }: WorkerStar
 }
 
 /**
- * The stages of a worker's start, from its creation on. A mark that was not written, although a later one was, joins its
- * stage to that one. `endedAt`: when it ended, and with it the stage it was in.
+ * Returns the stages of a worker's start, from its creation. A missing mark before a later one merges its stage into that
+ * one. `endedAt`: when the worker ended, and with it its current stage.
  */
 export function workerStages(
   worker: { createdAt: Date; endedAt: Date | null },
@@ -40,7 +40,7 @@ export function workerStages(
   for (const [i, stage] of STAGES.entries()) {
     const mark = marks[`${stage}At`];
     if (mark !== undefined) {
-      const to = new Date(Math.max(from.getTime(), new Date(mark).getTime())); // a first take may overtake a note
+      const to = new Date(Math.max(from.getTime(), new Date(mark).getTime())); // a first take may be stored before an earlier mark
       stages.push({ stage, from, to });
       from = to;
     } else if (!STAGES.slice(i + 1).some((later) => marks[`${later}At`] !== undefined)) {

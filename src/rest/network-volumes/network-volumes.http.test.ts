@@ -77,7 +77,7 @@ describe('an update', () => {
     const id = await createId({ size: 20 });
     const response = await update(id, { name: 'not stored', size: 19 });
     expect(response.statusCode).toBe(400);
-    expect(response.json().detail).toMatch(/^size: .*only grows.*20 GB.*19/);
+    expect(response.json().detail).toMatch(/^size: .*can only grow.*20 GB.*19/);
     expect(await read(id)).toMatchObject({ name: 'models', size: 20 });
   });
 

@@ -147,8 +147,8 @@ describe('a create', () => {
   });
 
   test.each([
-    ['both gpu and cpu', { cpu: cpuPod.cpu }, 'there must be exactly one of gpu and cpu'],
-    ['neither gpu nor cpu', { gpu: undefined }, 'there must be exactly one of gpu and cpu'],
+    ['both gpu and cpu', { cpu: cpuPod.cpu }, 'gpu, cpu: exactly one of them is required'],
+    ['neither gpu nor cpu', { gpu: undefined }, 'gpu, cpu: exactly one of them is required'],
     ['an unknown GPU type', { gpu: { id: 'ADA_24' } }, "gpu.id: there is no GPU type 'ADA_24'"],
     [
       'an unknown flavor',
@@ -158,12 +158,12 @@ describe('a create', () => {
     [
       'vCPUs that are no power of two',
       { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 6 } },
-      'cpu.vcpuCount: cpu3c has a power of two of vCPUs, from 2 to 32',
+      'cpu.vcpuCount: must be a power of two from 2 to 32 for cpu3c',
     ],
     [
       'more vCPUs than the flavor has',
       { gpu: undefined, cpu: { id: 'cpu3c', vcpuCount: 64 } },
-      'cpu.vcpuCount: cpu3c has a power of two of vCPUs, from 2 to 32',
+      'cpu.vcpuCount: must be a power of two from 2 to 32 for cpu3c',
     ],
     ['an unknown data center', { dataCenterIds: ['MOON-1'] }, "dataCenterIds: there is no data center 'MOON-1'"],
     ['an unknown registry', { registry: 'r1' }, "registry: there is no registry 'r1'"],
@@ -181,7 +181,7 @@ describe('a create', () => {
     [
       'storage of its own on a CPU pod',
       { gpu: undefined, cpu: cpuPod.cpu, mounts: { persistent: { size: 10, path: '/w' } } },
-      'mounts.persistent: a CPU pod cannot have one',
+      'mounts.persistent: a CPU pod cannot have persistent storage',
     ],
     [
       'an unknown volume',
@@ -272,7 +272,7 @@ describe('the status', () => {
     for (const action of ['start', 'stop', 'restart'].filter((each) => !actions.includes(each))) {
       const response = await act(id, action);
       expect(response.statusCode).toBe(409);
-      const detail = `${action} is not possible: the pod is ${status}; possible are ${actions.join(', ')}`;
+      const detail = `${action} is not possible: the pod is ${status}; possible actions: ${actions.join(', ')}`;
       expect(response.json()).toEqual({ title: 'Conflict', status: 409, detail });
     }
   });
@@ -411,16 +411,16 @@ describe('an update', () => {
     expect((await update(network, { mounts: { network: [{ volumeId, path: '/x' }] } })).json().mounts).toEqual({
       network: [{ volumeId, path: '/x' }],
     });
-    expect(await refusal(network, { network: [] })).toMatch(/^mounts.network: the volume stays attached/);
+    expect(await refusal(network, { network: [] })).toMatch(/^mounts.network: the volume cannot be detached/);
     expect(await refusal(network, { network: [{ volumeId: other, path: '/x' }] })).toMatch(
-      /^mounts.network: another volume/,
+      /^mounts.network: the volume '.*' cannot be replaced/,
     );
-    const kind = 'the pod was made without one';
+    const kind = 'the pod was created without one';
     expect(await refusal(network, { persistent: { size: 10, path: '/w' } })).toBe(`mounts.persistent: ${kind}`);
     const persistent = await createId({ mounts: { persistent: { size: 20, path: '/w' } } });
     expect(await refusal(persistent, { network: [{ volumeId, path: '/v' }] })).toBe(`mounts.network: ${kind}`);
     expect(await refusal(persistent, { persistent: { size: 19, path: '/w' } })).toMatch(
-      /^mounts.persistent.size: it only/,
+      /^mounts.persistent.size: can only grow/,
     );
     expect((await update(persistent, { mounts: { persistent: { size: 30, path: '/x' } } })).json().mounts).toEqual({
       persistent: { size: 30, path: '/x' },

@@ -66,8 +66,11 @@ test('a crash or preemption is queued once for the leader', async () => {
 test.each([
   ['capacity needs pool', { action: 'capacity', total: 1 }],
   ['capacity needs total', { action: 'capacity', pool: 'ADA_24' }],
-  ["'NOPE' is not a GPU pool", { action: 'capacity', pool: 'NOPE', total: 1 }],
-  ["'NOWHERE' is not a data center", { action: 'capacity', pool: 'ADA_24', dataCenterId: 'NOWHERE', total: 1 }],
+  ["pool: there is no GPU pool 'NOPE'", { action: 'capacity', pool: 'NOPE', total: 1 }],
+  [
+    "dataCenterId: there is no data center 'NOWHERE'",
+    { action: 'capacity', pool: 'ADA_24', dataCenterId: 'NOWHERE', total: 1 },
+  ],
   ['slow-pull needs seconds', { action: 'slow-pull' }],
   ['crash needs either workerId or endpointId', { action: 'crash' }],
   ['preempt needs workerId', { action: 'preempt' }],

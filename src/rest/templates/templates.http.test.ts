@@ -106,7 +106,7 @@ describe('a create', () => {
     [
       'a mount of a serverless template',
       { serverless: true, mounts: { persistent: { size: 10, path: '/w' } } },
-      'mounts.persistent: a serverless template cannot have one (serverless is true)',
+      'mounts.persistent: a serverless template cannot have persistent storage (serverless is true)',
     ],
   ])('with %s is a 400', async (_, change, detail) => {
     const response = await create({ ...minimal(), ...change });
