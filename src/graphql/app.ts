@@ -10,16 +10,16 @@ import { Failure } from '../core/errors.ts';
 import type { Actor } from '../domain/access/actor.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { authenticate } from '../http/authenticate.ts';
-import { badTexts } from '../http/bad-texts.ts';
 import { readBearer } from '../http/bearer.ts';
 import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toFailure } from '../http/to-failure.ts';
-import { checkNesting, countRootFields } from './document-limits.ts';
+import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
 import { codeOf, documentError, fieldError, logTo } from './graphql-errors.ts';
+import { type Body, checkTexts, readBody } from './read-body.ts';
 import { createSchema } from './schema.ts';
 
 const COMMON_HEADERS = {
@@ -34,13 +34,6 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 };
 const ROUTE = 'POST /graphql';
-const BODY_MEMBERS = ['query', 'variables', 'operationName'];
-
-interface Body {
-  query: string;
-  variables: Record<string, unknown> | null;
-  operationName: string | null;
-}
 
 interface Answer {
   status: number;
@@ -56,10 +49,9 @@ declare module 'fastify' {
 }
 
 /**
- * The GraphQL app (docs/interface/graphql.md, "Requests"). Wait for `ready()`; then `app.routing(request, response)`
- * answers a request of an outer server, and `app.inject()` one of a test. Refusals come in the order of REST: key,
- * rate limit, body; then the document, and then each field for itself. The URL may hold a key, so nothing here logs or
- * repeats it.
+ * Builds the GraphQL app (docs/interface/graphql.md, "Requests"). Await `ready()`; then `app.routing(request, response)`
+ * answers a request of an outer server, and `app.inject()` one of a test. A request is checked in REST's order (key, rate
+ * limit, body), then its document, then each field. The URL may contain a key: it is never logged or returned.
  */
 export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
   const app = Fastify({
@@ -68,36 +60,50 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     requestIdHeader: false,
     return503OnClosing: false, // the outer server stops accepting first
   });
-  const schema = createSchema();
-  const documents = new Documents(schema, deps.isIntrospectable);
   acceptOnlyJson(app, { isEmptyAllowed: false, detail: 'The request body is not valid JSON.', check: checkTexts });
-  app.decorateRequest('caller', null);
   app.setErrorHandler((error, request, reply) => sendFailure(deps, toFailure(error), request, reply));
   app.setNotFoundHandler(() => {
-    throw new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
+    throw notPosted();
   });
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS });
-    if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
-    if (request.is404) throw new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
-    request.caller = await readCaller(deps, request);
-    if (request.caller) await checkRate(deps, request.caller, reply, 1);
-  });
-  app.options('/graphql', async () => {}); // answered above
+  addHooks(app, deps);
+  const run = createRunner(deps);
+  app.options('/graphql', async () => {}); // answered by the hook
   app.post('/graphql', async (request, reply) => {
     const { status, ...answer } = await run(readBody(request.body), request, reply);
     return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(answer));
   });
+  return app;
+}
+
+function addHooks(app: FastifyInstance, deps: GraphqlDeps): void {
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, ...COMMON_HEADERS });
+    if (request.method === 'OPTIONS') return reply.code(204).headers(PREFLIGHT_HEADERS).send();
+    if (request.is404) throw notPosted();
+    request.caller = await readCaller(deps, request);
+    if (request.caller) await checkRate(deps, request.caller, reply, 1);
+  });
   app.addHook('onResponse', async (request, reply) => {
     const { statusCode: status, elapsedTime } = reply;
     deps.metrics.requestEnded('graphql', ROUTE, status, elapsedTime);
-    const who = request.caller && { userId: request.caller.userId };
-    const fields = { requestId: request.id, ...who, method: request.method, route: ROUTE, status };
+    const user = request.caller && { userId: request.caller.userId };
+    const fields = { requestId: request.id, ...user, method: request.method, route: ROUTE, status };
     deps.logger.debug({ ...fields, durationMs: Math.round(elapsedTime) }, 'request');
   });
+}
 
-  /** A document that cannot run is a 400. Errors in fields are returned beside their data, with 200. */
-  async function run(body: Body, request: FastifyRequest, reply: FastifyReply): Promise<Answer> {
+function notPosted(): Failure {
+  return new Failure('badRequest', 'Send GraphQL requests with POST to /graphql.');
+}
+
+type Run = (body: Body, request: FastifyRequest, reply: FastifyReply) => Promise<Answer>;
+
+/** Returns what runs a document. One that cannot run is a 400; errors in fields come with their data, with 200. */
+function createRunner(deps: GraphqlDeps): Run {
+  const schema = createSchema();
+  const documents = new Documents(schema, deps.isIntrospectable);
+  return async (body, request, reply) => {
     const prepared = documents.prepare(body.query);
     if (prepared.errors) return { status: 400, errors: prepared.errors.map(documentError) };
     const { document } = prepared;
@@ -118,8 +124,7 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     const { data, errors } = await executeRootSelectionSet(args);
     const log = logTo(deps.logger, request.id);
     return { status: 200, data, ...(errors ? { errors: errors.map((error) => fieldError(error, log)) } : {}) };
-  }
-  return app;
+  };
 }
 
 /** Authenticates by `?api_key=` or else the bearer header; null without a key. Throws `unauthorized`. */
@@ -145,32 +150,6 @@ async function checkRate(deps: GraphqlDeps, actor: Actor, reply: FastifyReply, c
   }
   reply.headers(verdict.headers);
   refuseExceeded(verdict);
-}
-
-/** Throws `badRequest` for text that PostgreSQL cannot store: in valid JSON, only an escape can produce it. */
-function checkTexts(value: unknown, text: string): void {
-  const [problem] = text.includes('\\u') ? badTexts(value, '') : [];
-  if (problem !== undefined) throw new Failure('badRequest', problem);
-}
-
-function readBody(body: unknown): Body {
-  if (Array.isArray(body))
-    throw new Failure('badRequest', 'Batches are not supported: send one operation per request.');
-  if (typeof body !== 'object' || body === null) throw new Failure('badRequest', 'The request body must be an object.');
-  const unknown = Object.keys(body).find((name) => !BODY_MEMBERS.includes(name));
-  if (unknown !== undefined) {
-    throw new Failure('badRequest', `The request body has an unknown member; allowed are ${BODY_MEMBERS.join(', ')}.`);
-  }
-  const { query, variables = null, operationName = null } = body as Record<string, unknown>;
-  if (typeof query !== 'string') throw new Failure('badRequest', 'query: must be a string');
-  if (typeof variables !== 'object' || Array.isArray(variables)) {
-    throw new Failure('badRequest', 'variables: must be an object');
-  }
-  checkNesting(variables, 'variables');
-  if (operationName !== null && typeof operationName !== 'string') {
-    throw new Failure('badRequest', 'operationName: must be a string');
-  }
-  return { query, variables: variables as Body['variables'], operationName };
 }
 
 /** Sends a failure of the whole request. */

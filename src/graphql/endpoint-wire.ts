@@ -38,7 +38,7 @@ export interface EndpointInput {
   type?: string | null;
 }
 
-/** docs/interface/graphql.md, "Endpoints": not the same as REST's. */
+/** Defaults of docs/interface/graphql.md, "Endpoints", which differ from REST's. */
 const DEFAULTS = { workersMax: 3, idleTimeout: 10, scalerValue: 4, executionTimeoutMs: 300_000, gpuCount: 1 };
 const SCALER_TYPES: Record<string, ScalerType> = { QUEUE_DELAY: 'QUEUE_DELAY', REQUEST_COUNT: 'REQUEST_COUNT' };
 const FLASHBOOTS: Record<string, FlashBoot> = {

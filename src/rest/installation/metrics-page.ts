@@ -20,31 +20,28 @@ export interface OtherProcesses {
   collect(): Promise<Map<string, ProcessFigures>>;
 }
 
+interface MetricsPageDeps {
+  metrics: Metrics;
+  pool: Pool;
+  /** Connection pools to report, by their name in the metrics. */
+  pools: Readonly<Record<string, Pool>>;
+  /** Absent or null: this process is the only one. */
+  others?: OtherProcesses | null;
+}
+
 /**
  * `/metrics`: this process's counters, and the installation's figures from the database, which are the same in every
  * process. Concurrent scrapes share one read. docs/operations.md lists every family.
  */
 export class MetricsPage {
-  readonly #metrics: Metrics;
-  readonly #pool: Pool;
-  readonly #pools: Readonly<Record<string, Pool>>;
+  readonly #deps: MetricsPageDeps;
   readonly #tokenHash: Buffer | null;
-  readonly #others: OtherProcesses | null;
   #reading: Promise<string> | undefined;
 
-  /** `pools` are keyed by the name in the metrics. `token` is what a scraper without a key sends; null: none. */
-  constructor(options: {
-    metrics: Metrics;
-    pool: Pool;
-    pools: Readonly<Record<string, Pool>>;
-    token: string | null;
-    others?: OtherProcesses | null;
-  }) {
-    this.#metrics = options.metrics;
-    this.#pool = options.pool;
-    this.#pools = options.pools;
-    this.#tokenHash = options.token === null ? null : hash(options.token);
-    this.#others = options.others ?? null;
+  /** `token` is what a scraper without a key sends; null: none. */
+  constructor({ token, ...deps }: MetricsPageDeps & { token: string | null }) {
+    this.#deps = deps;
+    this.#tokenHash = token === null ? null : hash(token);
   }
 
   /** True if the header has the scraper's token, which belongs to no user. */
@@ -62,11 +59,11 @@ export class MetricsPage {
 
   async #read(): Promise<string> {
     const processes = await this.#collect();
-    const known = this.#metrics.endpointIds;
+    const known = this.#deps.metrics.endpointIds;
     const figures = await this.#askDatabase(known);
     if (figures) {
       const existing = new Set(figures.endpoints.map(({ id }) => id));
-      this.#metrics.forgetEndpoints(known.filter((id) => !existing.has(id)));
+      this.#deps.metrics.forgetEndpoints(known.filter((id) => !existing.has(id)));
     }
     const out = new Exposition();
     if (figures) this.#addInstallation(out, figures);
@@ -76,17 +73,18 @@ export class MetricsPage {
       [{}, Number(figures !== null)],
     ]);
     addConnections(out, processes);
-    out.histogram('podyard_event_loop_lag_seconds', 'Delay of timers.', [[{}, this.#metrics.eventLoopLag]]);
+    out.histogram('podyard_event_loop_lag_seconds', 'Delay of timers.', [[{}, this.#deps.metrics.eventLoopLag]]);
     addProcesses(out, processes);
     return out.toString();
   }
 
   /** A single process gets no `process` label. */
   async #collect(): Promise<LabelledFigures[]> {
-    const own = readProcessFigures(this.#pools);
-    if (this.#others === null) return [[{}, await own]];
-    const { ownName } = this.#others;
-    const others = [...(await this.#others.collect())].map(([name, figures]) => [{ process: name }, figures] as const);
+    const { pools, others: siblings } = this.#deps;
+    const own = readProcessFigures(pools);
+    if (!siblings) return [[{}, await own]];
+    const { ownName } = siblings;
+    const others = [...(await siblings.collect())].map(([name, figures]) => [{ process: name }, figures] as const);
     return [[{ process: ownName }, await own], ...others];
   }
 
@@ -96,12 +94,12 @@ export class MetricsPage {
     const inTime = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, DATABASE_MS, null);
     });
-    const asked = readInstallationFigures(this.#pool, known).catch(() => null);
+    const asked = readInstallationFigures(this.#deps.pool, known).catch(() => null);
     return Promise.race([asked, inTime]).finally(() => clearTimeout(timer));
   }
 
   #addInstallation(out: Exposition, { endpoints, workers, frozen, pods, webhooks }: InstallationFigures): void {
-    const labelOf = (id: EndpointId) => this.#metrics.jobsOf(id).label;
+    const labelOf = (id: EndpointId) => this.#deps.metrics.jobsOf(id).label;
     const queued = new Totals();
     const inProgress = new Totals();
     const oldest = new Map<string, number>();
@@ -129,7 +127,7 @@ export class MetricsPage {
   }
 
   #addJobs(out: Exposition): void {
-    const { jobs, coldStarts, thaws } = this.#metrics;
+    const { jobs, coldStarts, thaws } = this.#deps.metrics;
     const submitted = jobs.map(({ label, submitted: count }) => [{ endpoint: label }, count] as const);
     out.counter('podyard_jobs_submitted_total', 'Accepted jobs.', submitted);
     const ended = jobs.flatMap(({ label, ended: counts }) =>
@@ -146,7 +144,7 @@ export class MetricsPage {
   }
 
   #addRequests(out: Exposition): void {
-    const { proxy, routes } = this.#metrics;
+    const { proxy, routes } = this.#deps.metrics;
     const classes = Object.entries(proxy).flatMap(([plane, byClass]) =>
       Object.entries(byClass).map(([status, histogram]) => [{ plane, class: status }, histogram] as const),
     );

@@ -6,8 +6,8 @@ import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-r
 import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
 
 /**
- * The container block that templates, pods and endpoints share (docs/interface/rest.md, "Container settings"). In
- * answers all of it is present.
+ * The container settings that templates, pods and endpoints share (docs/interface/rest.md, "Container settings").
+ * Responses have all of them.
  */
 export const CONTAINER = {
   image: Type.String({
@@ -17,21 +17,21 @@ export const CONTAINER = {
     description: 'Container image reference: `[registry/]path[:tag][@digest]`.',
   }),
   args: Type.String({
-    description: 'Arguments of the container: shell-like, or JSON text with `entrypoint` and `cmd`.',
+    description: 'Container arguments: shell-like, or a JSON string with `entrypoint` and `cmd`.',
   }),
   disk: Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: 'Container disk in GB, wiped on restart.' }),
-  ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), { description: 'Items `<port>/<protocol>`.' }),
+  ports: Type.Array(Type.String({ pattern: PORT_PATTERN }), { description: 'Ports as `<port>/<protocol>`.' }),
   env: Type.Unsafe<Record<string, string>>({
     type: 'object',
     propertyNames: { pattern: '^[^=]+$' },
     additionalProperties: { type: 'string', maxLength: MAX_ENV_VALUE_BYTES },
     maxProperties: MAX_ENV_NAMES,
-    description: `Environment variables, ${MAX_ENV_BYTES / 1024} KiB in all. Replaced as a whole.`,
+    description: `Environment variables, ${MAX_ENV_BYTES / 1024} KiB in total. Replaced as a whole.`,
   }),
-  registry: nullableString({ description: 'Saved registry credential for a private image.' }),
+  registry: nullableString({ description: 'Identifier of a registry with credentials for a private image.' }),
 };
 
-/** Of an update: everything but the image, which each request treats in its own way. */
+/** The settings in an update, except the image, which each request treats differently. */
 export const OPTIONAL_CONTAINER = {
   args: Type.Optional(CONTAINER.args),
   disk: Type.Optional(CONTAINER.disk),
@@ -40,7 +40,7 @@ export const OPTIONAL_CONTAINER = {
   registry: Type.Optional(CONTAINER.registry),
 };
 
-/** Of a create. */
+/** The settings in a create, except the image. */
 export const OPTIONAL_CONTAINER_WITH_DEFAULTS = {
   args: Type.Optional(byDefault(CONTAINER.args, CONTAINER_DEFAULTS.args)),
   disk: Type.Optional(byDefault(CONTAINER.disk, CONTAINER_DEFAULTS.diskGb)),

@@ -13,8 +13,7 @@ const ODD_LINE_ENDS = /[\u0085\u2028\u2029]/g;
 export function readLogStart(lastEventId: string | undefined, query: { tail?: number; since?: string }): LogStart {
   if (lastEventId !== undefined && lastEventId !== '') {
     const position = parseEventId(lastEventId);
-    if (!position)
-      throw new Failure('badRequest', 'Last-Event-ID is neither an event id of this stream nor a timestamp');
+    if (!position) throw new Failure('badRequest', 'Last-Event-ID must be an event id of this stream or a timestamp');
     return position;
   }
   if (query.since !== undefined) return { since: new Date(query.since) };
@@ -22,8 +21,8 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
 }
 
 /**
- * A log as server-sent events (docs/interface/rest.md, "Log streams"), for as long as the client stays. The reader's
- * pace is the socket's: nothing is read from the database that the client has not taken.
+ * Streams a log as server-sent events (docs/interface/rest.md, "Log streams") until the client disconnects. With
+ * backpressure: nothing is read from the database ahead of the client.
  */
 export function streamLog(
   deps: RouteDeps,

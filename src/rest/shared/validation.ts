@@ -5,9 +5,8 @@ import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-referen
 import { badTexts } from '../../http/bad-texts.ts';
 
 /**
- * Two validators, because bodies and URLs differ: a body's types are as they are, a URL holds only text. Neither removes
- * what it does not know nor fills in defaults; a body's failures are all reported, in the form of
- * docs/interface/rest.md, "Errors".
+ * Two validators: bodies are validated as they are, while the text of URLs is coerced. Neither removes unknown properties
+ * nor fills in defaults. All failures are reported, in the form of docs/interface/rest.md, "Errors".
  */
 const MAX_ERRORS = 100;
 /** Keywords whose failure only repeats another one that is listed as well. */
