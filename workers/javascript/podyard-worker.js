@@ -174,11 +174,11 @@ function errorText(error) {
 /** Sends a result or a chunk. Retries while the server is down or answers 5xx; any other answer is final. */
 async function post(kind, jobId, body, isStream) {
   const url = env[`RUNPOD_WEBHOOK_POST_${kind}`].replaceAll('$RUNPOD_POD_ID', workerId).replaceAll('$ID', jobId);
-  const deadline = Date.now() + RESULT_DEADLINE_MS;
+  const deadline = performance.now() + RESULT_DEADLINE_MS;
   for (let waitMs = 200; ; waitMs = Math.min(waitMs * 2, 5000)) {
     const status = await postOnce(`${url}&isStream=${isStream}`, jobId, body);
     if (status !== undefined && status < 500) return;
-    if (Date.now() + waitMs > deadline)
+    if (performance.now() + waitMs > deadline)
       return log('ERROR', `gave up sending to the server (${status ?? 'no answer'})`, jobId);
     await pause(waitMs);
   }

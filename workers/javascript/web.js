@@ -19,14 +19,14 @@ const { env } = process;
 const worker = env.RUNPOD_POD_ID ?? 'local';
 const port = Number(env.PORT ?? 80);
 const healthPort = Number(env.PORT_HEALTH ?? port);
-const readyAt = Date.now() + Number(env.LOADING_MS ?? 0);
+const readyAt = performance.now() + Number(env.LOADING_MS ?? 0);
 let healthStatus = 200;
 
 const ROUTES = { '/health': setHealth, '/events': events, '/exit': exit };
 
 async function handle(req, res) {
   const url = new URL(req.url, 'http://worker');
-  if (url.pathname === '/ping') return answer(res, Date.now() < readyAt ? 204 : healthStatus, '');
+  if (url.pathname === '/ping') return answer(res, performance.now() < readyAt ? 204 : healthStatus, '');
   await pause(Number(url.searchParams.get('delayMs') ?? 0));
   await (ROUTES[url.pathname] ?? echo)(req, res, url);
 }
