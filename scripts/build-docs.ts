@@ -1,7 +1,7 @@
 /**
- * Builds the documentation site, docs/**.md, into dist/docs: pages that run under a policy without inline scripts and styles
- * and load nothing from other hosts. With `--if-stale` it returns within milliseconds when the last build is newer than all its
- * sources. Fails on a link to a page, heading or picture that does not exist.
+ * Builds the documentation site from docs/**.md into dist/docs. Pages have no inline scripts or styles and load nothing from
+ * other hosts. Fails on a link to a missing page, heading or picture. With `--if-stale`, does nothing if the last build is newer
+ * than its sources.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -14,17 +14,17 @@ import { DOCS_SECTIONS } from './docs-sections.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DOCS = join(ROOT, 'docs');
 const OUT = join(ROOT, 'dist/docs');
-/** The site is built here and then moved into place, so that readers and concurrent builds never see half of it. */
-const MADE = join(ROOT, `dist/docs.${process.pid}`);
+/** Built here, then renamed to OUT: concurrent readers and builds never see half a site. */
+const BUILDING = join(ROOT, `dist/docs.${process.pid}`);
 
 if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
 const { Marked } = await import('marked');
-await build().finally(() => rm(MADE, { recursive: true, force: true }));
+await build().finally(() => rm(BUILDING, { recursive: true, force: true }));
 
 interface Page {
-  /** The path below docs/, with its extension. */
+  /** Path below docs/, with its extension. */
   file: string;
-  /** The path below /docs/; empty for the first page. */
+  /** URL path below /docs/; empty for the first page. */
   slug: string;
   title: string;
   markdown: string;
@@ -58,7 +58,7 @@ function mtime(file: string): number {
 }
 
 async function build(): Promise<void> {
-  await mkdir(join(MADE, 'assets'), { recursive: true });
+  await mkdir(join(BUILDING, 'assets'), { recursive: true });
   const pages = readPages();
   const assets = new Map<string, string>();
   const assetOf = (file: string): string => {
@@ -74,11 +74,11 @@ async function build(): Promise<void> {
   for (const [file, name] of assets) await writeAsset(name, readFileSync(file));
   for (const page of pages) {
     const html = layOut(page, pages, { ...shared, index: `assets/${indexName}` });
-    await writeFile(join(MADE, `${page.slug || 'index'}.html`), html);
+    await writeFile(join(BUILDING, `${page.slug || 'index'}.html`), html);
   }
   await rm(OUT, { recursive: true, force: true });
-  await rename(MADE, OUT);
-  console.log(`setup: the documentation has ${pages.length} pages`);
+  await rename(BUILDING, OUT);
+  console.log(`setup: built ${pages.length} pages of documentation`);
 }
 
 function nameOfAsset(file: string, body: Buffer): string {
@@ -87,23 +87,23 @@ function nameOfAsset(file: string, body: Buffer): string {
 }
 
 async function writeAsset(name: string, body: Buffer): Promise<void> {
-  const file = join(MADE, 'assets', name);
+  const file = join(BUILDING, 'assets', name);
   await writeFile(file, body);
   await writeFile(`${file}.br`, brotliCompressSync(body));
   await writeFile(`${file}.gz`, gzipSync(body));
 }
 
-/** In menu order; decisions and checklists come last. */
+/** Returns all pages in the menu's order; decisions and checklists come last. */
 function readPages(): Page[] {
   const listed = DOCS_SECTIONS.flatMap(({ files }) => files);
   const others = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !listed.includes(file))
     .sort();
-  const stray = others.find((file) => dirname(file) === 'guide' || dirname(file) === '.');
-  if (stray) throw new Error(`docs/${stray} is in no section of scripts/docs-sections.ts`);
+  const unlisted = others.find((file) => dirname(file) === 'guide' || dirname(file) === '.');
+  if (unlisted) throw new Error(`docs/${unlisted} is not listed in scripts/docs-sections.ts`);
   const pages = [...listed, ...others].map(readPage);
   const twice = pages.find(({ slug }, i) => pages.findIndex((other) => other.slug === slug) !== i);
-  if (twice) throw new Error(`two pages have the address ${twice.slug}`);
+  if (twice) throw new Error(`two pages have the URL path ${twice.slug}`);
   return pages;
 }
 
@@ -121,7 +121,7 @@ function readPage(file: string): Page {
   return { file, slug, title, markdown, headings, html: '' };
 }
 
-/** Anchors as common Markdown viewers generate them, so that links work there too. */
+/** The same ids as common markdown viewers give headings, so that links work there too. */
 function idOf(text: string, before: readonly Heading[]): string {
   const id = text
     .toLowerCase()
@@ -179,8 +179,8 @@ function markComments(text: string): string {
 }
 
 /**
- * Returns the target of a link: another page, this server for `http://127.0.0.1:8080`, anything else unchanged. Null for files
- * of the repository that are not pages.
+ * Returns a link's URL in the site. `http://127.0.0.1:8080` becomes the server that shows the page; other absolute URLs stay.
+ * Null for files of the repository that are not pages.
  */
 function addressOf(href: string, page: Page, pages: readonly Page[]): string | null {
   if (href.startsWith('http://127.0.0.1:8080/')) return href.replace('http://127.0.0.1:8080/', '../');
@@ -193,7 +193,7 @@ function addressOf(href: string, page: Page, pages: readonly Page[]): string | n
     throw new Error(`docs/${page.file} links to ${href}, which does not exist`);
   }
   if (anchor !== undefined && !target.headings.some(({ id }) => id === anchor)) {
-    throw new Error(`docs/${page.file} links to ${href}, but the page has no such heading`);
+    throw new Error(`docs/${page.file} links to ${href}, which has no such heading`);
   }
   if (path === '') return `#${anchor}`;
   return `./${target.slug}${anchor === undefined ? '' : `#${anchor}`}`;
@@ -234,11 +234,11 @@ function layOut(page: Page, pages: readonly Page[], assets: { style: string; scr
 <script src="${assets.script}"></script>
 </head>
 <body>
-<a class="skip" href="#content">To the text</a>
+<a class="skip" href="#content">Skip to content</a>
 <header>
 <button type="button" class="menu-button" aria-expanded="false">Menu</button>
 <a class="name" href="./">Podyard</a>
-<div class="search needs-script" role="search"><input type="search" placeholder="Search ( / )" aria-label="Search the documentation" data-index="${assets.index}"><ul aria-live="polite" aria-label="Found"></ul></div>
+<div class="search needs-script" role="search"><input type="search" placeholder="Search ( / )" aria-label="Search the documentation" data-index="${assets.index}"><ul aria-live="polite" aria-label="Results"></ul></div>
 <div class="places"><a href="../">Console</a><a href="api">API reference</a></div>
 <button type="button" class="theme needs-script" aria-label="Light or dark">◐</button>
 </header>

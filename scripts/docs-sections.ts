@@ -1,17 +1,17 @@
-/** The menu of the documentation: its sections, each with its pages below docs/ in reading order. */
+/** The documentation's menu: its sections and their pages below docs/, in reading order. */
 export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
-  { title: 'Begin', files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md'] },
+  { title: 'Get started', files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md'] },
   {
     title: 'Workers',
     files: ['guide/javascript-worker.md', 'guide/python-worker.md', 'guide/load-balancing.md', 'guide/pods.md'],
   },
   {
-    title: 'Running work',
+    title: 'Run work',
     files: ['guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
   },
-  { title: 'At hand', files: ['guide/console.md', 'guide/command-line.md'] },
+  { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
-    title: 'For operators',
+    title: 'Operate',
     files: [
       'operations.md',
       'guide/kubernetes.md',

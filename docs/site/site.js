@@ -1,6 +1,6 @@
 /**
- * What the documentation's pages do beyond being read: light or dark, the menu of a narrow window, copying, search.
- * Loaded before the page is drawn, so that a chosen colour scheme does not flash; without it everything can still be read.
+ * Adds the colour scheme switch, the menu of narrow windows, copy buttons and search to the documentation's pages. Loaded
+ * before the page is drawn, so that the colour scheme does not flash. The pages are readable without it.
  */
 const root = document.documentElement;
 root.classList.add('has-script');
@@ -41,7 +41,7 @@ function addCopyButton(block) {
   block.append(button);
 }
 
-/** Sections that hold every word, those with the words in their heading first. The index comes when it is first needed. */
+/** Lists sections that contain every word, matches in headings first. Loads the index when it is first needed. */
 function startSearch(input, list) {
   let index;
   const load = () => {
@@ -58,7 +58,7 @@ function startSearch(input, list) {
       .sort((a, b) => b.score - a.score)
       .slice(0, 12);
     list.replaceChildren(...found.map(({ section }) => resultOf(section)));
-    if (words.length > 0 && found.length === 0) list.append(textItem(`Nothing says “${input.value}”.`));
+    if (words.length > 0 && found.length === 0) list.append(textItem(`No results for “${input.value}”.`));
   });
   addEventListener('keydown', (event) => {
     if (event.key === 'Escape') list.replaceChildren();
