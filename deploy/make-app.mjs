@@ -1,6 +1,6 @@
 /**
- * Run by the Dockerfile: makes the folder `app` with the installed package, from the repository, unless the context
- * brought one. The embedded PostgreSQL is left out: beside the image there is a real one.
+ * Run by the Dockerfile: builds the package from the repository and installs it in the folder `app`, unless the build
+ * context already has one. Leaves out the embedded PostgreSQL: the image uses a separate one.
  */
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
