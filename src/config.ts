@@ -22,6 +22,7 @@ import {
   secondsVariable,
 } from './core/parse-setting.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
+import { readTracingSettings } from './core/tracing-settings.ts';
 
 export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './core/limit-settings.ts';
 
@@ -144,7 +145,7 @@ export function readConfig(flags: Flags, env: Env): Config {
     ...readAccess(flags, env),
     logLevel: parseOneOf('--log-level', text(flags.logLevel, env, 'PODYARD_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     metrics: readMetrics(env),
-    tracing: readTracing(env),
+    tracing: readTracingSettings(env),
     limits: readJobLimits(env),
     loadBalancing: readLoadBalancingLimits(env),
     podProxy: readPodProxyLimits(env),
@@ -244,24 +245,6 @@ function readMetrics(env: Env): MetricsSettings {
   return {
     token: env.PODYARD_METRICS_TOKEN || null,
     maxEndpoints: integerVariable(env, 'PODYARD_METRICS_ENDPOINTS', { min: 0, max: 10_000, fallback: 50 }),
-  };
-}
-
-/** Reads OpenTelemetry's own variables. As its specification asks, an unknown value falls back to the default. */
-function readTracing(env: Env): TracingSettings | null {
-  const isOff = env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none';
-  if (isOff || !(env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)) return null;
-  const [, parent, sampler] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(
-    env.OTEL_TRACES_SAMPLER || 'parentbased_always_on',
-  ) ?? [undefined, 'parentbased_', 'always_on'];
-  const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
-  const timeout = env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT || env.OTEL_EXPORTER_OTLP_TIMEOUT;
-  return {
-    sampler: sampler as TracingSettings['sampler'],
-    isParentBased: parent !== undefined,
-    ratio: ratio >= 0 && ratio <= 1 ? ratio : 1,
-    delayMs: integerVariable(env, 'OTEL_BSP_SCHEDULE_DELAY', { min: 1, max: 3_600_000, fallback: 5_000 }),
-    timeoutMs: parseInteger('OTEL_EXPORTER_OTLP_TIMEOUT', timeout, { min: 1, max: 60_000, fallback: 3_000 }),
   };
 }
 

@@ -25,7 +25,7 @@ import { testTerminal } from './test-terminal.ts';
 
 const RETENTION = { resultRetentionMs: 1_800_000, syncResultRetentionMs: 300_000 };
 
-vi.setConfig({ testTimeout: 60_000 }); // each makes a schema or several
+vi.setConfig({ testTimeout: 60_000 }); // each test creates one or more schemas
 
 let source: TestDatabase;
 let target: TestDatabase;
@@ -67,7 +67,7 @@ const write = (withMasterKey = false) => backUp(storageOf(source), { file, withM
 const read = (folder = 'new') => restore(storageOf(target, folder), { file }, output());
 const moveTo = (from: TestDatabase, to: TestDatabase) => move(storageOf(from), { to: to.url }, output());
 
-/** Something of everything that is hard to carry: long and odd text, bytes, arrays, documents, nulls, partitions, identities. */
+/** Data that is hard to copy: long and odd text, bytes, arrays, JSON, nulls, partitions, identities. */
 async function fill(): Promise<void> {
   const { pool } = source;
   await ensureInstallation(pool);
@@ -97,7 +97,7 @@ async function fill(): Promise<void> {
   await pool.query("insert into processes (id, seen_at) values ('old', now())");
 }
 
-/** Everything that a copy must have, row by row. */
+/** Every row that a copy must have. */
 async function contents({ pool }: TestDatabase): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
   for (const table of await listOwnTables()) {
@@ -183,7 +183,7 @@ test('the file contains no secrets in clear text, and the master key only on req
 
 test('a restore installs an included key, and secrets can be decrypted; another database’s key is not overwritten', async () => {
   await write(true);
-  await openSecretBox(target.pool, storageOf(target, 'other').masterKey); // makes a key
+  await openSecretBox(target.pool, storageOf(target, 'other').masterKey); // creates a key
   await expect(read('other')).rejects.toThrow('remove that key first');
   await read();
   const secretBox = await openSecretBox(target.pool, storageOf(target, 'new').masterKey);
@@ -209,7 +209,7 @@ test('neither an existing file nor a database with data is overwritten', async (
   expect((await target.pool.query('select from users')).rowCount).toBe(1);
 });
 
-test('a backup that is cut off, damaged or changed anywhere leaves the database empty', async () => {
+test('a truncated, damaged or modified backup leaves the database empty', async () => {
   await write();
   const whole = await readFile(file);
   const start = whole.indexOf('\n') + 1;
@@ -292,7 +292,7 @@ test('a move copies everything, keeps servers off the old database, and works ba
   await expect(write()).rejects.toThrow('was moved to');
   await createUser(target.pool, { name: 'made there', email: null });
   const there = await contents(target);
-  await moveTo(target, source); // over the older copy of itself
+  await moveTo(target, source); // onto its own older copy
   expect(await contents(source)).toEqual(there);
   await refuseMoved(source.pool);
   await expect(refuseMoved(target.pool)).rejects.toThrow('was moved to');
@@ -322,12 +322,12 @@ test('an interrupted move keeps servers off the copy, and resumes when run again
   const mark = (await source.pool.query("select value from settings where key = 'move'")).rows[0].value;
   const arrive = () =>
     target.pool.query("insert into settings values ('move', $1)", [JSON.stringify({ ...mark, state: 'arriving' })]);
-  // Killed before the copy's mark went: only that is left to do.
+  // Killed before the copy's mark was removed: only that remains.
   await arrive();
   await expect(refuseMoved(target.pool)).rejects.toThrow('was interrupted: run podyard move again');
   await moveTo(source, target);
   expect(await contents(target)).toEqual(before);
-  // Killed before the source was marked: it went on being used, and the copy is made anew.
+  // Killed before the source was marked: it stayed in use, so the copy is made again.
   await arrive();
   await source.pool.query("delete from settings where key = 'move'");
   await createUser(source.pool, { name: 'later', email: null });

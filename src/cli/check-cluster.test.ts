@@ -6,7 +6,7 @@ import { openAccess } from '../runtimes/kubernetes/cluster-access.ts';
 import { checkCluster } from './check-cluster.ts';
 import type { Finding } from './finding.ts';
 
-/** What the cluster answers, by path; a number is a refusal. */
+/** The cluster's responses by path; a number is an error status. */
 let answers: Record<string, object | number>;
 /** Denied rights, as `verb resource`. */
 let denied: string[];

@@ -4,7 +4,7 @@ import { RIGHTS } from './check-rights.ts';
 
 const CHART_RULES = new URL('../../deploy/helm/podyard/templates/_rules.tpl', import.meta.url);
 
-/** `<group>/<resource> <verb>` of each rule of one of the chart's roles. */
+/** Returns `<group>/<resource> <verb>` for each rule of one of the chart's roles. */
 async function rulesOf(role: string): Promise<string[]> {
   const text = await readFile(CHART_RULES, 'utf8');
   const body = new RegExp(`define "podyard.${role}Rules" -}}([\\s\\S]*?)\\n{{- end -}}`).exec(text)![1]!;

@@ -63,7 +63,7 @@ test('replaces the key in the file, prints the new key’s id, and keeps the old
     `… 1 values encrypted under key ${masterKeyId(fresh!)}`,
     `The old key is in ${file}.retired, for older backups. Delete it when you no longer need them.`,
   ]);
-  // The server that has run all the time, and one that starts now.
+  // A server that kept running, and one that starts now.
   expect([await read(server, 'a'), await read(await open(), 'a')]).toEqual(['value of a', 'value of a']);
   await create(server, 'b');
   expect(await read(createSecretBox(fresh!), 'b')).toBe('value of b');

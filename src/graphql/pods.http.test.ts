@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
 
-/** docs/interface/graphql.md, "Pods": the pods are those of REST. */
+/** docs/interface/graphql.md, "Pods". */
 let rest: RestFixture;
 let stock: Stock;
 

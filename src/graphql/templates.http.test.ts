@@ -85,7 +85,7 @@ describe('saveTemplate creates', () => {
       variables: { id },
     });
     expect(data.podTemplate).toMatchObject(given);
-    for (const list of [env, data.podTemplate.env]) expect(list).toEqual(givenEnv); // in their order, too
+    for (const list of [env, data.podTemplate.env]) expect(list).toEqual(givenEnv); // in the given order
   });
 
   test('the same template that REST shows', async () => {

@@ -228,7 +228,7 @@ test('CORS allows any origin, in preflight and responses', async () => {
   }
 });
 
-/** For a test that starts an app of its own. */
+/** For a test that starts its own app. */
 const WITH_APP = { timeout: 30_000 };
 
 test('introspection can be disabled; then errors suggest no names either', WITH_APP, async () => {

@@ -7,7 +7,7 @@ const ID = 'e' as EndpointId;
 
 test('each read covers the jobs that ended since the last one; null if none', () => {
   const metrics = new Metrics({ maxEndpoints: 1 });
-  metrics.jobEnded(ID, 'COMPLETED', 60_000, 60_000); // before anybody looked
+  metrics.jobEnded(ID, 'COMPLETED', 60_000, 60_000); // before the first read
   const timings = new RecentTimings(() => metrics.jobsOf(ID));
   expect(timings.read()).toBeNull();
   for (let i = 0; i < 99; i++) metrics.jobEnded(ID, 'COMPLETED', 4, 90);

@@ -31,7 +31,7 @@ async function addWorker(endpointId: string, id: string, person: Person = rest.a
   rest.bus.publish('worker', id);
 }
 
-/** Opens a live view; `next()` answers the next snapshot, undefined when the stream has ended. */
+/** Opens a live view; `next()` resolves with the next snapshot, undefined once the stream has ended. */
 async function watch(path: string, person: Person = rest.alice) {
   const response = await fetch(base + path, { headers: { authorization: `Bearer ${person.key}` } });
   expect(response.headers.get('content-type')).toBe('text/event-stream');

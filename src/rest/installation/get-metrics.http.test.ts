@@ -26,7 +26,7 @@ afterAll(() => rest.close());
 
 const scrape = (key?: string) => rest.call('GET', '/metrics', key === undefined ? {} : { key });
 
-/** Of every family its type, and every sample by name and labels. Throws at the first line that is neither. */
+/** Parses families with their type, and samples by name and labels. Throws on any other line. */
 async function read(): Promise<{ families: Map<string, string>; samples: Map<string, number> }> {
   const text = (await scrape(METRICS_TOKEN)).body;
   const families = new Map<string, string>();
@@ -137,7 +137,7 @@ test('workers are counted by the status that users see; frozen ones with their m
 
 test('endpoints above the limit share one series; deleting one frees its series', async () => {
   const { metrics } = rest;
-  await read(); // forgets the endpoints of other tests, which have no work
+  await read(); // drops the endpoints of other tests, which have no work
   await rest.database.pool.query('delete from endpoints');
   await read();
   const [first, second, third] = [await newEndpoint(), await newEndpoint(), await newEndpoint()];

@@ -41,7 +41,7 @@ const createTemplate = async (more: object, key = rest.alice.key): Promise<strin
   const body = { name: `template ${Math.random()}`, image: 'from/template:1', ...more };
   return (await rest.call('POST', '/v2/templates', { key, body })).json().id;
 };
-/** What control would observe. */
+/** Sets what control would observe. */
 const observe = (id: string, phase: string) =>
   rest.database.pool.query(
     `update pods set phase = $2, phase_revision = revision, address = '10.0.0.7', started_at = now() - interval '1 minute',
@@ -277,7 +277,7 @@ describe('the status', () => {
     }
   });
 
-  test('is EXITED at once after a stop, costs nothing, and is PROVISIONING or STARTING after a start', async () => {
+  test('is EXITED at once after a stop, at no cost, and STARTING or PROVISIONING after a start', async () => {
     const id = await createId();
     await observe(id, 'RUNNING');
     const stopped = await act(id, 'stop');
@@ -285,7 +285,7 @@ describe('the status', () => {
     expect(stopped.json()).toMatchObject({ status: 'EXITED', actions: ['start', 'terminate'], cost: 0, runtime: null });
     const started = await act(id, 'start');
     expect(started.statusCode).toBe(200);
-    expect(started.json()).toMatchObject({ status: 'STARTING', cost: 0.59 }); // its old container is still there
+    expect(started.json()).toMatchObject({ status: 'STARTING', cost: 0.59 }); // its old container still exists
     await observe(id, 'EXITED');
     await act(id, 'stop');
     expect((await act(id, 'start')).json().status).toBe('PROVISIONING');

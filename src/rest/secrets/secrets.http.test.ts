@@ -22,7 +22,7 @@ const createEndpoint = (env: object, key = rest.alice.key) =>
 const createTemplate = (env: object) =>
   rest.call('POST', '/v2/templates', { key: rest.alice.key, body: { name: 'base', image: 'i', env } });
 
-/** What the database holds of it, opened. */
+/** Returns the stored value, decrypted. */
 async function stored(id: string): Promise<string> {
   const { rows } = await rest.database.pool.query<{ value: Buffer }>('select value from secrets where id = $1', [id]);
   return rest.secretBox.open(rows[0]!.value, id);

@@ -57,7 +57,7 @@ function path(query = ''): string {
   return `/v2/serverless/${endpointId}/workers/${workerId}/logs${query}`;
 }
 
-/** Opens the stream; `next(n)` answers the next n events as they come. */
+/** Opens the stream; `next(n)` resolves with the next n events. */
 async function follow(query = '', headers: Record<string, string> = {}) {
   const controller = new AbortController();
   open.push(controller);
@@ -142,7 +142,7 @@ test('since starts at a time, inclusive, and overrides tail', async () => {
 test('resuming from an event id neither loses nor repeats a line, and wins over the query', async () => {
   await append(['a', 'b', 'c']);
   const [, b] = await (await follow()).next(2);
-  await append(['d'], 'container', 1); // an earlier time than c's: the sequence decides
+  await append(['d'], 'container', 1); // earlier than c, but the sequence decides
   const { next } = await follow('?tail=0', { 'last-event-id': b!.id });
   expect(texts(await next(2))).toEqual(['c', 'd']);
 });
@@ -219,11 +219,11 @@ test('streams end when the app closes', async () => {
   const response = await other.app.inject({
     url: `/v2/serverless/${id}/workers/w/logs`,
     headers: { authorization: `Bearer ${other.alice.key}` },
-    payloadAsStream: true, // it is answered with its headers
+    payloadAsStream: true, // resolves with the headers
   });
   expect(response.statusCode).toBe(200);
   await other.close();
-  for await (const _ of response.stream()); // to its end
+  for await (const _ of response.stream()); // until it ends
 });
 
 test.each(['tail=-1', 'tail=5001', 'tail=x', 'source=stdout', 'since=yesterday'])('%s is a 422', async (query) => {
