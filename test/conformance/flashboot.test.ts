@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { QueuePlaneFixture, until } from '../queue-plane.ts';
 
-/** A take that nobody answers would be held for so long, and the test would fail. */
+/** An unanswered take is held for this long, which fails the test. */
 const HOLD_MS = 300_000;
 
 let plane: QueuePlaneFixture;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => plane?.close());
 
 /** docs/interface/worker-api.md, "Draining and freezing" */
-test('a worker that is to be frozen gets 204 at once and no job; thawed, its next take brings one', async () => {
+test('a worker to be frozen gets 204 at once and no job; after a thaw its next take gets one', async () => {
   const id = await plane.endpoint(0, {
     workers: { min: 0, max: 1 },
     flashboot: 'FLASHBOOT',
@@ -23,7 +23,7 @@ test('a worker that is to be frozen gets 204 at once and no job; thawed, its nex
   expect((await worker.take()).body).toMatchObject({ id: first, input: { n: 1 } });
   await worker.done(first, '{"output":1}');
 
-  expect((await worker.take()).status).toBe(204); // it was held, and is answered because of the freeze
+  expect((await worker.take()).status).toBe(204); // it was held, and the freeze answers it
   const meanwhile = worker.take();
   const phase = async () => (await plane.sql('select phase from workers where id = $1', worker.id))[0].phase;
   await until(phase, (found) => found === 'FROZEN');

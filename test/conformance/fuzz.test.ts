@@ -10,12 +10,12 @@ import { type Person, type RestFixture, startRestApp } from '../rest-app.ts';
 
 const BATCH = 50;
 const BATCHES = process.env.CI === 'true' ? 200 : 12;
-/** CI judges a change, not luck; everywhere else each run looks somewhere new. */
+/** Fixed in CI, so that a failure belongs to the change; random elsewhere. */
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.CI ? 20_261_121 : Date.now() % 2 ** 31));
 const TIME_LIMIT_MS = 480_000;
 const ANSWER_WITHIN_MS = 10_000;
 const MAX_HEAP_GROWTH_BYTES = 50 * 2 ** 20;
-/** In every record of the stranger's, and in no request. */
+/** Part of every record of the other user, and of no request. */
 const FOREIGN = 'strangers-own-7f3a9c';
 const INTERNAL = /node_modules|\.ts:\d+|\bat [\w.<>]+ \(|SQLSTATE|\bpg_|syntax error at/;
 const COMMON_STATUSES = [200, 201, 400, 401, 404, 422];
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 /** docs/interface/rest.md, "Errors" */
 test(
-  `no request, however wrong, gets an answer outside the description (seed ${SEED})`,
+  `no request, however malformed, gets an answer outside the description (seed ${SEED})`,
   async () => {
     console.log(`fuzz: ${BATCH * BATCHES} requests, FUZZ_SEED=${SEED}`);
     const before = await readAll(rest.bob.key);
@@ -83,14 +83,14 @@ test(
   TIME_LIMIT_MS + 60_000,
 );
 
-/** One request of the batch is to blame, and the error names it: the others would only hide it. */
+/** The error names the one request that failed, without the rest of its batch. */
 async function report({ failed, errorInstance, seed }: { failed: boolean; errorInstance: unknown; seed: number }) {
   if (failed) throw new Error(`${(errorInstance as Error).message}\nAgain: FUZZ_SEED=${seed}`);
 }
 
 type Records = Record<(typeof RECORDS)[number], string>;
 
-/** One of each kind, and no others of before: the time of a list must not depend on how many batches there were. */
+/** Creates one record of each kind and removes all earlier ones, so that lists do not grow with the number of batches. */
 async function makeRecords({ key, userId }: Person, name: string): Promise<Omit<Records, 'foreign'>> {
   const make = async (path: string, body: object): Promise<string> => {
     const response = await rest.call('POST', `/v2/${path}`, { key, body });
@@ -131,7 +131,7 @@ interface Answer {
   body: string;
 }
 
-/** Answers the status. Throws a sentence that holds the whole request. */
+/** Returns the status. Throws an error that contains the whole request. */
 async function sendAndCheck(request: FuzzRequest): Promise<number> {
   const shown = `${request.method} ${request.url} ${JSON.stringify(request.headers)} ${String(request.body)}`.slice(
     0,
@@ -140,10 +140,11 @@ async function sendAndCheck(request: FuzzRequest): Promise<number> {
   try {
     const answer = await inTime(isStream(request) ? sendOverHttp(request) : inject(request));
     if (answer === undefined) return 0;
-    if (answer.status >= 500) throw new Error(`it was answered ${answer.status} ${answer.body}`);
+    if (answer.status >= 500) throw new Error(`the answer was ${answer.status} ${answer.body}`);
     checkAnswer({ method: request.method, url: request.url, ...answer });
-    if (answer.body.includes(FOREIGN)) throw new Error(`it shows somebody else's data: ${answer.body}`);
-    if (answer.status >= 400 && INTERNAL.test(answer.body)) throw new Error(`it shows what is inside: ${answer.body}`);
+    if (answer.body.includes(FOREIGN)) throw new Error(`the answer shows data of another user: ${answer.body}`);
+    if (answer.status >= 400 && INTERNAL.test(answer.body))
+      throw new Error(`the answer shows internals: ${answer.body}`);
     checkBodyRule(request, answer);
     return answer.status;
   } catch (error) {
@@ -151,7 +152,7 @@ async function sendAndCheck(request: FuzzRequest): Promise<number> {
   }
 }
 
-/** What the description refuses is refused, and what it allows is not refused for its shape. */
+/** Checks that bodies are rejected exactly when the description does not allow them. */
 function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
   const found = findOperation(request.method, request.url);
   if (!found?.operation.requestBody || typeof request.body !== 'string') return;
@@ -159,16 +160,17 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
   try {
     value = JSON.parse(request.body.replace(/^\uFEFF/, '')); // RFC 8259: a byte order mark may be ignored, and is
   } catch {
-    if (status < 300) throw new Error('it was accepted, but its body is not JSON');
+    if (status < 300) throw new Error('the request was accepted, but its body is not JSON');
     return;
   }
   const problem = requestBodyProblem(request.method, request.url, value);
-  if (status < 300 && problem) throw new Error(`it was accepted, but the description refuses its body: ${problem}`);
+  if (status < 300 && problem)
+    throw new Error(`the request was accepted, but the description does not allow its body: ${problem}`);
   const isStorable = !/\\u0000|\\ud[89a-f]/i.test(request.body) && found.operation.operationId !== 'createApiKey';
   if (status === 422 && problem === null && isStorable) throw new Error(`the description allows its body: ${body}`);
 }
 
-/** Only these never end by themselves. */
+/** The only answers that never end. */
 function isStream({ method, url }: FuzzRequest): boolean {
   const answer = findOperation(method, url)?.operation.responses['200'] as { content?: object } | undefined;
   return 'text/event-stream' in (answer?.content ?? {}) || /[^\w/?=&-]/.test(url);
@@ -185,12 +187,12 @@ async function inject(request: FuzzRequest): Promise<Answer> {
   return { status: statusCode, headers: answer.headers, body: answer.body };
 }
 
-/** With the path just as it is, which `inject` would tidy up. Undefined where the client already refuses to send it. */
+/** Sends the path unchanged, which `inject` would normalize. Undefined if the client refuses to send it. */
 function sendOverHttp(request: FuzzRequest): Promise<Answer | undefined> {
   const { port } = server.address() as AddressInfo;
   const headers = headersOf(request);
   if (request.body !== undefined) headers['content-length'] = `${Buffer.byteLength(request.body)}`; // of a GET, too
-  delete headers['x-giant']; // Node's own parser refuses it before anybody else is asked
+  delete headers['x-giant']; // the parser of Node.js rejects it first
   return new Promise((resolve, reject) => {
     let sent: ReturnType<typeof httpRequest>;
     try {
@@ -224,7 +226,7 @@ function headersOf(request: FuzzRequest): Record<string, string> {
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it was not answered within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS);
+    timer = setTimeout(() => reject(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS);
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-/** As clients do: anything but 200 without `errors` is a failure to them. */
+/** Fails on anything but 200 without `errors`, like the clients. */
 async function send(query: string, variables?: object, bearer = false) {
   const response = await rest.callGraphql({
     method: 'POST',
@@ -35,7 +35,7 @@ async function send(query: string, variables?: object, bearer = false) {
 }
 
 /** docs/interface/graphql.md, "Templates" and "Secrets" */
-describe('documents as the interface shows them', () => {
+describe('documents of the interface description', () => {
   test('create, modify and delete a template', async () => {
     const created = await send(
       'mutation { saveTemplate(input: { containerDiskInGb: 5, dockerArgs: "python3 -m http.server 8080", env: [ { key: "key1", value: "value1" }, { key: "key2", value: "value2" } ], imageName: "ubuntu:latest", name: "Generated Template", ports: "8888/http,22/tcp", readme: "## Hello, World!", volumeInGb: 15, volumeMountPath: "/workspace" }) { containerDiskInGb dockerArgs env { key value } id imageName name ports readme volumeInGb volumeMountPath } }',
@@ -82,7 +82,7 @@ describe('documents as the interface shows them', () => {
 });
 
 /** docs/interface/graphql.md, "Pods", "Endpoints" and "Catalogue, volumes, registries and account" */
-describe('a Python SDK, values written into the document', () => {
+describe('a Python SDK, with values inside the document', () => {
   test('deploys from a template, reads, stops, resumes and terminates a pod', async () => {
     const { podFindAndDeployOnDemand: pod } = await send(`
     mutation {
@@ -117,7 +117,7 @@ describe('a Python SDK, values written into the document', () => {
     expect(await send(`mutation { podTerminate(input: { podId: "${pod.id}" }) }`)).toEqual({ podTerminate: null });
   });
 
-  test('makes a template and an endpoint of it, changes its template, lists endpoints', async () => {
+  test('creates a template and an endpoint from it, changes its template, lists endpoints', async () => {
     const template = async (name: string) =>
       (
         await send(`
@@ -166,7 +166,7 @@ describe('a Python SDK, values written into the document', () => {
     await send(`mutation { deleteEndpoint(id: "${saveEndpoint.id}") }`);
   });
 
-  test('asks for GPUs and for itself, and keeps its key and registry credentials', async () => {
+  test('reads GPUs and its own user, and updates its key and registry credentials', async () => {
     const { gpuTypes } = await send(`
     query GpuTypes { gpuTypes(input: {id: "${RTX_4090}"}) {
       maxGpuCount id displayName manufacturer memoryInGb cudaCores secureCloud communityCloud securePrice communityPrice
@@ -189,8 +189,8 @@ describe('a Python SDK, values written into the document', () => {
 });
 
 /** docs/interface/graphql.md, "Pods" */
-describe('command line tools, one typed input', () => {
-  test('look for the cheapest GPU, make a pod with it, and remove it', async () => {
+describe('command line tools, with one typed input', () => {
+  test('find the cheapest GPU, create a pod with it, and remove it', async () => {
     const { gpuTypes } = await send(
       `query LowestPrice($input: GpuLowestPriceInput!) { gpuTypes {
          lowestPrice(input: $input) { gpuName gpuTypeId minimumBidPrice uninterruptablePrice minMemory minVcpu stockStatus }
@@ -246,7 +246,7 @@ describe('command line tools, one typed input', () => {
 });
 
 /** docs/interface/graphql.md, "Endpoints" */
-describe('a JavaScript deployer, endpoints with their template inside', () => {
+describe('a JavaScript deployment tool, with templates inside endpoints', () => {
   test('saves, reads back, saves again with the id, and deletes', async () => {
     const selection = `id name templateId gpuIds gpuCount networkVolumeId networkVolumeIds { networkVolumeId } locations idleTimeout
       scalerType scalerValue workersMin workersMax workersPFBTarget flashBootType type executionTimeoutMs version instanceIds
@@ -294,8 +294,8 @@ describe('a JavaScript deployer, endpoints with their template inside', () => {
 });
 
 /** docs/interface/graphql.md, "Requests", "Templates" and "Catalogue, volumes, registries and account" */
-describe('an infrastructure tool, variables inside object literals', () => {
-  test('keeps a template, a secret, a volume and credentials as they are declared', async () => {
+describe('an infrastructure tool, with variables inside object literals', () => {
+  test('keeps a template, a secret, a volume and credentials as declared', async () => {
     const SAVE = `mutation SaveTemplate(
       $id: String, $name: String!, $image: String!, $disk: Int!, $volume: Int!, $env: [EnvironmentVariableInput!], $ports: String,
       $registry: String, $serverless: Boolean

@@ -53,12 +53,12 @@ test.each(Object.keys(HOSTILE))('%s', async (name) => {
   const { errors } = response.json();
   expect(errors[0].extensions.code).toBe('BAD_USER_INPUT');
   expect(response.body.length).toBeLessThan(20_000);
-  expect(tookMs).toBeLessThan(5_000); // what it takes is milliseconds; this bounds what a square would take
+  expect(tookMs).toBeLessThan(5_000); // takes milliseconds unless the cost is quadratic
   const { data } = await rest.graphql('{ myself { id } }', { key: rest.alice.key });
   expect(data).toEqual({ myself: { id: rest.alice.userId } });
 });
 
-test('variables nested as deep as a body can be are refused', async () => {
+test('variables nested as deeply as a body allows are rejected', async () => {
   const deep =
     '{"query": "mutation ($c: JSON) { saveTemplate(input: {name: \\"a\\", imageName: \\"i\\", containerDiskInGb: 1, volumeInGb: 0, config: $c}) { id } }", "variables": {"c": ';
   const response = await rest.callGraphql({
@@ -70,7 +70,7 @@ test('variables nested as deep as a body can be are refused', async () => {
   expect(response.json().errors[0].extensions.code).toBe('BAD_USER_INPUT');
 });
 
-test('a large literal within the limits is taken as it is', async () => {
+test('a large literal within the limits is accepted unchanged', async () => {
   const readme = 'x'.repeat(90_000);
   const { data } = await rest.graphql(
     `mutation { saveTemplate(input: {name: "large", imageName: "i", containerDiskInGb: 1, volumeInGb: 0, readme: "${readme}"}) { readme } }`,

@@ -25,10 +25,10 @@ interface Records {
 
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 const CATALOGUE = ['gpuTypes', 'cpuFlavors', 'dataCenters', 'serverlessGpuPools'];
-/** What makes something new, and so names nothing of anybody’s. */
+/** Operations that create a record and name no existing one. */
 const MAKING = ['podFindAndDeployOnDemand', 'deployCpuPod', 'saveRegistryAuth', 'createNetworkVolume', 'secretCreate'];
 
-/** Operations that name a record: what is sent to it for the records of one person. */
+/** Operations that name a record, each with the document for one user's records. */
 const BY_RECORD: Record<string, (records: Records) => string> = {
   'Query.podTemplate': ({ template }) => `{ podTemplate(id: "${template}") { id name } }`,
   'Query.pod': ({ pod }) => `{ pod(input: {podId: "${pod}"}) { id name } }`,
@@ -54,7 +54,7 @@ const BY_RECORD: Record<string, (records: Records) => string> = {
   'Mutation.deleteNetworkVolume': ({ volume }) => `mutation { deleteNetworkVolume(input: {id: "${volume}"}) }`,
 };
 
-/** Operations that are about the one who asks, whoever that is. */
+/** Operations about the calling user. */
 const ABOUT_ONESELF = [
   'Query.myself',
   'Query.podTemplates',
@@ -87,7 +87,7 @@ beforeAll(async () => {
 });
 afterAll(() => rest.close());
 
-/** Names are the same for everybody; what only one has is in the values. */
+/** Every user's records have the same names; only the values differ. */
 async function makeRecords(person: Person, mark: string): Promise<Records> {
   const make = async (mutation: string): Promise<string> => {
     const { data, errors } = await rest.graphql(`mutation { made: ${mutation} { id } }`, { key: person.key });
@@ -131,7 +131,7 @@ test('the table names every operation', () => {
   expect(named.toSorted()).toEqual(operations.toSorted());
 });
 
-test('each sees the own records and nothing of the other’s, for all that their names are the same', async () => {
+test('each user sees only their own records, even with equal names', async () => {
   for (const [one, other] of [
     [alice, bob],
     [bob, alice],
@@ -148,31 +148,31 @@ test('each sees the own records and nothing of the other’s, for all that their
 
 /** docs/interface/graphql.md, "Requests", "Errors" and "Other accounts" */
 describe.each(Object.keys(BY_RECORD))('%s', (name) => {
-  test('a stranger’s record is missing, to the letter, and stays as it is', async () => {
+  test('another user’s record looks exactly like a missing one and stays unchanged', async () => {
     const before = await ask(EVERYTHING, alice);
     const missing = Object.fromEntries(Object.keys(alice).map((field) => [field, 'missing'])) as unknown as Records;
     const foreign = await ask(BY_RECORD[name]!(alice), bob);
     expect(foreign.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
     const nowhere = await ask(BY_RECORD[name]!(missing), bob);
-    // The one thing that differs is where in the text something stands: ids differ in length.
+    // Only positions in the text differ, because ids differ in length.
     expect(strip(foreign)).toEqual(strip(nowhere));
     expect(await ask(EVERYTHING, alice)).toEqual(before);
   });
 
-  test('without a key nothing is told', async () => {
+  test('without a key nothing can be read', async () => {
     const { data, errors } = await rest.graphql(BY_RECORD[name]!(alice));
     if (name.startsWith('User.')) expect(data).toEqual({ myself: null });
     else expect(errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
   });
 
-  test('a key without the area is FORBIDDEN, whether there is such a record or not', async () => {
+  test('a key without the area is FORBIDDEN, whether or not the record exists', async () => {
     const key = await rest.keyFor(alice.person, 'catalog:read');
     const { errors } = await rest.graphql(BY_RECORD[name]!(alice), { key });
     expect(errors).toMatchObject([{ message: 'access denied', extensions: { code: 'FORBIDDEN' } }]);
   });
 });
 
-test('what names another’s record inside a new one does not find it', async () => {
+test('a new record cannot refer to another user’s records', async () => {
   const { volume, registry, template } = alice;
   for (const mutation of [
     `saveTemplate(input: {name: "x", imageName: "i", containerDiskInGb: 1, volumeInGb: 0, containerRegistryAuthId: "${registry}"})`,
@@ -190,7 +190,7 @@ test('what names another’s record inside a new one does not find it', async ()
   }
 });
 
-test('without a key nothing can be made', async () => {
+test('without a key nothing can be created', async () => {
   for (const mutation of [
     'secretCreate(input: {name: "x", value: "y"})',
     'saveTemplate(input: {name: "x", imageName: "i", containerDiskInGb: 1, volumeInGb: 0})',

@@ -45,7 +45,7 @@ async function listen(handler: Handler): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port where nothing listens. */
+/** Returns a port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createTcpServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,7 +56,7 @@ async function closedPort(): Promise<number> {
 
 const running = `select id from workers where endpoint_id = $1 and phase = 'RUNNING' and wanted = 'RUN' order by created_at, id`;
 
-/** Lets the endpoint's workers serve at these ports, in the order of their creation. Not probed: they have no ports of their own. */
+/** Makes the endpoint's workers serve at these ports, oldest first. They are not probed, as they have no ports of their own. */
 async function serve(endpointId: EndpointId, ...ports: number[]): Promise<string[]> {
   const rows = await until(
     () => plane.sql(running, endpointId),
@@ -77,7 +77,7 @@ async function serve(endpointId: EndpointId, ...ports: number[]): Promise<string
 const get = (endpointId: string, path = '/', headers: Record<string, string> = {}) =>
   plane.call('GET', `${endpointId}/lb${path}`, { headers });
 
-/** What the process says it has to do. */
+/** Returns the demand that the process reports. */
 const demand = async (endpointId: EndpointId) =>
   (await plane.sql('select held, in_flight from request_demand where endpoint_id = $1', endpointId))[0];
 const isQuiet = (endpointId: EndpointId) =>
@@ -88,7 +88,7 @@ const isQuiet = (endpointId: EndpointId) =>
 
 /** docs/interface/queue.md, "Load-balancing requests" and "Refusals" */
 describe('the edge', () => {
-  test('a request reaches the worker as it came, but for its key; the answer says which worker it was', async () => {
+  test('a request reaches the worker unchanged except for its key, and the answer names the worker', async () => {
     const id = await lbEndpoint(1);
     const [worker] = await serve(id, await listen(echo));
     const answer = await plane.call('POST', `${id}/lb/v1/things?a=1&b=%20`, {
@@ -108,7 +108,7 @@ describe('the edge', () => {
     await isQuiet(id);
   });
 
-  test('the endpoint answers under its own host name, with any path; requestUrls.base is that name', async () => {
+  test('the endpoint answers any path under its own host name, which is requestUrls.base', async () => {
     const id = await lbEndpoint(1);
     await serve(id, await listen(echo));
     const { body: record } = await plane.call('GET', `serverless/${id}`);
@@ -118,13 +118,13 @@ describe('the edge', () => {
     expect(JSON.parse(seen)).toMatchObject({ url: '/v2/serverless', headers: { host: `${id}.localhost:${port}` } });
   });
 
-  test('the raw key is taken as well', async () => {
+  test('the raw key is accepted too', async () => {
     const id = await lbEndpoint(1);
     await serve(id, await listen(echo));
     expect((await plane.call('GET', `${id}/lb/`, { authorization: 'pyk_test-admin' })).status).toBe(200);
   });
 
-  test('without a key, or with a wrong one: 401', async () => {
+  test('without a key or with a wrong one: 401', async () => {
     const id = await lbEndpoint(0);
     const none = await plane.call('GET', `${id}/lb/`, { authorization: null });
     expect([none.status, none.body.detail]).toEqual([401, 'no token provided']);
@@ -132,7 +132,7 @@ describe('the edge', () => {
     expect([wrong.status, wrong.body.detail]).toEqual([401, 'invalid api key']);
   });
 
-  test('a key without the permission to invoke: 403; one that may: passed on', async () => {
+  test('a key without the invoke scope: 403; with it: forwarded', async () => {
     const id = await lbEndpoint(1);
     await serve(id, await listen(echo));
     const weak = await plane.keyFor(plane.userId, 'serverless:write');
@@ -141,7 +141,7 @@ describe('the edge', () => {
     expect((await plane.call('GET', `${id}/lb/`, { authorization: `Bearer ${strong}` })).status).toBe(200);
   });
 
-  test("somebody else's endpoint looks like a missing one", async () => {
+  test("another user's endpoint looks like a missing one", async () => {
     const id = await lbEndpoint(0);
     const key = await plane.keyFor(await plane.stranger(), 'all');
     const foreign = await plane.call('GET', `${id}/lb/`, { authorization: `Bearer ${key}` });
@@ -150,7 +150,7 @@ describe('the edge', () => {
     expect(foreign.text).toBe(missing.text);
   });
 
-  test('queue paths on a load-balancing endpoint and the reverse: 400 with both `error` and the problem members', async () => {
+  test('queue paths on a load-balancing endpoint and vice versa: 400 with `error` and the problem members', async () => {
     const [lb, queue] = [await lbEndpoint(0), await plane.endpoint(0)];
     const calls = [plane.call('POST', `${lb}/run`, { body: { input: {} } }), plane.call('GET', `${queue}/lb/`)];
     for (const { status, body } of await Promise.all(calls)) {
@@ -184,7 +184,7 @@ describe('the edge', () => {
 
 /** docs/interface/queue.md, "Held requests" */
 describe('no worker', () => {
-  test('a request to an endpoint at zero asks for a worker, waits, and is served when there is one', async () => {
+  test('a request to an endpoint at zero starts a worker and waits for it', async () => {
     const id = await lbEndpoint(0, {}, { workers: { min: 0, max: 1 } });
     const answer = get(id);
     await serve(id, await listen(echo));
@@ -207,7 +207,7 @@ describe('no worker in time', () => {
     plane = patient;
   });
 
-  test('503, when to come back, and why', async () => {
+  test('503 with Retry-After and the reason', async () => {
     const id = await lbEndpoint(1);
     await until(
       () => plane.sql(running, id),
@@ -224,12 +224,12 @@ describe('no worker in time', () => {
     await isQuiet(id);
   });
 
-  test('no capacity: the 503 says what is missing', async () => {
+  test('without capacity the 503 says what is missing', async () => {
     const id = await lbEndpoint(1, {}, { gpu: { pools: ['HOPPER_141'], count: 1 } });
     expect((await get(id)).body.detail).toContain('no capacity');
   });
 
-  test('an unhealthy worker: the 503 says what is wrong with it, and its last log line', async () => {
+  test('with an unhealthy worker the 503 gives the reason and its last log line', async () => {
     const id = await lbEndpoint(1);
     const [worker] = await serve(id, await listen(echo));
     await plane.sql(
@@ -250,8 +250,8 @@ describe('no worker in time', () => {
 });
 
 /** docs/interface/queue.md, "Held requests" */
-describe('what is held', () => {
-  test('a server that stops answers it with 503 at once, and others may try again', async () => {
+describe('held requests', () => {
+  test('are answered with 503 at once when the server stops, so that clients can retry', async () => {
     const ending = await QueuePlaneFixture.start();
     const created = await ending.endpoint(0, { type: 'LOAD_BALANCING', workers: { min: 0, max: 1 } });
     const answer = ending.call('GET', `${created}/lb/`);
@@ -264,13 +264,13 @@ describe('what is held', () => {
     expect([status, headers.get('retry-after'), body.detail]).toEqual([503, '1', 'this server is stopping; try again']);
   });
 
-  test('workers.max 0 stops the endpoint: 503 at once', async () => {
+  test('are answered with 503 at once when workers.max becomes 0', async () => {
     const id = await lbEndpoint(0);
     const { status, body } = await get(id);
     expect([status, body.detail]).toEqual([503, 'this endpoint is stopped: its workers.max is 0']);
   });
 
-  test('a client that goes away while it is held is not sent to anybody', async () => {
+  test('are sent to no worker once the client has disconnected', async () => {
     const id = await lbEndpoint(1);
     const gone = new AbortController();
     const answer = plane.call('GET', `${id}/lb/`, { signal: gone.signal }).catch(() => undefined);
@@ -293,7 +293,7 @@ describe('what is held', () => {
     expect(asked).toBe(1);
   });
 
-  test('when the endpoint is deleted, what is held gets 404', async () => {
+  test('get 404 when the endpoint is deleted', async () => {
     const id = await lbEndpoint(1);
     const answer = get(id);
     await until(
@@ -307,7 +307,7 @@ describe('what is held', () => {
 
 /** docs/interface/queue.md, "Balancing" and "Held requests" */
 describe('balancing', () => {
-  test('a full endpoint: as many requests wait as may, the next gets 429 with Retry-After', async () => {
+  test('requests to a full endpoint wait up to the limit; the next gets 429 with Retry-After', async () => {
     const id = await lbEndpoint(1, { PODYARD_LB_CONCURRENCY: '1' });
     const open: (() => void)[] = [];
     await serve(id, await listen((_req, res) => open.push(() => res.end('done'))));
@@ -343,7 +343,7 @@ describe('balancing', () => {
     await Promise.all(answers);
   });
 
-  test('a worker that cannot be reached: the request goes to another one, once, with its body', async () => {
+  test('a request to an unreachable worker goes to another one, once, with its body', async () => {
     const id = await lbEndpoint(2);
     const bodies: string[] = [];
     const port = await listen((req, res) =>
@@ -362,7 +362,7 @@ describe('balancing', () => {
     await isQuiet(id);
   });
 
-  test('the only worker cannot be reached for a moment: the request waits and is served', async () => {
+  test('a request waits while the only worker is briefly unreachable', async () => {
     const id = await lbEndpoint(1);
     const port = await closedPort();
     await serve(id, port);
@@ -376,7 +376,7 @@ describe('balancing', () => {
     expect((await answer).status).toBe(200);
   });
 
-  test('a worker that dies with requests fails those with 502, once each; it is not tried elsewhere', async () => {
+  test('requests on a worker that dies fail with 502 and are not retried elsewhere', async () => {
     const id = await lbEndpoint(2);
     let asked = 0;
     const dying: Handler = (req) => {
@@ -390,7 +390,7 @@ describe('balancing', () => {
     await isQuiet(id);
   });
 
-  test('a worker that is told to leave gets nothing new, and what it has ends well', async () => {
+  test('a draining worker gets no new requests and finishes its own', async () => {
     const id = await lbEndpoint(2);
     const open: (() => void)[] = [];
     const slow = await listen((_req, res) => open.push(() => res.end('slow')));
@@ -418,7 +418,7 @@ describe('balancing', () => {
     );
   });
 
-  test('a worker with a request in flight is RUNNING, without one IDLE; its last work is the end of the last request', async () => {
+  test('a worker is RUNNING with a request in flight and IDLE without; its last work is the end of the last request', async () => {
     const id = await lbEndpoint(1);
     const open: (() => void)[] = [];
     const [worker] = await serve(id, await listen((_req, res) => open.push(() => res.end())));
@@ -438,7 +438,7 @@ describe('balancing', () => {
 
 /** docs/interface/queue.md, "Affinity" */
 describe('affinity', () => {
-  test('X-Runpod-Worker-Id of a request prefers that worker', async () => {
+  test('X-Runpod-Worker-Id in a request prefers that worker', async () => {
     const id = await lbEndpoint(2);
     const [one, two] = await serve(id, await listen(echo), await listen(echo));
     for (const worker of [one, two, one, one, two]) {
@@ -448,7 +448,7 @@ describe('affinity', () => {
     expect((await get(id, '/', { 'x-runpod-worker-id': 'gone' })).status).toBe(200);
   });
 
-  test('strict: that worker or none; 404 affinity_worker_gone when it is gone', async () => {
+  test('strict affinity uses only that worker, with 404 affinity_worker_gone when it is gone', async () => {
     const id = await lbEndpoint(2);
     const [one] = await serve(id, await listen(echo), await listen(echo));
     const answer = await get(id, '/', { 'x-runpod-worker-id': `strict ${one}` });
@@ -458,7 +458,7 @@ describe('affinity', () => {
   });
 });
 
-/** fetch does not let one choose the Host. */
+/** Unlike fetch, allows any Host header. */
 function callHost(host: string, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(plane.url);

@@ -17,7 +17,7 @@ afterAll(() => plane.close());
 
 const chat = (body: object) => plane.call('POST', `${endpoint}/openai/v1/chat/completions`, { body });
 
-test('the route and the body reach the worker; a list of one answer is unwrapped and sent as JSON', async () => {
+test('the route and the body reach the worker; a list with one answer is unwrapped and sent as JSON', async () => {
   const answer = chat({ model: 'm', seed: 1 });
   const job = (await worker.take()).body;
   expect(job.input).toEqual({ openai_route: '/v1/chat/completions', openai_input: { model: 'm', seed: 1 } });
@@ -25,7 +25,7 @@ test('the route and the body reach the worker; a list of one answer is unwrapped
   expect(await answer).toMatchObject({ status: 200, body: { object: 'chat.completion', choices: [] } });
 });
 
-test('a GET carries the route alone', async () => {
+test('a GET carries only the route', async () => {
   const answer = plane.call('GET', `${endpoint}/openai/v1/models`);
   const job = (await worker.take()).body;
   expect(job.input).toEqual({ openai_route: '/v1/models' });
@@ -33,7 +33,7 @@ test('a GET carries the route alone', async () => {
   expect(await answer).toMatchObject({ status: 200, body: { object: 'list', data: [] } });
 });
 
-test('with stream: true the text pieces of the worker are relayed unchanged as server-sent events', async () => {
+test('with stream: true the text chunks of the worker are relayed unchanged as server-sent events', async () => {
   const answer = chat({ stream: true });
   const job = (await worker.take()).body;
   await worker.chunk(job.id, JSON.stringify({ output: 'data: {"n":1}\n\n' }));
@@ -44,7 +44,7 @@ test('with stream: true the text pieces of the worker are relayed unchanged as s
   expect(text).toBe('data: {"n":1}\n\ndata: [DONE]\n\n');
 });
 
-test("a job that fails is a 500 with an error object, and a worker's own error body keeps its status", async () => {
+test("a failed job is a 500 with an error object, and a worker's own error body keeps its status", async () => {
   const failed = chat({});
   await worker.work('{"error":"out of memory"}');
   expect(await failed).toMatchObject({ status: 500, body: { error: { message: 'out of memory' } } });
@@ -53,7 +53,7 @@ test("a job that fails is a 500 with an error object, and a worker's own error b
   expect(await refused).toMatchObject({ status: 400, body: { message: 'no such model' } });
 });
 
-test('a client that leaves cancels its job', async () => {
+test('a client that disconnects cancels its job', async () => {
   const leaving = new AbortController();
   const answer = plane.call('POST', `${endpoint}/openai/v1/completions`, { body: {}, signal: leaving.signal });
   const job = (await worker.take()).body;
@@ -64,7 +64,7 @@ test('a client that leaves cancels its job', async () => {
   expect(await plane.status(endpoint, job.id)).toMatchObject({ status: 'CANCELLED' });
 });
 
-test('a body that is not JSON is refused before there is a job', async () => {
+test('a body that is not JSON is rejected without creating a job', async () => {
   const answer = await plane.call('POST', `${endpoint}/openai/v1/completions`, { body: '{' });
   expect(answer.status).toBe(400);
 });

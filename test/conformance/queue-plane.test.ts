@@ -8,9 +8,9 @@ import { QueuePlaneFixture, until } from '../queue-plane.ts';
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-u1$/;
 
 let plane: QueuePlaneFixture;
-/** Its jobs stay in the queue. */
+/** Without workers: its jobs stay in the queue. */
 let idle: EndpointId;
-/** With one worker, which is `worker`. */
+/** With one worker, `worker`. */
 let served: EndpointId;
 let worker: FakeWorker;
 
@@ -21,12 +21,12 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** The endpoint's counters, once they are what they should be. */
+/** Returns the counters of the endpoint once they are as expected. */
 const health = async (id: EndpointId) => (await plane.call('GET', `${id}/health`)).body;
 
 /** docs/interface/queue.md, "Submitting", "Job states" and "Order and queue limit" */
 describe('run and status', () => {
-  test('run answers the id and IN_QUEUE; status shows the job until it ended, then its result', async () => {
+  test('run returns the id and IN_QUEUE; status shows the job until it has ended, then its result', async () => {
     const answer = await plane.call('POST', `${served}/run`, { body: { input: { n: 1 } } });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ id: expect.stringMatching(JOB_ID), status: 'IN_QUEUE' });
@@ -53,7 +53,7 @@ describe('run and status', () => {
     expect(Number.isInteger(job.delayTime) && Number.isInteger(job.executionTime)).toBe(true);
   });
 
-  test('status, status-sync and stream may be asked with POST as well', async () => {
+  test('status, status-sync and stream also accept POST', async () => {
     const id = await plane.run(idle);
     for (const path of ['status', 'status-sync', 'stream']) {
       const answer = await plane.call('POST', `${idle}/${path}/${id}?wait=0`);
@@ -61,7 +61,7 @@ describe('run and status', () => {
     }
   });
 
-  test('payloads pass both ways as the bytes that came', async () => {
+  test('payloads pass both ways byte for byte', async () => {
     const input = '{"big":123456789012345678901234567890.10,"u":"\\u00e9\\u0000","twice":1,"twice":2,  "é":[ ]}';
     const { body } = await plane.call('POST', `${served}/run`, { body: `{"input":${input}}` });
     expect((await worker.take()).text).toBe(`{"id":"${body.id}","input":${input}}`);
@@ -69,7 +69,7 @@ describe('run and status', () => {
     expect((await plane.call('GET', `${served}/status/${body.id}`)).text).toContain(`"output":${input}`);
   });
 
-  test('an empty input reaches the worker with its key; s3Config reaches the worker and nobody else', async () => {
+  test('an empty input reaches the worker with its key; s3Config reaches only the worker', async () => {
     const s3Config = { accessId: 'a', accessSecret: 'secret', bucketName: 'b', endpointUrl: 'http://s3/' };
     const id = await plane.run(served, {}, { s3Config });
     expect((await worker.take()).body).toEqual({ id, input: {}, s3Config });
@@ -79,7 +79,7 @@ describe('run and status', () => {
     }
   });
 
-  test('a normal job is taken before lowPriority ones, then the oldest first', async () => {
+  test('normal jobs are taken before lowPriority ones, the oldest first', async () => {
     const low = await plane.run(served, 1, { policy: { lowPriority: true } });
     const [first, second] = [await plane.run(served, 2), await plane.run(served, 3)];
     const order = [await worker.work('{}'), await worker.work('{}'), await worker.work('{}')];
@@ -92,7 +92,7 @@ describe('runsync and status-sync', () => {
   const runsync = (input: unknown, query = '', signal?: AbortSignal) =>
     plane.call('POST', `${served}/runsync${query}`, { body: { input }, ...(signal ? { signal } : {}) });
 
-  test('a waiting worker gets the job at once, and the answer is the whole job, whose id begins with sync-', async () => {
+  test('a waiting worker gets the job at once; the answer is the whole job, with an id that begins with sync-', async () => {
     const [take, answer] = await Promise.all([
       worker.take().then(async ({ body }) => ({ body, done: await worker.done(body.id, '{"output":"hi"}') })),
       runsync('hello'),
@@ -108,7 +108,7 @@ describe('runsync and status-sync', () => {
     expect(answer).toMatchObject({ status: 200, body: { status: 'FAILED', error: 'broken' } });
   });
 
-  test('when the wait is over the answer is the job as it is, and status-sync holds on for the rest', async () => {
+  test('after the wait the answer is the job in its present state, and status-sync holds for the rest', async () => {
     const { body } = await runsync(1, '?wait=50');
     expect(body).toEqual({ id: expect.stringMatching(/^sync-/), status: 'IN_QUEUE' });
     const rest = plane.call('GET', `${served}/status-sync/${body.id}?wait=20000`);
@@ -116,7 +116,7 @@ describe('runsync and status-sync', () => {
     expect((await rest).body).toMatchObject({ id: body.id, status: 'COMPLETED', output: 2 });
   });
 
-  test('a client that leaves changes nothing for its job', async () => {
+  test('a client that disconnects does not affect its job', async () => {
     const controller = new AbortController();
     const gone = runsync('left', '', controller.signal).catch(() => 'gone');
     const { body } = await worker.take();
@@ -126,7 +126,7 @@ describe('runsync and status-sync', () => {
     expect(await plane.status(served, body.id)).toMatchObject({ status: 'COMPLETED', output: 3 });
   });
 
-  test('status-sync of an ended job answers at once', async () => {
+  test('status-sync of a finished job answers at once', async () => {
     const id = await plane.run(served);
     await worker.work('{"output":4}');
     expect((await plane.call('GET', `${served}/status-sync/${id}`)).body).toMatchObject({
@@ -135,14 +135,14 @@ describe('runsync and status-sync', () => {
     });
   });
 
-  test('several may hold for one job, and all hear of its end', async () => {
+  test('several requests can wait for one job, and all get its result', async () => {
     const id = await plane.run(served);
     const held = ['GET', 'POST', 'GET'].map((method) => plane.call(method, `${served}/status-sync/${id}?wait=20000`));
     await worker.work('{"output":5}');
     for (const answer of held) expect((await answer).body).toMatchObject({ status: 'COMPLETED', output: 5 });
   });
 
-  test('the end of a job that waits in a runsync comes with its cancellation, too', async () => {
+  test('a runsync is also answered when its job is cancelled', async () => {
     const answer = runsync('cancel me');
     const [queued] = await until(
       () => plane.sql('select id from jobs where endpoint_id = $1 and is_sync', served),
@@ -152,7 +152,7 @@ describe('runsync and status-sync', () => {
     expect((await answer).body).toMatchObject({ id: queued.id, status: 'CANCELLED' });
   });
 
-  test.each(['-1', '1.5', 'soon', '300001'])('a wait of %s is refused, and no job is made of it', async (wait) => {
+  test.each(['-1', '1.5', 'soon', '300001'])('a wait of %s is rejected without creating a job', async (wait) => {
     const before = (await health(idle)).jobs.inQueue;
     const answer = await plane.call('POST', `${idle}/runsync?wait=${wait}`, { body: { input: 1 } });
     expect(answer).toMatchObject({
@@ -168,7 +168,7 @@ describe('runsync and status-sync', () => {
 
 /** docs/interface/queue.md, "Streams" */
 describe('stream', () => {
-  test('is [] while the job is queued, holds until there is a chunk, gives each chunk once and in order, and ends', async () => {
+  test('is [] while the job is queued, holds until there is a chunk, returns each chunk once and in order, and ends', async () => {
     const id = await plane.run(served);
     const get = (wait: number) => plane.call('GET', `${served}/stream/${id}?wait=${wait}`).then(({ body }) => body);
     expect(await get(20)).toEqual({ status: 'IN_QUEUE', stream: [] });
@@ -188,7 +188,7 @@ describe('stream', () => {
     expect(await get(20_000)).toEqual({ status: 'COMPLETED', stream: [] });
   });
 
-  test('chunks that were not fetched are there after the end, with the terminal status', async () => {
+  test('unread chunks are available after the end, with the terminal status', async () => {
     const id = await plane.run(served);
     await worker.take();
     for (const n of [1, 2, 3]) await worker.chunk(id, `{"output":${n}}`);
@@ -198,7 +198,7 @@ describe('stream', () => {
     expect((await plane.status(served, id)).output).toEqual([1, 2, 3]);
   });
 
-  test('more chunks than fit into one answer come in several, and only the last says that the job ended', async () => {
+  test('chunks that exceed one answer come in several, and only the last has the terminal status', async () => {
     const id = await plane.run(served);
     await worker.take();
     await plane.sql('insert into job_chunks (job_id, chunk) select $1, n::text from generate_series(1, 1200) n', id);
@@ -212,7 +212,7 @@ describe('stream', () => {
     );
   });
 
-  test('with Accept: text/event-stream the chunks come as events, resumed exactly by Last-Event-ID', async () => {
+  test('with Accept: text/event-stream the chunks come as events, and Last-Event-ID resumes exactly', async () => {
     const id = await plane.run(served);
     await worker.take();
     const events = (lastEventId?: string) =>
@@ -254,7 +254,7 @@ describe('cancel', () => {
     expect(await plane.status(idle, id)).toMatchObject({ status: 'CANCELLED' });
   });
 
-  test('a running job is CANCELLED, its worker is told through job-stop, and a late result changes nothing', async () => {
+  test('a running job is CANCELLED, its worker is notified through job-stop, and a late result changes nothing', async () => {
     const id = await plane.run(served);
     await worker.take();
     const orders = worker.stopOrders();
@@ -269,7 +269,7 @@ describe('cancel', () => {
     expect(job.output).toBeUndefined();
   });
 
-  test('a job that ended stays as it is', async () => {
+  test('a finished job stays unchanged', async () => {
     const id = await plane.run(served);
     await worker.work('{"output":1}');
     expect((await plane.call('POST', `${served}/cancel/${id}`)).body).toMatchObject({ status: 'COMPLETED', output: 1 });
@@ -288,7 +288,7 @@ describe('retry', () => {
     expect(await plane.status(served, id)).toMatchObject({ status: 'COMPLETED', output: 2 });
   });
 
-  test('other states are refused with a sentence, an unknown job is not found', async () => {
+  test('jobs in other states are rejected with a reason, and unknown jobs with 404', async () => {
     const id = await plane.run(idle);
     expect(await plane.call('POST', `${idle}/retry/${id}`)).toMatchObject({
       status: 400,
@@ -299,7 +299,7 @@ describe('retry', () => {
 });
 
 /** docs/interface/queue.md, "Cancel, retry and purge" */
-test('purge-queue cancels what is queued and says how many; running jobs go on', async () => {
+test('purge-queue cancels queued jobs and returns their number; running jobs continue', async () => {
   const running = await plane.run(served);
   await worker.take();
   const queued = [await plane.run(served), await plane.run(served)];
@@ -312,7 +312,7 @@ test('purge-queue cancels what is queued and says how many; running jobs go on',
 
 /** docs/interface/queue.md, "Reports" */
 describe('reports', () => {
-  test('health counts jobs and workers; idle workers are ready ones, and those that work are counted apart', async () => {
+  test('health counts jobs and workers, with idle and running workers apart', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const workers = { idle: 0, initializing: 0, ready: 0, running: 0, throttled: 0, unhealthy: 0 };
@@ -337,7 +337,7 @@ describe('reports', () => {
     });
   });
 
-  test('requests lists what runs and waits, oldest first, without payloads', async () => {
+  test('requests lists running and queued jobs, oldest first, without payloads', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const [low, running, queued] = [
@@ -370,20 +370,20 @@ describe('Idempotency-Key', () => {
   const submit = (key: string, input: unknown, path = 'run') =>
     plane.call('POST', `${idle}/${path}?wait=0`, { body: { input }, headers: { 'idempotency-key': key } });
 
-  test('the same key and body give the same job, also when both come at once', async () => {
+  test('the same key and body return the same job, even concurrently', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => submit('one', { a: 1 })));
     answers.push(await submit('one', { a: 1 }));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
   });
 
-  test('another body is refused with 422, another operation as well', async () => {
+  test('another body or operation with the same key is rejected with 422', async () => {
     await submit('two', 1);
     expect((await submit('two', 2)).status).toBe(422);
     expect((await submit('two', 1, 'runsync')).status).toBe(422);
   });
 
-  test('another endpoint has keys of its own', async () => {
+  test('endpoints have separate keys', async () => {
     const { body } = await submit('three', 1);
     const other = await plane.endpoint();
     const answer = await plane.call('POST', `${other}/run`, {
@@ -394,7 +394,7 @@ describe('Idempotency-Key', () => {
     expect(answer.body.id).not.toBe(body.id);
   });
 
-  test('after 24 hours the key is free again', async () => {
+  test('a key expires after 24 hours', async () => {
     const { body } = await submit('four', 1);
     await plane.sql("update idempotency_keys set created_at = now() - interval '25 hours' where key = 'four'");
     const again = await submit('four', 2);
@@ -411,7 +411,7 @@ describe('Idempotency-Key', () => {
     expect((await send()).body).toMatchObject({ id, output: 'once' });
   });
 
-  test('a key that is too long is refused', async () => {
+  test('a key that is too long is rejected', async () => {
     expect((await submit('k'.repeat(256), 1)).status).toBe(400);
   });
 });
@@ -431,14 +431,14 @@ describe('access', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('a key is taken as Bearer or raw', async () => {
+  test('a key is accepted as Bearer or raw', async () => {
     const key = await plane.keyFor(plane.userId, 'all');
     for (const authorization of [`Bearer ${key}`, `bearer ${key}`, key]) {
       expect((await plane.call('GET', `${idle}/health`, { authorization })).status).toBe(200);
     }
   });
 
-  test('a worker’s token opens nothing here, a client’s key nothing on the worker API', async () => {
+  test('a worker’s token is invalid here, and a client’s key on the worker API', async () => {
     expect((await plane.call('GET', `${served}/health`, { authorization: `pyw_${worker.id}` })).status).toBe(401);
     const key = await plane.keyFor(plane.userId, 'all');
     expect((await worker.call('GET', `ping/${worker.id}`, { token: key })).status).toBe(401);
@@ -456,19 +456,19 @@ describe('access', () => {
     return answers.map(({ status }) => status);
   };
 
-  test('invoke alone may run and read; a read-only key may only read; a key for another area nothing', async () => {
+  test('the invoke scope can run and read; a read-only key can only read; a key for another area can do neither', async () => {
     expect(await attempts('invoke')).toEqual([200, 200, 200, 200]);
     expect(await attempts('read-only')).toEqual([403, 403, 200, 200]);
     expect(await attempts('serverless:write')).toEqual([403, 403, 200, 200]);
     expect(await attempts('pods:write')).toEqual([403, 403, 403, 403]);
   });
 
-  test('a key may be restricted to one endpoint', async () => {
+  test('a key can be restricted to one endpoint', async () => {
     expect(await attempts(`invoke/${idle}`)).toEqual([200, 200, 200, 200]);
     expect(await attempts(`invoke/${served}`)).toEqual([403, 403, 403, 403]);
   });
 
-  test('a foreign endpoint or job looks exactly like a missing one', async () => {
+  test('another user’s endpoint or job looks exactly like a missing one', async () => {
     const authorization = await plane.keyFor(await plane.stranger(), 'all');
     const id = await plane.run(idle);
     const own = await plane.endpoint();
@@ -488,7 +488,7 @@ describe('access', () => {
     expect(await plane.status(idle, id)).toMatchObject({ status: 'IN_QUEUE' });
   });
 
-  test('browsers may call from any page', async () => {
+  test('browsers can call from any origin', async () => {
     const preflight = await plane.call('OPTIONS', `${idle}/run`, {
       authorization: null,
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
@@ -510,7 +510,7 @@ describe('access', () => {
 });
 
 /** docs/interface/queue.md, "Refusals" and "Operations" */
-describe('refusals carry the problem members and, for older clients, error', () => {
+describe('errors carry the problem members and, for older clients, error', () => {
   const problem = (status: number, title: string, detail: unknown) => ({ status, title, detail, error: detail });
 
   test.each([
@@ -529,7 +529,7 @@ describe('refusals carry the problem members and, for older clients, error', () 
     }
   });
 
-  test('every failure of a body is named with its place', async () => {
+  test('every error in a body is reported with its path', async () => {
     const { body } = await plane.call('POST', `${idle}/run`, {
       body: { webhook: 'x', policy: { executionTimeout: 1 } },
     });
@@ -540,7 +540,7 @@ describe('refusals carry the problem members and, for older clients, error', () 
     ]);
   });
 
-  test('a body over the limit is refused with the limit; runsync may be larger than run', async () => {
+  test('a body over the limit is rejected with the limit, which is larger for runsync than for run', async () => {
     const body = { input: 'x'.repeat(5_000) };
     expect(await plane.call('POST', `${idle}/run`, { body })).toMatchObject({
       status: 400,
@@ -552,13 +552,13 @@ describe('refusals carry the problem members and, for older clients, error', () 
     );
   });
 
-  test('a body far over the limit is cut off, and the server goes on', async () => {
+  test('a body far over the limit is cut off, and the server keeps serving', async () => {
     const far = plane.call('POST', `${idle}/run`, { body: { input: 'x'.repeat(10_000_000) } });
     await expect(far.then(({ status }) => expect(status).toBe(400))).rejects.toThrow('fetch failed');
     expect((await plane.call('GET', `${idle}/health`)).status).toBe(200);
   });
 
-  test('a request that ends in the middle of its body leaves nothing behind', async () => {
+  test('a request that ends within its body leaves nothing behind', async () => {
     const before = (await health(idle)).jobs.inQueue;
     const { port, hostname } = new URL(plane.url);
     await new Promise<void>((resolve) => {
@@ -609,7 +609,7 @@ describe('refusals carry the problem members and, for older clients, error', () 
 });
 
 /** docs/interface/queue.md, "Order and queue limit" */
-test('a full queue answers 429 with Retry-After, and takes jobs again as soon as it has room', async () => {
+test('a full queue answers 429 with Retry-After, and accepts jobs again once it has capacity', async () => {
   const id = await plane.endpoint();
   await plane.run(id);
   await plane.sql(
@@ -638,7 +638,7 @@ test('a full queue answers 429 with Retry-After, and takes jobs again as soon as
 });
 
 /** docs/interface/queue.md, "Cancel, retry and purge" */
-test('jobs of an endpoint that is deleted are gone for clients, and new ones are refused', async () => {
+test('jobs of a deleted endpoint are not found, and new ones are rejected', async () => {
   const id = await plane.endpoint();
   const job = await plane.run(id);
   expect((await plane.call('DELETE', `serverless/${id}`)).status).toBeLessThan(300);

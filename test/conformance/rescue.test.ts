@@ -25,7 +25,7 @@ const whenStatus = (id: EndpointId, jobId: string, status: string) =>
 const age = (jobId: string, seconds: number) =>
   plane.sql("update jobs set started_at = started_at - $2 * interval '1 s' where id = $1", jobId, seconds);
 
-/** Pings until `work` is done, as a living worker does. */
+/** Pings until `work` is done, like a live worker. */
 async function alive<T>(worker: FakeWorker, work: Promise<T>): Promise<T> {
   const state = { isOver: false };
   const done = work.finally(() => {
@@ -44,7 +44,7 @@ async function alive<T>(worker: FakeWorker, work: Promise<T>): Promise<T> {
 
 /** docs/interface/worker-api.md, "Leases", and docs/interface/queue.md, "Redelivery" */
 describe('a silent worker', () => {
-  test('loses its job, which is delivered once more, then FAILED: job timed out after 1 retries', async () => {
+  test('loses its job, which is redelivered once, then FAILED: job timed out after 1 retries', async () => {
     const id = await plane.endpoint(1);
     const first = await plane.worker(id);
     const jobId = await leased(id, first);
@@ -64,7 +64,7 @@ describe('a silent worker', () => {
     });
   }, 20_000);
 
-  test('is one that neither pings nor asks nor streams: any of these keeps its job', async () => {
+  test('is one that neither pings, takes nor streams: any of these keeps its job', async () => {
     const id = await plane.endpoint(1);
     const worker = await plane.worker(id);
     const jobId = await leased(id, worker);
@@ -81,7 +81,7 @@ describe('a silent worker', () => {
 });
 
 /** docs/interface/worker-api.md, "Leases" */
-test('a lease of a worker that is not there, because a kill came in between, is rescued', async () => {
+test('the lease of a worker that is gone after a kill is rescued', async () => {
   const id = await plane.endpoint();
   const jobId = await plane.run(id);
   await plane.sql(
@@ -92,7 +92,7 @@ test('a lease of a worker that is not there, because a kill came in between, is 
 });
 
 /** docs/interface/worker-api.md, "Leases" */
-test('a server that ends leaves the lease of a working worker as it is', async () => {
+test('a server that stops keeps the lease of a busy worker', async () => {
   const own = await QueuePlaneFixture.start({ takeHoldMs: 300, leaseMs: 3_000 });
   try {
     const id = await own.endpoint(1);
@@ -110,7 +110,7 @@ test('a server that ends leaves the lease of a working worker as it is', async (
 
 /** docs/interface/queue.md, "Timeouts" */
 describe('executionTimeout', () => {
-  test('over the policy’s the job is FAILED: executionTimeout exceeded; its worker is told, a late result is dropped', async () => {
+  test('a job over the timeout of its policy is FAILED: executionTimeout exceeded; its worker is notified, and a late result is dropped', async () => {
     const id = await plane.endpoint(1);
     const worker = await plane.worker(id);
     const jobId = await leased(id, worker, { policy: { executionTimeout: 5_000 } });
@@ -128,7 +128,7 @@ describe('executionTimeout', () => {
     expect((await plane.status(id, jobId)).output).toBeUndefined();
   });
 
-  test('without a policy the endpoint’s timeout counts', async () => {
+  test('without a policy the endpoint’s timeout applies', async () => {
     const id = await plane.endpoint(1, { timeoutMs: 60_000 });
     const worker = await plane.worker(id);
     const jobId = await leased(id, worker);
@@ -139,7 +139,7 @@ describe('executionTimeout', () => {
 
 /** docs/interface/queue.md, "Timeouts" */
 describe('policy.ttl', () => {
-  test('a queued job that outlives it becomes TIMED_OUT; a running one goes on', async () => {
+  test('a queued job past its ttl becomes TIMED_OUT; a running one continues', async () => {
     const id = await plane.endpoint(1);
     const worker = await plane.worker(id);
     const running = await leased(id, worker, { policy: { ttl: 10_000 } });
@@ -154,7 +154,7 @@ describe('policy.ttl', () => {
 
 /** docs/interface/queue.md, "Retention" */
 describe('retention', () => {
-  test('a result is there for its time, afterwards it is not found', async () => {
+  test('a result is kept for its retention, then not found', async () => {
     const own = await QueuePlaneFixture.start({ resultRetentionMs: 60_000, syncResultRetentionMs: 300 });
     try {
       const id = await own.endpoint();
@@ -175,7 +175,7 @@ describe('retention', () => {
 });
 
 /** docs/interface/worker-api.md, "Readiness" */
-test('a worker that is not ready within RUNPOD_INIT_TIMEOUT is a failed start: it is stopped, says why, and is followed by another', async () => {
+test('a worker that is not ready within RUNPOD_INIT_TIMEOUT is stopped with the reason and replaced', async () => {
   const id = await plane.endpoint(1, { env: { RUNPOD_INIT_TIMEOUT: '1' } });
   const [ended] = await until(
     () => plane.sql("select phase_reason, is_lost from workers where endpoint_id = $1 and phase = 'EXITED'", id),

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-test('a trace context reaches the worker beside the input, also in a batch and after a retry, and the webhook', async () => {
+test('a trace context reaches the worker beside the input, also in a batch and after a retry, and reaches the webhook', async () => {
   const got = Promise.withResolvers<IncomingHttpHeaders>();
   const receiver = createServer((req, res) => {
     got.resolve(req.headers);
@@ -47,7 +47,7 @@ test('a trace context reaches the worker beside the input, also in a batch and a
   }
 });
 
-test('a job that is handed over to a waiting worker brings its context as well', async () => {
+test('a job dispatched directly to a waiting worker carries its context too', async () => {
   const id = await plane.endpoint(1);
   const worker = await plane.worker(id);
   const taken = worker.take();
@@ -61,7 +61,7 @@ test('a job that is handed over to a waiting worker brings its context as well',
   expect((await answer).body).toMatchObject({ status: 'COMPLETED', output: 2 });
 });
 
-test('without one, or with one that is not valid, a worker gets a job as ever', async () => {
+test('a missing or invalid trace context does not affect the job', async () => {
   const id = await plane.endpoint(1);
   const worker = await plane.worker(id);
   for (const headers of [{}, { traceparent: 'x' }, { tracestate: 'a=b' }, { traceparent: `${TRACE.traceparent}"` }]) {

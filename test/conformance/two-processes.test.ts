@@ -1,4 +1,4 @@
-/** Endpoints that several processes share without affinity: who comes to which of them makes no difference. */
+/** Several processes share endpoints without affinity: it makes no difference which of them a client or worker reaches. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
@@ -17,7 +17,7 @@ import { SecondProcess } from '../second-process.ts';
 let plane: QueuePlaneFixture;
 let second: SecondProcess;
 let endpointId: EndpointId;
-/** One worker, as it comes to the first process and to the second. */
+/** The same worker, connected to the first process and to the second. */
 let here: FakeWorker;
 let there: FakeWorker;
 beforeAll(async () => {
@@ -32,13 +32,13 @@ afterAll(async () => {
   await plane?.close();
 });
 
-/** The places where a process holds requests. Both processes share this one's memory, so both are seen. */
+/** The methods that hold requests. Both servers run in this process, so the spies see both. */
 const heldTakes = vi.spyOn(HandOver.prototype, 'take');
 const heldReads = vi.spyOn(JobWaiters.prototype, 'wait');
 const heldStops = vi.spyOn(StopPolls.prototype, 'add');
 afterAll(() => vi.restoreAllMocks());
 
-/** Makes requests and resolves once `count` more are held. Returns a function, as a promise would be waited for. */
+/** Sends requests and resolves once `count` more are held. Returns a function, because `await` would wait for a promise. */
 async function held<T>(place: MockInstance, request: () => Promise<T>, count = 1): Promise<() => Promise<T>> {
   const goal = place.mock.calls.length + count;
   const answer = request();
@@ -51,7 +51,7 @@ async function held<T>(place: MockInstance, request: () => Promise<T>, count = 1
 
 /** docs/interface/queue.md, "Several processes", "Waiting", "Streams" and "Cancel, retry and purge" */
 describe('jobs', () => {
-  test('a job that is submitted at one is handed to a worker that waits at the other, far sooner than anybody looks around', async () => {
+  test('a job submitted at one reaches a worker waiting at the other, far sooner than the next poll', async () => {
     const times: number[] = [];
     for (let i = 0; i < 9; i++) {
       const take = await held(heldTakes, async () => ({ ...(await there.take()), at: performance.now() }));
@@ -65,7 +65,7 @@ describe('jobs', () => {
     expect(times.sort((a, b) => a - b)[4]).toBeLessThan(500);
   });
 
-  test('a burst at one finds all workers that wait at the other', async () => {
+  test('a burst at one reaches all workers waiting at the other', async () => {
     const many = await plane.endpoint(12);
     const workers: FakeWorker[] = [];
     while (workers.length < 12)
@@ -87,7 +87,7 @@ describe('jobs', () => {
     expect(inputs.sort((a, b) => a - b)).toEqual(workers.map((_, i) => i));
   });
 
-  test('runsync at one is answered when the worker has finished at the other', async () => {
+  test('runsync at one is answered when the worker finishes at the other', async () => {
     const [answer] = await Promise.all([
       plane.call('POST', `${endpointId}/runsync`, { body: { input: 1 } }),
       there.work('{"output":"done"}'),
@@ -95,7 +95,7 @@ describe('jobs', () => {
     expect(answer.body).toMatchObject({ status: 'COMPLETED', output: 'done' });
   });
 
-  test('status-sync is answered at both, whoever ends the job', async () => {
+  test('status-sync is answered at both, wherever the job ends', async () => {
     const id = await plane.run(endpointId);
     const held = [
       plane.call('GET', `${endpointId}/status-sync/${id}?wait=20000`),
@@ -109,7 +109,7 @@ describe('jobs', () => {
     for (const answer of await Promise.all(held)) expect(answer.body).toMatchObject({ status: 'COMPLETED', output: 7 });
   });
 
-  test('what a worker streams at one is told at the other, chunk by chunk', async () => {
+  test('chunks streamed to one are read at the other, one by one', async () => {
     const id = await plane.run(endpointId);
     await there.take();
     for (const n of [1, 2]) {
@@ -122,7 +122,7 @@ describe('jobs', () => {
     expect((await end()).body).toEqual({ status: 'COMPLETED', stream: [] });
   });
 
-  test('a job that is cancelled at one is stopped in the worker that polls at the other', async () => {
+  test('a job cancelled at one stops in the worker that polls at the other', async () => {
     const id = await plane.run(endpointId);
     await there.take();
     const order = await held(heldStops, () => there.stopOrders());
@@ -130,7 +130,7 @@ describe('jobs', () => {
     expect((await order()).body).toEqual({ jobsToStop: [id] });
   });
 
-  test('a job that was taken at one may be finished at the other, and counts once, however often it is', async () => {
+  test('a job taken at one can be finished at the other, and counts once, however often it is finished', async () => {
     const before = (await plane.call('GET', `${endpointId}/health`)).body.jobs.completed;
     const id = await plane.run(endpointId);
     await here.take();
@@ -145,7 +145,7 @@ describe('jobs', () => {
     expect((await second.call('GET', `${endpointId}/health`)).body.jobs.completed).toBe(before + 1);
   });
 
-  test('what ended while a process could hear nothing is told as soon as it hears again', async () => {
+  test('a job that ended while a process missed hints is reported once it listens again', async () => {
     const answer = plane.call('POST', `${endpointId}/runsync?wait=60000`, { body: { input: 1 } });
     const { body } = await there.take();
     await plane.sql(
@@ -168,7 +168,7 @@ describe('requests', () => {
       scaling: { type: 'REQUEST_COUNT', value: 100, idleTimeoutSeconds: 60 },
     });
 
-  /** A server that answers slowly, and says how many requests it had at once at the most. */
+  /** Starts a slow server that records its maximum number of concurrent requests. */
   async function serve(id: EndpointId): Promise<{ most: () => number }> {
     let [now, most] = [0, 0];
     const server = createServer((_req, res) => {
@@ -196,7 +196,7 @@ describe('requests', () => {
     return { most: () => most };
   }
 
-  test('that wait are counted together, at whichever process they wait', async () => {
+  test('that wait are counted together, at whichever process', async () => {
     const id = await lbEndpoint();
     const held = [
       ...[1, 2].map(() => plane.call('GET', `${id}/lb/x`)),
@@ -219,7 +219,7 @@ describe('requests', () => {
     );
   });
 
-  test('share a worker: together they send it as many at once as it takes, and both of them get their turn', async () => {
+  test('share a worker: together they send it as many at once as it accepts, and both get served', async () => {
     const id = await lbEndpoint({ PODYARD_LB_CONCURRENCY: '4' });
     const { most } = await serve(id);
     const answers = await Promise.all(
@@ -234,7 +234,7 @@ describe('requests', () => {
 
 /** docs/interface/rest.md, "Rate limits" */
 describe('limits', () => {
-  test('of requests are exact, at however many processes they come at once', async () => {
+  test('on requests are exact across processes', async () => {
     const user = await plane.stranger();
     await plane.sql('update users set rate_limit_minute = 25 where id = $1', user);
     const authorization = `Bearer ${await plane.keyFor(user, 'all')}`;
@@ -252,7 +252,7 @@ describe('limits', () => {
 });
 
 /** docs/interface/queue.md, "Several processes" */
-test('several processes that start at once on an empty database all come up, with one installation and one first user', async () => {
+test('several processes that start at once on an empty database all succeed, with one installation and one first user', async () => {
   const database = await createTestDatabase({ isEmpty: true });
   onTestFinished(() => database.drop());
   const config = readConfig(

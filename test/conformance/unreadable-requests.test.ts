@@ -20,13 +20,13 @@ async function send(raw: string): Promise<{ head: string; body: unknown }> {
   return { head: head!, body: JSON.parse(body!) };
 }
 
-test('headers over 16 KiB are refused with a problem record, status 431', async () => {
+test('headers over 16 KiB are rejected with a problem record, status 431', async () => {
   const { head, body } = await send(`GET /v2/serverless HTTP/1.1\r\nHost: x\r\nX-Big: ${'a'.repeat(20_000)}\r\n\r\n`);
   expect(head).toMatch(/^HTTP\/1\.1 431 .*content-type: application\/problem\+json.*x-request-id: /is);
   expect(body).toMatchObject({ status: 431, title: 'Request Header Fields Too Large' });
 });
 
-test('what is not HTTP is refused with a problem record, status 400', async () => {
+test('requests that are not HTTP are rejected with a problem record, status 400', async () => {
   const { head, body } = await send(
     'GET /v2/serverless HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
   );

@@ -13,7 +13,7 @@ interface Received {
   text: string;
 }
 
-/** A place for webhooks that notes what it gets and answers as it is told. */
+/** A webhook receiver that records requests and answers as configured. */
 class Receiver {
   readonly received: Received[] = [];
   answer: (n: number) => { status: number; location?: string } = () => ({ status: 200 });
@@ -38,7 +38,7 @@ class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The n-th, as soon as it is there. */
+  /** Waits for the n-th webhook. */
   async get(n: number): Promise<Received> {
     await until(
       () => this.received.length,
@@ -82,13 +82,13 @@ const settled = (jobId: string) =>
     (rows) => rows.length === 0,
   );
 
-/** Lets the pause before the next try be over. */
+/** Skips the pause before the next attempt. */
 async function skipPause(jobId: string): Promise<void> {
   await plane.sql('update webhook_deliveries set next_at = now() where job_id = $1', jobId);
   await plane.hint('webhook', '');
 }
 
-test('a finished job is posted as status shows it, with its input and webhook, byte for byte', async () => {
+test('a finished job is posted as in status, with its input and webhook, byte for byte', async () => {
   const served = await plane.endpoint(1);
   const worker = await plane.worker(served);
   const webhook = `${receiver.url}/hook?x=1`;
@@ -103,7 +103,7 @@ test('a finished job is posted as status shows it, with its input and webhook, b
   expect(receiver.received).toHaveLength(1);
 });
 
-test('every terminal state is told: FAILED, CANCELLED, TIMED_OUT', async () => {
+test('every terminal state is delivered: FAILED, CANCELLED, TIMED_OUT', async () => {
   const served = await plane.endpoint(1);
   const worker = await plane.worker(served);
   await plane.run(served, 1, { webhook: receiver.url });
@@ -116,7 +116,7 @@ test('every terminal state is told: FAILED, CANCELLED, TIMED_OUT', async () => {
   expect(JSON.parse((await receiver.get(3)).text)).toMatchObject({ id: late, status: 'TIMED_OUT' });
 });
 
-test('jobs of a purged queue are told as well', async () => {
+test('jobs of a purged queue are delivered too', async () => {
   const other = await plane.endpoint();
   for (let n = 0; n < 30; n++) await plane.run(other, n, { webhook: receiver.url });
   await plane.call('POST', `${other}/purge-queue`);
@@ -125,7 +125,7 @@ test('jobs of a purged queue are told as well', async () => {
 });
 
 describe('a webhook that fails', () => {
-  test('is tried three times in all, after pauses of 5 and 15 seconds, and then given up; the job stays as it is', async () => {
+  test('is tried three times, with pauses of 5 and 15 seconds, then given up; the job stays unchanged', async () => {
     receiver.answer = () => ({ status: 500 });
     const jobId = await submit();
     await cancel(jobId);
@@ -147,7 +147,7 @@ describe('a webhook that fails', () => {
     expect((await plane.status(id, jobId)).status).toBe('CANCELLED');
   });
 
-  test('and is accepted at the second try is not sent again', async () => {
+  test('and is accepted on the second try is not sent again', async () => {
     receiver.answer = (n) => ({ status: n === 1 ? 503 : 204 });
     const jobId = await submit();
     await cancel(jobId);
@@ -161,7 +161,7 @@ describe('a webhook that fails', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('by a redirect is not followed', async () => {
+  test('with a redirect does not follow it', async () => {
     receiver.answer = () => ({ status: 302, location: `${receiver.url}/elsewhere` });
     const jobId = await submit();
     await cancel(jobId);
@@ -172,7 +172,7 @@ describe('a webhook that fails', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?x=1']);
   });
 
-  test('because nobody listens is tried again, too', async () => {
+  test('because nothing listens is retried too', async () => {
     const closed = new Receiver();
     await closed.start();
     const { url } = closed;
@@ -186,7 +186,7 @@ describe('a webhook that fails', () => {
   });
 });
 
-test('what was not delivered when the server ended is delivered by the next one', async () => {
+test('webhooks not delivered before the server stopped are delivered by the next one', async () => {
   receiver.answer = (n) => ({ status: n === 1 ? 500 : 200 });
   const jobId = await submit('survives');
   await cancel(jobId);
@@ -200,7 +200,7 @@ test('what was not delivered when the server ended is delivered by the next one'
   await settled(jobId);
 });
 
-test('private, loopback and link-local addresses are refused unless the configuration allows them', async () => {
+test('private, loopback and link-local addresses are rejected unless the configuration allows them', async () => {
   const strict = await QueuePlaneFixture.start({}, false);
   try {
     const own = await strict.endpoint();

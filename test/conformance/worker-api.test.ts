@@ -1,5 +1,5 @@
 /**
- * What worker images made for the public interface can rely on, and what a lying worker gets:
+ * What worker images for the public interface can rely on, and how a lying worker is handled:
  * docs/interface/worker-api.md.
  */
 import { request } from 'node:http';
@@ -28,7 +28,7 @@ async function timed<T>(work: Promise<T>): Promise<{ answer: T; ms: number }> {
   return { answer, ms: performance.now() - startedAt };
 }
 
-/** A job that `by` holds. */
+/** Submits a job and has `by` take it. Returns its id. */
 async function leased(by = worker, at = endpoint): Promise<string> {
   const id = await plane.run(at, { n: 1 });
   expect((await by.take()).body.id).toBe(id);
@@ -38,20 +38,20 @@ const job = (id: string) => plane.status(endpoint, id);
 
 /** docs/interface/worker-api.md, "Taking jobs" */
 describe('take', () => {
-  test('is held, and answered with 204 without a body when there is no job', async () => {
+  test('is held, and answered with an empty 204 when there is no job', async () => {
     const { answer, ms } = await timed(worker.take());
     expect(answer).toMatchObject({ status: 204, text: '' });
     expect(ms).toBeGreaterThanOrEqual(HOLD_MS - 20);
   });
 
-  test('is answered the moment a job is there: a dict with id and input', async () => {
+  test('is answered as soon as there is a job, with its id and input', async () => {
     const take = worker.take();
     const id = await plane.run(endpoint, { a: 1 });
     expect(await take).toMatchObject({ status: 200, body: { id, input: { a: 1 } } });
     await worker.done(id, '{}');
   });
 
-  test('job_in_progress=1 takes further jobs beside the one at work', async () => {
+  test('job_in_progress=1 takes more jobs beside the running one', async () => {
     const first = await leased();
     const second = await plane.run(endpoint);
     expect((await worker.take('job_in_progress=1')).body.id).toBe(second);
@@ -59,7 +59,7 @@ describe('take', () => {
     await worker.done(second, '{}');
   });
 
-  test('a batch is a list of at most batch_size jobs, in order', async () => {
+  test('a batch lists at most batch_size jobs, in order', async () => {
     const ids = [await plane.run(endpoint), await plane.run(endpoint), await plane.run(endpoint)];
     expect((await worker.takeBatch(2)).body.map((taken: { id: string }) => taken.id)).toEqual(ids.slice(0, 2));
     const { status, body } = await worker.takeBatch(100);
@@ -74,7 +74,7 @@ describe('take', () => {
     for (const id of ids) await worker.done(id, '{}');
   });
 
-  test('a worker whose connection is gone loses no job: the next one gets it', async () => {
+  test('no job is lost to a closed connection: the next worker gets it', async () => {
     const controller = new AbortController();
     const gone = worker.take('job_in_progress=0', controller.signal).catch(() => 'gone');
     await worker.ping();
@@ -112,7 +112,7 @@ describe('a result', () => {
     expect({ ...seen, output: seen.output, error: seen.error }).toMatchObject(expected);
   });
 
-  test('an exception, as SDKs report it, is the error text as it is', async () => {
+  test('an exception as reported by SDKs becomes the unchanged error text', async () => {
     const id = await leased();
     const error = JSON.stringify({
       error_type: "<class 'ValueError'>",
@@ -123,7 +123,7 @@ describe('a result', () => {
     expect((await job(id)).error).toBe(error);
   });
 
-  test('a progress update is shown as output while the job runs, and ignored once it ended', async () => {
+  test('a progress update is the output while the job runs, and ignored after its end', async () => {
     const id = await leased();
     expect((await worker.done(id, '{"status":"IN_PROGRESS","output":{"percent":50}}')).status).toBe(200);
     expect(await job(id)).toMatchObject({ status: 'IN_PROGRESS', output: { percent: 50 } });
@@ -132,14 +132,14 @@ describe('a result', () => {
     expect(await job(id)).toMatchObject({ status: 'COMPLETED', output: 'final' });
   });
 
-  test('the same result twice is 200 and counts once', async () => {
+  test('a repeated result gets 200 and counts once', async () => {
     const id = await leased();
     expect((await worker.done(id, '{"output":1}')).status).toBe(200);
     expect((await worker.done(id, '{"output":2}')).status).toBe(200);
     expect((await job(id)).output).toBe(1);
   });
 
-  test('over the limit the job is FAILED with a sentence that says size and limit, and the worker gets a 400', async () => {
+  test('over the limit fails the job with size and limit in its error, and the worker gets a 400', async () => {
     const id = await leased();
     const answer = await worker.done(id, JSON.stringify({ output: 'x'.repeat(3_000) }));
     const sentence = 'the result of 3013 bytes is larger than the limit of 2048 bytes';
@@ -147,7 +147,7 @@ describe('a result', () => {
     expect(await job(id)).toMatchObject({ status: 'FAILED', error: sentence });
   });
 
-  test('far over the limit the connection is cut, and the job is FAILED all the same', async () => {
+  test('far over the limit is cut off, and the job still fails', async () => {
     const id = await leased();
     const report = JSON.stringify({ output: 'x'.repeat(5_000_000) });
     await worker.done(id, report).then(
@@ -164,14 +164,14 @@ describe('a result', () => {
     });
   });
 
-  test('that is not JSON fails the job, so that it does not hang', async () => {
+  test('that is not JSON fails the job instead of leaving it running', async () => {
     const id = await leased();
     const sentence = 'the worker sent a result that is not valid JSON';
     expect(await worker.done(id, '{"output":')).toMatchObject({ status: 400, body: { detail: sentence } });
     expect(await job(id)).toMatchObject({ status: 'FAILED', error: sentence });
   });
 
-  test('with stopPod the worker is recycled: it gets no more work and another takes its place', async () => {
+  test('with stopPod the worker gets no more jobs and is replaced', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const jobId = await leased(own, id);
@@ -186,7 +186,7 @@ describe('a result', () => {
 
 /** docs/interface/worker-api.md, "Chunks" */
 describe('chunks', () => {
-  test('one over the limit or not JSON is refused; of a job that the worker does not hold it is dropped', async () => {
+  test('over the limit or not JSON are rejected; of a job that the worker does not hold they are dropped', async () => {
     const id = await leased();
     expect((await worker.chunk(id, JSON.stringify({ output: 'x'.repeat(3_000) }))).status).toBe(400);
     expect((await worker.chunk(id, '{"output":')).status).toBe(400);
@@ -208,7 +208,7 @@ describe('a worker that lies', () => {
     foreign = await plane.worker(foreignEndpoint);
   });
 
-  test('cannot finish, stream to or report on a job that another one holds', async () => {
+  test('cannot finish, stream to or report on a job of another worker', async () => {
     const id = await leased();
     const answers = [
       await other.done(id, '{"output":"lie"}'),
@@ -225,7 +225,7 @@ describe('a worker that lies', () => {
     expect((await job(id)).output).toBe('truth');
   });
 
-  test('gets the same answer for a foreign job as for one that does not exist', async () => {
+  test('gets the same answer for a job of another user as for a missing one', async () => {
     const id = await leased();
     const [real, unreal] = [await foreign.done(id, '{"output":1}'), await foreign.done('nope', '{"output":1}')];
     expect({ ...real }).toEqual({ ...unreal });
@@ -233,7 +233,7 @@ describe('a worker that lies', () => {
     await worker.done(id, '{}');
   });
 
-  test('cannot finish a job that still stands in the queue, nor the one of a fellow', async () => {
+  test('cannot finish a queued job, or one of another worker of its endpoint', async () => {
     const two = await plane.endpoint(2);
     const first = await plane.worker(two);
     const second = await plane.worker(two, [first.id]);
@@ -245,13 +245,13 @@ describe('a worker that lies', () => {
     expect((await plane.status(two, id)).status).toBe('IN_PROGRESS');
   });
 
-  test.each(['', 'wrong', 'Bearer wrong'])('with the token %j it gets 401, a second late', async (token) => {
+  test.each(['', 'wrong', 'Bearer wrong'])('with the token %j it gets 401 after a second', async (token) => {
     const { answer, ms } = await timed(worker.call('GET', `job-take/${worker.id}?gpu=cpu`, { token }));
     expect(answer).toMatchObject({ status: 401, body: { detail: 'invalid worker token' } });
     expect(ms).toBeGreaterThanOrEqual(980);
   });
 
-  test('with another worker’s token, or at another endpoint, it gets the same 401', async () => {
+  test('with another worker’s token or at another endpoint it gets the same 401', async () => {
     const answers = await Promise.all([
       worker.call('GET', `job-take/${worker.id}`, { token: `pyw_${foreign.id}` }),
       foreign.call('GET', `job-take/${worker.id}`, { token: `pyw_${worker.id}` }),
@@ -261,7 +261,7 @@ describe('a worker that lies', () => {
       expect(answer).toMatchObject({ status: 401, body: { detail: 'invalid worker token' } });
   });
 
-  test('unknown paths and wrong methods are refused, a second late', async () => {
+  test('unknown paths and wrong methods are rejected after a second', async () => {
     const answers = await Promise.all([
       timed(worker.call('GET', `nothing/${worker.id}`)),
       timed(worker.call('POST', `job-take/${worker.id}`, { body: '{}' })),
@@ -273,14 +273,14 @@ describe('a worker that lies', () => {
     for (const { ms } of answers) expect(ms).toBeGreaterThanOrEqual(980);
   });
 
-  test('after its end its token opens nothing, and its job is delivered again', async () => {
+  test('after its end its token is invalid, and its job is redelivered', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const jobId = await leased(own, id);
     await plane.sql("update workers set wanted = 'STOP', wanted_reason = 'test' where id = $1", own.id);
     await plane.hint('worker', own.id);
     await until(
-      () => own.ping(), // the row is written first, and told right after
+      () => own.ping(), // the row is written before the hint is sent
       ({ status }) => status === 401,
     );
     expect((await own.done(jobId, '{"output":"late"}')).status).toBe(401);
@@ -291,7 +291,7 @@ describe('a worker that lies', () => {
     expect(await plane.status(id, jobId)).toMatchObject({ status: 'COMPLETED', output: 'good', retries: 1 });
   });
 
-  test('cannot have another process read as its path', async () => {
+  test('cannot make another process read its path', async () => {
     const { port, hostname } = new URL(plane.url);
     const status = await new Promise((resolve, reject) => {
       const req = request({
@@ -305,19 +305,19 @@ describe('a worker that lies', () => {
         .on('error', reject)
         .end();
     });
-    expect(status).toBe(401); // the public listener knows no worker API
+    expect(status).toBe(401); // the public listener has no worker API
   });
 });
 
 /** docs/interface/worker-api.md, "Stopping jobs" */
 describe('job-stop', () => {
-  test('is held, and answered with 204 when nothing is to be stopped', async () => {
+  test('is held, and answered with 204 when there is nothing to stop', async () => {
     const { answer, ms } = await timed(worker.stopOrders());
     expect(answer.status).toBe(204);
     expect(ms).toBeGreaterThanOrEqual(HOLD_MS - 20);
   });
 
-  test('names the jobs to stop, those from before the poll as well, each once', async () => {
+  test('lists the jobs to stop, including those from before the poll, once each', async () => {
     const ids = [await leased(), await plane.run(endpoint)];
     await worker.take('job_in_progress=1');
     for (const id of ids) await plane.call('POST', `${endpoint}/cancel/${id}`);
@@ -326,7 +326,7 @@ describe('job-stop', () => {
     expect((await worker.stopOrders()).status).toBe(204);
   });
 
-  test('an order whose poll was cut off is told to the next poll', async () => {
+  test('an order whose poll was cut off goes to the next poll', async () => {
     const id = await leased();
     const controller = new AbortController();
     const gone = worker.stopOrders(controller.signal).catch(() => 'gone');
@@ -341,10 +341,10 @@ describe('job-stop', () => {
     expect(answers.body).toEqual({ jobsToStop: [id] });
   });
 
-  test('an order is told again while pings name its job, unless the job was meant to start anew there', async () => {
+  test('an order is repeated while pings name its job, unless the job was dispatched there again', async () => {
     const id = await leased();
     await plane.call('POST', `${endpoint}/cancel/${id}`);
-    expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] }); // it overtook the job: the worker knows no such
+    expect((await worker.stopOrders()).body).toEqual({ jobsToStop: [id] }); // it arrived before the job, so the worker ignored it
     await plane.sql("update job_stops set told_at = told_at - interval '2 seconds' where job_id = $1", id);
     await worker.ping('job_id=another');
     expect((await worker.stopOrders()).status).toBe(204);
@@ -365,7 +365,7 @@ describe('job-stop', () => {
 
 /** docs/interface/worker-api.md, "Draining and freezing" */
 describe('drain', () => {
-  test('held takes and polls are answered with 204 at once; the job at work may finish; asking again is slowed down', async () => {
+  test('answers held takes and polls with 204 at once, lets the running job finish, and delays further takes', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const jobId = await leased(own, id);
@@ -390,7 +390,7 @@ describe('drain', () => {
     expect((await next.take()).body.id).toBe(waiting);
   });
 
-  test('at the end of the server held takes are answered with 204, and held clients with the job as it is', async () => {
+  test('when the server stops, held takes get 204, and held clients the job in its present state', async () => {
     const own = await QueuePlaneFixture.start({ takeHoldMs: 30_000 });
     try {
       const [id, other] = [await own.endpoint(1), await own.endpoint()];
@@ -418,7 +418,7 @@ describe('drain', () => {
 
 /** docs/interface/worker-api.md, "Readiness" and "Pings" */
 describe('readiness and health', () => {
-  test('the first ping or take makes a worker ready; before it initializes', async () => {
+  test('the first ping or take makes a worker ready; before that it is INITIALIZING', async () => {
     const id = await plane.endpoint(1);
     await until(
       () => plane.sql("select from workers where endpoint_id = $1 and phase = 'RUNNING'", id),
@@ -430,7 +430,7 @@ describe('readiness and health', () => {
     expect(await workers()).toMatchObject({ initializing: 0, ready: 1, idle: 1 });
   });
 
-  test('a worker that reports a failed check is replaced, and the reason is kept', async () => {
+  test('a worker that reports a failed health check is replaced, and the reason is kept', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     await own.ping('status=unhealthy&check=gpu&reason=no+device');
@@ -452,7 +452,7 @@ describe('a job that never reached its worker comes back', () => {
     return jobId;
   };
 
-  test('when a worker that this process does not know says that it has none', async () => {
+  test('when a worker unknown to this process reports that it has none', async () => {
     const id = await plane.endpoint(1);
     const own = await plane.worker(id);
     const jobId = await lose(own, id);
