@@ -47,6 +47,7 @@ test('every rule finds what it forbids, type-only imports included', () => {
     'src/graphql/g.ts': "import '../rest/t.ts';",
     'src/dataplane/p.ts': "import '../control/o.ts';",
     'src/control/o.ts': "import '../cli/c.ts';",
+    'src/control/x/decide-x.ts': "import '../o.ts';",
     'src/cli/c.ts': "import '../main.ts';",
     'src/compose/b.ts': "import '../server.ts';",
     'src/server.ts': '',
