@@ -11,7 +11,7 @@ export interface Available {
   availability: Availability;
 }
 
-/** What the GPUs are wanted for: `count` of them together on one machine. Null: any. */
+/** Wanted GPUs: `count` of them on one machine. Null: any. */
 export interface GpuWish {
   count: number;
   cloud: 'SECURE' | 'COMMUNITY' | null;
@@ -22,14 +22,14 @@ export const ANY_GPU: GpuWish = { count: 1, cloud: null, minCudaVersion: null };
 
 const GIB = 2 ** 30;
 
-/** By how many workloads of the wished size would still fit: none, one, up to three, more. */
+/** Maps how many more workloads of the wanted size fit to a level: none, one, up to three, more. */
 function levelOf(fits: number): Availability {
   if (fits <= 0) return 'NONE';
   if (fits === 1) return 'LOW';
   return fits <= 3 ? 'MEDIUM' : 'HIGH';
 }
 
-/** In all, and in each data centre that has the type at all. */
+/** Returns a GPU type's availability in total, and in each data center that has it. */
 export function gpuAvailability(
   gpu: GpuType,
   stock: Stock,
@@ -44,7 +44,7 @@ export function gpuAvailability(
   return { availability: levelOf([...fits.values()].reduce((sum, count) => sum + count, 0)), dataCenters };
 }
 
-/** How many workloads of the wished size this entry still has room for. */
+/** Returns how many more workloads of the wanted size fit into this entry. */
 export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuWish): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
   if (minCudaVersion !== null && entry.cudaVersion && isOlder(entry.cudaVersion, minCudaVersion)) return 0;
@@ -56,12 +56,12 @@ function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {
   return gpu.community ? gpu.maxCount.community : 0;
 }
 
-/** By number, part by part: 12.10 is newer than 12.9. */
+/** Compares versions part by part: 12.10 is newer than 12.9. */
 function isOlder(version: string, wanted: string): boolean {
   return version.localeCompare(wanted, 'en', { numeric: true }) < 0;
 }
 
-/** CPUs are those of the machine itself. `vcpuCount` null: the smallest that the flavour has. */
+/** Returns a CPU flavor's availability on this machine. `vcpuCount` null: the flavor's smallest. */
 export function cpuAvailability(
   flavor: CpuFlavor,
   stock: Stock,
@@ -74,7 +74,7 @@ export function cpuAvailability(
   return { availability, dataCenters: [{ ...nameDataCenter(LOCAL_DATA_CENTER), availability }] };
 }
 
-/** The GPU types that a data centre has at all. */
+/** Returns the GPU types that a data center has, free or not. */
 export function listGpusIn(dataCenterId: string, stock: Stock): Available[] {
   const local = {
     ...stock,
@@ -86,7 +86,7 @@ export function listGpusIn(dataCenterId: string, stock: Stock): Available[] {
     .map((gpu) => ({ id: gpu.id, name: gpu.name, availability: gpuAvailability(gpu, local, ANY_GPU).availability }));
 }
 
-/** The CPU flavours that a data centre has at all. */
+/** Returns the CPU flavors that a data center has. */
 export function listCpusIn(dataCenterId: string, stock: Stock): Available[] {
   if (dataCenterId !== LOCAL_DATA_CENTER) return [];
   return cpuFlavors().map((flavor) => {

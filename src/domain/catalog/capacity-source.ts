@@ -10,18 +10,18 @@ export interface GpuStock {
   dataCenterId: string;
   total: number;
   free: number;
-  /** Absent: unknown, and then it suits every wish. */
+  /** Absent: unknown, which satisfies any minimum. */
   cudaVersion?: string;
 }
 
-/** What a runtime has, and how much of it is free. */
+/** A runtime's capacity, and how much of it is free. */
 export interface Stock {
   gpus: readonly GpuStock[];
   cpus: number;
   memoryBytes: number;
 }
 
-/** What can be had here and now. Throws `unavailable` when the runtime does not answer. */
+/** Reads the current stock. Throws `unavailable` if the runtime does not answer. */
 export interface CapacitySource {
   read(): Promise<Stock>;
 }
@@ -29,8 +29,9 @@ export interface CapacitySource {
 const TTL_MS = 2_000;
 
 /**
- * The runtime's capacity without what live workers and pods were given: those that still pull their image are not seen by the
- * runtime. What frozen workers keep can be had: they leave for whoever would work. Asked at most once in two seconds, however many clients ask.
+ * Creates a source of the runtime's capacity minus what live workers and pods hold, because the runtime does not see those
+ * that still pull their image. GPUs of frozen workers count as free: they are evicted when needed. Reads at most once in two
+ * seconds, for all clients.
  */
 export function createCapacitySource(options: {
   pool: Db;
@@ -62,7 +63,7 @@ async function readStock(pool: Db, readRuntime: () => Promise<Stock>): Promise<S
   return withoutUsed(stock, used);
 }
 
-/** The stock with what is left of each entry once `used` is taken off its total. */
+/** Returns the stock with `used` subtracted from the total of each entry. */
 export function withoutUsed(
   stock: Stock,
   used: readonly { pool: string; dataCenterId: string; count: number }[],
@@ -71,7 +72,7 @@ export function withoutUsed(
   const gpus = stock.gpus.map((entry) => {
     const place = `${entry.dataCenterId}/${entry.pool}`;
     const taken = Math.min(entry.total, left.get(place) ?? 0);
-    left.set(place, (left.get(place) ?? 0) - taken); // a second entry of the same pool carries what is left
+    left.set(place, (left.get(place) ?? 0) - taken); // the rest is subtracted from the pool's next entry
     return { ...entry, free: entry.total - taken };
   });
   return { ...stock, gpus };

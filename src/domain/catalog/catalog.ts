@@ -2,20 +2,20 @@ import type { VolumeType } from '../volumes/volume.ts';
 import data from './catalog.json' with { type: 'json' };
 
 /**
- * What can be asked for: GPU types and their serverless pools, CPU flavours, data centres. The names are those that
- * clients of the public interface send; what of it can be had here and now is the runtime's to say. Prices are in USD.
+ * The catalog: GPU types and their serverless pools, CPU flavors, data centers, by the names that clients send. The runtime
+ * decides what is available. Prices are in USD.
  */
 
 export interface GpuType {
   id: string;
   name: string;
-  /** The serverless pool it belongs to; null when it is offered to pods only. */
+  /** Its serverless pool; null if it is for pods only. */
   pool: string | null;
   manufacturer: 'NVIDIA' | 'AMD' | 'UNKNOWN';
   memory: number;
   secure: boolean;
   community: boolean;
-  /** Per GPU and hour; null where it is not offered. */
+  /** Per GPU and hour; null if not offered. */
   price: { secure: number | null; community: number | null };
   maxCount: { secure: number; community: number };
 }
@@ -65,7 +65,7 @@ export interface DataCenter {
   name: string;
   region: Region;
   globalNetwork: boolean;
-  /** The first one is what a volume gets that names none. */
+  /** The first one is the default. */
   networkVolumeTypes: VolumeType[];
   compliance: Compliance[];
 }
@@ -82,14 +82,14 @@ export const OWN_CATALOG = data as Catalog;
 let catalog = OWN_CATALOG;
 
 /**
- * Puts an operator's catalogue in the place of our own, for the whole process and for good: call it at the start, before
- * anything reads. It is a table of names like that of the time zones, which is why nobody hands it around.
+ * Replaces the built-in catalog by an operator's, for the whole process: call it at the start, before anything reads it. The
+ * catalog is global because it is a constant table of names, like time zones.
  */
 export function useCatalog(other: Catalog): void {
   catalog = other;
 }
 
-/** Where workers run when nothing else is known: one's own machine. */
+/** The data center of this machine, where workers run by default. */
 export const LOCAL_DATA_CENTER = 'LOCAL-1';
 
 export function gpuPools(): readonly string[] {
@@ -112,7 +112,7 @@ export function findGpuType(id: string): GpuType | undefined {
   return catalog.gpus.find((gpu) => gpu.id === id);
 }
 
-/** The types that workers of a pool may run on; empty for an unknown pool. */
+/** Returns the types that workers of a pool may run on; none for an unknown pool. */
 export function gpuTypesOfPool(pool: string): readonly GpuType[] {
   return catalog.gpus.filter((gpu) => gpu.pool === pool);
 }

@@ -20,7 +20,7 @@ const read = async (content: unknown) => {
 
 const GPU = { ...OWN_CATALOG.gpus[0]!, id: 'NVIDIA GeForce RTX 2070', pool: 'LAB' };
 
-test('our own catalogue is one that an operator could bring', async () => {
+test('the built-in catalog is a valid catalog file', async () => {
   expect(await read({ replace: true, ...OWN_CATALOG })).toEqual(OWN_CATALOG);
 });
 
@@ -68,9 +68,9 @@ test.each([
   ],
   ['a pool that nobody declares', { gpus: [GPU] }, ": /gpus/0/pool: there is no pool 'LAB' in gpuPools"],
   [
-    'an id that is there twice',
+    'a repeated id',
     { gpuPools: ['LAB'], gpus: [GPU, { ...GPU, memory: 1 }] },
-    `: /gpus/1/id: '${GPU.id}' is there twice`,
+    `: /gpus/1/id: '${GPU.id}' is listed twice`,
   ],
   [
     'an empty range',
@@ -82,10 +82,10 @@ test.each([
     () => undefined,
     (refusal: Error) => refusal,
   );
-  expect(error?.message).toContain(`the catalogue ${join(directory, 'mine.json')}`);
+  expect(error?.message).toContain(`the catalog ${join(directory, 'mine.json')}`);
   expect(error?.message).toContain(problem);
 });
 
 test('a file that is not there is named', async () => {
-  await expect(readCatalogFile(join(directory, 'none.json'))).rejects.toThrow(/catalogue .*none\.json cannot be read/);
+  await expect(readCatalogFile(join(directory, 'none.json'))).rejects.toThrow(/catalog .*none\.json cannot be read/);
 });

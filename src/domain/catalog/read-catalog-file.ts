@@ -4,8 +4,8 @@ import { messageOf } from '../../core/errors.ts';
 import { type Catalog, COMPLIANCE, OWN_CATALOG, REGIONS, VOLUME_TYPES } from './catalog.ts';
 
 /**
- * An operator's catalogue: the lists of catalog.json, each of them optional. An entry takes the place of our own with
- * the same id, or is added; with `"replace": true` a list that is there stands alone.
+ * An operator's catalog: the lists of catalog.json, each optional. An entry replaces the built-in one with the same id, or is
+ * added; with `"replace": true` a given list replaces the built-in one.
  */
 interface CatalogFile extends Partial<Catalog> {
   replace?: boolean;
@@ -15,7 +15,7 @@ const text = { type: 'string', minLength: 1 };
 const price = { type: ['number', 'null'], minimum: 0 };
 const count = { type: 'integer', minimum: 0 };
 
-/** Every property must be there, and no other. */
+/** Returns the schema of an object with exactly these properties. */
 function record(properties: Record<string, object>): object {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
@@ -69,15 +69,15 @@ const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<Cat
   additionalProperties: false,
 });
 
-/** Throws one sentence a problem, each with the file and the place in it. */
+/** Reads an operator's catalog. Throws an error with a line per problem, each with the file and the place in it. */
 export async function readCatalogFile(file: string): Promise<Catalog> {
   const content = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new Error(`the catalogue ${file} cannot be read: ${cause.message}`, { cause });
+    throw new Error(`the catalog ${file} cannot be read: ${cause.message}`, { cause });
   });
   const given = parseJson(content, file);
   if (!validate(given)) throw new Error((validate.errors ?? []).map((error) => problemText(error, file)).join('\n'));
   const problems = findContradictions(given, merge(given));
-  if (problems.length > 0) throw new Error(problems.map((problem) => `the catalogue ${file}: ${problem}`).join('\n'));
+  if (problems.length > 0) throw new Error(problems.map((problem) => `the catalog ${file}: ${problem}`).join('\n'));
   return merge(given);
 }
 
@@ -85,13 +85,13 @@ function parseJson(content: string, file: string): unknown {
   try {
     return JSON.parse(content);
   } catch (cause) {
-    throw new Error(`the catalogue ${file} is not valid JSON: ${messageOf(cause)}`, { cause });
+    throw new Error(`the catalog ${file} is not valid JSON: ${messageOf(cause)}`, { cause });
   }
 }
 
 function problemText({ instancePath, message, params }: ErrorObject, file: string): string {
   const detail = params.additionalProperty ?? params.allowedValues?.join(', ');
-  return `the catalogue ${file}: ${instancePath || '$'}: ${message}${detail === undefined ? '' : `: ${detail}`}`;
+  return `the catalog ${file}: ${instancePath || '$'}: ${message}${detail === undefined ? '' : `: ${detail}`}`;
 }
 
 function merge(given: CatalogFile): Catalog {
@@ -108,13 +108,13 @@ function merge(given: CatalogFile): Catalog {
   };
 }
 
-/** What a schema cannot see: ids that are there twice, and pools that nobody declared. */
+/** Checks what a schema cannot: repeated ids, undeclared pools, and ranges. */
 function findContradictions(given: CatalogFile, merged: Catalog): string[] {
   const problems: string[] = [];
   for (const name of ['gpus', 'cpus', 'dataCenters'] as const) {
     const ids = (given[name] ?? []).map((entry) => entry.id);
     ids.forEach((id, i) => {
-      if (ids.indexOf(id) !== i) problems.push(`/${name}/${i}/id: '${id}' is there twice`);
+      if (ids.indexOf(id) !== i) problems.push(`/${name}/${i}/id: '${id}' is listed twice`);
     });
   }
   (given.gpus ?? []).forEach(({ pool }, i) => {

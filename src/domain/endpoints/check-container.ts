@@ -2,16 +2,13 @@ import { Failure } from '../../core/errors.ts';
 import { findImageFault } from '../images/image-reference.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
-/** Bytes of one value; the kernel takes no more than 128 KiB, name included. */
+/** Bytes of one value; the kernel's limit is 128 KiB, name included. */
 export const MAX_ENV_VALUE_BYTES = 64 * 1024;
 export const MAX_ENV_NAMES = 500;
 /** Bytes of all names and values. */
 export const MAX_ENV_BYTES = 512 * 1024;
 
-/**
- * Refuses an image that is no reference and an env beyond its limits, as `unprocessable` with every fault and its place.
- * Checks only what is present.
- */
+/** Checks the given fields: an image reference and the limits of env. Throws `unprocessable` with every error and its place. */
 export function checkContainer({ image, env }: Partial<Pick<ContainerConfig, 'image' | 'env'>>): void {
   const imageFault = image === undefined ? null : findImageFault(image);
   const errors = imageFault === null ? [] : [`/image: ${imageFault}`];

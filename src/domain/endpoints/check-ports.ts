@@ -13,7 +13,7 @@ export const PORT_PATTERN =
  */
 const MAX_HTTP_PORTS = 10;
 
-/** Throws `badRequest` for an item that is there twice. */
+/** Throws `badRequest` if a port is listed twice. */
 export function checkRepeatedPort(ports: readonly string[]): void {
   const repeated = ports.find((port, i) => ports.indexOf(port) !== i);
   if (repeated !== undefined) throw new Failure('badRequest', `ports: '${repeated}' is listed more than once`);

@@ -2,7 +2,7 @@ import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { CANCEL_ALL } from './job-sql.ts';
 
-/** Nobody can ask for the results of a deleted endpoint, but its webhooks are still sent: a short while is enough. */
+/** Results of a deleted endpoint are unreachable, but kept this long for its webhooks. */
 const KEEP_MS = 300_000;
 
 /** Cancels every queued and running job of an endpoint, inside the transaction that deletes it. */

@@ -10,7 +10,7 @@ export interface JobCounts {
   retried: number;
 }
 
-/** From the counters alone: the cost does not grow with the queue. Whether the endpoint is the caller's is checked before. */
+/** Counts an endpoint's jobs from the counters, at a cost that does not grow with the queue. The caller checks ownership. */
 export async function countJobs(db: Db, endpointId: EndpointId): Promise<JobCounts> {
   const result = await db.query<JobCounts>({
     name: 'endpoint-counts',

@@ -3,28 +3,28 @@ import type { Db } from '../../db/pool.ts';
 import { type TimelineMarks, workerStages } from '../workers/worker-timeline.ts';
 
 /**
- * What a job waited for, and then its run. `queue`: a worker was there, others came first. `worker`: nobody had decided to
- * start or thaw one yet. `thaw`, and the stages of a worker's start: a worker was on its way.
+ * What a job waited for, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
+ * and the stages of a worker's start: a worker was on its way.
  */
 export type WaitStage = 'queue' | 'worker' | 'thaw' | 'capacity' | 'pull' | 'create' | 'start' | 'ready' | 'running';
 
 export interface ExplainedStage {
   stage: WaitStage;
   from: Date;
-  /** Null while it lasts. */
+  /** Null while in progress. */
   to: Date | null;
-  /** One sentence, where there is more to say than the stage's name. */
+  /** One sentence, if there is more to report than the stage. */
   reason: string | null;
 }
 
-/** One try: from when it could be taken until its run was over. */
+/** An attempt, from when the job could be taken to the end of its run. */
 export interface ExplainedAttempt {
   attempt: number;
   workerId: WorkerId | null;
   stages: ExplainedStage[];
 }
 
-/** What is known of the worker that took a job or, while nobody did, of the one that is nearest to doing so. */
+/** The worker that took a job or, before that, the one closest to taking it. */
 export interface WaitedFor {
   id: WorkerId;
   createdAt: Date;
@@ -33,13 +33,13 @@ export interface WaitedFor {
   /** Why it was started or thawed. */
   decision: string;
   phaseReason: string | null;
-  /** The thaw that ended last before the job was taken, or the one under way. */
+  /** The last thaw before the job was taken, or the one in progress. */
   thaw: { wantedAt: Date; at: Date | null } | null;
 }
 
 /**
- * Cuts the time of an attempt into stages without gaps. `to` null: it still waits, or still runs. Only the worker's own
- * times decide: a job that was submitted while a worker loaded waited for the rest of the loading and no more.
+ * Splits an attempt into stages without gaps. `to` null: it still waits or runs. The worker's times decide: a job submitted
+ * while a worker was loading waited only for the rest of the loading.
  */
 export function explainAttempt(
   wait: { from: Date; takenAt: Date | null; endedAt: Date | null },
@@ -64,7 +64,7 @@ export function explainAttempt(
   return cut;
 }
 
-/** What the worker goes through until it takes work: a thaw, or else its start. */
+/** Returns the stages until the worker takes work: a thaw, or its start. */
 function onTheWay(worker: WaitedFor): ExplainedStage[] {
   if (worker.thaw !== null) {
     const { wantedAt, at } = worker.thaw;
@@ -85,7 +85,7 @@ interface TriedRow {
   lostAt: Date;
 }
 
-/** What the job waited for, try by try. Null when there is no such job. One statement a part: a rare look, no hot path. */
+/** Explains what a job waited for, attempt by attempt; null if there is no such job. Several statements: not a hot path. */
 export async function explainJob(db: Db, endpointId: EndpointId, jobId: JobId): Promise<ExplainedAttempt[] | null> {
   const jobs = await db.query<{
     createdAt: Date;
@@ -127,13 +127,13 @@ const COLUMNS = `
   w.id, w.created_at as "createdAt", w.exited_at as "endedAt", w.timeline, w.wanted_reason as decision,
   w.phase_reason as "phaseReason"`;
 
-/** The worker that took the job at `takenAt`, with the thaw that it went through before, if that was its last. */
+/** Finds the worker that took the job at `takenAt`, with its last thaw before that. */
 async function findWorker(db: Db, id: WorkerId, takenAt: Date | null): Promise<WaitedFor | null> {
   const result = await db.query<WaitedFor>(
     `select ${COLUMNS}, (
        select jsonb_build_object('wantedAt', wanted_at, 'at', f.thawed_at)
        from worker_freezes f cross join lateral (
-         select coalesce(f.thaw_wanted_at, w.thaw_wanted_at) as wanted_at -- a thaw that is only just being noted
+         select coalesce(f.thaw_wanted_at, w.thaw_wanted_at) as wanted_at -- a thaw that is being stored
        ) t
        where f.worker_id = w.id and f.frozen_at <= wanted_at and wanted_at <= $2 order by f.frozen_at desc limit 1) as thaw
      from workers w where w.id = $1`,
@@ -142,7 +142,7 @@ async function findWorker(db: Db, id: WorkerId, takenAt: Date | null): Promise<W
   return result.rows[0] ? withDates(result.rows[0]) : null;
 }
 
-/** Of those that may take the job: the one that is thawed or furthest on its way; none when the job is over. */
+/** Finds the worker closest to taking the job: thawed, or furthest in its start. None if the job has ended. */
 async function findNearestWorker(db: Db, endpointId: EndpointId, endedAt: Date | null): Promise<WaitedFor | null> {
   if (endedAt !== null) return null;
   const result = await db.query<WaitedFor>(

@@ -2,13 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { Failure } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 
-/**
- * What a client may say of a job (docs/interface/queue.md, "Submitting"). `input` and `extras` are JSON texts, cut out
- * of the body as they came.
- */
+/** A job as a client submits it (docs/interface/queue.md, "Submitting"). `input` and `extras` are slices of the body's JSON text. */
 export interface JobBody {
   input: string;
-  /** `"s3Config":…`, to be appended to what the worker gets; never shown to anybody else. */
+  /** `"s3Config":…`, appended to what the worker gets and shown to nobody else. */
   extras: string | null;
   webhook: string | null;
   executionTimeoutMs: number | null;
@@ -20,7 +17,7 @@ export interface JobBody {
 const DAY_MS = 86_400_000;
 const DEFAULT_TTL_MS = DAY_MS;
 
-/** Reads a job body. Throws a 400 that lists every failure with its place. Unknown members are dropped. */
+/** Parses a job body; drops unknown members. Throws `badRequest` with every error and its place. */
 export function parseJobBody(bytes: Buffer): JobBody {
   const { text, value: body } = parseJson(bytes);
   if (!isObject(body)) throw invalid('the request body must be a JSON object with the member input');
@@ -48,7 +45,7 @@ export function parseJobBody(bytes: Buffer): JobBody {
   };
 }
 
-/** The text of a body and its value. Throws a 400 when it is not UTF-8, not JSON, or would take long to parse. */
+/** Returns a body's text and value. Throws `badRequest` if it is not UTF-8, not JSON, or would take long to parse. */
 export function parseJson(bytes: Buffer): { text: string; value: unknown } {
   if (!isUtf8(bytes)) throw invalid('the request body is not valid UTF-8');
   const fault = findShapeFault(bytes);
@@ -76,7 +73,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without NUL, which PostgreSQL's text cannot hold. */
+/** False also for a URL with NUL, which PostgreSQL's text cannot hold. */
 function isHttpUrl(value: unknown): boolean {
   return typeof value === 'string' && URL.canParse(value) && /^https?:\/\//i.test(value) && !value.includes('\0');
 }
@@ -90,9 +87,8 @@ const CLOSE_BRACE = 125;
 const COMMA = 44;
 
 /**
- * The source text of top-level members of an object. `text` must be valid JSON. Numbers too large for a double and the
- * order of keys thus reach the other side as they were written, which parsing and rendering again would not guarantee.
- * Of a repeated key the last one counts, as in JSON.parse.
+ * Returns the source text of top-level members of an object, so that large numbers and the order of keys reach the worker as
+ * they were written. `text` must be valid JSON. Of a repeated key the last one counts, as in JSON.parse.
  */
 export function sliceMembers(text: string, names: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
@@ -125,7 +121,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Position behind the value at `start`: its closing bracket or quote, or the comma or brace that follows a literal. */
+/** Returns the position after the value at `start`: after its closing bracket or quote, or at what follows a literal. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; ; at++) {

@@ -15,7 +15,7 @@ interface ChunkCall {
   chunk: string | Buffer;
 }
 
-/** What a job streams: kept in order until it is fetched once by /stream, or for as long as results are kept. */
+/** A job's chunks, stored in order until /stream fetches them, at most as long as results. */
 export class JobStream {
   readonly #pool: Pool;
   readonly #appends: Batcher<ChunkCall, string | null | undefined>;
@@ -31,8 +31,8 @@ export class JobStream {
   }
 
   /**
-   * Adds a chunk of the lease's holder. Answers the process that waits for the job (null: none is noted), or undefined
-   * when the worker does not hold the job (any more) and the chunk was dropped.
+   * Appends a chunk of the lease's holder. Returns the processes that wait for the job (null: none), or undefined if the
+   * worker does not hold the lease and the chunk was dropped.
    */
   append(jobId: JobId, workerId: WorkerId, chunk: string | Buffer): Promise<string | null | undefined> {
     return this.#appends.run({ jobId, workerId, chunk });
@@ -52,7 +52,7 @@ export class JobStream {
     return result.rows;
   }
 
-  /** The chunks after `afterSeq`, which stay. */
+  /** Returns the chunks after `afterSeq` without removing them. */
   async list(jobId: JobId, afterSeq: number, atMost: number): Promise<JobChunk[]> {
     const result = await this.#pool.query<JobChunk>({
       name: 'chunks-list',

@@ -3,17 +3,17 @@ import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 /** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
 export type JobStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
 
-/** What can be the id of a job. */
+/** Matches valid job ids. */
 export const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;
 
-/** A job as it is handed to a worker. Payloads are JSON texts, passed on as the bytes that came. */
+/** A job as sent to a worker. Payloads are JSON texts, passed on unchanged. */
 export interface TakenJob {
   id: JobId;
   input: string;
   extras: string | null;
 }
 
-/** A job as its owner may see it. `output` is JSON text; while IN_PROGRESS it is the last progress update. */
+/** A job as its owner sees it. `output` is JSON text; while IN_PROGRESS it is the last progress update. */
 export interface JobView {
   id: JobId;
   endpointId: EndpointId;
@@ -26,12 +26,12 @@ export interface JobView {
   retries: number;
 }
 
-/** What the end of a job tells those who wait for it. */
+/** A job that has ended, with what its waiters need. */
 export interface EndedJob extends JobView {
-  /** The process that holds a runsync or status-sync for it. */
+  /** The processes that hold a runsync or status-sync for it, separated by blanks. */
   waiter: string | null;
   hasWebhook: boolean;
-  /** What came with it, or the span of its submission. */
+  /** The client's trace context, or the span of the submission. */
   traceparent: string | null;
 }
 

@@ -9,10 +9,10 @@ export interface NewLogLine {
   line: string;
 }
 
-/** Stores lines in the order given, all or none. The caller publishes `log` hints for the workloads afterwards. */
+/** Stores lines in the given order, all or none. The caller publishes the `log` hints afterwards. */
 export async function appendLogLines(db: Db, lines: readonly NewLogLine[]): Promise<void> {
   if (lines.length === 0) return;
-  // In the columns' order; `with ordinality` keeps sequence numbers in the lines' order.
+  // `with ordinality` keeps the sequence numbers in the lines' order.
   await db.query(
     `insert into log_lines (workload_id, ts, source, line)
      select workload_id, to_timestamp(ts / 1000.0), source, line

@@ -1,12 +1,12 @@
 import type { Db } from '../../db/pool.ts';
 
-/** Up to where a workload's output is stored: the time of its last line, and how many lines have that very time. */
+/** How far a workload's output is stored: the time of its last line, and how many lines have that time. */
 export interface LastStored {
   ts: Date;
   seen: number;
 }
 
-/** Of workloads of which nothing is stored there is no answer. */
+/** Workloads without stored lines are missing from the result. */
 export async function findLastStored(db: Db, workloadIds: readonly string[]): Promise<Map<string, LastStored>> {
   const result = await db.query<LastStored & { id: string }>({
     name: 'log-last-stored',

@@ -5,13 +5,14 @@ import type { LogPosition, LogSource, StoredLogLine } from './log-line.ts';
 
 const BATCH = 500;
 
-/** Where a stream of a log begins: the last so many lines, a time (that included), or after what was seen before. */
+/** Where a log stream starts: with the last `tail` lines, at a time (inclusive), or after a position. */
 export type LogStart = { tail: number } | { since: Date } | LogPosition;
 
 /**
- * Answers stored lines and then new ones as they are stored, in batches, until `signal` aborts. The first batch comes at
- * once, even if it is empty: a line stored after it is new. A later empty batch says that nothing came for `quietMs`; the table is read again then, because a hint may be lost. It neither loses nor repeats a
- * line as long as the lines of one workload are stored by one writer at a time, and reads no further than its consumer.
+ * Yields stored lines, then new ones as they are stored, in batches, until `signal` aborts. The first batch comes at once,
+ * even if empty. A later empty batch means that nothing came for `quietMs`; then the table is polled, because a hint may be
+ * lost. Neither loses nor repeats a line, provided that a workload's lines have one writer at a time. Reads only as fast as
+ * its consumer.
  */
 export async function* followLog(
   sources: { db: Db; bus: Pick<Bus, 'subscribe'> },
@@ -44,7 +45,7 @@ export async function* followLog(
   }
 }
 
-/** Remembers one ring until somebody asks, so that a hint that comes during a read is not lost. */
+/** Keeps a ring until the next wait, so that a hint during a read is not lost. */
 class Bell {
   #hasRung = false;
   #answer: (() => void) | undefined;
@@ -54,7 +55,7 @@ class Bell {
     this.#answer?.();
   }
 
-  /** True as soon as it has rung since the last call, false after `timeoutMs`. */
+  /** Waits for a ring since the last call; false after `timeoutMs`. */
   async heard(timeoutMs: number): Promise<boolean> {
     if (!this.#hasRung) {
       await new Promise<void>((resolve) => {

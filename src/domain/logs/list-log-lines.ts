@@ -5,18 +5,18 @@ export interface LogQuery {
   workloadId: string;
   /** Only lines stored after this one. */
   afterSeq?: number;
-  /** Only lines of this time or later. */
+  /** Only lines from this time on. */
   since?: Date;
-  /** Only lines later than this time. */
+  /** Only lines after this time. */
   afterTs?: Date;
   /** Absent: both. */
   source?: LogSource;
-  /** Only the last so many of what else would be answered. */
+  /** Only the last of the matching lines. */
   tail?: number;
   limit: number;
 }
 
-/** Lines in the order in which they were stored, `limit` at most. Served by the primary key (workload_id, seq). */
+/** Returns at most `limit` lines, in the order they were stored. Served by the primary key (workload_id, seq). */
 export async function listLogLines(db: Db, query: LogQuery): Promise<StoredLogLine[]> {
   const conditions = ['workload_id = $1'];
   const values: unknown[] = [query.workloadId];
@@ -39,7 +39,7 @@ export async function listLogLines(db: Db, query: LogQuery): Promise<StoredLogLi
   return isTail ? result.rows.reverse() : result.rows;
 }
 
-/** The sequence of the last line stored for a workload; 0 without one. */
+/** Returns the sequence number of a workload's last stored line; 0 without lines. */
 export async function lastLogSeq(db: Db, workloadId: string): Promise<number> {
   const result = await db.query<{ seq: number }>(
     'select coalesce(max(seq), 0) as seq from log_lines where workload_id = $1',

@@ -1,6 +1,6 @@
 export type LogSource = 'container' | 'system';
 
-/** A line as it is stored; `seq` ascends in the order in which lines were stored. */
+/** A stored line; `seq` ascends in the order of storing. */
 export interface StoredLogLine {
   seq: number;
   ts: Date;
@@ -8,7 +8,7 @@ export interface StoredLogLine {
   line: string;
 }
 
-/** Where to go on in a log: after a stored line, or after (not at) a time when only that is known. */
+/** Where to resume a log: after a stored line, or after (not at) a time. */
 export type LogPosition = { afterSeq: number } | { afterTs: Date };
 
 const EVENT_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))(?:\/(\d{12,16}))?$/i;
@@ -21,7 +21,7 @@ export function formatEventId(line: StoredLogLine): string {
   return `${line.ts.toISOString()}/${String(line.seq).padStart(12, '0')}`;
 }
 
-/** Reads what `formatEventId` wrote, or a bare timestamp; undefined for anything else. */
+/** Parses what `formatEventId` wrote, or a bare timestamp; undefined for anything else. */
 export function parseEventId(text: string): LogPosition | undefined {
   const [, timestamp, sequence] = EVENT_ID.exec(text) ?? [];
   if (timestamp === undefined || Number.isNaN(Date.parse(timestamp))) return undefined;

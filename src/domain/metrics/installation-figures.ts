@@ -4,28 +4,28 @@ import { LIVE_REQUEST_DEMAND } from '../endpoints/request-demand.ts';
 import { type WorkerStatus, workerStatus } from '../workers/worker-status.ts';
 import { groupLiveWorkers } from '../workers/worker-store.ts';
 
-/** How the whole installation stands, whoever owns what: for its operator alone. */
+/** The state of the whole installation, for its operator only. */
 export interface InstallationFigures {
-  /** Those with work, the busiest first, then those that were asked for. */
+  /** Endpoints with work, the busiest first, then the other `known` ones. */
   endpoints: EndpointLoad[];
   workers: { endpointId: EndpointId; status: WorkerStatus; count: number }[];
   frozen: { count: number; memoryBytes: number };
-  /** By observed phase; those that were terminated are not counted. */
+  /** By observed phase, without pods that are gone. */
   pods: { phase: string; count: number }[];
   webhooks: number;
 }
 
 export interface EndpointLoad {
   id: EndpointId;
-  /** Jobs that wait, or requests that are held. */
+  /** Queued jobs, or held requests. */
   queued: number;
-  /** Jobs that workers hold, or requests in flight. */
+  /** Jobs in progress, or requests in flight. */
   inProgress: number;
-  /** Seconds; 0 when nothing waits. */
+  /** Seconds; 0 if nothing waits. */
   oldestSeconds: number;
 }
 
-/** `known`: endpoints to answer for even if they have no work; those among them that are gone are left out. */
+/** `known`: endpoints to include even without work, unless deleted. */
 export async function readInstallationFigures(db: Db, known: readonly EndpointId[]): Promise<InstallationFigures> {
   const [endpoints, groups, rest] = await Promise.all([
     listEndpointLoads(db, known),
@@ -48,7 +48,7 @@ export async function readInstallationFigures(db: Db, known: readonly EndpointId
   return { endpoints, workers, frozen, pods: pods ?? [], webhooks };
 }
 
-/** Counters and index heads only: the cost grows with the number of endpoints, not with the length of their queues. */
+/** Reads only counters and index heads: the cost grows with the number of endpoints, not with their queues. */
 async function listEndpointLoads(db: Db, known: readonly EndpointId[]): Promise<EndpointLoad[]> {
   const result = await db.query<EndpointLoad>({
     name: 'endpoint-loads',

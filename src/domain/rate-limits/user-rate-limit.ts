@@ -2,10 +2,10 @@ import type { UserId } from '../../core/ids.ts';
 import type { RateQuotas } from '../../core/rate-quotas.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** A user's own limit: none at all, or quotas that replace the configuration's where they are given. */
+/** A user's own limit: exempt from any, or quotas that override the configuration's. */
 export type UserRateLimit = 'exempt' | Partial<RateQuotas>;
 
-/** Counts from the next request on; a process that just refused or exempted the user notices within a second. */
+/** Applies from the next request; a process that just refused or exempted the user notices within a second. */
 export async function updateUserRateLimit(db: Db, userId: UserId, limit: UserRateLimit): Promise<void> {
   const { minute = null, hour = null, day = null } = limit === 'exempt' ? {} : limit;
   await db.query(
@@ -15,7 +15,7 @@ export async function updateUserRateLimit(db: Db, userId: UserId, limit: UserRat
   );
 }
 
-/** An empty object: the configuration's quotas. */
+/** Returns an empty object for the configuration's quotas; undefined if there is no such user. */
 export async function findUserRateLimit(db: Db, userId: UserId): Promise<UserRateLimit | undefined> {
   const result = await db.query<{ isExempt: boolean; quotas: Partial<RateQuotas> }>(
     `select is_rate_exempt as "isExempt", jsonb_strip_nulls(jsonb_build_object(
