@@ -12,13 +12,14 @@ import { startControl } from './compose/start-control.ts';
 import type { Config, Role } from './config.ts';
 import { makePartitions } from './control/housekeeping/clean-up.ts';
 import { CleanUpStack } from './core/clean-up-stack.ts';
-import { monotonicClock, systemClock } from './core/clock.ts';
+import { monotonicClock } from './core/clock.ts';
 import { newId } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
 import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
 import { Bus } from './db/bus.ts';
+import { DatabaseClock } from './db/database-clock.ts';
 import { migrate } from './db/migrate.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
@@ -137,20 +138,26 @@ async function startObservability(options: Start): Promise<{ metrics: Metrics; t
 }
 
 /** Starts the embedded database where none is configured, and brings the schema up to date. */
-async function prepareDatabase(options: Start): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool'>> {
+async function prepareDatabase(
+  options: Start,
+): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool' | 'clock'>> {
   const { config, logger, onProgress, companion, cleanUp } = options;
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
   const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
   await migrate(pools.pool);
   await refuseMoved(pools.pool);
-  await makePartitions(pools.pool, config.limits, systemClock.now()); // before the first result
-  return { databaseUrl, ...pools };
+  const clock = new DatabaseClock({ pool: pools.pool, monotonic: monotonicClock, logger });
+  await clock.adopt();
+  clock.start();
+  cleanUp.add(() => clock.stop());
+  await makePartitions(pools.pool, config.limits, clock.now()); // before the first result
+  return { databaseUrl, ...pools, clock };
 }
 
 /** Makes this process known to the others; creates the installation and its first user where there are none. */
 async function joinInstallation(
   { config, roles, logger, cleanUp }: Start,
-  { pool, databaseUrl }: Pick<ServerParts, 'databaseUrl' | 'pool'>,
+  { pool, databaseUrl, clock }: Pick<ServerParts, 'databaseUrl' | 'pool' | 'clock'>,
 ): Promise<Pick<ServerParts, 'secretBox' | 'bus' | 'installation' | 'keyRing'> & { newKey: string | null }> {
   const secretBox = await openSecretBox(pool, config.masterKey);
   const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles: [...roles], logger });
@@ -160,7 +167,8 @@ async function joinInstallation(
     ensureFirstUser({ pool, bus }, config.adminKey),
     bus.start(),
   ]);
-  const keyRing = new KeyRing({ pool, bus, clock: systemClock });
+  bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
+  const keyRing = new KeyRing({ pool, bus, clock });
   return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
 }
 
@@ -168,7 +176,6 @@ function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'read
   const { runtime } = parts;
   return new DataPlane({
     ...parts,
-    clock: systemClock,
     monotonic: monotonicClock,
     limits: config.limits,
     loadBalancing: config.loadBalancing,
@@ -185,7 +192,7 @@ async function takeControl(
   storage: WorkloadStorage | null,
 ): Promise<void> {
   const { workerApiUrl } = serving;
-  const control = startControl({ ...config, roles }, { ...parts, clock: systemClock, storage, workerApiUrl });
+  const control = startControl({ ...config, roles }, { ...parts, storage, workerApiUrl });
   cleanUp.add(async () => {
     await control.stop();
     await serving.end();

@@ -60,6 +60,7 @@ export class ControlLoops {
         secretBox: createSecretBox(randomBytes(32)),
         mounts: new WorkloadMounts({ pool, storage: null }),
         apiUrl: 'http://127.0.0.1:1',
+        leaseMs: 40_000,
         graceMs: 0,
         drainMs: 0,
       }),

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import { systemClock } from '../core/clock.ts';
 import { readCertificate } from '../dataplane/proxy/certificate.ts';
 import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../domain/pods/pod-figures.ts';
@@ -27,11 +26,10 @@ export async function servePorts(
   if (config.roles.has('data')) data.start();
   const front = createFront(config, rest, {
     ...parts,
-    clock: systemClock,
     tls: config.tls === null ? null : await readCertificate(config.tls),
     rateLimiter: createRateLimiter(config, parts.databaseUrl, cleanUp),
-    capacity: createCapacitySource({ pool: parts.pool, clock: systemClock, readRuntime: () => runtime.capacity() }),
-    podFigures: createPodFigures({ clock: systemClock, readUsage: (podId) => runtime.stats(podId) }),
+    capacity: createCapacitySource({ pool: parts.pool, clock: parts.clock, readRuntime: () => runtime.capacity() }),
+    podFigures: createPodFigures({ clock: parts.clock, readUsage: (podId) => runtime.stats(podId) }),
     metricsPage: createMetricsPage(config, parts, readSharedPage),
   });
   serveNewCertificates(config, parts.logger, front, cleanUp);

@@ -5,6 +5,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
+import type { DatabaseClock } from '../db/database-clock.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Installation } from '../domain/installation.ts';
@@ -17,6 +18,8 @@ export interface ServerParts {
   pool: Pool;
   queuePool: Pool;
   databaseUrl: string;
+  /** What times in rows are compared with. */
+  clock: DatabaseClock;
   bus: Bus;
   logger: Logger;
   metrics: Metrics;

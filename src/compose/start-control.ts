@@ -135,9 +135,9 @@ function createWorkerRunner(
   { data, workerApiUrl, ...parts }: ControlParts,
   own: { logs: LogCollector; mounts: WorkloadMounts; capacity: CapacityLedger; notify: Notify },
 ): WorkerRunner {
-  const { graceMs } = config.limits;
+  const { graceMs, leaseMs } = config.limits;
   const { drainMs } = config.loadBalancing;
-  return new WorkerRunner({ ...parts, ...own, queue: data.queue, apiUrl: workerApiUrl, graceMs, drainMs });
+  return new WorkerRunner({ ...parts, ...own, queue: data.queue, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs });
 }
 
 function createPodRunner(

@@ -24,15 +24,15 @@ const FORGET_AFTER_MS = 300_000;
 /** When workers last called, took jobs and worked: recorded in memory with every call, written in batches. */
 export class WorkerActivity {
   readonly #pool: Pool;
-  readonly #clock: Clock;
+  readonly #monotonic: Clock;
   readonly #contactWriteMs: number;
   readonly #activities = new Map<WorkerId, Activity>();
   readonly #loop: Loop;
 
-  constructor(options: { pool: Pool; clock: Clock; logger: Logger; leaseMs: number }) {
+  constructor(options: { pool: Pool; monotonic: Clock; logger: Logger; leaseMs: number }) {
     this.#pool = options.pool;
     this.#contactWriteMs = Math.min(CONTACT_WRITE_MS, options.leaseMs / 4);
-    this.#clock = options.clock;
+    this.#monotonic = options.monotonic;
     this.#loop = new Loop({
       name: 'worker-activity',
       tickMs: TICK_MS,
@@ -51,25 +51,25 @@ export class WorkerActivity {
   }
 
   recordContact(workerId: WorkerId): void {
-    this.#get(workerId).seenAt = this.#clock.now();
+    this.#get(workerId).seenAt = this.#monotonic.now();
   }
 
   recordWork(workerId: WorkerId): void {
     const activity = this.#get(workerId);
-    activity.seenAt = this.#clock.now();
+    activity.seenAt = this.#monotonic.now();
     activity.lastWorkAt = activity.seenAt;
     activity.isUrgent = true;
   }
 
   recordTake(workerId: WorkerId): void {
     const activity = this.#get(workerId);
-    activity.seenAt = this.#clock.now();
+    activity.seenAt = this.#monotonic.now();
     activity.askedAt = activity.seenAt;
   }
 
   recordUnhealthy(workerId: WorkerId, reason: string): void {
     const activity = this.#get(workerId);
-    activity.seenAt = this.#clock.now();
+    activity.seenAt = this.#monotonic.now();
     activity.unhealthyReason = reason;
     activity.isUrgent = true;
     this.#loop.wake();
@@ -84,11 +84,11 @@ export class WorkerActivity {
     let activity = this.#activities.get(workerId);
     if (!activity) {
       activity = {
-        seenAt: this.#clock.now(),
+        seenAt: this.#monotonic.now(),
         lastWorkAt: null,
         askedAt: null,
         unhealthyReason: null,
-        writtenAt: 0,
+        writtenAt: Number.NEGATIVE_INFINITY,
         isUrgent: true,
       };
       this.#activities.set(workerId, activity);
@@ -97,7 +97,7 @@ export class WorkerActivity {
   }
 
   async #write(): Promise<undefined> {
-    const now = this.#clock.now();
+    const now = this.#monotonic.now();
     const due: [WorkerId, Activity][] = [];
     for (const [workerId, activity] of this.#activities) {
       if (now - activity.seenAt > FORGET_AFTER_MS) this.#activities.delete(workerId);
@@ -119,11 +119,16 @@ export class WorkerActivity {
     for (const [, activity] of due) activity.writtenAt = now;
   }
 
+  /** Sends ages, which mean the same whatever the clock of this machine says. */
   async #upsert(due: readonly [WorkerId, Activity][]): Promise<void> {
+    const now = this.#monotonic.now();
+    const ages = (of: (activity: Activity) => number | null) =>
+      doubleArray(due.map(([, activity]) => ageOf(of(activity), now)));
     await this.#pool.query({
       name: 'worker-activity',
       text: `insert into worker_activity as a (worker_id, seen_at, last_work_at, asked_at, unhealthy_reason)
-             select id, to_timestamp(seen / 1000), to_timestamp(work / 1000), to_timestamp(asked / 1000), unhealthy
+             select id, now() - seen * interval '1 millisecond', now() - work * interval '1 millisecond',
+               now() - asked * interval '1 millisecond', unhealthy
              from unnest($1::text[], $2::float8[], $3::float8[], $4::float8[], $5::text[])
                as n(id, seen, work, asked, unhealthy)
              on conflict (worker_id) do update set seen_at = greatest(a.seen_at, excluded.seen_at),
@@ -132,11 +137,15 @@ export class WorkerActivity {
                unhealthy_reason = coalesce(excluded.unhealthy_reason, a.unhealthy_reason)`,
       values: [
         textArray(due.map(([id]) => id)),
-        doubleArray(due.map(([, activity]) => activity.seenAt)),
-        doubleArray(due.map(([, activity]) => activity.lastWorkAt)),
-        doubleArray(due.map(([, activity]) => activity.askedAt)),
+        ages((activity) => activity.seenAt),
+        ages((activity) => activity.lastWorkAt),
+        ages((activity) => activity.askedAt),
         textArray(due.map(([, activity]) => activity.unhealthyReason)),
       ],
     });
   }
+}
+
+function ageOf(at: number | null, now: number): number | null {
+  return at === null ? null : Math.max(0, now - at);
 }

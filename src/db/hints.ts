@@ -29,6 +29,8 @@ interface HintTopics {
   webhook: string;
   /** The simulation changed, or an incident is pending. Payload: empty. */
   simulation: string;
+  /** The database's clock jumped, and times in rows were moved along. Payload: empty. */
+  clock: string;
   /** A Podyard process came or went. Payload: process id. */
   process: string;
 }

@@ -5,7 +5,9 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { moveTimes } from '../../domain/workers/move-times.ts';
 import { stopWorker } from '../../domain/workers/order-workers.ts';
+import { LeaseGrace } from './lease-grace.ts';
 import { type NotifyDispatch, rescueLeases } from './rescue-leases.ts';
 
 /** While there is a job or a worker, and otherwise: an idle server costs next to nothing. */
@@ -17,6 +19,8 @@ const EXPIRE_BATCH = 500;
 /** Share of the time that the search for silent workers may take; its longest interval. */
 const SILENT_SHARE = 0.01;
 const SILENT_TICK_MS = 5_000;
+/** A process that did not renew its row for this long stands still, or is dead and soon forgotten. */
+const SILENT_PEER_SECONDS = 15;
 /** A worker that never fetches an order to stop a job is replaced after this. */
 const UNFETCHED_SECONDS = 15;
 /** One that fetched the order and never asks for other work, after this: longer than a take is held. */
@@ -39,15 +43,16 @@ export class JobRescuer {
   readonly #deps: Deps;
   readonly #monotonic: Clock;
   readonly #loop: Loop;
-  #startedAt = Number.NEGATIVE_INFINITY;
+  readonly #grace: LeaseGrace;
   #isIdle = false;
   #silentAt = Number.NEGATIVE_INFINITY;
   #unsubscribes: (() => void)[] = [];
   #settingsTimer: NodeJS.Timeout | undefined;
 
-  constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
+  constructor({ monotonic = monotonicClock, grace, ...deps }: Deps & { monotonic?: Clock; grace?: LeaseGrace }) {
     this.#deps = deps;
     this.#monotonic = monotonic;
+    this.#grace = grace ?? new LeaseGrace({ leaseMs: deps.leaseMs, monotonic });
     this.#loop = new Loop({
       name: 'rescue-jobs',
       tickMs: IDLE_TICK_MS,
@@ -58,7 +63,7 @@ export class JobRescuer {
 
   start(): void {
     const { bus } = this.#deps;
-    this.#startedAt = this.#monotonic.now();
+    this.#grace.begin();
     this.#unsubscribes = [
       bus.subscribe('demand', () => {
         if (this.#isIdle) this.#loop.wake();
@@ -88,35 +93,55 @@ export class JobRescuer {
   }
 
   async #run(): Promise<NextRun | undefined> {
-    const found = await this.#deps.pool.query<{ hasWork: boolean }>({
-      name: 'has-work',
-      text: `select exists (select from jobs) or exists (select from workers where phase <> 'EXITED') as "hasWork"`,
-    });
-    this.#isIdle = !found.rows[0]!.hasWork;
+    this.#isIdle = !(await this.#check());
+    this.#grace.planNext(this.#isIdle ? IDLE_TICK_MS : TICK_MS);
     if (this.#isIdle) return undefined;
     await this.#expireJobs();
     await this.#replaceSilent();
     await this.#rescueOrphans();
     await this.#replaceUnresponsive();
+    this.#grace.planNext(TICK_MS);
     return { inMs: TICK_MS };
+  }
+
+  /** True when there is anything to watch over. After an interruption, leases begin anew before anything is judged. */
+  async #check(): Promise<boolean> {
+    const { pool, bus, logger } = this.#deps;
+    const askedAt = this.#monotonic.now();
+    const found = await pool.query<{ hasWork: boolean; isPeerSilent: boolean; databaseMs: number }>({
+      name: 'has-work',
+      text: `select exists (select from jobs) or exists (select from workers where phase <> 'EXITED') as "hasWork",
+               exists (select from processes where seen_at < now() - interval '${SILENT_PEER_SECONDS} seconds') as "isPeerSilent",
+               extract(epoch from clock_timestamp())::float8 * 1000 as "databaseMs"`,
+    });
+    const { hasWork, isPeerSilent, databaseMs } = found.rows[0]!;
+    if (isPeerSilent) this.#grace.restart(); // it may be frozen, with connections of workers that do their work
+    const interruption = this.#grace.check(askedAt, databaseMs);
+    if (interruption) {
+      const { lateMs, jumpMs } = interruption;
+      logger.warn({ lateMs, jumpMs }, 'interrupted: leases begin anew');
+      if (jumpMs !== 0) await moveTimes(pool, jumpMs);
+      bus.publish('clock', '');
+    }
+    return hasWork;
   }
 
   async #expireJobs(): Promise<void> {
     const { queue, notify } = this.#deps;
-    const timedOut = await queue.expireRunning();
+    const timedOut = await queue.expireRunning(this.#grace.sinceResumedMs);
     notify.ended(timedOut);
     for (const { workerId } of timedOut) if (workerId !== null) notify.jobStop(workerId);
     notify.ended(await queue.expireQueued(EXPIRE_BATCH));
   }
 
   /**
-   * Replaces workers whose lease ran out and rescues their jobs. Leases count from the last contact, but not from before this
-   * process began: while no process listened, silence says nothing about a worker.
+   * Replaces workers whose lease ran out and rescues their jobs. Leases count from the last contact, but not from before the
+   * last interruption (LeaseGrace): while no process listened, silence says nothing about a worker.
    */
   async #replaceSilent(): Promise<void> {
     const { pool, bus, logger, queue, notify, leaseMs } = this.#deps;
     const now = this.#monotonic.now();
-    if (now - this.#startedAt < leaseMs || now < this.#silentAt) return;
+    if (!this.#grace.isOver || now < this.#silentAt) return;
     const silent = await pool.query<{ id: WorkerId; endpointId: EndpointId; seconds: number }>({
       name: 'workers-silent',
       text: `select w.id, w.endpoint_id as "endpointId",

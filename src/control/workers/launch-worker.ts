@@ -32,6 +32,7 @@ export interface LaunchDeps {
   mounts: WorkloadMounts;
   /** Where workloads reach the worker API. */
   apiUrl: string;
+  leaseMs: number;
 }
 
 /**
@@ -96,6 +97,7 @@ async function buildSpec(
   const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
   const facts = {
     apiUrl: deps.apiUrl,
+    leaseMs: deps.leaseMs,
     token,
     gpuTypeId: place.gpuTypeId,
     dataCenterId: place.dataCenterId,

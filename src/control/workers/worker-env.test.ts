@@ -5,6 +5,7 @@ import { workerEnv } from './worker-env.ts';
 
 const OPTIONS = {
   apiUrl: 'http://10.0.0.1:9000',
+  leaseMs: 40_000,
   token: 'secret',
   gpuTypeId: 'NVIDIA L4',
   dataCenterId: 'EU-RO-1',
@@ -53,4 +54,8 @@ test('a load-balancing worker learns its ports; one without a known GPU type or 
   });
   expect(env).toMatchObject({ PORT: '80', PORT_HEALTH: '81', RUNPOD_DC_ID: '' });
   expect(env).not.toHaveProperty('RUNPOD_GPU_TYPE_ID');
+});
+
+test('the ping interval follows a short lease, so that a late ping is no silence', () => {
+  expect(workerEnv(worker(), { ...OPTIONS, leaseMs: 8_000 }).RUNPOD_PING_INTERVAL).toBe('2000');
 });

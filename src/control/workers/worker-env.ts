@@ -1,7 +1,9 @@
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { WorkerPorts } from './worker-ports.ts';
 
-const PING_INTERVAL_MS = 10_000;
+const MAX_PING_INTERVAL_MS = 10_000;
+/** So often within a lease: two pings may be lost or late. */
+const PINGS_PER_LEASE = 4;
 
 /**
  * Returns the environment of a worker: the user's variables, then those of the worker protocol, which cannot be overridden
@@ -12,6 +14,7 @@ export function workerEnv(
   worker: Pick<ControlledWorker, 'id' | 'endpointId' | 'gpuCount'> & { spec: Pick<ControlledWorker['spec'], 'env'> },
   options: {
     apiUrl: string;
+    leaseMs: number;
     token: string;
     gpuTypeId: string | null;
     dataCenterId: string | null;
@@ -29,7 +32,7 @@ export function workerEnv(
     RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/${worker.id}/$ID${query}`,
     RUNPOD_WEBHOOK_POST_STREAM: `${base}/job-stream/${worker.id}/$ID${query}`,
     RUNPOD_WEBHOOK_PING: `${base}/ping/${worker.id}${query}`,
-    RUNPOD_PING_INTERVAL: String(PING_INTERVAL_MS),
+    RUNPOD_PING_INTERVAL: String(Math.min(MAX_PING_INTERVAL_MS, Math.floor(options.leaseMs / PINGS_PER_LEASE))),
     RUNPOD_AI_API_KEY: options.token,
     RUNPOD_AI_API_ID: worker.endpointId,
     RUNPOD_POD_ID: worker.id,

@@ -90,6 +90,7 @@ async function runWorker(
     secretBox: box,
     mounts: new WorkloadMounts({ pool, storage: null }),
     apiUrl: 'http://127.0.0.1:1',
+    leaseMs: 40_000,
     graceMs: 0,
     drainMs: 0,
   });

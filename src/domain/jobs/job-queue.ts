@@ -165,8 +165,12 @@ export class JobQueue {
     return { requeued: await this.#release(workerIds, null, true), ended };
   }
 
-  expireRunning(): Promise<EndedJob[]> {
-    return this.#end(sql.EXPIRE_RUNNING, 'expire', []);
+  /**
+   * Ends jobs over their execution timeout. `sinceMs`: only jobs that were leased in the last so many milliseconds, for a
+   * time in which the results of earlier ones may still be on their way.
+   */
+  expireRunning(sinceMs: number | null = null): Promise<EndedJob[]> {
+    return this.#end(sql.EXPIRE_RUNNING, 'expire', [sinceMs]);
   }
 
   expireQueued(atMost: number): Promise<EndedJob[]> {

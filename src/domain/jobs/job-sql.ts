@@ -185,12 +185,16 @@ export const EXPIRE_QUEUED = `${endJobs(`
       'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
   ${ENDED_VIEW}`;
 
-/** Leased jobs past their execution timeout: their own, else the endpoint's current one (0: none). */
+/**
+ * Leased jobs past their execution timeout: their own, else the endpoint's current one (0: none). $4: only those leased in
+ * the last so many milliseconds, or null for all.
+ */
 export const EXPIRE_RUNNING = `${endJobs(`
     delete from jobs where id in (
       select j.id from jobs j join endpoints e on e.id = j.endpoint_id
       where j.status = 'IN_PROGRESS' and coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) is not null
         and j.started_at + coalesce(j.execution_timeout_ms, e.timeout_ms) * interval '1 millisecond' <= now()
+        and ($4::float8 is null or j.started_at > now() - $4 * interval '1 millisecond')
       for update of j skip locked)
     returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
