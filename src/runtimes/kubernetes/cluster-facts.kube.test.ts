@@ -88,7 +88,7 @@ describeOnCluster('workloads on a real cluster', () => {
   test('a workload that fits no node fails with the scheduler’s words and leaves nothing behind', async () => {
     const start = runtime.start(spec({ cpus: 4096, memoryBytes: 2 ** 30 }));
     await expect(start).rejects.toThrow(NoCapacity);
-    await expect(start).rejects.toThrow(/No node of the cluster has room: .*Insufficient cpu/);
+    await expect(start).rejects.toThrow(/No node fits: .*Insufficient cpu/);
     expect(await runtime.list()).toEqual([]);
   });
 
