@@ -19,7 +19,7 @@ export interface Accepted {
   token: string;
   hasKey: boolean;
   /** The first terminal state in any answer. */
-  told?: { status: string; output?: unknown; error?: string };
+  reported?: { status: string; output?: unknown; error?: string };
 }
 
 /**
@@ -72,15 +72,17 @@ export class Load {
   }
 
   /** Records the state in an answer; a terminal state must never change. */
-  note(job: Accepted, answer: Job): void {
+  record(job: Accepted, answer: Job): void {
     if (!TERMINAL.has(answer.status)) {
-      if (job.told) this.faults.push(`${job.id} was ${job.told.status} and is ${answer.status} again`);
+      if (job.reported) this.faults.push(`${job.id} was ${job.reported.status} and is ${answer.status} again`);
       return;
     }
-    const told = { status: answer.status, output: answer.output, ...(answer.error ? { error: answer.error } : {}) };
-    if (job.told && JSON.stringify(job.told) !== JSON.stringify(told))
-      this.faults.push(`${job.id} was told as ${JSON.stringify(job.told)}, then as ${JSON.stringify(told)}`);
-    job.told ??= told;
+    const reported = { status: answer.status, output: answer.output, ...(answer.error ? { error: answer.error } : {}) };
+    if (job.reported && JSON.stringify(job.reported) !== JSON.stringify(reported))
+      this.faults.push(
+        `${job.id} was reported as ${JSON.stringify(job.reported)}, then as ${JSON.stringify(reported)}`,
+      );
+    job.reported ??= reported;
   }
 
   async #client(number: number, submit: (token: string, endpointId: string) => Promise<void>): Promise<void> {
@@ -100,7 +102,7 @@ export class Load {
     const job = this.#accept(id, endpointId, token, false);
     if (this.#random.next() >= 0.1) return;
     const answer = await this.#api.call<Job>('POST', `/v2/${endpointId}/cancel/${id}`, {}, { timeoutMs: 5_000 });
-    this.note(job, answer);
+    this.record(job, answer);
   }
 
   async #submitWithKey(token: string, endpointId: string): Promise<void> {
@@ -118,7 +120,7 @@ export class Load {
 
   async #runSync(token: string, endpointId: string): Promise<void> {
     const answer = await this.#post(endpointId, 'runsync?wait=5000', token);
-    this.note(this.#accept(answer.id, endpointId, token, false), answer);
+    this.record(this.#accept(answer.id, endpointId, token, false), answer);
   }
 
   /** Reads statuses over and over: a terminal state must stay. */
@@ -129,7 +131,7 @@ export class Load {
       const job = this.#random.pick(this.accepted);
       try {
         const path = `/v2/${job.endpointId}/status/${job.id}`;
-        this.note(job, await this.#api.call('GET', path, undefined, { timeoutMs: CLIENT_TIMEOUT_MS }));
+        this.record(job, await this.#api.call('GET', path, undefined, { timeoutMs: CLIENT_TIMEOUT_MS }));
       } catch (error) {
         this.#forgive(error);
         if (error instanceof ApiError && error.status === 404) this.faults.push(`${job.id} is not known any more`);
@@ -157,6 +159,6 @@ export class Load {
   #forgive(error: unknown): void {
     this.failedRequests += 1;
     if (error instanceof ApiError && error.status < 500 && error.status !== 404 && error.status !== 429)
-      this.faults.push(`a client was told ${error.status}: ${error.message}`);
+      this.faults.push(`a client got ${error.status}: ${error.message}`);
   }
 }

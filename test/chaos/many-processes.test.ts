@@ -330,9 +330,9 @@ async function freePorts(count: number): Promise<number[]> {
 
 /** Prints figures: a change in them says more than a test that passes. */
 function report(what: string, load: Load): void {
-  const ends = Map.groupBy(load.accepted, ({ told }) => told!.status);
-  const told = [...ends].map(([status, jobs]) => `${jobs.length} ${status}`).join(', ');
+  const ends = Map.groupBy(load.accepted, ({ reported }) => reported!.status);
+  const counts = [...ends].map(([status, jobs]) => `${jobs.length} ${status}`).join(', ');
   console.log(
-    `${what}: ${load.accepted.length} jobs accepted with 200: ${told}; ${load.failedRequests} requests failed`,
+    `${what}: ${load.accepted.length} jobs accepted with 200: ${counts}; ${load.failedRequests} requests failed`,
   );
 }

@@ -33,7 +33,7 @@ export async function expectNothingLost(
     throw new Error(`some jobs never ended: ${JSON.stringify(jobs)}`, { cause: error });
   });
   console.log(`all jobs had ended ${((performance.now() - settlesAt) / 1000).toFixed(1)} s after the load`);
-  await inParallel(load.accepted, 8, async (job) => load.note(job, await api.status(job.endpointId, job.id)));
+  await inParallel(load.accepted, 8, async (job) => load.record(job, await api.status(job.endpointId, job.id)));
   expect(load.faults, load.faults.join('; ')).toEqual([]);
   expect(load.accepted.filter((job) => !isOwnEnd(job, options.mayFail)).slice(0, 20)).toEqual([]);
 
@@ -53,10 +53,10 @@ export async function expectNothingLost(
   await expectExactCounters(server, api, endpointIds);
 }
 
-function isOwnEnd({ told, token }: Accepted, mayFail: boolean): boolean {
-  if (told?.status === 'COMPLETED') return told.output === token;
-  if (told?.status === 'FAILED') return mayFail && told.error === 'job timed out after 1 retries';
-  return told?.status === 'CANCELLED';
+function isOwnEnd({ reported, token }: Accepted, mayFail: boolean): boolean {
+  if (reported?.status === 'COMPLETED') return reported.output === token;
+  if (reported?.status === 'FAILED') return mayFail && reported.error === 'job timed out after 1 retries';
+  return reported?.status === 'CANCELLED';
 }
 
 /** A key makes one job, however often the client repeats the request. */

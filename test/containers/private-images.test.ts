@@ -72,10 +72,10 @@ describeWithEngine('private images', () => {
     await refusalOf(stranger, theirs, 'it is private and needs registry credentials');
     await expect(createEndpoint(stranger, { registry: hub })).rejects.toMatchObject({ status: 400 });
 
-    const told = await server.query<{ text: string }>(
+    const stored = await server.query<{ text: string }>(
       `select line as text from log_lines union all select w::text from workers w union all select e::text from endpoints e`,
     );
-    const all = JSON.stringify(told) + server.stderr + server.stdout;
+    const all = JSON.stringify(stored) + server.stderr + server.stdout;
     expect(all).toContain('Pulling image'); // by a worker, or in advance
     expect(all).not.toContain(registry.auth.password);
     await api.delete(id);

@@ -110,8 +110,10 @@ describeWithEngine('with containers', () => {
     const creations = await creationsOf(server.installation, sinceMs);
     const untilCreated = submits.map(({ at, workerId }) => creations.get(workerId)! - at).sort((a, b) => a - b);
     const delays = submits.map(({ delayTime }) => delayTime).sort((a, b) => a - b);
-    const tell = (values: number[]) => `median ${values[4]!.toFixed(0)} ms, worst ${values[7]!.toFixed(0)} ms`;
-    console.log(`from submit to the engine's created container: ${tell(untilCreated)}; to dispatch: ${tell(delays)}`);
+    const summarize = (values: number[]) => `median ${values[4]!.toFixed(0)} ms, worst ${values[7]!.toFixed(0)} ms`;
+    console.log(
+      `from submit to the engine's created container: ${summarize(untilCreated)}; to dispatch: ${summarize(delays)}`,
+    );
     expect(untilCreated[4]).toBeLessThan(2_000);
     await api.delete(id);
   });

@@ -150,19 +150,19 @@ test('a trace leads from the client through submit, wait and run to the webhook'
     const byName = new Map(own.map((span) => [span.name, span]));
     return ['job submit', 'job wait', 'job run', 'job webhook'].every((name) => byName.has(name)) && byName;
   });
-  const [submitted, waited, ran, told] = ['job submit', 'job wait', 'job run', 'job webhook'].map(
+  const [submitted, waited, ran, delivered] = ['job submit', 'job wait', 'job run', 'job webhook'].map(
     (name) => named.get(name)!,
   );
   for (const span of named.values()) expect(span.traceId).toBe(TRACE_ID);
   expect(submitted!.parentSpanId).toBe(CLIENT_SPAN);
   expect(output).toEqual({ traceparent: `00-${TRACE_ID}-${submitted!.spanId}-01` }); // the handler's trace context
-  for (const span of [waited, ran, told]) expect(span!.parentSpanId).toBe(submitted!.spanId);
+  for (const span of [waited, ran, delivered]) expect(span!.parentSpanId).toBe(submitted!.spanId);
   expect(BigInt(waited!.endTimeUnixNano)).toBe(BigInt(ran!.startTimeUnixNano));
   expect(Number(BigInt(ran!.endTimeUnixNano) - BigInt(ran!.startTimeUnixNano)) / 1e6).toBeGreaterThanOrEqual(49);
   expect(attribute(ran!, 'podyard.job.status')).toBe('COMPLETED');
   expect(attribute(ran!, 'podyard.endpoint.id')).toBe(endpointId);
   expect(receiver.webhooks.at(-1)).toMatchObject({
-    traceparent: `00-${TRACE_ID}-${told!.spanId}-01`,
+    traceparent: `00-${TRACE_ID}-${delivered!.spanId}-01`,
     tracestate: 'vendor=1',
   });
 });
@@ -200,7 +200,7 @@ test('the debug log is JSON with ids; no payload, key or token appears in it, in
     { msg: 'request', route: 'POST /v2/serverless', requestId: id, userId: id, method: 'POST', status: 201 },
     { msg: 'worker started', workerId: id, endpointId },
   ].map((fields) => expect.objectContaining(fields));
-  await until('the log tells of all that happened', async () => {
+  await until('everything is logged', async () => {
     const whole = server.stderr.slice(0, server.stderr.lastIndexOf('\n'));
     const entries = whole.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
     expect(entries).toEqual(expect.arrayContaining(expected));

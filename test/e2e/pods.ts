@@ -123,20 +123,20 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await until('its container is gone', async () => !(await workloads()).includes(id));
     expect((await get(id)).status).toBe('EXITED');
 
-    const look = `/?file=${file}`;
+    const path = `/?file=${file}`;
     await act(id, 'start');
-    const second = await ask(id, look, first.started);
+    const second = await ask(id, path, first.started);
     expect(second.text).toBe('kept');
 
     expect(await act(id, 'restart')).toMatchObject({ status: 'STARTING' });
-    const third = await ask(id, look, second.started);
+    const third = await ask(id, path, second.started);
     expect(third.text).toBe('kept');
 
     await api.call('PATCH', `/v2/pods/${id}`, { env: { WEB_PORT: String(port), GREETING: 'changed' } });
-    const fourth = await ask(id, look, third.started);
+    const fourth = await ask(id, path, third.started);
     expect(fourth).toMatchObject({ text: 'kept', env: { GREETING: 'changed' } });
     await api.call('PATCH', `/v2/pods/${id}`, { image: 'podyard/echo-js:v2' });
-    expect((await ask(id, look, fourth.started)).text).toBe('kept');
+    expect((await ask(id, path, fourth.started)).text).toBe('kept');
 
     await act(id, 'terminate');
     await expect(get(id)).rejects.toMatchObject({ status: 404 });

@@ -105,10 +105,10 @@ export function proxyTests(runtime: TestedRuntime): void {
   });
 
   test('pods that do not exist, do not run or expose no such HTTP port get the same 404, as a page or a problem record', async () => {
-    const nobody = await ask(`nosuchpod00000-${web}.localhost`);
-    expect(nobody).toMatchObject({ status: 404, contentType: 'application/problem+json' });
+    const missing = await ask(`nosuchpod00000-${web}.localhost`);
+    expect(missing).toMatchObject({ status: 404, contentType: 'application/problem+json' });
     for (const host of [`${id}-${hidden}.localhost`, `${id}-1.localhost`, `${id.toUpperCase()}-22.LOCALHOST.`]) {
-      expect(await ask(host)).toEqual(nobody);
+      expect(await ask(host)).toEqual(missing);
     }
     const page = await ask(`${id}-1.localhost`, { headers: { accept: 'text/html,*/*' } });
     expect(page).toMatchObject({ status: 404, contentType: 'text/html; charset=utf-8' });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.dispose());
 
-type Command = ChildProcessByStdio<null, Readable, Readable> & { printed: string; noted: string };
+type Command = ChildProcessByStdio<null, Readable, Readable> & { stdoutText: string; stderrText: string };
 
 /** Runs `podyard secrets rotate-key` beside the server, as an operator does. */
 function rotateKey(): Command {
@@ -31,12 +31,12 @@ function rotateKey(): Command {
     timeout: TIME_LIMIT_MS,
     killSignal: 'SIGKILL',
   }) as Command;
-  Object.assign(child, { printed: '', noted: '' });
+  Object.assign(child, { stdoutText: '', stderrText: '' });
   child.stdout.on('data', (chunk) => {
-    child.printed += chunk;
+    child.stdoutText += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    child.noted += chunk;
+    child.stderrText += chunk;
   });
   return child;
 }
@@ -77,7 +77,7 @@ test('a rotation killed halfway disturbs nothing; the next one resumes it and le
   await holder.query('begin');
   await holder.query('select from secrets order by id desc limit 1 for update');
   const killed = rotateKey();
-  while (!killed.noted.includes('… 100 values')) await once(killed.stderr, 'data');
+  while (!killed.stderrText.includes('… 100 values')) await once(killed.stderr, 'data');
   killed.kill('SIGKILL');
   await once(killed, 'exit');
   await holder.query('rollback');
@@ -94,14 +94,14 @@ test('a rotation killed halfway disturbs nothing; the next one resumes it and le
 
   const second = rotateKey();
   const [code] = await once(second, 'close');
-  expect([code, second.noted]).toEqual([0, expect.stringContaining('Resuming an interrupted rotation.')]);
+  expect([code, second.stderrText]).toEqual([0, expect.stringContaining('Resuming an interrupted rotation.')]);
   const [newId, ...others] = await keyIds();
-  expect([others, newId === oldId, second.printed.trim()]).toEqual([[], false, newId]);
+  expect([others, newId === oldId, second.stdoutText.trim()]).toEqual([[], false, newId]);
   expect(await keysInFile()).toEqual([half[0]]);
   expect(await keysInFile('master-key.retired')).toEqual([oldKey]);
   expect(await tokenOfNewWorker(endpointId, { STEP: 'rotated' })).toBe('value 0');
   await create('after', 'x');
   expect(await keyIds()).toEqual([newId]);
-  expect(`${killed.printed}${killed.noted}${second.printed}${second.noted}`).not.toContain(oldKey);
-  expect(`${killed.printed}${killed.noted}${second.printed}${second.noted}`).not.toContain(half[0]);
+  expect(`${killed.stdoutText}${killed.stderrText}${second.stdoutText}${second.stderrText}`).not.toContain(oldKey);
+  expect(`${killed.stdoutText}${killed.stderrText}${second.stdoutText}${second.stderrText}`).not.toContain(half[0]);
 }, 120_000);

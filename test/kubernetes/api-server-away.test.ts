@@ -40,7 +40,7 @@ describeOnOwnCluster('an API server that is unreachable for a minute', () => {
       const load = async () => {
         while (Date.now() - pausedAt < AWAY_MS) jobs.push(await api.runToEnd(id, { echo: 1, delayMs: 200 }));
       };
-      const look = async () => {
+      const watchWorkers = async () => {
         while (Date.now() - pausedAt < AWAY_MS) {
           const found = await api.workers(id);
           expect(found.map((worker) => worker.id).sort()).toEqual(workers);
@@ -48,7 +48,7 @@ describeOnOwnCluster('an API server that is unreachable for a minute', () => {
           await sleep(500);
         }
       };
-      await Promise.all([load(), load(), look()]);
+      await Promise.all([load(), load(), watchWorkers()]);
     } finally {
       resume();
     }

@@ -54,11 +54,11 @@ export class FakeKubelet {
     while (!signal.aborted) {
       try {
         const { items, metadata } = await this.#client.get('/api/v1/pods');
-        for (const pod of items) this.#look(pod);
+        for (const pod of items) this.#handle(pod);
         for await (const { type, object } of this.#client.watch('/api/v1/pods', metadata.resourceVersion, signal)) {
           if (type === 'ERROR') break; // the version is too old: lists again
           if (type === 'DELETED') this.#forget(object);
-          else if (type !== 'BOOKMARK') this.#look(object);
+          else if (type !== 'BOOKMARK') this.#handle(object);
         }
       } catch {
         // The server is unreachable, or this was stopped.
@@ -67,7 +67,7 @@ export class FakeKubelet {
     }
   }
 
-  #look(pod: KubeObject): void {
+  #handle(pod: KubeObject): void {
     const { spec, status, metadata } = pod;
     if (!spec.nodeName || this.#lost.has(spec.nodeName) || !this.#options.isFake(spec.nodeName)) return;
     const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;

@@ -45,12 +45,12 @@ export class VolumeMaker {
   async #run(): Promise<void> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      await this.#look().catch(() => {}); // the API server is unreachable, as some tests want it
+      await this.#poll().catch(() => {}); // the API server is unreachable, as some tests want it
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { namespace, storageClass } = this.#options;
     const claims = await this.#client.list(`/api/v1/namespaces/${namespace}/persistentvolumeclaims`);
     const wanted = claims.filter(({ spec }) => spec.storageClassName === storageClass);
