@@ -28,21 +28,21 @@ export const records = () => import('./records.ts');
 /** Adds `list`, `get` and `delete` for one kind of record. */
 export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: () => Promise<RecordKind>): void {
   addCommon(parent.command('list', { isDefault: true }))
-    .description('list all')
+    .description(`list ${parent.name()}`)
     .action(async (options: Common) => {
       const [{ listRecords, showRecords }, kind] = await Promise.all([records(), kindOf()]);
       const found = await listRecords(await connect(pieces, options), kind);
       showRecords(found, kind.columns, options.json === true, pieces);
     });
   addCommon(parent.command('get'))
-    .description('show one')
+    .description('show one by id or name')
     .argument('<id>', 'id or name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord, showRecord }, kind] = await Promise.all([records(), kindOf()]);
       showRecord(await findRecord(await connect(pieces, options), kind, id), options.json === true, pieces);
     });
   addCommon(parent.command('delete'))
-    .description('delete one')
+    .description('delete one by id or name')
     .argument('<id>', 'id or name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
