@@ -1,4 +1,4 @@
-import type { PlaceWish, PoolCapacity } from '../../src/scaling/place-worker.ts';
+import type { PlaceRequest, PoolCapacity } from '../../src/scaling/place-worker.ts';
 import type { ScalingEndpoint } from '../../src/scaling/situation.ts';
 
 const SECOND = 1_000;
@@ -10,7 +10,7 @@ const GIB = 2 ** 30;
 export interface Tenant {
   name: string;
   settings: ScalingEndpoint;
-  wish: PlaceWish | null;
+  request: PlaceRequest | null;
   /** The arrival rate at a time. */
   jobsPerSecond: (at: number) => number;
   /** How long a job takes; `random` is in [0, 1). */
@@ -52,7 +52,7 @@ function tenant(change: Partial<Tenant>): Tenant {
   return {
     name: 'endpoint',
     settings: settings(),
-    wish: { pools: ['ADA_24'], count: 1, dataCenterIds: [] },
+    request: { pools: ['ADA_24'], count: 1, dataCenterIds: [] },
     jobsPerSecond: () => 1,
     jobMs: (random) => 2 * SECOND + random * 4 * SECOND,
     coldStartMs: 20 * SECOND,

@@ -228,7 +228,7 @@ class World {
     const waiting = due.map(({ endpoint, worker }) => ({
       id: worker.id,
       endpointId: endpoint.tenant.name,
-      wish: endpoint.tenant.wish,
+      request: endpoint.tenant.request,
       waitsSince: worker.waitsSince,
     }));
     const min = new Map(this.#endpoints.map(({ tenant }) => [tenant.name, tenant.settings.min]));
@@ -284,11 +284,11 @@ class World {
     const capacities = this.#scenario.capacities(this.#now).map((capacity) => ({ ...capacity }));
     for (const endpoint of this.#endpoints) {
       for (const worker of endpoint.workers.values()) {
-        if (worker.place === null || endpoint.tenant.wish === null) continue;
+        if (worker.place === null || endpoint.tenant.request === null) continue;
         const here = capacities.find(
           ({ pool, dataCenterId }) => pool === worker.place!.pool && dataCenterId === worker.place!.dataCenterId,
         );
-        if (here && here.free >= endpoint.tenant.wish.count) here.free -= endpoint.tenant.wish.count;
+        if (here && here.free >= endpoint.tenant.request.count) here.free -= endpoint.tenant.request.count;
         else this.#vanish(endpoint, worker);
       }
     }
@@ -313,7 +313,7 @@ class World {
           endpointId: tenant.name,
           pool: worker.place!.pool!,
           dataCenterId: worker.place!.dataCenterId!,
-          count: tenant.wish?.count ?? 0,
+          count: tenant.request?.count ?? 0,
           since: worker.startedAt,
           isBusy: worker.job !== null,
           isLeaving: worker.state === 'leaving',

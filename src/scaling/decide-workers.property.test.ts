@@ -154,8 +154,8 @@ test('numbers add up: additions never exceed workers.max, and workers.min is rea
 test('each worker gets one order at most, and only one its state allows; each action has a reason', () => {
   always((input, decision) => {
     const byId = new Map(input.workers.map((worker) => [worker.id, worker]));
-    const told = decision.actions.flatMap((action) => (action.kind === 'start' ? [] : [action.workerId]));
-    expect(new Set(told).size).toBe(told.length);
+    const ordered = decision.actions.flatMap((action) => (action.kind === 'start' ? [] : [action.workerId]));
+    expect(new Set(ordered).size).toBe(ordered.length);
     const allowed: Record<Exclude<Kind, 'start'>, ScalingWorker['state'][]> = {
       thaw: ['frozen'],
       stop: ['frozen'],

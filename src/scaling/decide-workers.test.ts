@@ -229,8 +229,8 @@ function rollOut(
     const started = Array.from({ length: decision.start }, () =>
       worker('starting', { version: endpoint.version, createdAt: now }),
     );
-    const told = workers.map((each): ScalingWorker => (leaving.has(each.id) ? { ...each, state: 'leaving' } : each));
-    history.push([...told, ...started]);
+    const after = workers.map((each): ScalingWorker => (leaving.has(each.id) ? { ...each, state: 'leaving' } : each));
+    history.push([...after, ...started]);
     workers = history
       .at(-1)!
       .filter((each) => each.state !== 'leaving' || each.leased > 0)
@@ -396,7 +396,7 @@ describe('in any situation', () => {
     });
   });
 
-  test('only workers that exist and are not leaving are told to leave, each once, with a reason', () => {
+  test('only workers that exist and are not leaving leave, each once, with a reason', () => {
     property((endpoint, demand, workers) => {
       const { leave } = decide(endpoint, demand, workers, NOW);
       const known = workers.filter((each) => each.state !== 'leaving').map(({ id }) => id);

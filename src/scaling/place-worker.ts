@@ -8,7 +8,7 @@ export interface PoolCapacity {
 }
 
 /** The GPUs a worker needs. */
-export interface PlaceWish {
+export interface PlaceRequest {
   /** In the order of preference. */
   pools: readonly string[];
   /** GPUs, together in one place. */
@@ -22,7 +22,7 @@ export type Placement =
   | { isPlaced: false; reason: string };
 
 /** Picks the first listed pool with enough free GPUs in a preferred data center, or says what is missing. */
-export function placeWorker(wanted: PlaceWish, capacities: readonly PoolCapacity[]): Placement {
+export function placeWorker(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): Placement {
   for (const pool of wanted.pools) {
     const candidates = placesFor(wanted, capacities).filter((one) => one.pool === pool && one.free >= wanted.count);
     const [best] = candidates.sort((a, b) => preference(wanted, a) - preference(wanted, b));
@@ -32,7 +32,7 @@ export function placeWorker(wanted: PlaceWish, capacities: readonly PoolCapacity
 }
 
 /** Returns the places where a worker could run if everything were free. */
-export function placesFor(wanted: PlaceWish, capacities: readonly PoolCapacity[]): PoolCapacity[] {
+export function placesFor(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): PoolCapacity[] {
   return capacities.filter(
     ({ pool, dataCenterId }) =>
       wanted.pools.includes(pool) && (wanted.dataCenterIds.length === 0 || wanted.dataCenterIds.includes(dataCenterId)),
@@ -54,12 +54,12 @@ export function dataCentersFor(
   return allowed.length === 0 ? null : allowed;
 }
 
-function preference(wanted: PlaceWish, capacity: PoolCapacity): number {
+function preference(wanted: PlaceRequest, capacity: PoolCapacity): number {
   const at = wanted.dataCenterIds.indexOf(capacity.dataCenterId);
   return at < 0 ? wanted.dataCenterIds.length : at;
 }
 
-function missing(wanted: PlaceWish, capacities: readonly PoolCapacity[]): string {
+function missing(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): string {
   const where = wanted.dataCenterIds.length === 0 ? '' : ` in ${wanted.dataCenterIds.join(', ')}`;
   const places = placesFor(wanted, capacities);
   const known = wanted.pools.map((pool) => {

@@ -16,8 +16,8 @@ const place = (pool: string, dataCenterId: string, total: number, free = total):
 let count = 0;
 function waits(endpointId: string, change: { count?: number; forMs?: number; dataCenterIds?: string[] } = {}) {
   count += 1;
-  const wish = { pools: ['A'], count: change.count ?? 1, dataCenterIds: change.dataCenterIds ?? [] };
-  return { id: `${endpointId}-${count}`, endpointId, wish, waitsSince: NOW - (change.forMs ?? 1_000) };
+  const request = { pools: ['A'], count: change.count ?? 1, dataCenterIds: change.dataCenterIds ?? [] };
+  return { id: `${endpointId}-${count}`, endpointId, request, waitsSince: NOW - (change.forMs ?? 1_000) };
 }
 function holds(endpointId: string, change: Partial<HoldingWorker> = {}): HoldingWorker {
   count += 1;
@@ -54,7 +54,7 @@ describe('free capacity', () => {
   });
 
   test('is not needed by a worker without a GPU', () => {
-    const worker = { id: 'cpu', endpointId: 'a', wish: null, waitsSince: NOW };
+    const worker = { id: 'cpu', endpointId: 'a', request: null, waitsSince: NOW };
     expect(share([], [worker]).placed.get('cpu')).toEqual({ pool: null, gpuTypeId: null, dataCenterId: null });
   });
 
@@ -174,7 +174,7 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
         waiting.push({
           id: `w${serial}`,
           endpointId: id,
-          wish: { pools, count: gpus, dataCenterIds: [] },
+          request: { pools, count: gpus, dataCenterIds: [] },
           waitsSince: now,
         });
       }
@@ -184,7 +184,7 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
       free: one.total - sum(holding.filter((each) => each.pool === one.pool && each.dataCenterId === one.dataCenterId)),
     }));
     const { placed, preempted } = shareCapacity({ capacities: free, waiting, holding, minOf: () => 0, now });
-    for (const { id, endpointId, wish } of waiting) {
+    for (const { id, endpointId, request } of waiting) {
       const at = placed.get(id);
       if (!at) continue;
       placedEver.add(endpointId);
@@ -193,7 +193,7 @@ function play({ capacities, wants }: World, rounds: number): { placedEver: Set<s
         endpointId,
         pool: at.pool!,
         dataCenterId: at.dataCenterId!,
-        count: wish!.count,
+        count: request!.count,
         since: now,
         isBusy: true,
         isLeaving: false,

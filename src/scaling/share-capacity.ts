@@ -2,7 +2,7 @@
  * Decides who gets free GPUs, and which workers are preempted for others. Fair between endpoints: free GPUs go to the endpoint
  * that holds the fewest, and one that has waited long gets its share of what others hold. Pure.
  */
-import { type PlaceWish, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
+import { type PlaceRequest, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
 import type { Leave } from './situation.ts';
 
 /** A worker that has waited this long reserves what becomes free, and preempts the surplus of others. */
@@ -12,7 +12,7 @@ export interface WaitingWorker {
   id: string;
   endpointId: string;
   /** Null: it needs no GPU. */
-  wish: PlaceWish | null;
+  request: PlaceRequest | null;
   waitsSince: number;
 }
 
@@ -47,43 +47,44 @@ export interface Share {
   preempted: (Leave & { forWorkerId: string })[];
 }
 
+/** Places waiting workers, fairly between endpoints, and picks workers to preempt for those that have waited long. */
 export function shareCapacity(sharing: Sharing): Share {
   const capacities = sharing.capacities.map((capacity) => ({ ...capacity }));
   const held = gpusByEndpoint(sharing.holding);
   const share: Share = { placed: new Map(), missing: new Map(), preempted: [] };
   const queues = queuesInFairOrder(sharing.waiting, held);
   const reserved = new Set<PoolCapacity>();
-  const starving: { worker: WaitingWorker; wish: PlaceWish }[] = [];
+  const starving: { worker: WaitingWorker; request: PlaceRequest }[] = [];
   for (let queue = queues.pop(); queue !== undefined; queue = queues.pop()) {
     const worker = queue.workers.shift()!;
     const placement =
-      worker.wish &&
+      worker.request &&
       placeWorker(
-        worker.wish,
+        worker.request,
         capacities.filter((one) => !reserved.has(one)),
       );
-    if (worker.wish === null || placement === null) {
+    if (worker.request === null || placement === null) {
       share.placed.set(worker.id, { pool: null, gpuTypeId: null, dataCenterId: null });
     } else if (placement.isPlaced) {
       share.placed.set(worker.id, placement);
-      occupy(capacities, placement, worker.wish.count);
-      queue.held += worker.wish.count;
+      occupy(capacities, placement, worker.request.count);
+      queue.held += worker.request.count;
     } else {
       share.missing.set(worker.id, placement.reason);
       if (
         sharing.now - worker.waitsSince >= PREEMPT_AFTER_MS &&
         !starving.some((one) => one.worker.endpointId === worker.endpointId)
       ) {
-        const place = bestPlace(worker.wish, capacities, reserved);
+        const place = bestPlace(worker.request, capacities, reserved);
         if (place) reserved.add(place);
-        starving.push({ worker, wish: worker.wish });
+        starving.push({ worker, request: worker.request });
       }
       refuseAlike(queue.workers, worker, share);
     }
     if (queue.workers.length > 0) insertInFairOrder(queues, queue);
   }
-  for (const { worker, wish } of starving)
-    share.preempted.push(...preemptFor(sharing, worker, wish, capacities, share.preempted));
+  for (const { worker, request } of starving)
+    share.preempted.push(...preemptFor(sharing, worker, request, capacities, share.preempted));
   return share;
 }
 
@@ -120,20 +121,20 @@ function insertInFairOrder(queues: Queue[], queue: Queue): void {
 
 /** Refuses equal wishes of the same endpoint without trying them: capacity only shrinks from here on. */
 function refuseAlike(workers: WaitingWorker[], refused: WaitingWorker, share: Share): void {
-  const wish = JSON.stringify(refused.wish);
-  while (workers.length > 0 && JSON.stringify(workers[0]!.wish) === wish) {
+  const request = JSON.stringify(refused.request);
+  while (workers.length > 0 && JSON.stringify(workers[0]!.request) === request) {
     share.missing.set(workers.shift()!.id, share.missing.get(refused.id)!);
   }
 }
 
-/** Returns the place where the wish is closest to being met: what becomes free there is reserved for it. */
+/** Returns the place where the request is closest to being met: what becomes free there is reserved for it. */
 function bestPlace(
-  wish: PlaceWish,
+  request: PlaceRequest,
   capacities: readonly PoolCapacity[],
   reserved: ReadonlySet<PoolCapacity>,
 ): PoolCapacity | undefined {
-  return placesFor(wish, capacities)
-    .filter((place) => place.total >= wish.count && !reserved.has(place))
+  return placesFor(request, capacities)
+    .filter((place) => place.total >= request.count && !reserved.has(place))
     .sort((a, b) => b.free - a.free)[0];
 }
 
@@ -144,7 +145,7 @@ function bestPlace(
 function preemptFor(
   { holding, minOf, now }: Sharing,
   worker: WaitingWorker,
-  wish: PlaceWish,
+  request: PlaceRequest,
   capacities: readonly PoolCapacity[],
   before: readonly Leave[],
 ): Share['preempted'] {
@@ -154,27 +155,27 @@ function preemptFor(
   const own = held.get(worker.endpointId) ?? 0;
   const waitedSeconds = Math.floor((now - worker.waitsSince) / 1000);
   const reason = `its GPUs go to another endpoint that holds ${own} and has waited for ${waitedSeconds} s`;
-  for (const place of placesFor(wish, capacities).filter(({ total }) => total >= wish.count)) {
+  for (const place of placesFor(request, capacities).filter(({ total }) => total >= request.count)) {
     const here = (one: HoldingWorker) => one.pool === place.pool && one.dataCenterId === place.dataCenterId;
     const leaving = holding.filter((one) => here(one) && (one.isLeaving || preempted.has(one.id)));
     let free = place.free + leaving.reduce((sum, one) => sum + one.count, 0);
-    if (free >= wish.count) return [];
+    if (free >= request.count) return [];
     const left = new Map(held);
     const workers = countByEndpoint(staying);
     const chosen: Share['preempted'] = [];
     for (const one of staying
       .filter((each) => here(each) && each.endpointId !== worker.endpointId)
       .sort(byPreemptionOrder(held))) {
-      if (free >= wish.count) break;
+      if (free >= request.count) break;
       const rest = left.get(one.endpointId)! - one.count;
-      const isFair = rest >= own + wish.count || (own === 0 && now - one.since >= PREEMPT_AFTER_MS);
+      const isFair = rest >= own + request.count || (own === 0 && now - one.since >= PREEMPT_AFTER_MS);
       if (!isFair || workers.get(one.endpointId)! <= minOf(one.endpointId)) continue;
       chosen.push({ id: one.id, reason, forWorkerId: worker.id });
       free += one.count;
       left.set(one.endpointId, rest);
       workers.set(one.endpointId, workers.get(one.endpointId)! - 1);
     }
-    if (free >= wish.count) return chosen;
+    if (free >= request.count) return chosen;
   }
   return [];
 }

@@ -155,7 +155,7 @@ describe('an order to stop a job', () => {
     ['fetched 46 s ago, nothing heard since', 46, true, { worked: 50, asked: 50 }, 'STOP'],
     ['fetched 30 s ago', 30, true, { worked: 50 }, 'RUN'],
     ['fetched, and its worker asks for work again', 46, true, { worked: 50, asked: 10 }, 'RUN'],
-  ])('%s: the worker shall %4$s', async (_, secondsAgo, isTold, activity, expected) => {
+  ])('%s: %4$s is wanted of the worker', async (_, secondsAgo, isTold, activity, expected) => {
     const id = await worker(activity);
     await order(id, secondsAgo, isTold);
     await rescuer.runOnce();

@@ -19,7 +19,7 @@ export interface PodStart {
   mounts: WorkloadMounts;
   /** Opens credentials of private registries and secrets named in an env. */
   secretBox: SecretBox;
-  /** Where ports of pods are published; null: on the machine a pod runs on, which the runtime tells it. */
+  /** The address on which ports of pods are published; null: that of the machine a pod runs on, which the runtime sets. */
   publishIp: string | null;
 }
 
@@ -30,7 +30,7 @@ const GPU_POLLS = 60;
 const GPU_POLL_INTERVAL_MS = 250;
 
 /**
- * Takes a pod from a wish to a running container. True when it runs; false when it was superseded: `superseded` aborts when
+ * Takes a pod from its row to a running container. True when it runs; false when it was superseded: `superseded` aborts when
  * something else is wanted, and no pull or place is then waited for. Throws an error whose message is fit for users.
  */
 export async function startPod(deps: PodStart, pod: ControlledPod, superseded: AbortSignal): Promise<boolean> {

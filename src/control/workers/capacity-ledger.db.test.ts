@@ -50,11 +50,11 @@ test('a start written while the table is read may count twice, but never not at 
 });
 
 test('freed GPUs are seen by a fresh read, by a read a second later, and by the read after a failed start', async () => {
-  for (const look of [{ now: 1, fresh: true }, { now: 1_000 }, { now: 1, expire: true }]) {
+  for (const read of [{ now: 1, fresh: true }, { now: 1_000 }, { now: 1, expire: true }]) {
     await writeDown('one', 3);
     expect(await free(0, { fresh: true })).toBe(5);
     await database.pool.query('delete from workers');
-    if (look.expire) ledger.expire();
-    expect(await free(look.now, { fresh: look.fresh ?? false })).toBe(8);
+    if (read.expire) ledger.expire();
+    expect(await free(read.now, { fresh: read.fresh ?? false })).toBe(8);
   }
 });

@@ -27,9 +27,9 @@ export type WorkerFacts = Pick<
 export type SeenContainer = Pick<Observed, 'state' | 'address' | 'exitCode' | 'reason'> | 'absent' | 'unknown';
 
 export interface WorkerLimits {
-  /** How long a job may go on after its worker was told to stop. */
+  /** How long a job may continue after its worker was ordered to stop. */
   graceMs: number;
-  /** How long requests may go on after their load-balancing worker began to drain. */
+  /** How long requests may continue after their load-balancing worker began to drain. */
   drainMs: number;
 }
 

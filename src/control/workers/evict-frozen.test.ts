@@ -28,27 +28,27 @@ const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({
   total: 8,
   gpuTypeId: 'x',
 });
-const wish = (count: number, more: object = {}) => ({ pools: ['ADA_24'], count, dataCenterIds: [], ...more });
+const request = (count: number, more: object = {}) => ({ pools: ['ADA_24'], count, dataCenterIds: [], ...more });
 const ids = (chosen: FreezingWorker[] | null) => chosen?.map(({ id }) => id) ?? null;
 
 test('the oldest are evicted, as few as needed, those of PRIORITY_FLASHBOOT last', () => {
   const all = [frozen('young', 1), frozen('kept', 9, { isPriority: true }), frozen('old', 5)];
-  expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual(['old']);
-  expect(ids(chooseFrozen(all, wish(2), [place(0)]))).toEqual(['old', 'young']);
-  expect(ids(chooseFrozen(all, wish(3), [place(0)]))).toEqual(['old', 'young', 'kept']);
-  expect(ids(chooseFrozen(all, wish(2), [place(1)]))).toEqual(['old']);
+  expect(ids(chooseFrozen(all, request(1), [place(0)]))).toEqual(['old']);
+  expect(ids(chooseFrozen(all, request(2), [place(0)]))).toEqual(['old', 'young']);
+  expect(ids(chooseFrozen(all, request(3), [place(0)]))).toEqual(['old', 'young', 'kept']);
+  expect(ids(chooseFrozen(all, request(2), [place(1)]))).toEqual(['old']);
 });
 
 test('none is evicted when it would not be enough in one place', () => {
   const all = [frozen('here', 1), frozen('there', 2, { dataCenterId: 'B' })];
-  expect(chooseFrozen(all, wish(2), [place(0), place(0, 'B')])).toBeNull();
-  expect(chooseFrozen(all, wish(1, { dataCenterIds: ['C'] }), [place(0), place(0, 'B')])).toBeNull();
-  expect(ids(chooseFrozen(all, wish(1, { dataCenterIds: ['B'] }), [place(0), place(0, 'B')]))).toEqual(['there']);
+  expect(chooseFrozen(all, request(2), [place(0), place(0, 'B')])).toBeNull();
+  expect(chooseFrozen(all, request(1, { dataCenterIds: ['C'] }), [place(0), place(0, 'B')])).toBeNull();
+  expect(ids(chooseFrozen(all, request(1, { dataCenterIds: ['B'] }), [place(0), place(0, 'B')]))).toEqual(['there']);
 });
 
 test('workers already leaving count, so a second call evicts no more', () => {
   const all = [frozen('leaving', 9, { wanted: 'STOP' }), frozen('staying', 1)];
-  expect(ids(chooseFrozen(all, wish(1), [place(0)]))).toEqual([]);
+  expect(ids(chooseFrozen(all, request(1), [place(0)]))).toEqual([]);
 });
 
 test('the choice is enough, and without its last member it is not', () => {
@@ -56,7 +56,7 @@ test('the choice is enough, and without its last member it is not', () => {
   fc.assert(
     fc.property(fc.array(one, { maxLength: 8 }), fc.nat(4), fc.integer({ min: 1, max: 8 }), (workers, free, count) => {
       const all = workers.map(({ age, ...more }, i) => frozen(`w${i}`, age, more));
-      const chosen = chooseFrozen(all, wish(count), [place(free)]);
+      const chosen = chooseFrozen(all, request(count), [place(free)]);
       const total = (some: readonly FreezingWorker[]) => free + some.reduce((sum, { gpuCount }) => sum + gpuCount, 0);
       if (chosen === null) expect(total(all)).toBeLessThan(count);
       else {

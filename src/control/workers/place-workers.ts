@@ -5,7 +5,7 @@ import type { Pool } from '../../db/pool.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { findVolumeDataCenters, listGpuHolders, listPlacementRules } from '../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
-import { dataCentersFor, type PlaceWish, type PoolCapacity } from '../../scaling/place-worker.ts';
+import { dataCentersFor, type PlaceRequest, type PoolCapacity } from '../../scaling/place-worker.ts';
 import { type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { evictFrozen } from './evict-frozen.ts';
@@ -41,7 +41,7 @@ export async function placeWorkers(deps: Deps, pending: readonly ControlledWorke
   }
   for (const worker of waiting) {
     const place = share.placed.get(worker.id);
-    if (place && worker.wish) deps.capacity.promise(worker.id, { ...place, count: worker.wish.count });
+    if (place && worker.request) deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
   }
   return { placed: share.placed, missing: new Map([...share.missing, ...nowhere]) };
 }
@@ -75,10 +75,10 @@ async function evictForEndpoints(
 ): Promise<Set<string>> {
   const tried = new Set<string>();
   const served = new Set<string>();
-  for (const { id, endpointId, wish } of waiting) {
-    if (!share.missing.has(id) || tried.has(endpointId) || wish === null) continue;
+  for (const { id, endpointId, request } of waiting) {
+    if (!share.missing.has(id) || tried.has(endpointId) || request === null) continue;
     tried.add(endpointId);
-    if (await evictFrozen(deps, wish, capacities)) served.add(endpointId);
+    if (await evictFrozen(deps, request, capacities)) served.add(endpointId);
   }
   return served;
 }
@@ -105,8 +105,8 @@ async function toWaiting(
       nowhere.set(id, `its network volumes are in ${ofVolumes.join(', ')}, where the endpoint may not run`);
       continue;
     }
-    const wish: PlaceWish | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [] };
-    waiting.push({ id, endpointId, wish, waitsSince: createdAt.getTime() });
+    const request: PlaceRequest | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [] };
+    waiting.push({ id, endpointId, request, waitsSince: createdAt.getTime() });
   }
   return { waiting, nowhere };
 }

@@ -64,14 +64,14 @@ const serves = (id: WorkerId) =>
 test('a worker whose health path answers 200 serves, is ready, and has the address for requests', async () => {
   const port = await listen();
   const id = await endpoint.runningWorker({ http: port, health: port });
-  const told = new Promise<string>((resolve) => {
+  const notified = new Promise<string>((resolve) => {
     const unsubscribe = endpoint.bus.subscribe('worker', (workerId) => {
       unsubscribe();
       resolve(workerId);
     });
   });
   prober.start();
-  expect(await told).toBe(id);
+  expect(await notified).toBe(id);
   const worker = await row(id);
   expect(worker).toMatchObject({ serving_host: '127.0.0.1', serving_port: port });
   expect(worker.ready_at).not.toBeNull();

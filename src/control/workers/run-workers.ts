@@ -22,12 +22,12 @@ import { WorkerCache } from './worker-cache.ts';
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-/** Freed GPUs lead to another look at the workers that wait for some, at most this often. */
+/** Freed GPUs lead to another placement of the waiting workers, at most this often. */
 const PLACE_INTERVAL_MS = 200;
 /** Workers remembered as not ready yet, for the log line when they become ready. */
 const MAX_UNREADY = 10_000;
 
-/** What differs between the runtime's list and the cache; `mark` tells how old the list is. */
+/** What differs between the runtime's list and the cache; `mark` is the age of the list. */
 interface Difference {
   containers: ReadonlyMap<WorkerId, SeenContainer>;
   mark: number;
@@ -133,7 +133,13 @@ export class WorkerRunner {
     const workers = await this.#cache.readDirty(now, difference.containers.keys());
     this.#logReadiness(workers);
     this.#cancelUnwantedStarts(workers);
-    const toStart = workers.filter((worker) => this.#decide(worker, difference, now) === 'start');
+    const toStart: ControlledWorker[] = [];
+    for (const worker of workers) {
+      if (this.#tasks.isBusy(worker.id)) continue;
+      const action = this.#decide(worker, difference);
+      if (action.do === 'start') toStart.push(worker);
+      else this.#handOn(worker, action, now);
+    }
     await this.#startAll(toStart);
     return this.#cache.size === 0 ? undefined : { inMs: this.#nextAt(now) - now };
   }
@@ -207,18 +213,16 @@ export class WorkerRunner {
     for (const { id, wanted } of workers) if (wanted !== 'RUN') this.#starts.get(id)?.abort();
   }
 
-  /** Decides the next step of a worker and hands it on, except for starts: they are placed together. */
-  #decide(worker: ControlledWorker, { containers, mark }: Difference, now: number): WorkerAction['do'] {
-    if (this.#tasks.isBusy(worker.id)) return 'nothing';
+  #decide(worker: ControlledWorker, { containers, mark }: Difference): WorkerAction {
     const isOutdated = this.#tasks.isTouchedSince(worker.id, mark);
     const seen = isOutdated ? 'unknown' : (containers.get(worker.id) ?? 'unknown');
-    const wallNow = this.#deps.clock.now();
-    const action = decideWorker(worker, seen, wallNow, this.#deps);
-    if (action.do === 'wait') this.#cache.markDirtyAt(worker.id, now + action.untilMs - wallNow);
-    else if (action.do !== 'nothing' && action.do !== 'start') {
-      this.#tasks.run(worker.id, () => this.#act(worker, action));
-    }
-    return action.do;
+    return decideWorker(worker, seen, this.#deps.clock.now(), this.#deps);
+  }
+
+  #handOn(worker: ControlledWorker, action: WorkerAction, now: number): void {
+    if (action.do === 'nothing') return;
+    if (action.do === 'wait') this.#cache.markDirtyAt(worker.id, now + action.untilMs - this.#deps.clock.now());
+    else this.#tasks.run(worker.id, () => this.#act(worker, action));
   }
 
   async #act(worker: ControlledWorker, action: WorkerAction): Promise<void> {

@@ -114,9 +114,9 @@ test('a private image is pulled with the credentials of the release, which reach
   const [{ registry, ...rest }] = started as [WorkloadSpec];
   expect(registry?.auth).toEqual(pulls[0]); // for runtimes that pull now
   expect(JSON.stringify(rest)).not.toContain(PASSWORD);
-  const told = await sql('select line from log_lines union all select w::text from workers w');
-  expect(told.length).toBeGreaterThan(1);
-  expect(JSON.stringify(told)).not.toContain(PASSWORD);
+  const stored = await sql('select line from log_lines union all select w::text from workers w');
+  expect(stored.length).toBeGreaterThan(1);
+  expect(JSON.stringify(stored)).not.toContain(PASSWORD);
 });
 
 test('without a registry, or with a wrong password, the worker ends with the message of the registry', async () => {

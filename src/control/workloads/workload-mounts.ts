@@ -48,8 +48,8 @@ export class WorkloadMounts {
     const { persistent, network } = pod.mounts;
     if (persistent) {
       const target = checkMountPath(persistent.path);
-      const wish = { sizeGb: persistent.sizeGb, type: 'STANDARD' as const };
-      const source = await this.#ensure({ kind: 'pod', id: pod.id }, wish);
+      const request = { sizeGb: persistent.sizeGb, type: 'STANDARD' as const };
+      const source = await this.#ensure({ kind: 'pod', id: pod.id }, request);
       return { mounts: [{ source, target }], env: { RUNPOD_VOLUME_PATH: target } };
     }
     if (!network) return NOTHING;
@@ -72,8 +72,8 @@ export class WorkloadMounts {
     return { mounts: [{ source, target }], env: { RUNPOD_VOLUME_ID: id, RUNPOD_VOLUME_PATH: target } };
   }
 
-  async #ensure(owner: StorageOwner, wish: StorageRequest): Promise<string> {
+  async #ensure(owner: StorageOwner, request: StorageRequest): Promise<string> {
     if (this.#deps.storage === null) throw new Failure('unavailable', 'this runtime cannot mount volumes');
-    return this.#deps.storage.ensure(owner, wish);
+    return this.#deps.storage.ensure(owner, request);
   }
 }
