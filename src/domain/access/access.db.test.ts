@@ -18,7 +18,7 @@ afterEach(() => database.drop());
 
 const keyOf = (secret: string) => findKeyBySecretHash(database.pool, hashSecret(secret));
 
-test('an empty database gets the user admin and a new key, which is answered once and kept nowhere', async () => {
+test('an empty database gets the user admin and a new key, which is returned once and stored nowhere', async () => {
   const first = await ensureFirstUser(context, null);
   expect(first.newSecret).toMatch(/^pyk_/);
   expect(await keyOf(first.newSecret!)).toMatchObject({ userId: first.userId, scopes: [{ kind: 'all' }] });
@@ -29,12 +29,12 @@ test('an empty database gets the user admin and a new key, which is answered onc
   expect(stored.rows[0].text).not.toContain(first.newSecret);
 });
 
-test('the first key may be given, and is then not shown', async () => {
+test('the first key may be given and is then not returned', async () => {
   expect((await ensureFirstUser(context, 'my-own-key')).newSecret).toBeNull();
   expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }], expiresAt: null });
 });
 
-test('a key given later is made valid, once, also when it was revoked', async () => {
+test('a key given later becomes valid, once, even if it was revoked', async () => {
   const { userId } = await ensureFirstUser(context, null);
   await ensureFirstUser(context, 'later');
   await database.pool.query('update api_keys set revoked_at = now()');
@@ -44,7 +44,7 @@ test('a key given later is made valid, once, also when it was revoked', async ()
   expect(await listKeys(database.pool, userId)).toHaveLength(1);
 });
 
-test('processes that start together on an empty database make one user and one key', async () => {
+test('processes that start together on an empty database create one user and one key', async () => {
   const all = await Promise.all(Array.from({ length: 8 }, () => ensureFirstUser(context, null)));
   expect(all.filter((one) => one.newSecret !== null)).toHaveLength(1);
   expect(new Set(all.map((one) => one.userId)).size).toBe(1);
@@ -57,13 +57,13 @@ test.each(['with blank', 'ünicode', '', 'x'.repeat(257)])(
   },
 );
 
-test('a user name is taken once', async () => {
+test('user names are unique', async () => {
   await createUser(database.pool, { name: 'ann', email: 'ann@example.test' });
   await expect(createUser(database.pool, { name: 'ann', email: null })).rejects.toMatchObject({ kind: 'conflict' });
   await expect(createUser(database.pool, { name: ' ', email: null })).rejects.toMatchObject({ kind: 'badRequest' });
 });
 
-test('a key without scopes or with an expiry in the past is refused', async () => {
+test('a key without scopes or with a past expiry is refused', async () => {
   const { id: userId } = await createUser(database.pool, { name: 'ann', email: null });
   const input = { userId, name: 'k', scopes: [{ kind: 'all' } as const], expiresAt: null };
   await expect(createApiKey({ ...context, clock: systemClock }, { ...input, scopes: [] })).rejects.toMatchObject({

@@ -43,7 +43,7 @@ async function newKey(expiresAt: Date | null = null) {
   return made;
 }
 
-test('a key becomes an actor with the key’s user and scopes', async () => {
+test('a key maps to an actor with its user and scopes', async () => {
   const { key, secret } = await newKey();
   expect(await keyRing.authenticate(secret)).toEqual({
     userId,
@@ -52,7 +52,7 @@ test('a key becomes an actor with the key’s user and scopes', async () => {
   });
 });
 
-test('a known key is answered from memory, at once, for ten seconds', async () => {
+test('a known key is answered from the cache for ten seconds', async () => {
   const { secret } = await newKey();
   expect(keyRing.peek(secret)).toBeUndefined();
   const actor = await keyRing.authenticate(secret);
@@ -66,7 +66,7 @@ test('a known key is answered from memory, at once, for ten seconds', async () =
   expect(queries).toHaveBeenCalledTimes(2);
 });
 
-test('an unknown secret is asked for once in ten seconds', async () => {
+test('an unknown secret is looked up once in ten seconds', async () => {
   expect(await keyRing.authenticate('pyk_unknown')).toBeUndefined();
   expect(await keyRing.authenticate('pyk_unknown')).toBeUndefined();
   expect(queries).toHaveBeenCalledTimes(1);
@@ -75,7 +75,7 @@ test('an unknown secret is asked for once in ten seconds', async () => {
   expect(queries).toHaveBeenCalledTimes(2);
 });
 
-test('what cannot be a key is refused without a query', async () => {
+test('text that cannot be a key is refused without a query', async () => {
   expect(await keyRing.authenticate('')).toBeUndefined();
   expect(await keyRing.authenticate('x'.repeat(257))).toBeUndefined();
   expect(queries).not.toHaveBeenCalled();
@@ -88,7 +88,7 @@ test('calls for the same secret at the same time share one query', async () => {
   expect(queries).toHaveBeenCalledTimes(1);
 });
 
-test('a revoked key is refused as soon as the hint is out, however fresh it is in memory', async () => {
+test('a revoked key is refused as soon as the hint arrives, however fresh its cache entry', async () => {
   const { key, secret } = await newKey();
   await keyRing.authenticate(secret);
   await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
@@ -96,7 +96,7 @@ test('a revoked key is refused as soon as the hint is out, however fresh it is i
   expect(await keyRing.authenticate(secret)).toBeUndefined();
 });
 
-test('a revocation whose hint is lost counts after ten seconds', async () => {
+test('a revocation whose hint is lost takes effect after ten seconds', async () => {
   const { key, secret } = await newKey();
   await keyRing.authenticate(secret);
   await revokeApiKey({ pool: database.pool, bus: { publish: () => {} } }, { userId, keyId: key.id });
@@ -105,7 +105,7 @@ test('a revocation whose hint is lost counts after ten seconds', async () => {
   expect(await keyRing.authenticate(secret)).toBeUndefined();
 });
 
-test('a look-up that a hint overtakes is not remembered', async () => {
+test('a look-up overtaken by a hint is not cached', async () => {
   const { secret } = await newKey();
   const lookUp = keyRing.authenticate(secret);
   bus.publish('key', 'any');
@@ -113,7 +113,7 @@ test('a look-up that a hint overtakes is not remembered', async () => {
   expect(keyRing.peek(secret)).toBeUndefined();
 });
 
-test('a new key is known at once, although its secret was refused before', async () => {
+test('a new key is accepted at once, even if its secret was refused before', async () => {
   const { secret } = await newKey();
   await database.pool.query('update api_keys set revoked_at = now()');
   expect(await keyRing.authenticate(secret)).toBeUndefined();
@@ -122,7 +122,7 @@ test('a new key is known at once, although its secret was refused before', async
   expect(await keyRing.authenticate(secret)).toBeDefined();
 });
 
-test('an expiry counts to the millisecond, even in memory', async () => {
+test('a key expires to the millisecond, even in the cache', async () => {
   const { secret } = await newKey(new Date(nowMs + 5_000));
   expect(await keyRing.authenticate(secret)).toBeDefined();
   nowMs += 4_999;
@@ -132,7 +132,7 @@ test('an expiry counts to the millisecond, even in memory', async () => {
   expect(await keyRing.authenticate(secret)).toBeUndefined();
 });
 
-test('a flood of wrong secrets does not push a valid key out of memory', async () => {
+test('a flood of wrong secrets does not evict a valid key', async () => {
   const { secret } = await newKey();
   await keyRing.authenticate(secret);
   queries.mockImplementation((async () => ({ rows: [] })) as never);
@@ -140,7 +140,7 @@ test('a flood of wrong secrets does not push a valid key out of memory', async (
   expect(keyRing.peek(secret)).toBeDefined();
 });
 
-test('a failed look-up is not remembered: the next call asks again', async () => {
+test('a failed look-up is not cached', async () => {
   const { secret } = await newKey();
   queries.mockRejectedValueOnce(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }) as never);
   await expect(keyRing.authenticate(secret)).rejects.toMatchObject({ kind: 'unavailable' });

@@ -55,13 +55,13 @@ test('write to an area implies read of it, and no other area', () => {
   expect(permits('pods:write', { area: 'templates', access: 'read' })).toBe(false);
 });
 
-test('a scope of one record permits nothing of others, and nothing of the area as a whole', () => {
+test('a scope for one record permits nothing of others or of the whole area', () => {
   expect(permits('serverless/a:write', { area: 'serverless', access: 'write', resourceId: 'a' })).toBe(true);
   expect(permits('serverless/a:write', { area: 'serverless', access: 'read', resourceId: 'b' })).toBe(false);
   expect(permits('serverless/a:write', { area: 'serverless', access: 'read' })).toBe(false);
 });
 
-test('sending work to an endpoint needs all or invoke; looking at it is also permitted to whoever may read it', () => {
+test('sending work to an endpoint needs all or invoke; reading its jobs also works with read', () => {
   for (const scope of ['all', 'invoke', 'invoke/a'])
     expect([scope, permits(scope, invoke('a', 'write'))]).toEqual([scope, true]);
   for (const scope of ['read-only', 'serverless:write', 'serverless/a:write', 'invoke/b']) {
@@ -79,7 +79,7 @@ test('invoke does not permit reading or changing the endpoint itself', () => {
   expect(permits('invoke', { area: 'serverless', access: 'read', resourceId: 'a' })).toBe(false);
 });
 
-test('no scope permits nothing', () => {
+test('an empty list of scopes permits nothing', () => {
   expect(scopesPermit([], { area: 'catalog', access: 'read' })).toBe(false);
 });
 
@@ -98,7 +98,7 @@ const anyPermission: fc.Arbitrary<Permission> = fc.oneof(
   fc.record({ invoke: id as fc.Arbitrary<EndpointId>, access }),
 );
 
-test('whoever may hand a scope out is permitted all that it permits', () => {
+test('a key that may grant a scope is permitted everything the scope permits', () => {
   fc.assert(
     fc.property(fc.array(anyScope), anyScope, anyPermission, (own, wanted, permission) => {
       fc.pre(scopesCover(own, wanted) && scopesPermit([wanted], permission));
@@ -108,7 +108,7 @@ test('whoever may hand a scope out is permitted all that it permits', () => {
   );
 });
 
-test('every scope may hand itself out', () => {
+test('every scope may grant itself', () => {
   fc.assert(
     fc.property(anyScope, (scope) => {
       expect(scopesCover([scope], scope)).toBe(true);

@@ -17,7 +17,7 @@ test.each<[BucketSize, string, string]>([
   expect([iso(bucketStart(size, ms)), iso(bucketStart(size, ms, 1))]).toEqual([start, end]);
 });
 
-test('weeks start on Monday, always', () => {
+test('weeks start on Monday', () => {
   fc.assert(
     fc.property(time, (ms) => {
       expect(new Date(bucketStart('week', ms)).getUTCDay()).toBe(1);
@@ -25,7 +25,7 @@ test('weeks start on Monday, always', () => {
   );
 });
 
-test('buckets tile a range without gap or overlap, and as many as are counted', () => {
+test('buckets tile a range without gaps or overlaps, as many as counted', () => {
   fc.assert(
     fc.property(size, time, fc.integer({ min: 1, max: 400 * 3_600_000 * 24 }), (size, startMs, lengthMs) => {
       const range = snapToBuckets(size, startMs, startMs + lengthMs);
@@ -43,7 +43,7 @@ test('buckets tile a range without gap or overlap, and as many as are counted', 
   );
 });
 
-test('a range holds all that was asked for, and no bucket that was not', () => {
+test('a range covers the requested time and no other bucket', () => {
   fc.assert(
     fc.property(size, time, fc.integer({ min: 1, max: 1e12 }), (size, startMs, lengthMs) => {
       const endMs = startMs + lengthMs;
@@ -56,7 +56,7 @@ test('a range holds all that was asked for, and no bucket that was not', () => {
   );
 });
 
-test('the last buckets are as many as were asked for, the running one included, back to 1970 at most', () => {
+test('returns the requested number of last buckets, the current one included, back to 1970 at most', () => {
   const now = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) });
   fc.assert(
     fc.property(size, now, fc.integer({ min: 1, max: 10_000 }), (size, nowMs, count) => {

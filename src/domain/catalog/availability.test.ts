@@ -30,18 +30,18 @@ test.each([
   expect(levels({}, node(free)).availability).toBe(level);
 });
 
-test('of a type that the runtime does not have there is nothing, nowhere', () => {
+test('a type that the runtime does not have is available nowhere', () => {
   expect(gpuAvailability(L4, stock(node(8)), ANY_GPU)).toEqual({ availability: 'NONE', dataCenters: [] });
   expect(levels({}, node(0, { total: 0 }))).toEqual({ availability: 'NONE', dataCenters: [] });
 });
 
-test('the GPUs of one wish must be together on one machine', () => {
+test('requested GPUs must be on one machine', () => {
   expect(levels({ count: 2 }, node(1), node(1)).availability).toBe('NONE');
   expect(levels({ count: 2 }, node(3), node(1)).availability).toBe('LOW');
   expect(levels({ count: 2 }, node(2), node(2)).availability).toBe('MEDIUM');
 });
 
-test('each data center has an availability of its own, a full one too; an unknown one is called by its id', () => {
+test('each data center has its own availability, even if full; an unknown one is named by its id', () => {
   const result = levels({}, node(1), node(0, { dataCenterId: 'EU-RO-1' }), node(4, { dataCenterId: 'LAB' }));
   expect(result).toEqual({
     availability: 'HIGH',
@@ -53,21 +53,21 @@ test('each data center has an availability of its own, a full one too; an unknow
   });
 });
 
-test('a cloud that does not offer the type, or not so many, has none', () => {
+test('a cloud that does not offer the type, or not that many, has none', () => {
   const l4 = stock(node(8, { gpuTypeId: L4.id }));
   expect(gpuAvailability(L4, l4, { ...ANY_GPU, cloud: 'SECURE' }).availability).toBe('HIGH');
   expect(gpuAvailability(L4, l4, { ...ANY_GPU, cloud: 'COMMUNITY' }).availability).toBe('NONE');
   expect(levels({ cloud: 'SECURE', count: RTX.maxCount.secure + 1 }, node(99)).availability).toBe('NONE');
 });
 
-test('a CUDA version is compared by number; one that is not known suits every wish', () => {
+test('CUDA versions are compared by number; an unknown one satisfies any minimum', () => {
   const at = (cudaVersion: string) => levels({ minCudaVersion: '12.9' }, node(1, { cudaVersion })).availability;
   expect([at('12.9'), at('12.10'), at('13.0')]).toEqual(['LOW', 'LOW', 'LOW']);
   expect([at('12.8'), at('11.10')]).toEqual(['NONE', 'NONE']);
   expect(levels({ minCudaVersion: '12.9' }, node(1)).availability).toBe('LOW');
 });
 
-test('CPUs are those of this machine, as far as cores and memory go', () => {
+test('CPUs are those of this machine, limited by cores and memory', () => {
   const of = (vcpuCount: number | null, change: Partial<Stock> = {}) =>
     cpuAvailability(CPU, { ...stock(), ...change }, vcpuCount).availability;
   expect([of(null), of(4), of(8), of(16), of(32)]).toEqual(['HIGH', 'HIGH', 'MEDIUM', 'LOW', 'NONE']);
@@ -76,7 +76,7 @@ test('CPUs are those of this machine, as far as cores and memory go', () => {
   expect(of(64, { cpus: 999, memoryBytes: 2 ** 50 })).toBe('NONE'); // above the flavor's range
 });
 
-test('a data center lists what it has at all', () => {
+test('a data center lists what it has, free or not', () => {
   const here = stock(node(0), node(1, { dataCenterId: 'EU-RO-1', gpuTypeId: L4.id, pool: 'AMPERE_24' }));
   expect(listGpusIn(LOCAL_DATA_CENTER, here)).toEqual([{ id: RTX.id, name: RTX.name, availability: 'NONE' }]);
   expect(listGpusIn('EU-RO-1', here)).toEqual([{ id: L4.id, name: L4.name, availability: 'LOW' }]);

@@ -33,7 +33,7 @@ function startSource(gpus: GpuStock[]) {
   return { source, state };
 }
 
-test('what live workers were given is not free, whether their container is there yet or not', async () => {
+test('GPUs of live workers are not free, even before their container exists', async () => {
   await addWorker('w1', 'STARTING', 'ADA_24', 2);
   await addWorker('w2', 'RUNNING', 'ADA_24', 1);
   await addWorker('w3', 'EXITED', 'ADA_24', 1);
@@ -44,7 +44,7 @@ test('what live workers were given is not free, whether their container is there
   expect(stock).toMatchObject({ cpus: 4, memoryBytes: 8 });
 });
 
-test('what a frozen worker keeps can be had, as long as it is not on its way back to work', async () => {
+test('GPUs of a frozen worker are free, unless it is thawing', async () => {
   await addWorker('f1', 'FROZEN', 'BLACKWELL_96', 1);
   await addWorker('f2', 'FROZEN', 'BLACKWELL_96', 1);
   await database.pool.query("update workers set wanted = 'FREEZE' where id = 'f1'");
@@ -52,12 +52,12 @@ test('what a frozen worker keeps can be had, as long as it is not on its way bac
   expect((await source.read()).gpus.map(({ free }) => free)).toEqual([1]);
 });
 
-test('of a pool on several nodes each GPU in use is taken off once', async () => {
+test('in a pool on several nodes, each GPU in use is subtracted once', async () => {
   const { source } = startSource([entry('ADA_24', 2), entry('ADA_24', 2)]);
   expect((await source.read()).gpus.map(({ free }) => free)).toEqual([0, 1]);
 });
 
-test('the runtime is asked once in two seconds, however many ask', async () => {
+test('the runtime is read once in two seconds, for all clients', async () => {
   const { source, state } = startSource([entry('ADA_24', 4)]);
   await Promise.all(Array.from({ length: 50 }, () => source.read()));
   state.now += 1_999;
@@ -68,7 +68,7 @@ test('the runtime is asked once in two seconds, however many ask', async () => {
   expect(state.reads).toBe(2);
 });
 
-test('a runtime that does not answer is unavailable, without its own text, and is asked again', async () => {
+test('a runtime that does not answer is unavailable, without its own error text, and is read again', async () => {
   const { source, state } = startSource([entry('ADA_24', 4)]);
   state.isDown = true;
   await expect(source.read()).rejects.toMatchObject({ kind: 'unavailable', message: 'The runtime does not answer.' });

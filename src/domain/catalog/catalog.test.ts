@@ -35,11 +35,11 @@ test('ids are unique', () => {
   }
 });
 
-test('the CPU flavours are those of the public interface', () => {
+test('the CPU flavors are those of the public interface', () => {
   expect(cpuFlavors().map((flavor) => flavor.id)).toEqual(['cpu3c', 'cpu3g', 'cpu3m', 'cpu5c', 'cpu5g', 'cpu5m']);
 });
 
-test('one’s own machine is a data center', () => {
+test('this machine is a data center', () => {
   expect(findDataCenter(LOCAL_DATA_CENTER)).toBeDefined();
   expect(findGpuType('NVIDIA GeForce RTX 4090')?.pool).toBe('ADA_24');
 });

@@ -24,13 +24,13 @@ test('the built-in catalog is a valid catalog file', async () => {
   expect(await read({ replace: true, ...OWN_CATALOG })).toEqual(OWN_CATALOG);
 });
 
-test('the example of the documentation is read', async () => {
+test('the documentation’s example is valid', async () => {
   const text = await readFile(new URL('../../../docs/catalog.md', import.meta.url), 'utf8');
   const catalog = await read(/```json\n(.*?)```/s.exec(text)![1]!);
   expect(catalog.gpus.at(-1)).toMatchObject({ id: 'NVIDIA GeForce RTX 2070', pool: 'LAB' });
 });
 
-test('entries are added to our own, or take the place of those with the same id', async () => {
+test('entries are added to the built-in ones, or replace those with the same id', async () => {
   const known = { ...OWN_CATALOG.gpus[1]!, memory: 999 };
   const catalog = await read({ gpuPools: ['LAB', 'ADA_24'], gpus: [GPU, known] });
   expect(catalog.gpuPools).toEqual([...OWN_CATALOG.gpuPools, 'LAB']);
@@ -39,7 +39,7 @@ test('entries are added to our own, or take the place of those with the same id'
   expect(catalog.cpus).toEqual(OWN_CATALOG.cpus);
 });
 
-test('with replace a list that is there stands alone, and the others stay', async () => {
+test('with replace, a given list replaces the built-in one, and the others stay', async () => {
   const catalog = await read({ replace: true, gpuPools: ['LAB'], gpus: [GPU] });
   expect([catalog.gpuPools, catalog.gpus]).toEqual([['LAB'], [GPU]]);
   expect(catalog.dataCenters).toEqual(OWN_CATALOG.dataCenters);
@@ -86,6 +86,6 @@ test.each([
   expect(error?.message).toContain(problem);
 });
 
-test('a file that is not there is named', async () => {
+test('a missing file is named in the error', async () => {
   await expect(readCatalogFile(join(directory, 'none.json'))).rejects.toThrow(/catalog .*none\.json cannot be read/);
 });

@@ -18,7 +18,7 @@ const has = (held: number, workers: Record<WorkerId, number>) =>
     { endpointId: endpoint.id, held, inFlight: Object.values(workers).length, oldestHeldAt: null, workers },
   ]);
 
-test('a load-balancing endpoint is busy with its requests, and its workers are what they are in its own list', async () => {
+test('a load-balancing endpoint is busy with its requests, and its workers match its own list', async () => {
   const id = await endpoint.runningWorker({ http: 1, health: 1 });
   await endpoint.sql('update workers set ready_at = now() where id = $1', id);
   await has(2, {});

@@ -15,7 +15,7 @@ function errorsOf(given: Parameters<typeof checkContainer>[0]): readonly string[
 const values = (count: number, bytes: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`N${i}`, 'x'.repeat(bytes)]));
 
-test('what is absent is not checked', () => {
+test('absent fields are not checked', () => {
   expect(errorsOf({})).toEqual([]);
 });
 

@@ -52,7 +52,7 @@ test('failed starts of the newest release count, with the time and the reason of
   expect(await failures()).toMatchObject({ failedStarts: 3, lastFailure: 'exit 10' });
 });
 
-test('only those since a worker of that release was ready count, whether it lives or has ended', async () => {
+test('only failures since a worker of that release was ready count, whether it is live or has ended', async () => {
   await addEndpoints('e');
   await addEnded(30);
   await addEnded(1, { readyAgo: 25 });
@@ -63,7 +63,7 @@ test('only those since a worker of that release was ready count, whether it live
   expect(await failures()).toMatchObject({ failedStarts: 0 });
 });
 
-test('thousands of workers that ended long ago neither count nor hide the last ones', async () => {
+test('thousands of workers that ended long ago neither count nor hide recent ones', async () => {
   await addEndpoints('e');
   await database.pool.query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, exited_at, is_lost)
@@ -74,7 +74,7 @@ test('thousands of workers that ended long ago neither count nor hide the last o
   expect([failedStarts <= 64, failedStarts > 20, lastFailure]).toEqual([true, true, 'exit 10']);
 });
 
-test('active endpoints come page by page, and each page says where the next begins', async () => {
+test('active endpoints come in pages, each with the start of the next', async () => {
   await addEndpoints('a', 'b', 'c', 'd', 'e');
   await addEnded(1); // an ended worker makes nobody active
   await database.pool.query("update endpoints set workers_min = 1 where id in ('b', 'd')");

@@ -38,7 +38,7 @@ test('held requests are queued and requests in flight in progress, over all proc
   expect(await listActiveEndpoints(pool(), '', 10)).toMatchObject({ ids: [endpoint.id] });
 });
 
-test('what a process said last replaces what it said before', async () => {
+test('a process’s last report replaces the one before', async () => {
   await write('test', { held: 2, oldestHeldAt: 5_000 });
   await write('test');
   const { queued, oldestQueuedAt } = await demand();
@@ -46,7 +46,7 @@ test('what a process said last replaces what it said before', async () => {
   expect(await listActiveEndpoints(pool(), '', 10)).toMatchObject({ ids: [] });
 });
 
-test('rows of a process that died, or that has not said for long that they hold, do not count', async () => {
+test('rows of a dead process, or of one that has not renewed them, do not count', async () => {
   await peer('dead');
   await write('dead', { held: 5, inFlight: 5, oldestHeldAt: 1 });
   await endpoint.sql("update processes set demand_seen_at = now() - interval '11 seconds' where id = 'dead'");
@@ -59,7 +59,7 @@ test('rows of a process that died, or that has not said for long that they hold,
   expect(await endpoint.sql('select process_id from request_demand')).toEqual([{ process_id: 'test' }]);
 });
 
-test('a process that ends takes its rows with it', async () => {
+test('a process deletes its rows when it ends', async () => {
   await write('test', { inFlight: 1 });
   await deleteRequestDemand(pool(), 'test', null);
   expect(await demand()).toMatchObject({ inProgress: 0 });
@@ -76,7 +76,7 @@ test('a worker holds its requests in flight, and is busy while it has any', asyn
   expect([await held(), await isBusy()]).toEqual([0, false]);
 });
 
-test('a worker that is to leave holds something as long as any process may still send it a request', async () => {
+test('a leaving worker counts as busy while any process may still send it a request', async () => {
   const id = await endpoint.runningWorker({ http: 80, health: 80 });
   const held = async () => (await listControlledWorkers(pool(), { endpointIds: [endpoint.id] }))[0]!.leased;
   await write('test', { workers: { [id]: 0 } });

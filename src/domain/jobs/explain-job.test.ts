@@ -34,7 +34,7 @@ test('a job that started a worker waited for the decision, for each stage of the
   expect(stages[1]!.reason).toBe('a job waits and there is no worker');
 });
 
-test('a job that came while the worker loaded waited for the rest of that only', () => {
+test('a job submitted while the worker was loading waited only for the rest of it', () => {
   const stages = explainAttempt({ from: at(300), takenAt: at(402), endedAt: null }, worker());
   expect(told(stages)).toEqual([
     ['ready', 300, 400],
@@ -43,12 +43,12 @@ test('a job that came while the worker loaded waited for the rest of that only',
   ]);
 });
 
-test('a job that came when the worker was ready waited behind others', () => {
+test('a job submitted when the worker was ready waited behind others', () => {
   const stages = explainAttempt({ from: at(500), takenAt: at(900), endedAt: null }, worker());
   expect(told(stages).slice(0, 1)).toEqual([['queue', 500, 900]]);
 });
 
-test('a thaw takes the place of a start', () => {
+test('a thaw replaces the start', () => {
   const thawed = worker({ thaw: { wantedAt: at(1005), at: at(1020) } });
   expect(told(explainAttempt({ from: at(1000), takenAt: at(1025), endedAt: at(1100) }, thawed))).toEqual([
     ['worker', 1000, 1005],
@@ -58,7 +58,7 @@ test('a thaw takes the place of a start', () => {
   ]);
 });
 
-test('a job that nobody takes says what its worker lacks', () => {
+test('a job that no worker takes reports what its worker waits for', () => {
   const throttled = worker({ timeline: {}, phaseReason: 'no capacity: ADA_24 has 0 of 4 free' });
   const stages = explainAttempt({ from: at(0), takenAt: null, endedAt: null }, throttled);
   expect(told(stages)).toEqual([
@@ -69,7 +69,7 @@ test('a job that nobody takes says what its worker lacks', () => {
   expect(told(explainAttempt({ from: at(0), takenAt: null, endedAt: at(7) }, null))).toEqual([['worker', 0, 7]]);
 });
 
-test('whatever the worker went through, the stages cover the time from first to last without gaps', () => {
+test('for any worker, the stages cover the whole time without gaps', () => {
   const time = fc.integer({ min: 0, max: 2000 });
   fc.assert(
     fc.property(

@@ -14,7 +14,7 @@ function refusal(text: string | Buffer): Failure {
   throw new Error('it was not refused');
 }
 
-test('a body with only an input gets the defaults: a day to live, the endpoint’s timeout, normal priority', () => {
+test('a body with only an input gets the defaults: a ttl of a day, the endpoint’s timeout, normal priority', () => {
   expect(parse('{"input":{"a":1}}')).toEqual({
     input: '{"a":1}',
     extras: null,
@@ -26,7 +26,7 @@ test('a body with only an input gets the defaults: a day to live, the endpoint�
   });
 });
 
-test('every member of the policy, the webhook and s3Config are read; unknown members are dropped', () => {
+test('the policy, webhook and s3Config are parsed; unknown members are dropped', () => {
   const body = `{ "other": 1, "webhook": "https://example.com/hook", "s3Config": {"accessId": "x" },
     "policy": {"executionTimeout": 5000, "ttl": 10000, "lowPriority": true, "other": 2}, "input": 7 }`;
   expect(parse(body)).toEqual({
@@ -150,7 +150,7 @@ function escapeOutsideEscapes(text: string, at: number, character: string): stri
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-test('slices of members are exactly the source of what JSON.parse sees, the last one of a repeated key', () => {
+test('slices of members are exactly the source of what JSON.parse returns, the last one of a repeated key', () => {
   const names = ['input', 's3Config'];
   const key = fc.oneof(fc.constantFrom('"input"', '"s3Config"', '"\\u0069nput"', '"inpu"', '"__proto__"'), string);
   const document = fc

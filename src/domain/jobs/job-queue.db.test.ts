@@ -110,7 +110,7 @@ describe('submit', () => {
     expect((await queue.take(id, worker(), 1))[0]!.input).toBe('"é"');
   });
 
-  test('with a worker that waits it is committed as leased and never stands in the queue', async () => {
+  test('with a waiting worker, a job is committed as leased and never queued', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     expect(await queue.find(jobId)).toMatchObject({ status: 'IN_PROGRESS', workerId, retries: 0 });
@@ -118,7 +118,7 @@ describe('submit', () => {
     expect(await counters(id)).toEqual(moved({ in_progress: 1 }));
   });
 
-  test('of an endpoint that is gone it is not stored, and its neighbours of the same batch are', async () => {
+  test('a job of a deleted endpoint is not stored, but the others of its batch are', async () => {
     const id = await endpoint();
     const [good, bad] = [newJob(id), newJob('gone' as EndpointId)];
     expect(await Promise.all([queue.submit(good), queue.submit(bad)])).toEqual([true, false]);
@@ -127,7 +127,7 @@ describe('submit', () => {
     expect(await counters('gone' as EndpointId)).toEqual(moved({}));
   });
 
-  test('a value that the database refuses fails its own call only', async () => {
+  test('a value that the database rejects fails only its own call', async () => {
     const id = await endpoint();
     const [good, bad] = [newJob(id), newJob(id, { input: 'a\0b' })];
     const [first, second] = await Promise.allSettled([queue.submit(good), queue.submit(bad)]);
@@ -136,7 +136,7 @@ describe('submit', () => {
     expect(await counters(id)).toEqual(moved({ queued: 1 }));
   });
 
-  test('as a part of a transaction it comes and goes with it', async () => {
+  test('inside a transaction, a job is committed and rolled back with it', async () => {
     const id = await endpoint();
     const job = newJob(id);
     const failing = transaction(database.pool, async (db) => {
@@ -159,7 +159,7 @@ describe('take', () => {
     expect((await queue.take(id, worker(), 10)).map((job) => job.id)).toEqual([...normal, ...low]);
   });
 
-  test('a job that outlived its time to live is skipped', async () => {
+  test('a job past its ttl is skipped', async () => {
     const id = await endpoint();
     const expired = await submit(id);
     const jobId = await submit(id);
@@ -167,7 +167,7 @@ describe('take', () => {
     expect((await queue.take(id, worker(), 5)).map((job) => job.id)).toEqual([jobId]);
   });
 
-  test('only jobs of the own endpoint, no more than there are slots', async () => {
+  test('takes only jobs of its own endpoint, at most as many as slots', async () => {
     const [one, other] = [await endpoint(), await endpoint()];
     for (let i = 0; i < 3; i++) await submit(one);
     await submit(other);
@@ -176,7 +176,7 @@ describe('take', () => {
     expect(await counters(one)).toEqual(moved({ queued: 1, in_progress: 2 }));
   });
 
-  test('takes of the same moment share out the jobs: each goes to one worker, in the order of asking', async () => {
+  test('concurrent takes share the jobs: each goes to one worker, in request order', async () => {
     const [one, other] = [await endpoint(), await endpoint()];
     const jobs = [await submit(one), await submit(one), await submit(one)];
     const foreign = await submit(other);
@@ -186,7 +186,7 @@ describe('take', () => {
     expect((await queue.find(jobs[2]!))?.workerId).toBe(c);
   });
 
-  test('one worker that asks twice at the same moment gets different jobs', async () => {
+  test('concurrent takes of one worker get different jobs', async () => {
     const id = await endpoint();
     const jobs = [await submit(id), await submit(id), await submit(id)];
     const w = worker();
@@ -195,7 +195,7 @@ describe('take', () => {
     expect(taken.map((list) => list.length)).toEqual([1, 2]);
   });
 
-  test('a job that somebody else is taking at this moment is stepped over, not waited for', async () => {
+  test('a job that another transaction is taking is skipped, not waited for', async () => {
     const id = await endpoint();
     const [first, second] = [await submit(id), await submit(id)];
     await transaction(database.pool, async (db) => {
@@ -219,7 +219,7 @@ describe('take', () => {
 });
 
 describe('finish', () => {
-  test('the result of the holder counts: status, output, times and who did it', async () => {
+  test('the holder’s result counts: status, output, times and worker', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     const outcome = await queue.finish(done(jobId, workerId, '{"n":1e400}'));
     const job = { id: jobId, status: 'COMPLETED', output: '{"n":1e400}', error: null, workerId, retries: 0 };
@@ -229,7 +229,7 @@ describe('finish', () => {
     expect((await queue.find(jobId))!.executionTimeMs).toBeGreaterThanOrEqual(0);
   });
 
-  test('a failure keeps its error and an output that came with it', async () => {
+  test('a failure keeps its error and its output', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     await queue.finish({ jobId, workerId, status: 'FAILED', output: '1', error: 'bad' });
@@ -250,7 +250,7 @@ describe('finish', () => {
     expect((await queue.find(jobId))!.status).toBe('IN_QUEUE');
   });
 
-  test('a repetition is stale: the first result stays', async () => {
+  test('a repeated result is stale: the first one stays', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     await queue.finish(done(jobId, workerId, '1'));
@@ -259,7 +259,7 @@ describe('finish', () => {
     expect(await counters(id)).toEqual(moved({ completed: 1 }));
   });
 
-  test('twice at the same moment: the first counts, and what is told is what is stored', async () => {
+  test('of concurrent results of one worker the first counts, and the returned one is the stored one', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     const outcomes = await Promise.all([
@@ -271,7 +271,7 @@ describe('finish', () => {
     expect(await counters(id)).toEqual(moved({ completed: 1 }));
   });
 
-  test('a liar and the holder at the same moment: only the holder’s result counts and is told', async () => {
+  test('of concurrent results of the holder and another worker only the holder’s counts and is returned', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     const outcomes = await Promise.all([
       queue.finish(done(jobId, worker(), '"lie"')),
@@ -286,7 +286,7 @@ describe('finish', () => {
     expect((await queue.find(jobId))!.output).toBe('"truth"');
   });
 
-  test('an unknown job is unknown, and its neighbours of the same batch are finished', async () => {
+  test('an unknown job is reported as unknown, and the others of its batch are finished', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     const outcomes = await Promise.all([
       queue.finish(done('nope' as JobId, workerId)),
@@ -295,7 +295,7 @@ describe('finish', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'ended']);
   });
 
-  test('it tells which processes wait for it, and whether there is a webhook, which is stored with the result', async () => {
+  test('returns the waiting processes and whether there is a webhook, which is stored with the result', async () => {
     const { jobId, workerId } = await leased(await endpoint(), { waiter: 'one', webhook: 'http://hook/' });
     const { endpointId } = (await queue.find(jobId))!;
     await queue.addWaiter(jobId, endpointId, 'two');
@@ -307,7 +307,7 @@ describe('finish', () => {
     ]);
   });
 
-  test('results are kept for their time, those of runsync for a shorter one, and are gone afterwards', async () => {
+  test('results expire after their retention, those of runsync earlier', async () => {
     const id = await endpoint();
     const short = newQueue({ resultRetentionMs: 60_000, syncResultRetentionMs: 0 });
     const [run, sync] = [await leased(id), await leased(id, { isSync: true })];
@@ -340,7 +340,7 @@ describe('cancel', () => {
     expect(await sql('select from job_stops where job_id = $1', jobId)).toEqual([]);
   });
 
-  test('a running job is CANCELLED, its worker is ordered to stop it, and its result comes too late', async () => {
+  test('a running job is CANCELLED, its worker is ordered to stop it, and a later result is stale', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     expect(await queue.cancel(jobId, id)).toMatchObject({ status: 'CANCELLED', workerId });
@@ -351,7 +351,7 @@ describe('cancel', () => {
     expect(await queue.find(jobId)).toMatchObject({ status: 'CANCELLED', output: null });
   });
 
-  test('a job that ended, an unknown one, and one of another endpoint stay as they are', async () => {
+  test('ended, unknown and foreign jobs stay as they are', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     const queued = await submit(id);
@@ -362,7 +362,7 @@ describe('cancel', () => {
     expect((await queue.find(queued))!.status).toBe('IN_QUEUE');
   });
 
-  test('when its endpoint is deleted everything it has is cancelled, and its webhooks are still sent', async () => {
+  test('deleting an endpoint cancels all its jobs, and their webhooks are still sent', async () => {
     const id = await endpoint();
     const queued = await submit(id, { webhook: 'http://hook/' });
     const { jobId } = await leased(id);
@@ -377,7 +377,7 @@ describe('cancel', () => {
 });
 
 describe('purge', () => {
-  test('cancels what is queued, in slices, and leaves what runs and what comes later', async () => {
+  test('cancels queued jobs in slices, but not running or later ones', async () => {
     const id = await endpoint();
     const other = await submit(await endpoint());
     const { jobId } = await leased(id);
@@ -413,7 +413,7 @@ describe('retry', () => {
     return { jobId, workerId };
   }
 
-  test('a FAILED job starts again with the same id, input, policy and webhook; output and chunks are cleared', async () => {
+  test('a FAILED job is requeued with the same id, input, policy and webhook; output and chunks are cleared', async () => {
     const id = await endpoint();
     const change = {
       input: '[1]',
@@ -445,7 +445,7 @@ describe('retry', () => {
     expect(await counters(id)).toEqual(moved({ failed: 1, retried: 1, in_progress: 1 }));
   });
 
-  test('a TIMED_OUT job starts again and has its whole time to live again', async () => {
+  test('a TIMED_OUT job is requeued with its full ttl', async () => {
     const id = await endpoint();
     const jobId = await submit(id, { ttlMs: 10_000, hasOwnTtl: true });
     await sql(
@@ -477,7 +477,7 @@ describe('retry', () => {
     expect(await sql(order, jobId)).toEqual([{ told_at: null }]);
   });
 
-  test('COMPLETED, CANCELLED, queued, running, unknown and foreign jobs, and results that are over, are not retried', async () => {
+  test('COMPLETED, CANCELLED, queued, running, unknown, foreign and expired jobs are not retried', async () => {
     const id = await endpoint();
     const completed = await leased(id);
     await queue.finish(done(completed.jobId, completed.workerId));
@@ -495,7 +495,7 @@ describe('retry', () => {
 });
 
 describe('a lost worker', () => {
-  test('has its job delivered again once, at its old place; the second loss is FAILED', async () => {
+  test('has its job redelivered once, at its old position; the second loss is FAILED', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id);
     const younger = await submit(id);
@@ -532,7 +532,7 @@ describe('a lost worker', () => {
   });
 });
 
-test('a job that never reached its worker goes back to its place and is not counted as a retry', async () => {
+test('a job that never reached its worker is requeued at its position and not counted as a retry', async () => {
   const id = await endpoint();
   const { jobId, workerId } = await leased(id);
   const kept = await submit(id, { workerId });
@@ -548,7 +548,7 @@ describe('time', () => {
   const age = (jobId: JobId, seconds: number) =>
     sql("update jobs set started_at = now() - $2 * interval '1 s' where id = $1", jobId, seconds);
 
-  test('a running job over its own executionTimeout is FAILED; one within it stays, whatever the endpoint says', async () => {
+  test('a running job past its own executionTimeout is FAILED; one within it stays, whatever the endpoint’s timeout', async () => {
     const id = await endpoint(1000);
     const [over, within] = [
       await leased(id, { executionTimeoutMs: 5000 }),
@@ -566,7 +566,7 @@ describe('time', () => {
     expect((await queue.find(within.jobId))!.status).toBe('IN_PROGRESS');
   });
 
-  test('without an own one the endpoint’s timeout counts, as it is now; 0 means none', async () => {
+  test('without its own, the endpoint’s current timeout counts; 0 means none', async () => {
     const id = await endpoint(0);
     const { jobId } = await leased(id);
     await age(jobId, 3600);
@@ -596,14 +596,14 @@ describe('time', () => {
     },
   );
 
-  test('a running job is not ended by its time to live', async () => {
+  test('a running job is not ended by its ttl', async () => {
     const { jobId } = await leased(await endpoint(), { hasOwnTtl: true });
     await sql("update jobs set expires_at = now() - interval '1 s' where id = $1", jobId);
     await queue.expireQueued(100);
     expect((await queue.find(jobId))!.status).toBe('IN_PROGRESS');
   });
 
-  test('no more than asked for end at once', async () => {
+  test('at most the requested number end at once', async () => {
     const id = await endpoint();
     for (let i = 0; i < 5; i++) await submit(id, { hasOwnTtl: true });
     await sql("update jobs set expires_at = now() - interval '1 s' where endpoint_id = $1", id);
@@ -613,7 +613,7 @@ describe('time', () => {
 });
 
 describe('a stream', () => {
-  test('keeps the order of its chunks and gives each once', async () => {
+  test('keeps the order of its chunks and returns each once', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (const n of [1, 2, 3]) expect(await stream.append(jobId, workerId, String(n))).toBeNull();
     expect((await stream.drain(jobId, 2)).map(({ chunk }) => chunk)).toEqual(['1', '2']);
@@ -622,7 +622,7 @@ describe('a stream', () => {
     expect(await stream.drain(jobId, 10)).toEqual([]);
   });
 
-  test('gives each chunk once even to readers of the same moment', async () => {
+  test('returns each chunk once, even to concurrent readers', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (let n = 0; n < 30; n++) await stream.append(jobId, workerId, String(n));
     const drained = (await Promise.all(Array.from({ length: 5 }, () => stream.drain(jobId, 10)))).flat();
@@ -632,7 +632,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('can be listed from anywhere without losing anything', async () => {
+  test('can be listed from any position without removing anything', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (const n of [1, 2, 3]) await stream.append(jobId, workerId, String(n));
     const all = await stream.list(jobId, 0, 10);
@@ -641,7 +641,7 @@ describe('a stream', () => {
     expect(await stream.list(jobId, 0, 10)).toEqual(all);
   });
 
-  test('takes chunks of the holder only, and none after the end; its waiters are named', async () => {
+  test('accepts only the holder’s chunks, none after the end; returns the waiters', async () => {
     const id = await endpoint();
     const { jobId, workerId } = await leased(id, { waiter: 'process' });
     const appended = await Promise.all([
@@ -862,7 +862,7 @@ async function compare(id: EndpointId, model: Model): Promise<void> {
   expect(await counters(id)).toEqual(model.expectedCounters());
 }
 
-test('with everybody at it at once, every job ends once and the counters add up', async () => {
+test('under concurrent load every job ends once and the counters add up', async () => {
   const id = await endpoint();
   const processes = [newQueue(), newQueue()];
   const jobs = await Promise.all(Array.from({ length: 200 }, (_, i) => submit(id, { isLowPriority: i % 5 === 0 })));

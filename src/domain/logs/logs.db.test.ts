@@ -28,17 +28,17 @@ test('lines of a batch are stored in its order, with their time to the milliseco
   expect(stored[7]).toEqual({ seq: expect.any(Number), ts: at(7), source: 'system', line: 'line 7' });
 });
 
-test('NUL, which the database cannot store, is replaced and fails nobody’s batch', async () => {
+test('NUL, which the database cannot store, is replaced and fails no batch', async () => {
   await append(['a\0b', 'c']);
   expect(texts(await listLogLines(database.pool, { workloadId: 'w', limit: 9 }))).toEqual(['a\ufffdb', 'c']);
 });
 
-test('an empty batch is no statement at all', async () => {
+test('an empty batch runs no statement', async () => {
   await append([]);
   expect(await lastLogSeq(database.pool, 'w')).toBe(0);
 });
 
-test('lines are chosen by sequence, time, source and number', async () => {
+test('lines are filtered by sequence, time, source and number', async () => {
   await append(['a', 'b', 'c', 'd']);
   await append(['other'], 'v');
   const list = async (query: object) =>
@@ -53,7 +53,7 @@ test('lines are chosen by sequence, time, source and number', async () => {
   expect(await list({ limit: 2 })).toEqual(['a', 'b']);
 });
 
-test('what is older than asked for is deleted', async () => {
+test('older lines are deleted', async () => {
   await append(['old']);
   await database.pool.query(`update log_lines set stored_at = now() - interval '2 days'`);
   await append(['new']);
@@ -61,7 +61,7 @@ test('what is older than asked for is deleted', async () => {
   expect(texts(await listLogLines(database.pool, { workloadId: 'w', limit: 9 }))).toEqual(['new']);
 });
 
-test('a follower without hints still finds new lines after the quiet time, and says that it was quiet', async () => {
+test('a follower without hints still finds new lines after the quiet time, and reports the quiet', async () => {
   const controller = new AbortController();
   const deaf = { subscribe: () => () => {} };
   const options = { workloadId: 'w', start: { tail: 1 }, source: undefined, quietMs: 20, signal: controller.signal };

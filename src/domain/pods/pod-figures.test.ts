@@ -15,7 +15,7 @@ function start(answers: (id: string) => Promise<PodUsage | null>) {
   return { figures, state };
 }
 
-test('the runtime is asked about a pod once a second, however often somebody asks', async () => {
+test('the runtime is asked about a pod once a second, for all clients', async () => {
   const { figures, state } = start(async () => usage);
   const read = async () => (await figures.read(['a', 'b'], 1_000)).get('a');
   expect(await Promise.all([read(), read()])).toEqual([usage, usage]);
@@ -26,7 +26,7 @@ test('the runtime is asked about a pod once a second, however often somebody ask
   expect(state.asked).toEqual(['a', 'b', 'a', 'b']);
 });
 
-test('a list does not wait for a runtime that is slow; a later one has the figures', async () => {
+test('a list does not wait for a slow runtime; a later one has the figures', async () => {
   const slow = Promise.withResolvers<PodUsage>();
   const { figures, state } = start(() => slow.promise);
   expect(await figures.read(['a'], 1)).toEqual(new Map());
@@ -35,7 +35,7 @@ test('a list does not wait for a runtime that is slow; a later one has the figur
   expect(state.asked).toEqual(['a']);
 });
 
-test('while a new look is under way the figures of the last one are given', async () => {
+test('while figures are being read, the previous ones are returned', async () => {
   const looks = [Promise.resolve(usage), new Promise<PodUsage>(() => {})];
   const { figures, state } = start(() => looks.shift()!);
   await figures.read(['a'], 1_000);
@@ -43,12 +43,12 @@ test('while a new look is under way the figures of the last one are given', asyn
   expect(await figures.read(['a'], 60_000)).toEqual(new Map([['a', usage]]));
 });
 
-test('a pod that the runtime does not know, or a runtime that fails, is no figures', async () => {
+test('a pod unknown to the runtime, or a failing runtime, has no figures', async () => {
   const { figures } = start((id) => (id === 'a' ? Promise.resolve(null) : Promise.reject(new Error('no engine'))));
   expect(await figures.read(['a', 'b'], 1_000)).toEqual(new Map());
 });
 
-test('of many pods eight are asked about at a time, and all of them in the end', async () => {
+test('of many pods, eight are read at a time, and all eventually', async () => {
   let asking = 0;
   let most = 0;
   const { figures } = start(async () => {

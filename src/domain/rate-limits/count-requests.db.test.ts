@@ -26,7 +26,7 @@ async function count(asked: number, afterMs = 0) {
   return [granted, windows.minute.used, windows.hour.used, windows.day.used];
 }
 
-test('as many are granted as every window has left, and what is refused uses up nothing', async () => {
+test('grants what every window has left; refused requests use no quota', async () => {
   expect(await count(4)).toEqual([4, 4, 4, 4]);
   expect(await count(7)).toEqual([6, 10, 10, 10]);
   expect(await count(1)).toEqual([0, 10, 10, 10]);
@@ -37,28 +37,28 @@ test('as many are granted as every window has left, and what is refused uses up 
   expect(await count(1, 12 * 3_600_000)).toEqual([1, 1, 1, 1]);
 });
 
-test('the very first count cannot grant more than the quota either', async () => {
+test('the first count grants at most the quota', async () => {
   expect(await count(50)).toEqual([10, 10, 10, 10]);
 });
 
-test('a window begins on the clock, to the millisecond', async () => {
+test('a window starts on the full minute, to the millisecond', async () => {
   await count(10, -1);
   expect(await count(1, -1)).toEqual([0, 10, 10, 10]);
   expect(await count(1)).toEqual([1, 1, 1, 11]);
 });
 
-test('a count that began before the boundary but comes after it neither loses nor reopens a window', async () => {
+test('a count that started before a boundary but comes after it neither loses nor reopens a window', async () => {
   await count(10);
   expect(await count(3, -1)).toEqual([0, 10, 10, 10]);
   expect(await count(3)).toEqual([0, 10, 10, 10]);
 });
 
-test('after the clock was set back by hours the windows are those of the new time', async () => {
+test('after the clock was set back by hours, windows follow the new time', async () => {
   await count(10, 5 * 3_600_000);
   expect(await count(1)).toEqual([1, 1, 1, 11]);
 });
 
-test('a user’s own quotas count from the next request on, where they are given', async () => {
+test('a user’s own quotas apply from the next request, where given', async () => {
   await count(10);
   await updateUserRateLimit(database.pool, userId, { minute: 12 });
   expect(await count(9)).toEqual([2, 12, 12, 12]);
@@ -68,13 +68,13 @@ test('a user’s own quotas count from the next request on, where they are given
   expect(await count(1, 60_000)).toEqual([1, 1, 13, 13]);
 });
 
-test('who is exempt is not counted', async () => {
+test('exempt users are not counted', async () => {
   await updateUserRateLimit(database.pool, userId, 'exempt');
   expect(await findUserRateLimit(database.pool, userId)).toBe('exempt');
   expect((await countRequests(database.pool, new Map([[userId, 1]]), QUOTAS, null)).size).toBe(0);
 });
 
-test('users of one statement are counted apart', async () => {
+test('users of one statement are counted separately', async () => {
   const other = await createUser(database.pool, { name: `other ${users}`, email: null });
   const asked = new Map([
     [userId, 3],
@@ -84,7 +84,7 @@ test('users of one statement are counted apart', async () => {
   expect([counts.get(userId)!.granted, counts.get(other.id)!.granted]).toEqual([3, 10]);
 });
 
-test('the count of a day is forgotten when the day after it is over', async () => {
+test('a day’s count is deleted when the next day is over', async () => {
   await count(1);
   const { pool } = database;
   const remembers = async () =>

@@ -25,12 +25,12 @@ const create = () => {
   return createRegistry(context, actor, { name: 'hub', username: 'anna', password: 'hunter2' });
 };
 
-test('any key is right for a database without secrets', async () => {
+test('any key is accepted for a database without secrets', async () => {
   await checkMasterKey(database.pool, otherBox);
   await checkMasterKey(database.pool, secretBox);
 });
 
-test('another master key is refused with a sentence that says what to do, and nothing is changed', async () => {
+test('another master key is refused with advice, and nothing is changed', async () => {
   await create();
   const snapshot = async () => (await database.pool.query('select * from registries order by id')).rows;
   const before = await snapshot();
@@ -41,7 +41,7 @@ test('another master key is refused with a sentence that says what to do, and no
   expect(await snapshot()).toEqual(before);
 });
 
-test('credentials open for their owner alone', async () => {
+test('credentials open for their owner only', async () => {
   const { id } = await create();
   const context = { pool: database.pool, secretBox };
   expect(await openCredentials(context, actor.userId, id)).toEqual({ username: 'anna', password: 'hunter2' });
@@ -52,7 +52,7 @@ test('credentials open for their owner alone', async () => {
   await expect(openCredentials({ ...context, secretBox: otherBox }, actor.userId, id)).rejects.toThrow('master key');
 });
 
-test('a sealed password that is put into another record does not open there', async () => {
+test('a sealed password copied into another record does not open there', async () => {
   const [mine, other] = [await create(), await create()];
   await database.pool.query(
     'update registries set password = (select password from registries where id = $1) where id = $2',

@@ -16,11 +16,11 @@ const SPEC: ReleaseSpec = {
 
 const diff = (change: Partial<ReleaseSpec>) => diffReleases(SPEC, { ...SPEC, ...change });
 
-test('equal values are no change, whatever the order of the environment', () => {
+test('equal values are no change, in any order of the environment', () => {
   expect(diff({ env: { B: 'secret-b', A: 'secret-a' }, gpu: { count: 1, pools: ['ADA_24'] } })).toEqual([]);
 });
 
-test('every field of a release is seen, in the words of the wire', () => {
+test('every field of a release is compared, by its name on the wire', () => {
   const changes = diff({
     image: 'b',
     args: 'x',
@@ -59,7 +59,7 @@ test('the order of pools and ports is a change: it is the order of preference', 
   expect(diffReleases({ ...SPEC, ports: ['1/tcp', '2/tcp'] }, { ...SPEC, ports: ['2/tcp', '1/tcp'] })).toHaveLength(1);
 });
 
-test('of the environment only the names that changed are shown, never a value', () => {
+test('of the environment only changed names are shown, never a value', () => {
   const changes = diff({ env: { A: 'other', C: 'new', toString: 'x' } as Record<string, string> });
   expect(changes).toEqual([
     { field: 'env', old: { A: '***', B: '***' }, new: { A: '***', C: '***', toString: '***' } },

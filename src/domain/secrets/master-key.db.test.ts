@@ -52,7 +52,7 @@ const everything = () =>
     SEALED_COLUMNS.map(({ table, column }) => `select id, ${column} as sealed from ${table}`).join(' union all '),
   );
 
-test('the list of what is sealed is complete: every other binary column is known to be something else', async () => {
+test('the list of sealed columns is complete: every other binary column is known', async () => {
   const columns = await query<{ name: string }>(
     `select table_name || '.' || column_name as name from information_schema.columns
      where table_schema = current_schema() and data_type = 'bytea' order by 1`,
@@ -62,13 +62,13 @@ test('the list of what is sealed is complete: every other binary column is known
   expect(columns.map(({ name }) => name)).toEqual([...hashes, ...sealed].toSorted());
 });
 
-test('the first start makes the file; the next reads the same key', async () => {
+test('the first start creates the file; the next reads the same key', async () => {
   const box = await openSecretBox(database.pool, { keys: null, file });
   await create(box, 'a');
   expect(await read(await openSecretBox(database.pool, { keys: null, file }), 'a')).toBe('value of a');
 });
 
-test('a file that is gone while something is encrypted is said, and none is made in its place', async () => {
+test('a missing file is an error while something is encrypted, and none is created', async () => {
   await create(await openSecretBox(database.pool, { keys: null, file }), 'a');
   await rm(file);
   await expect(openSecretBox(database.pool, { keys: null, file })).rejects.toThrow(
@@ -77,7 +77,7 @@ test('a file that is gone while something is encrypted is said, and none is made
   expect(await readdir(directory)).toEqual([]);
 });
 
-test('a file that is gone while nothing is encrypted is made again, and that key counts from then on', async () => {
+test('a missing file is created again while nothing is encrypted, and its key counts from then on', async () => {
   await openSecretBox(database.pool, { keys: null, file });
   await rm(file);
   const box = await openSecretBox(database.pool, { keys: null, file });
@@ -85,7 +85,7 @@ test('a file that is gone while nothing is encrypted is made again, and that key
   expect(await read(box, 'a')).toBe('value of a');
 });
 
-test.each(['a secret', 'the password of a registry'])('another key is refused for the sake of %s', async (what) => {
+test.each(['a secret', 'the password of a registry'])('another key is refused because of %s', async (what) => {
   const [key, other] = [newMasterKey(), newMasterKey()];
   const box = await openSecretBox(database.pool, { keys: [key], file });
   if (what === 'a secret') await create(box, 'a');
@@ -101,7 +101,7 @@ test.each(['a secret', 'the password of a registry'])('another key is refused fo
   );
 });
 
-test('one damaged value, or one that was moved, does not keep the server from starting', async () => {
+test('one damaged or moved value does not prevent the start', async () => {
   const box = await openSecretBox(database.pool, { keys: [newMasterKey()], file });
   for (const name of ['good', 'cut', 'empty', 'moved']) await create(box, name);
   await query(`update secrets set value = substring(value for 15) where name = 'cut'`);
@@ -114,7 +114,7 @@ test('one damaged value, or one that was moved, does not keep the server from st
   }
 });
 
-test('a rotation leaves nothing under the old key, registries and the first form of sealed values among it', async () => {
+test('a rotation leaves nothing under the old key, in registries and values of version 1 too', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   const before = await openSecretBox(database.pool, { keys: [old], file });
   for (let i = 0; i < 250; i++) await create(before, `s${i}`);
@@ -135,7 +135,7 @@ test('a rotation leaves nothing under the old key, registries and the first form
   await expect(openSecretBox(database.pool, { keys: [old], file })).rejects.toThrow('the master key is not the one');
 });
 
-test('a rotation that is cut off anywhere leaves everything readable with both keys, and the next one finishes it', async () => {
+test('an interrupted rotation leaves everything readable with both keys, and the next run resumes it', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   const before = await openSecretBox(database.pool, { keys: [old], file });
   for (let i = 0; i < 250; i++) await create(before, `s${i}`);
@@ -151,7 +151,7 @@ test('a rotation that is cut off anywhere leaves everything readable with both k
   expect((await rotateMasterKey(database.pool, both, masterKeyId(fresh))).resealed).toBe(150);
 });
 
-test('what is created and changed behind a rotation, by a server that started before it, is under the new key', async () => {
+test('values written behind a rotation, by a server that started before it, are under the new key', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   let keys = [old];
   const server = createSecretBox(keys, () => keys); // as with a file: the new key is found there when it is needed
@@ -179,7 +179,7 @@ test('what is created and changed behind a rotation, by a server that started be
   expect(new Set((await everything()).map(({ sealed }) => sealedUnder(sealed)))).toEqual(new Set([masterKeyId(fresh)]));
 });
 
-test('a rotation waits for who is sealing, so that no value under the old key appears behind it', async () => {
+test('a rotation waits for concurrent seals, so that no value under the old key appears behind it', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   const server = await openSecretBox(database.pool, { keys: [old], file });
   const writer = await database.pool.connect();
@@ -202,7 +202,7 @@ test('a rotation waits for who is sealing, so that no value under the old key ap
   expect(await read(createSecretBox(fresh), 'late')).toBe('late');
 });
 
-test('what cannot be opened stays as it is and is named, and everything else is rotated', async () => {
+test('a value that cannot be opened stays as it is and is named, and all others are rotated', async () => {
   const [old, fresh] = [newMasterKey(), newMasterKey()];
   const before = await openSecretBox(database.pool, { keys: [old], file });
   const { id } = await create(before, 'cut');
@@ -219,7 +219,7 @@ test('what cannot be opened stays as it is and is named, and everything else is 
   expect(await query(`select value from secrets where name = 'cut'`)).toEqual([cut]);
 });
 
-test('a file that holds something else than keys is an error that shows nothing of it', async () => {
+test('a file without keys is an error that shows nothing of its content', async () => {
   await writeFile(file, randomBytes(20));
   await expect(openSecretBox(database.pool, { keys: null, file })).rejects.toThrow(
     `${file} does not hold a master key`,

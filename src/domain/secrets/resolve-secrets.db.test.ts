@@ -40,7 +40,7 @@ const resolve = (env: Record<string, string>, userId = anna, box = secretBox) =>
 const missing = async (env: Record<string, string>, userId = anna) =>
   (await findMissingSecrets(database.pool, [{ userId, env }]))[0];
 
-test('every reference becomes the value, with or without blanks, also several in one value', async () => {
+test('every reference is replaced by the value, with or without blanks, several in one value too', async () => {
   const env = {
     PLAIN: 'x',
     ONE: '{{ RUNPOD_SECRET_a }}',
@@ -59,7 +59,7 @@ test('every reference becomes the value, with or without blanks, also several in
   });
 });
 
-test('what is no reference stays as it is, and a value is not searched for references', async () => {
+test('other text stays as it is, and a value is not searched for references', async () => {
   const env = {
     A: '{{ a }}',
     B: 'RUNPOD_SECRET_a',
@@ -77,7 +77,7 @@ test('what is no reference stays as it is, and a value is not searched for refer
   ]);
 });
 
-test('two users with secrets of one name each get their own, and what only the other has is missing', async () => {
+test('users with secrets of the same name each get their own, and another user’s secret is missing', async () => {
   const env = { X: '{{ RUNPOD_SECRET_a }}' };
   expect([await resolve(env, anna), await resolve(env, berta)]).toEqual([{ X: 'A' }, { X: "berta's" }]);
   await expect(resolve({ X: '{{ RUNPOD_SECRET_b }}' }, berta)).rejects.toThrow(
@@ -87,7 +87,7 @@ test('two users with secrets of one name each get their own, and what only the o
   expect(await missing({ X: '{{ RUNPOD_SECRET_b }}' }, anna)).toBe(null);
 });
 
-test('unknown names are all named, those that no secret can have too, and no value is shown', async () => {
+test('all unknown names are listed, even invalid ones, and no value is shown', async () => {
   const env = {
     X: '{{ RUNPOD_SECRET_a }} {{ RUNPOD_SECRET_gone }}',
     Y: '{{ RUNPOD_SECRET_no name }}',
@@ -98,7 +98,7 @@ test('unknown names are all named, those that no secret can have too, and no val
   expect(await missing(env)).toBe(reason);
 });
 
-test('it is one query however many names there are, and none without one', async () => {
+test('one query for any number of names, and none without one', async () => {
   const texts: string[] = [];
   const pool = {
     query: (query: { text: string }, ...more: []) => {

@@ -7,7 +7,7 @@ test('a reference is found and replaced with or without blanks around its name',
   expect(replaceReferences(env, (name) => `<${name}>`)).toEqual({ A: '<one>', B: 'x<two>y<one>', C: 'none' });
 });
 
-test('what is not closed is no reference', () => {
+test('an unclosed reference is none', () => {
   const env = { A: '{{ RUNPOD_SECRET_one }', B: '{{ RUNPOD_SECRET_{{ RUNPOD_SECRET_two }}' };
   expect(secretNamesIn(env)).toEqual(['two']);
 });

@@ -50,14 +50,14 @@ async function pod(phase: string): Promise<string> {
   return id;
 }
 
-test('the first runtime, and the same one again, leave everything as it is', async () => {
+test('the first runtime, and the same one again, change nothing', async () => {
   const id = await worker('RUNNING');
   expect(await leave('docker')).toBeNull();
   expect(await leave('docker')).toBeNull();
   expect(await sql('select phase from workers where id = $1', id)).toEqual([{ phase: 'RUNNING' }]);
 });
 
-test('another runtime ends the workers that the former one has, none of them as failed, and leaves those that wait for a place', async () => {
+test('another runtime ends the former one’s workers, not as failed, and leaves those that wait for a place', async () => {
   await leave('docker');
   const left = await Promise.all(['STARTING', 'RUNNING', 'FROZEN'].map(worker));
   const others = [await worker('PENDING'), await worker('EXITED')];
@@ -77,7 +77,7 @@ test('another runtime ends the workers that the former one has, none of them as 
   expect(await leave('kubernetes')).toBeNull();
 });
 
-test('another runtime begins pods anew that run, at once and at no cost until then; stopped ones stay stopped', async () => {
+test('another runtime restarts running pods at once, free of charge until then; stopped ones stay stopped', async () => {
   await leave('kubernetes');
   const [running, stopped, failed] = [await pod('RUNNING'), await pod('EXITED'), await pod('ERROR')];
   expect(await leave('process')).toEqual({ runtime: 'kubernetes', workerIds: [], podIds: [running] });

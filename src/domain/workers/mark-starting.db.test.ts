@@ -24,13 +24,13 @@ const note = (workers: StartingWorker[], total: number) =>
 const phaseOf = async ({ id }: StartingWorker) =>
   (await endpoint.sql('select phase from workers where id = $1', id))[0].phase;
 
-test('of those placed at the same moment only as many start as there are GPUs; who needs none always does', async () => {
+test('of workers placed concurrently, only as many start as there are GPUs; those without GPUs always do', async () => {
   const [one, two, cpu] = [await pending(), await pending(), await pending({ pool: null, gpuTypeId: null })];
   expect(await note([one, two, cpu], 1)).toEqual(new Set([one.id, cpu.id]));
   expect([await phaseOf(one), await phaseOf(two), await phaseOf(cpu)]).toEqual(['STARTING', 'PENDING', 'STARTING']);
 });
 
-test('a worker waits for whoever gives GPUs away at this moment, and does not start on what they gave', async () => {
+test('a worker waits for a concurrent allocation of GPUs and does not start on them', async () => {
   const [worker, rival] = [await pending(), await pending()];
   const other = await endpoint.database.pool.connect();
   try {

@@ -5,18 +5,18 @@ import { STAGES, type TimelineMarks, workerStages } from './worker-timeline.ts';
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms);
 const worker = { createdAt: at(0), endedAt: null };
 
-test('a ready worker has gone through all stages, each from the end of the one before', () => {
+test('a ready worker has passed all stages, each from the end of the one before', () => {
   const marks = Object.fromEntries(STAGES.map((stage, i) => [`${stage}At`, at((i + 1) * 10).toISOString()]));
   expect(workerStages(worker, marks)).toEqual(
     STAGES.map((stage, i) => ({ stage, from: at(i * 10), to: at((i + 1) * 10) })),
   );
 });
 
-test('a worker that waits for capacity is in that stage and in no other', () => {
+test('a worker that waits for capacity is in that stage only', () => {
   expect(workerStages(worker, {})).toEqual([{ stage: 'capacity', from: at(0), to: null }]);
 });
 
-test('a stage without a mark of its own belongs to the one after it', () => {
+test('a stage without a mark is merged into the next', () => {
   const marks = { capacityAt: at(5).toISOString(), startAt: at(30).toISOString() };
   expect(workerStages(worker, marks).map(({ stage, from, to }) => [stage, from, to])).toEqual([
     ['capacity', at(0), at(5)],
@@ -25,12 +25,12 @@ test('a stage without a mark of its own belongs to the one after it', () => {
   ]);
 });
 
-test('the end of a worker ends the stage it was in', () => {
+test('the end of a worker ends its current stage', () => {
   const stages = workerStages({ createdAt: at(0), endedAt: at(99) }, { capacityAt: at(1).toISOString() });
   expect(stages.at(-1)).toEqual({ stage: 'pull', from: at(1), to: at(99) });
 });
 
-test('whatever was marked, stages follow each other without gaps and never run backwards', () => {
+test('with any marks, stages follow each other without gaps and never run backwards', () => {
   const mark = fc.option(fc.integer({ min: -50, max: 500 }), { nil: undefined });
   fc.assert(
     fc.property(fc.tuple(mark, mark, mark, mark, mark), (times) => {
