@@ -3,10 +3,10 @@ import { describeError } from './describe-error.ts';
 
 test('an error is described by type, message, code, stack and causes', () => {
   const cause = Object.assign(new TypeError('inner'), { code: 'ECONNRESET' });
-  const told = describeError(new Error('outer', { cause }));
-  expect(told).toMatchObject({ type: 'Error', message: 'outer', cause: { type: 'TypeError', message: 'inner' } });
-  expect(told.cause?.code).toBe('ECONNRESET');
-  expect(told.stack).toMatch(/^ {4}at .*describe-error\.test/);
+  const described = describeError(new Error('outer', { cause }));
+  expect(described).toMatchObject({ type: 'Error', message: 'outer', cause: { type: 'TypeError', message: 'inner' } });
+  expect(described.cause?.code).toBe('ECONNRESET');
+  expect(described.stack).toMatch(/^ {4}at .*describe-error\.test/);
 });
 
 test('data that libraries attach to errors is left out: rows, parameters, headers', () => {

@@ -9,7 +9,7 @@ export interface KubernetesSettings {
   inCluster: { host: string; port: string } | null;
   /** Null: Podyard's own namespace, or the kubeconfig's, else `default`. */
   namespace: string | null;
-  /** Node labels with the GPU model and the data centre. */
+  /** Node labels with the GPU model and the data center. */
   gpuLabel: string;
   dataCenterLabel: string;
   gpuResource: string;

@@ -26,7 +26,7 @@ afterEach(async () => {
   vi.unstubAllEnvs();
 });
 
-/** Answers what came, a text a request. */
+/** Starts a collector; resolves with the bodies it gets, one per request. */
 async function collect(): Promise<string[]> {
   const received: string[] = [];
   collector = createServer(async (req, res) => {

@@ -9,7 +9,7 @@ export type Tariff = (typeof TARIFFS)[number];
 export interface Price {
   tariff: Tariff;
   component: UsageComponent;
-  /** GPU type or CPU flavour; empty for storage. */
+  /** GPU type or CPU flavor; empty for storage. */
   item: string;
   usdPerHour: number;
 }

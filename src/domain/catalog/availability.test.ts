@@ -16,8 +16,8 @@ const node = (free: number, change: Partial<GpuStock> = {}): GpuStock => ({
   ...change,
 });
 const stock = (...gpus: GpuStock[]): Stock => ({ gpus, cpus: 16, memoryBytes: 64 * 2 ** 30 });
-const levels = (wish: Partial<typeof ANY_GPU>, ...gpus: GpuStock[]) =>
-  gpuAvailability(RTX, stock(...gpus), { ...ANY_GPU, ...wish });
+const levels = (request: Partial<typeof ANY_GPU>, ...gpus: GpuStock[]) =>
+  gpuAvailability(RTX, stock(...gpus), { ...ANY_GPU, ...request });
 
 test.each([
   [0, 'NONE'],

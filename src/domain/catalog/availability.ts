@@ -12,13 +12,13 @@ export interface Available {
 }
 
 /** Wanted GPUs: `count` of them on one machine. Null: any. */
-export interface GpuWish {
+export interface GpuRequest {
   count: number;
   cloud: 'SECURE' | 'COMMUNITY' | null;
   minCudaVersion: string | null;
 }
 
-export const ANY_GPU: GpuWish = { count: 1, cloud: null, minCudaVersion: null };
+export const ANY_GPU: GpuRequest = { count: 1, cloud: null, minCudaVersion: null };
 
 const GIB = 2 ** 30;
 
@@ -33,19 +33,19 @@ function levelOf(fits: number): Availability {
 export function gpuAvailability(
   gpu: GpuType,
   stock: Stock,
-  wish: GpuWish,
+  request: GpuRequest,
 ): { availability: Availability; dataCenters: Available[] } {
   const fits = new Map<string, number>();
   for (const entry of stock.gpus) {
     if (entry.gpuTypeId !== gpu.id || entry.total === 0) continue;
-    fits.set(entry.dataCenterId, (fits.get(entry.dataCenterId) ?? 0) + countFits(gpu, entry, wish));
+    fits.set(entry.dataCenterId, (fits.get(entry.dataCenterId) ?? 0) + countFits(gpu, entry, request));
   }
   const dataCenters = [...fits].map(([id, count]) => ({ ...nameDataCenter(id), availability: levelOf(count) }));
   return { availability: levelOf([...fits.values()].reduce((sum, count) => sum + count, 0)), dataCenters };
 }
 
 /** Returns how many more workloads of the wanted size fit into this entry. */
-export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuWish): number {
+export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuRequest): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
   if (minCudaVersion !== null && entry.cudaVersion && isOlder(entry.cudaVersion, minCudaVersion)) return 0;
   return Math.floor(entry.free / count);

@@ -4,7 +4,7 @@ import { checkContainer } from './check-container.ts';
 import { checkRepeatedPort } from './check-ports.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** The fields of an endpoint that rules between fields, or about the catalogue, are about. */
+/** The fields of an endpoint that have rules beyond the schema. */
 export type Checked = Partial<
   Pick<Endpoint, 'image' | 'env' | 'workers' | 'gpu' | 'ports' | 'dataCenterIds' | 'networkVolumeIds'>
 >;

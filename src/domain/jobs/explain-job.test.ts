@@ -16,12 +16,12 @@ const worker = (more: Partial<WaitedFor> = {}): WaitedFor => ({
   thaw: null,
   ...more,
 });
-const told = (stages: ReturnType<typeof explainAttempt>) =>
+const summary = (stages: ReturnType<typeof explainAttempt>) =>
   stages.map(({ stage, from, to }) => [stage, from.getTime() - at(0).getTime(), to && to.getTime() - at(0).getTime()]);
 
 test('a job that started a worker waited for the decision, for each stage of the start, and for its turn', () => {
   const stages = explainAttempt({ from: at(0), takenAt: at(405), endedAt: at(1000) }, worker());
-  expect(told(stages)).toEqual([
+  expect(summary(stages)).toEqual([
     ['worker', 0, 10],
     ['capacity', 10, 20],
     ['pull', 20, 120],
@@ -36,7 +36,7 @@ test('a job that started a worker waited for the decision, for each stage of the
 
 test('a job submitted while the worker was loading waited only for the rest of it', () => {
   const stages = explainAttempt({ from: at(300), takenAt: at(402), endedAt: null }, worker());
-  expect(told(stages)).toEqual([
+  expect(summary(stages)).toEqual([
     ['ready', 300, 400],
     ['queue', 400, 402],
     ['running', 402, null],
@@ -45,12 +45,12 @@ test('a job submitted while the worker was loading waited only for the rest of i
 
 test('a job submitted when the worker was ready waited behind others', () => {
   const stages = explainAttempt({ from: at(500), takenAt: at(900), endedAt: null }, worker());
-  expect(told(stages).slice(0, 1)).toEqual([['queue', 500, 900]]);
+  expect(summary(stages).slice(0, 1)).toEqual([['queue', 500, 900]]);
 });
 
 test('a thaw replaces the start', () => {
   const thawed = worker({ thaw: { wantedAt: at(1005), at: at(1020) } });
-  expect(told(explainAttempt({ from: at(1000), takenAt: at(1025), endedAt: at(1100) }, thawed))).toEqual([
+  expect(summary(explainAttempt({ from: at(1000), takenAt: at(1025), endedAt: at(1100) }, thawed))).toEqual([
     ['worker', 1000, 1005],
     ['thaw', 1005, 1020],
     ['queue', 1020, 1025],
@@ -61,12 +61,12 @@ test('a thaw replaces the start', () => {
 test('a job that no worker takes reports what its worker waits for', () => {
   const throttled = worker({ timeline: {}, phaseReason: 'no capacity: ADA_24 has 0 of 4 free' });
   const stages = explainAttempt({ from: at(0), takenAt: null, endedAt: null }, throttled);
-  expect(told(stages)).toEqual([
+  expect(summary(stages)).toEqual([
     ['worker', 0, 10],
     ['capacity', 10, null],
   ]);
   expect(stages[1]!.reason).toBe('no capacity: ADA_24 has 0 of 4 free');
-  expect(told(explainAttempt({ from: at(0), takenAt: null, endedAt: at(7) }, null))).toEqual([['worker', 0, 7]]);
+  expect(summary(explainAttempt({ from: at(0), takenAt: null, endedAt: at(7) }, null))).toEqual([['worker', 0, 7]]);
 });
 
 test('for any worker, the stages cover the whole time without gaps', () => {

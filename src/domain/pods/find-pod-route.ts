@@ -9,8 +9,8 @@ export interface PodRoute {
 }
 
 /**
- * By its id, whoever asks: HTTP ports of a pod are public (docs/interface/queue.md, "Pod proxy"). Undefined for a pod
- * that is missing or terminated. Changes are told under the topic `pod`.
+ * Finds a pod's route by its id, for anybody: HTTP ports of a pod are public (docs/interface/queue.md, "Pod proxy").
+ * Undefined if the pod is missing or terminated. The topic `pod` notifies of changes.
  */
 export async function findPodRoute(db: Db, podId: string): Promise<PodRoute | undefined> {
   const result = await db.query<{ isRunning: boolean; ports: string[]; address: string | null }>({

@@ -81,8 +81,8 @@ function withoutWorker(used: readonly GpusInUse[], worker: FreezingWorker): Gpus
 function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {
   const type = findGpuType(gpu!.id);
   if (!type) return [];
-  const wish = { count: gpu!.count, cloud, minCudaVersion: null };
-  return stock.gpus.filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, wish) > 0);
+  const request = { count: gpu!.count, cloud, minCudaVersion: null };
+  return stock.gpus.filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0);
 }
 
 /** CPUs and memory are shared, not reserved: a pod fits if the machine has that many in total, as the catalog says. */

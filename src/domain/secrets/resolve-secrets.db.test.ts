@@ -142,7 +142,7 @@ test.each([
     'was copied from another record',
     secretBox,
   ],
-])('%s is told as what it is, and changes nothing', async (_, damage, sentence, box) => {
+])('%s is reported, and changes nothing', async (_, damage, sentence, box) => {
   await database.pool.query('create table if not exists kept as table secrets');
   const values = [anna].slice(0, damage.includes('$1') ? 1 : 0);
   await database.pool.query(damage, values);

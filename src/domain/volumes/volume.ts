@@ -5,7 +5,7 @@ export const VOLUME_SIZE_GB = { min: 10, max: 4096 } as const;
 
 export type VolumeType = 'STANDARD' | 'HIGH_PERFORMANCE';
 
-/** Persistent storage in one data centre, for endpoints and pods there. */
+/** Persistent storage in one data center, for endpoints and pods there. */
 export interface Volume {
   id: VolumeId;
   userId: UserId;

@@ -1,4 +1,4 @@
-/** What a client is told about a live worker (docs/interface/rest.md, "Workers"). */
+/** The status of a live worker, as clients see it (docs/interface/rest.md, "Workers"). */
 export type WorkerStatus = 'RUNNING' | 'IDLE' | 'INITIALIZING' | 'THROTTLED' | 'UNHEALTHY';
 
 export interface WorkerCondition {

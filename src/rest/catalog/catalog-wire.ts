@@ -4,7 +4,7 @@ import {
   type Availability,
   type Available,
   cpuAvailability,
-  type GpuWish,
+  type GpuRequest,
   gpuAvailability,
   listCpusIn,
   listGpusIn,
@@ -33,7 +33,7 @@ export async function gpuDescriber(
   const { include, count, cloud, minCudaVersion } = query;
   if (include === undefined) return refuseFilters({ count, cloud, minCudaVersion });
   const stock = await capacity.read();
-  const wish: GpuWish = { count: count ?? 1, cloud: cloud ?? null, minCudaVersion: minCudaVersion ?? null };
+  const wish: GpuRequest = { count: count ?? 1, cloud: cloud ?? null, minCudaVersion: minCudaVersion ?? null };
   return (gpu) => gpuAvailability(gpu, stock, wish);
 }
 
