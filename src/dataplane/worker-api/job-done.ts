@@ -1,8 +1,12 @@
-import { Failure } from '../../core/errors.ts';
+import { Failure, notFound } from '../../core/errors.ts';
+import { findShapeFault } from '../../core/json-shape.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import type { JobResult } from '../../domain/jobs/job-queue.ts';
 import { readBody, sendJson } from '../exchange.ts';
 import type { WorkerCall } from './worker-call.ts';
+
+/** From this size on, the job of a result is looked up before its body is read. */
+const LARGE_BYTES = 65_536;
 
 /**
  * The result of a job, or a progress update. The body is JSON whatever its content type says (SDKs send a form type).
@@ -11,6 +15,7 @@ import type { WorkerCall } from './worker-call.ts';
  */
 export async function jobDone(call: WorkerCall): Promise<void> {
   const { plane, worker, jobId, res } = call;
+  if (isLarge(call) && !(await plane.dispatch.queue.has(jobId, worker.endpointId))) throw notFound('job');
   const report = await readReport(call);
   plane.activity.recordWork(worker.id);
   if (report.progress !== undefined) {
@@ -21,7 +26,7 @@ export async function jobDone(call: WorkerCall): Promise<void> {
   const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...report.result });
   if (report.wantsRecycling) await recycle(call);
   const isForeign = outcome.kind === 'stale' && outcome.job.endpointId !== worker.endpointId;
-  if (outcome.kind === 'unknown' || isForeign) throw new Failure('notFound', 'job not found');
+  if (outcome.kind === 'unknown' || isForeign) throw notFound('job');
   if (report.refusal) throw new Failure('badRequest', report.refusal);
   if (outcome.kind === 'stale') {
     plane.logger.info(
@@ -30,6 +35,11 @@ export async function jobDone(call: WorkerCall): Promise<void> {
     );
   }
   sendJson(res, 200, '{}');
+}
+
+/** A body of unknown length counts as large. */
+function isLarge({ req }: WorkerCall): boolean {
+  return !(Number(req.headers['content-length']) < LARGE_BYTES);
 }
 
 interface Report {
@@ -45,26 +55,27 @@ async function readReport(call: WorkerCall): Promise<Report> {
   const tooLarge = (max: number) =>
     new Failure('contentTooLarge', `the result is larger than the limit of ${max} bytes`);
   try {
-    return parseReport((await readBody(call.req, limit, tooLarge)).toString());
+    return parseReport(await readBody(call.req, limit, tooLarge));
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
     const size = call.req.headers['content-length'];
-    const refusal = `the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`;
-    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
+    return refused(`the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`);
   }
 }
 
 /**
- * Parses the bodies of docs/interface/worker-api.md, "Results". A result that is not JSON fails the job, which would
- * otherwise hang until its timeout.
+ * Parses the bodies of docs/interface/worker-api.md, "Results". A result that cannot be parsed fails the job, which
+ * would otherwise hang until its timeout.
  */
-function parseReport(text: string): Report {
+function parseReport(bytes: Buffer): Report {
+  const fault = findShapeFault(bytes);
+  if (fault !== null) return refused(`the result cannot be taken: ${fault}`);
+  const text = bytes.toString();
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    const refusal = 'the worker sent a result that is not valid JSON';
-    return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
+    return refused('the worker sent a result that is not valid JSON');
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return { result: { status: 'COMPLETED', output: text, error: null }, wantsRecycling: false }; // a bare output
@@ -82,6 +93,10 @@ function parseReport(text: string): Report {
     },
     wantsRecycling: report.stopPod === true,
   };
+}
+
+function refused(refusal: string): Report {
+  return { result: { status: 'FAILED', output: null, error: refusal }, wantsRecycling: false, refusal };
 }
 
 const NOTHING = { status: 'COMPLETED', output: null, error: null } as const;
