@@ -17,7 +17,8 @@ function gatedBatcher(options: { lanes: number; maxSize: number }) {
   return { batcher, batches };
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+/** Resolves after two turns of the event loop: one to schedule a batch, one to flush it. */
+const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 test('calls of one event-loop turn share a batch, and each gets its own result', async () => {
   const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 10 });
