@@ -92,7 +92,7 @@ test('a backup is written while jobs run', async () => {
 
   const text = await run(['backup', file, '--with-master-key', '--data-dir', server.dataDir]);
   expect(text).toContain('… jobs: ');
-  expect(text).toContain('The master key is inside: whoever has this file can read every secret in it.');
+  expect(text).toContain('The master key is inside: anyone with this file can read its secrets.');
   expect(text).not.toContain('hunter2');
   const refused = await runToFailure(['move', '--data-dir', server.dataDir, '--to', databases[0]!.url]);
   expect(refused).toContain('a server runs on the embedded database in');
@@ -119,7 +119,7 @@ test('a restore killed halfway leaves nothing; after a complete one another serv
   const names = (await databases[1]!.pool.query('select name from migrations')).rows;
   await killInTheMiddle(databases[1]!, partition, ...args);
   expect((await databases[1]!.pool.query('select name from migrations')).rows).toEqual(names);
-  expect(await run(args)).toContain('Then start a server on it, once the old one is stopped');
+  expect(await run(args)).toContain('Then stop the old server before you start one here');
   await elsewhere.start();
   await checkEverything(elsewhere);
 }, 180_000);
