@@ -52,7 +52,7 @@ export function loadBalancingTests(runtime: TestedRuntime, place: () => RuntimeP
     const [worker] = await api.workers(id);
     expect(worker).toMatchObject({ id: first.worker, status: expect.stringMatching(/IDLE|RUNNING/) });
     await api.logs(id, worker!.id, (events) =>
-      ['listens on port', 'ready,'].every((text) => events.some(({ line }) => line.includes(text))),
+      ['listening on port', 'ready,'].every((text) => events.some(({ line }) => line.includes(text))),
     );
     await until('it leaves', async () => (await api.workers(id)).length === 0);
   });
