@@ -97,8 +97,14 @@ async function checkGpus(config: Config): Promise<Finding> {
 async function checkDatabase(config: Config): Promise<Finding> {
   const what = 'database';
   if (config.databaseUrl === null) return { what, verdict: 'ok', found: `embedded PostgreSQL in ${config.dataDir}` };
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: config.databaseUrl, connectionTimeoutMillis: 5_000 });
+  const [{ default: pg }, { connectionOptions }] = await Promise.all([
+    import('pg'),
+    import('../db/connection-options.ts'),
+  ]);
+  const { databaseUrl } = config;
+  const client = new pg.Client(
+    connectionOptions({ databaseUrl, applicationName: 'podyard doctor', connectTimeoutMs: 5_000 }),
+  );
   try {
     await client.connect();
     const { rows } = await client.query<{ version: string }>('show server_version');

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { newId } from '../core/ids.ts';
 import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
+import { connectionOptions } from '../db/connection-options.ts';
 import { loadDump, type Snapshot, withSnapshot } from '../db/dump.ts';
 import { readAppliedMigrations } from '../db/migrate.ts';
 import type { Db } from '../db/pool.ts';
@@ -88,11 +89,7 @@ async function copy({ sourceUrl, targetUrl, target }: Move, mark: MoveMark, outp
 }
 
 async function connect(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'podyard move',
-    connectionTimeoutMillis: 10_000,
-  });
+  const client = new pg.Client(connectionOptions({ databaseUrl, applicationName: 'podyard move' }));
   client.on('error', () => {}); // the pending query rejects
   await client.connect();
   return client;

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { messageOf } from '../core/errors.ts';
+import { connectionOptions } from '../db/connection-options.ts';
 import type { Installation } from '../domain/installation.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import type { Observed, Runtime } from '../runtimes/runtime.ts';
@@ -25,7 +26,7 @@ const RUNTIMES: readonly string[] = ['docker', 'process', 'simulated', 'kubernet
  */
 export async function stopWorkers(storage: Storage, options: StopWorkersOptions, output: CliOutput): Promise<void> {
   await withDatabaseOf(storage, async (databaseUrl) => {
-    const client = new pg.Client({ connectionString: databaseUrl, application_name: 'podyard stop-workers' });
+    const client = new pg.Client(connectionOptions({ databaseUrl, applicationName: 'podyard stop-workers' }));
     client.on('error', () => {}); // the pending query rejects
     await client.connect();
     try {

@@ -11,6 +11,9 @@ import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
 
+/** Server settings of connections for everything but the queue: cached plans must suit the tables once they have grown. */
+export const MAIN_SETTINGS = { enable_seqscan: 'off', jit: 'off' };
+
 /** Opens the database alone, for commands that work on it directly. Servers that use it at the same time get hints. */
 export async function openDatabase<T>(
   config: Config,
@@ -70,7 +73,7 @@ export function openPools(
     databaseUrl,
     applicationName: 'podyard',
     maxConnections,
-    settings: { enable_seqscan: 'off', jit: 'off' }, // plans are cached, and must suit the tables once they have grown
+    settings: MAIN_SETTINGS,
   });
   cleanUp.add(() => pool.end());
   const queuePool = createPool({

@@ -9,7 +9,7 @@ import { IncidentRunner } from '../control/housekeeping/run-incidents.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
 import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
-import { Leadership } from '../control/leader.ts';
+import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { CapacityLedger } from '../control/workers/capacity-ledger.ts';
 import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze-workers.ts';
@@ -26,11 +26,17 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
-import type { Pool } from '../db/pool.ts';
+import { createPool, guardPool, type Pool } from '../db/pool.ts';
+import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
+import { MAIN_SETTINGS } from './open-database.ts';
+
+/** Connections of the leader's loops, and of those for the queue's statements. */
+const MAX_CONNECTIONS = 12;
+const MAX_QUEUE_CONNECTIONS = 4;
 
 /** Rescued jobs come in groups: this many waiting workers are woken for them. */
 const RESCUED_AT_ONCE = 64;
@@ -60,6 +66,9 @@ export interface ControlParts {
   databaseUrl: string;
 }
 
+/** The parts of one term. */
+type TermParts = ControlParts & { queue: JobQueue };
+
 interface Loop {
   start(): void;
   stop(): Promise<void>;
@@ -73,23 +82,60 @@ export function startControl(
   if (!config.roles.has('control')) return { started: Promise.resolve(), stop: async () => {} };
   if (!config.roles.has('data')) setFlagsFromString(COMPACT_HEAP);
   const notify = createNotify(parts.data);
-  const { workers, pods, loops } = createLoops(config, parts, notify);
   const leadership = new Leadership({
     databaseUrl: parts.databaseUrl,
     logger: parts.logger,
-    prepare: () => leaveOtherRuntime(parts, notify),
-    onLead: () => {
-      for (const loop of loops) loop.start();
-    },
-    onStepDown: async () => {
-      for (const loop of [...loops].reverse()) await loop.stop();
-    },
+    createTerm: (epoch, isValid) => createTerm(config, parts, notify, { epoch, isValid }),
   });
   return {
     started: leadership.start(),
     stop: async () => {
       await leadership.stop();
-      if (config.stopWorkersOnExit) await Promise.all([workers.stopAll(), pods.stopAll()]);
+      if (!config.stopWorkersOnExit) return;
+      const { workers, pods } = createLoops(config, { ...parts, queue: parts.data.queue }, notify);
+      await Promise.all([workers.stopAll(), pods.stopAll()]);
+    },
+  };
+}
+
+/**
+ * Creates the loops anew for each term: they write over connections of their own, which carry the term's epoch and are
+ * closed with it (docs/decisions/0031-fencing.md).
+ */
+function createTerm(
+  config: Config,
+  parts: ControlParts,
+  notify: Notify,
+  { epoch, isValid }: { epoch: number; isValid: () => boolean },
+): Term {
+  const { databaseUrl } = parts;
+  const fence = { 'podyard.epoch': String(epoch) };
+  const pool = createPool({
+    databaseUrl,
+    applicationName: CONTROL_SESSION,
+    maxConnections: MAX_CONNECTIONS,
+    settings: { ...MAIN_SETTINGS, ...fence },
+  });
+  const queuePool = createPool({
+    databaseUrl,
+    applicationName: CONTROL_SESSION,
+    maxConnections: MAX_QUEUE_CONNECTIONS,
+    settings: { ...QUEUE_SETTINGS, ...fence },
+  });
+  const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
+  const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
+  const termParts = { ...parts, pool, queue };
+  const { loops } = createLoops(config, termParts, notify);
+  return {
+    prepare: () => leaveOtherRuntime(termParts, notify),
+    start: () => {
+      for (const loop of loops) loop.start();
+    },
+    stop: async () => {
+      for (const loop of [...loops].reverse()) await loop.stop();
+    },
+    close: () => {
+      for (const close of closes) close();
     },
   };
 }
@@ -107,7 +153,7 @@ function createNotify({ dispatch }: DataPlane): Notify {
 /** Creates the loops in the order in which they start; they stop in reverse, so that the logs are stored last. */
 function createLoops(
   config: Config,
-  parts: ControlParts,
+  parts: TermParts,
   notify: Notify,
 ): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
   const { pool, runtime, storage } = parts;
@@ -132,25 +178,24 @@ function createLoops(
 
 function createWorkerRunner(
   config: Config,
-  { data, workerApiUrl, ...parts }: ControlParts,
+  { workerApiUrl, ...parts }: TermParts,
   own: { logs: LogCollector; mounts: WorkloadMounts; capacity: CapacityLedger; notify: Notify },
 ): WorkerRunner {
   const { graceMs, leaseMs } = config.limits;
   const { drainMs } = config.loadBalancing;
-  return new WorkerRunner({ ...parts, ...own, queue: data.queue, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs });
+  return new WorkerRunner({ ...parts, ...own, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs });
 }
 
 function createPodRunner(
   config: Config,
-  parts: ControlParts,
+  parts: TermParts,
   own: { logs: LogCollector; mounts: WorkloadMounts },
 ): PodRunner {
   const publishIp = parts.runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
   return new PodRunner({ ...parts, ...own, publishIp, graceMs: config.limits.graceMs });
 }
 
-function createJobLoops(config: Config, { pool, bus, logger, tracing, data }: ControlParts, notify: Notify): Loop[] {
-  const { queue } = data;
+function createJobLoops(config: Config, { pool, bus, logger, tracing, queue }: TermParts, notify: Notify): Loop[] {
   const { leaseMs } = config.limits;
   return [
     new JobRescuer({ pool, bus, logger, queue, notify, leaseMs }),
@@ -160,7 +205,7 @@ function createJobLoops(config: Config, { pool, bus, logger, tracing, data }: Co
 
 function createHousekeeping(
   config: Config,
-  { pool, bus, clock, logger, runtime, secretBox, storage }: ControlParts,
+  { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
   { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
 ): Loop[] {
   const loops: Loop[] = [
@@ -180,11 +225,11 @@ function createHousekeeping(
 }
 
 /** Ends what another runtime than this one was running: its jobs are rescued, its pods start again. */
-async function leaveOtherRuntime({ pool, bus, logger, runtime, data }: ControlParts, notify: Notify): Promise<void> {
+async function leaveOtherRuntime({ pool, bus, logger, runtime, queue }: TermParts, notify: Notify): Promise<void> {
   const left = await leaveRuntime(pool, runtime.name);
   if (left === null) return;
   const { workerIds, podIds } = left;
-  await rescueLeases(data.queue, notify, workerIds);
+  await rescueLeases(queue, notify, workerIds);
   const fields = { from: left.runtime, to: runtime.name, workers: workerIds.length, pods: podIds.length };
   logger.warn(fields, 'runtime changed: starting workloads again');
   for (const id of workerIds) bus.publish('worker', id);

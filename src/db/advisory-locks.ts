@@ -15,4 +15,6 @@ export const ADVISORY_LOCKS = {
   keyRotation: 7_063_929,
   /** Held by a transaction that allocates GPUs, from reading what is free until its commit. */
   capacity: 7_063_930,
+  /** Shared by transactions of control that write; exclusive for the process that increments the epoch. */
+  epoch: 7_063_931,
 } as const;

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../core/logger.ts';
+import { connectionOptions, destroyConnection } from './connection-options.ts';
 import { HintSender } from './hint-sender.ts';
 import { DATA_TOPICS, formatHint, HINT_CHANNEL, type HintTopic, parseHint } from './hints.ts';
 import type { Pool } from './pool.ts';
@@ -117,11 +118,10 @@ export class Bus {
   }
 
   async #listen(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#deps.databaseUrl,
-      application_name: 'podyard bus',
-      connectionTimeoutMillis: HEARTBEAT_MS,
-    });
+    const { databaseUrl } = this.#deps;
+    const client = new pg.Client(
+      connectionOptions({ databaseUrl, applicationName: 'podyard bus', connectTimeoutMs: HEARTBEAT_MS }),
+    );
     this.#client = client;
     client.on('error', () => {});
     client.on('end', () => this.#reconnect());
@@ -168,6 +168,6 @@ export class Bus {
       () => false,
     );
     const isAlive = await Promise.race([answered, sleep(HEARTBEAT_MS / 2, false, { ref: false })]);
-    if (!isAlive && client === this.#client) void client.end().catch(() => {});
+    if (!isAlive && client === this.#client) destroyConnection(client);
   }
 }

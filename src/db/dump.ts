@@ -7,13 +7,23 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { connectionOptions } from './connection-options.ts';
 import { applyMigrations, listMigrations, listOwnTables, readAppliedMigrations } from './migrate.ts';
 import type { Db } from './pool.ts';
 
 /** State of running processes, and the journal that the migrations write themselves. */
-const LEFT_OUT = new Set(['migrations', 'processes', 'request_demand']);
+const LEFT_OUT = new Set(['leadership', 'migrations', 'processes', 'request_demand']);
 /** Tables that a fresh schema already fills. */
 const NEVER_EMPTY = new Set(['usage_meter', 'master_key', 'settings']);
+/** Values are written alike everywhere, and nothing ends the work but its end. */
+const SESSION_SETTINGS = {
+  datestyle: 'ISO',
+  intervalstyle: 'postgres',
+  timezone: 'UTC',
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
 const RANGE = /^FOR VALUES FROM \('[^'\\]+'\) TO \('[^'\\]+'\)$/;
 
 /** A table's description in a dump, before its rows. */
@@ -101,12 +111,9 @@ export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
 
 /** Ends the connection in any case, which rolls back, even inside a COPY. */
 async function withConnection<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: 'podyard dump',
-    options: '-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c statement_timeout=0 -c lock_timeout=0',
-    connectionTimeoutMillis: 10_000,
-  });
+  const client = new pg.Client(
+    connectionOptions({ databaseUrl, applicationName: 'podyard dump', settings: SESSION_SETTINGS }),
+  );
   client.on('error', () => {}); // the statement in flight fails with it
   await client.connect();
   try {

@@ -13,6 +13,7 @@ import { monotonicClock } from '../core/clock.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { connectionOptions } from './connection-options.ts';
 import {
   type EmbeddedPlace,
   explainFailure,
@@ -224,11 +225,13 @@ async function launchServer({ binaries, pgData, socketDir, logFile }: EmbeddedPl
 
 /** Connects, and checks that the server is the one of this directory. Undefined while it accepts no connections. */
 async function connect(socketDir: string, pgData: string): Promise<pg.Client | undefined> {
-  const keeper = new pg.Client({
-    connectionString: databaseUrl(socketDir),
-    application_name: 'podyard keeper',
-    connectionTimeoutMillis: 5000,
-  });
+  const keeper = new pg.Client(
+    connectionOptions({
+      databaseUrl: databaseUrl(socketDir),
+      applicationName: 'podyard keeper',
+      connectTimeoutMs: 5_000,
+    }),
+  );
   keeper.on('error', () => {}); // 'end' follows
   try {
     await keeper.connect();

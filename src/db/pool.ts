@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../core/errors.ts';
+import { connectionOptions, destroyConnection } from './connection-options.ts';
 
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number); // counters and sizes here stay far below 2^53
@@ -13,6 +14,7 @@ const UNIQUE_VIOLATION = '23505';
 const CONFLICTS: ReadonlySet<string | undefined> = new Set(['40001', '40P01']); // serialization failure, deadlock
 const MAX_TRIES = 5;
 const MAX_PAUSE_MS = 20;
+const IDLE_TIMEOUT_MS = 300_000;
 
 /**
  * Returns a connection pool. Its `query` retries a statement that lost a conflict with another transaction
@@ -27,14 +29,9 @@ export function createPool(options: {
   settings?: Readonly<Record<string, string>>;
 }): Pool {
   const pool = new pg.Pool({
-    connectionString: options.databaseUrl,
-    application_name: options.applicationName,
+    ...connectionOptions(options),
     max: options.maxConnections,
-    idleTimeoutMillis: 300_000,
-    options: Object.entries(options.settings ?? {})
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
-    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });
   pool.on('error', () => {}); // an idle connection died; the pool has already dropped it
   // A checked-out connection has no listener of the pool's, and without one its death would be an uncaught exception.
@@ -43,6 +40,31 @@ export function createPool(options: {
   const queryOnce = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
   pool.query = ((...args: unknown[]) => retryConflicts(() => queryOnce(...args))) as Pool['query'];
   return pool;
+}
+
+/**
+ * Makes a pool usable only while `isAllowed` returns true. The function returned closes it at once, statements in flight
+ * included: they fail, and whether they were committed is unknown.
+ */
+export function guardPool(pool: Pool, isAllowed: () => boolean): () => void {
+  const clients = new Set<pg.PoolClient>();
+  let isClosed = false;
+  pool.on('connect', (client) => {
+    if (isClosed) destroyConnection(client);
+    else clients.add(client);
+  });
+  pool.on('remove', (client) => clients.delete(client));
+  const connectOnce = pool.connect.bind(pool) as (...args: unknown[]) => unknown;
+  pool.connect = ((...args: unknown[]) => {
+    if (isClosed || !isAllowed()) throw new Failure('unavailable', 'this process does not lead');
+    return connectOnce(...args);
+  }) as Pool['connect'];
+  return () => {
+    if (isClosed) return;
+    isClosed = true;
+    for (const client of clients) destroyConnection(client);
+    pool.end().catch(() => {});
+  };
 }
 
 /** Returns the five-letter SQLSTATE of a failed statement, or undefined for any other error (a lost connection, say). */

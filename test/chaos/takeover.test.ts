@@ -54,3 +54,55 @@ test('after the leader is killed another one leads within 5 s: no worker starts 
     async () => (await api.workers(busy)).length + (await api.workers(other)).length === 0,
   );
 }, 120_000);
+
+test('a frozen leader is replaced within 25 s, and steps down without a write when it thaws', async () => {
+  const { data, api, control } = await begin();
+  const frozen = await control();
+  const settings = { workers: { min: 0, max: 2 }, scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 1 } };
+  const first = await api.createEndpoint(settings);
+  expect(await api.ended(first, (await api.run(first, { echo: 'before' })).id)).toMatchObject({ status: 'COMPLETED' });
+  const standby = await control();
+  await recordWrites(data);
+
+  process.kill(frozen.pid, 'SIGSTOP');
+  onTestFinished(() => void (frozen.isRunning && process.kill(frozen.pid, 'SIGCONT')));
+  const frozenAt = performance.now();
+  await until('the other one leads', async () => standby.stderr.includes('this process leads'), 30_000);
+  expect(performance.now() - frozenAt).toBeLessThan(25_000);
+  const second = await api.createEndpoint(settings);
+  const jobs = await Promise.all([first, second].map((id) => api.run(id, { echo: id })));
+
+  process.kill(frozen.pid, 'SIGCONT');
+  await until('it steps down', async () => frozen.stderr.includes('this process no longer leads'));
+  for (const [i, id] of [first, second].entries()) {
+    expect(await api.ended(id, jobs[i]!.id)).toMatchObject({ status: 'COMPLETED', output: id });
+  }
+  const [current] = await data.query<{ epoch: string }>('select epoch::text from leadership');
+  const epochs = await data.query<{ epoch: string }>('select distinct epoch from written where at > $1', [
+    await epochBegan(data, current!.epoch),
+  ]);
+  expect(epochs.map(({ epoch }) => epoch)).toEqual([current!.epoch]);
+  expect(frozen.isRunning).toBe(true);
+}, 120_000);
+
+/** Records the epoch of each statement of control that changes workers or counters. */
+async function recordWrites(data: ServerProcess): Promise<void> {
+  await data.query('create table written (epoch text not null, at timestamptz not null default clock_timestamp())');
+  await data.query(`
+    create function record_write() returns trigger language plpgsql as $$
+    begin
+      insert into written (epoch) values (current_setting('podyard.epoch'));
+      return null;
+    end $$`);
+  for (const table of ['workers', 'endpoint_counters', 'worker_activity', 'jobs', 'log_lines']) {
+    await data.query(
+      `create trigger record_write after insert or update or delete on ${table} for each statement
+       when (current_setting('podyard.epoch', true) <> '') execute function record_write()`,
+    );
+  }
+}
+
+async function epochBegan(data: ServerProcess, epoch: string): Promise<Date> {
+  const [row] = await data.query<{ at: Date }>('select min(at) as at from written where epoch = $1', [epoch]);
+  return row!.at;
+}
