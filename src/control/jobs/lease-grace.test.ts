@@ -86,6 +86,14 @@ describe('leases begin anew', () => {
   });
 });
 
+test('a statement may judge until a little after it is sent, by the clock of the database', () => {
+  grace.begin();
+  expect(grace.validUntilMs).toBeNull();
+  check();
+  pass(500);
+  expect(grace.validUntilMs).toBe(databaseMs + 2_000);
+});
+
 test('a slow answer is not taken for a jump', () => {
   settle();
   check();

@@ -63,6 +63,15 @@ export class LeaseGrace {
     return { lateMs: isLate ? lateMs : 0, jumpMs: isJump ? jumpMs : 0 };
   }
 
+  /**
+   * Time of the database until which a statement that is sent now may judge, in ms since 1970: one that runs later met an
+   * interruption on its way. Null before the first check.
+   */
+  get validUntilMs(): number | null {
+    if (!this.#last) return null;
+    return this.#last.databaseMs + this.#monotonic.now() - this.#last.atMs + TOLERANCE_MS;
+  }
+
   /** The check is over, and the next one is planned. */
   planNext(inMs: number): void {
     this.#nextBy = this.#monotonic.now() + inMs;

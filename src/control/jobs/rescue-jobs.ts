@@ -6,7 +6,6 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
-import { stopWorker } from '../../domain/workers/order-workers.ts';
 import { LeaseGrace } from './lease-grace.ts';
 import { type NotifyDispatch, rescueLeases } from './rescue-leases.ts';
 
@@ -128,7 +127,10 @@ export class JobRescuer {
 
   async #expireJobs(): Promise<void> {
     const { queue, notify } = this.#deps;
-    const timedOut = await queue.expireRunning(this.#grace.sinceResumedMs);
+    const timedOut = await queue.expireRunning({
+      sinceMs: this.#grace.sinceResumedMs,
+      validUntilMs: this.#grace.validUntilMs,
+    });
     notify.ended(timedOut);
     for (const { workerId } of timedOut) if (workerId !== null) notify.jobStop(workerId);
     notify.ended(await queue.expireQueued(EXPIRE_BATCH));
@@ -136,27 +138,34 @@ export class JobRescuer {
 
   /**
    * Replaces workers whose lease ran out and rescues their jobs. Leases count from the last contact, but not from before the
-   * last interruption (LeaseGrace): while no process listened, silence says nothing about a worker.
+   * last interruption (LeaseGrace): while no process listened, silence says nothing about a worker. Judging and stopping are
+   * one statement, which does nothing when it runs late: a freeze may fall between any two.
    */
   async #replaceSilent(): Promise<void> {
     const { pool, bus, logger, queue, notify, leaseMs } = this.#deps;
     const now = this.#monotonic.now();
     if (!this.#grace.isOver || now < this.#silentAt) return;
     const silent = await pool.query<{ id: WorkerId; endpointId: EndpointId; seconds: number }>({
-      name: 'workers-silent',
-      text: `select w.id, w.endpoint_id as "endpointId",
-               round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
-             from workers w left join worker_activity a on a.worker_id = w.id
-             where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP' and w.endpoint_type = 'QUEUE_BASED'
-               and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'`,
-      values: [leaseMs],
+      name: 'stop-silent-workers',
+      text: `update workers w set wanted = 'STOP', wanted_reason = 'it was silent for ' || s.seconds || ' s'
+             from (
+               select w.id, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
+               from workers w left join worker_activity a on a.worker_id = w.id
+               where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP'
+                 and w.endpoint_type = 'QUEUE_BASED'
+                 and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'
+                 and ($2::float8 is null or clock_timestamp() < to_timestamp($2 / 1000))
+               order by w.id for update of w
+             ) s
+             where w.id = s.id
+             returning w.id, w.endpoint_id as "endpointId", s.seconds`,
+      values: [leaseMs, this.#grace.validUntilMs],
     });
     const tookMs = this.#monotonic.now() - now;
     this.#silentAt = now + Math.min(tookMs / SILENT_SHARE, SILENT_TICK_MS);
     if (silent.rows.length === 0) return;
     for (const { id, endpointId, seconds } of silent.rows) {
       logger.warn({ endpointId, workerId: id, silentSeconds: seconds }, 'replacing silent worker');
-      await stopWorker(pool, id, `it was silent for ${seconds} s`);
       bus.publish('worker', id);
     }
     const ids = silent.rows.map(({ id }) => id);

@@ -166,11 +166,12 @@ export class JobQueue {
   }
 
   /**
-   * Ends jobs over their execution timeout. `sinceMs`: only jobs that were leased in the last so many milliseconds, for a
-   * time in which the results of earlier ones may still be on their way.
+   * Ends jobs over their execution timeout. `sinceMs`: only jobs that were leased in the last so many milliseconds, while the
+   * results of earlier ones may still be on their way. `validUntilMs`: none when the statement runs after this time of the
+   * database.
    */
-  expireRunning(sinceMs: number | null = null): Promise<EndedJob[]> {
-    return this.#end(sql.EXPIRE_RUNNING, 'expire', [sinceMs]);
+  expireRunning(only: { sinceMs: number | null; validUntilMs: number | null } = { sinceMs: null, validUntilMs: null }) {
+    return this.#end(sql.EXPIRE_RUNNING, 'expire', [only.sinceMs, only.validUntilMs]);
   }
 
   expireQueued(atMost: number): Promise<EndedJob[]> {

@@ -187,7 +187,7 @@ export const EXPIRE_QUEUED = `${endJobs(`
 
 /**
  * Leased jobs past their execution timeout: their own, else the endpoint's current one (0: none). $4: only those leased in
- * the last so many milliseconds, or null for all.
+ * the last so many milliseconds, or null for all; $5: none after this time in ms, or null.
  */
 export const EXPIRE_RUNNING = `${endJobs(`
     delete from jobs where id in (
@@ -195,6 +195,7 @@ export const EXPIRE_RUNNING = `${endJobs(`
       where j.status = 'IN_PROGRESS' and coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) is not null
         and j.started_at + coalesce(j.execution_timeout_ms, e.timeout_ms) * interval '1 millisecond' <= now()
         and ($4::float8 is null or j.started_at > now() - $4 * interval '1 millisecond')
+        and ($5::float8 is null or clock_timestamp() < to_timestamp($5 / 1000))
       for update of j skip locked)
     returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
