@@ -17,7 +17,7 @@ export class BalancedEndpoint {
     const bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'test', logger: silentLogger });
     await bus.start();
     const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-    const actor = { userId, keyId: 'k' as never, scopes: [] };
+    const actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
     const { id } = await createEndpoint({ pool: database.pool, bus }, actor, {
       name: 'web',
       type: 'LOAD_BALANCING',

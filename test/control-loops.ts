@@ -87,7 +87,7 @@ export class ControlLoops {
 
   /** Creates an endpoint of Anna's, with at most one worker by default. */
   async endpoint(change: Partial<NewEndpoint> = {}): Promise<EndpointId> {
-    const actor = { userId: this.userId, keyId: 'k' as never, scopes: [] };
+    const actor = { userId: this.userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] };
     const { id } = await createEndpoint({ pool: this.database.pool, bus: this.#bus }, actor, {
       name: 'test',
       type: 'QUEUE_BASED',

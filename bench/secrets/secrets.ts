@@ -64,7 +64,7 @@ export async function benchSecrets(args: string[]): Promise<void> {
 async function fill(pool: Pool, secretBox: SecretBox): Promise<Actor> {
   await migrate(pool);
   const { id: userId } = await createUser(pool, { name: 'bench', email: null });
-  const actor: Actor = { userId, keyId: 'bench' as never, scopes: [] };
+  const actor: Actor = { userId, keyId: 'bench' as never, scopes: [{ kind: 'all' }] };
   const context = { pool, bus: { publish: () => {} }, secretBox };
   for (const name of names) await createSecret(context, actor, { name, value: 'x'.repeat(40), description: null });
   await pool.query(

@@ -75,7 +75,7 @@ async function fill(): Promise<void> {
   actor = {
     userId: (await createUser(pool, { name: 'anna\t\\.\n', email: null })).id,
     keyId: 'k' as never,
-    scopes: [],
+    scopes: [{ kind: 'all' }],
   };
   const secretBox = await openSecretBox(pool, storageOf(source).masterKey);
   await createSecret({ pool, bus: { publish: () => {} }, secretBox }, actor, {

@@ -22,7 +22,7 @@ let noted: string[];
 beforeAll(async () => {
   database = await createTestDatabase();
   const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-  actor = { userId, keyId: 'k' as never, scopes: [] };
+  actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
 });
 afterAll(() => database.drop());
 beforeEach(async () => {

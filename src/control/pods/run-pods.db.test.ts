@@ -59,7 +59,7 @@ let logs: LogCollector;
 
 beforeEach(async () => {
   const { id: userId } = await createUser(database.pool, { name: newId(), email: null });
-  actor = { userId, keyId: 'k' as never, scopes: [] };
+  actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
   behave = () => ({});
   pull = () => ({ ms: 0 });
   isAway = false;

@@ -22,7 +22,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   context = { pool: database.pool, bus: { publish: () => {} }, secretBox: createSecretBox(randomBytes(32)) };
   const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-  anna = { userId, keyId: 'k' as never, scopes: [] };
+  anna = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
 });
 afterAll(() => database.drop());
 

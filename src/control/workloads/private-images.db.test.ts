@@ -32,7 +32,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   bus = new Bus({ pool: database.pool, databaseUrl: database.url, processId: 'test', logger: silentLogger });
   const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-  actor = { userId, keyId: 'k' as never, scopes: [] };
+  actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
 });
 afterAll(() => database.drop());
 beforeEach(() => {

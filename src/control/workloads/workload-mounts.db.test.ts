@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 beforeEach(() => database.pool.query('delete from network_volumes'));
 
-const actorOf = (userId: UserId) => ({ userId, keyId: 'k' as never, scopes: [] });
+const actorOf = (userId: UserId) => ({ userId, keyId: 'k' as never, scopes: [{ kind: 'all' as const }] });
 const create = (userId: UserId, dataCenterId = 'LOCAL-1', sizeGb = 10) => {
   const input = { name: 'models', sizeGb, dataCenterId, type: null };
   return createVolume({ pool: database.pool, bus }, actorOf(userId), input);

@@ -21,7 +21,7 @@ export type NewEndpoint = Omit<
     ownTemplate?: OwnTemplate;
   };
 
-/** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken. */
+/** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add. */
 export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const { ownTemplate, ...own } = input;
@@ -29,7 +29,7 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
     const template = await readTemplate(db, actor, id, input);
     const wanted = { clientSettings: {}, ...own, ...mergeContainer(template, own) };
     checkRules(wanted);
-    await checkReferences(db, actor.userId, wanted);
+    await checkReferences(db, actor, null, wanted);
     const created = await insertEndpointRow(db, {
       ...wanted,
       templateId: template?.templateId ?? null,

@@ -25,7 +25,7 @@ export interface EndpointChange
 
 /**
  * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
- * create none. Throws `notFound`, and `badRequest` if a rule is broken.
+ * create none. Throws `notFound`, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
  */
 export async function updateEndpoint(
   context: Context,
@@ -39,7 +39,7 @@ export async function updateEndpoint(
     if (Object.keys(change).length === 0) return before;
     const after = mergeChange(before, change);
     checkChange(after, change);
-    await checkReferences(db, actor.userId, change);
+    await checkReferences(db, actor, before, change);
     return writeEndpoint(db, actor, before, after);
   });
   publishEndpoint(context, id);

@@ -1,22 +1,31 @@
 import { Failure } from '../../core/errors.ts';
-import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
 import { findCpuFlavor, findDataCenter, findGpuType } from '../catalog/catalog.ts';
 import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
-import { checkReferences } from '../endpoints/check-references.ts';
+import { checkAddedReferences, checkReferences } from '../endpoints/check-references.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import { checkMountPath } from '../volumes/check-mount-path.ts';
 import type { PodMounts } from './pod.ts';
 
-/** The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`. */
-export async function checkPodContainer(db: Db, userId: UserId, given: Partial<ContainerConfig>): Promise<void> {
+/**
+ * The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`, and `forbidden` for a
+ * reference that `before` does not have and the key may not add.
+ */
+export async function checkPodContainer(
+  db: Db,
+  actor: Actor,
+  before: ContainerConfig | null,
+  given: Partial<ContainerConfig>,
+): Promise<void> {
   checkContainer(given);
   if (given.ports) {
     checkRepeatedPort(given.ports);
     checkHttpPortCount(given.ports);
   }
-  await checkReferences(db, userId, { registryId: given.registryId ?? null });
+  const { registryId, env } = given;
+  await checkReferences(db, actor, before, { registryId: registryId ?? null, ...(env && { env }) });
 }
 
 /** Checks a new pod's hardware against the catalog. Throws `badRequest`. */
@@ -58,17 +67,18 @@ export function checkMounts(mounts: PodMounts, isCpuPod: boolean): void {
 
 /**
  * Returns the data center of the user's volume, and locks the volume against deletion until the commit. Throws
- * `badRequest` if there is no such volume, or the pod must be elsewhere.
+ * `badRequest` if there is no such volume, or the pod must be elsewhere, and `forbidden` if the key may not read it.
  */
 export async function checkNetworkMount(
   db: Db,
-  userId: UserId,
+  actor: Actor,
   volumeId: string,
   dataCenterIds: readonly string[],
 ): Promise<string> {
+  checkAddedReferences(actor, null, { networkVolumeIds: [volumeId] });
   const result = await db.query<{ dataCenterId: string }>(
     'select data_center_id as "dataCenterId" from network_volumes where id = $1 and user_id = $2 for key share',
-    [volumeId, userId],
+    [volumeId, actor.userId],
   );
   const dataCenterId = result.rows[0]?.dataCenterId;
   if (dataCenterId === undefined) {

@@ -29,7 +29,7 @@ export interface NewPod
 
 /**
  * Places and stores a pod, and notifies control to start it. Throws `badRequest` if a rule is broken or there is no
- * capacity, `unavailable` if the runtime does not answer.
+ * capacity, `forbidden` for a reference the key may not add, `unavailable` if the runtime does not answer.
  */
 export async function createPod(context: PodContext, actor: Actor, input: NewPod): Promise<Pod> {
   checkHardware(input);
@@ -38,12 +38,12 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
   const { created, evicted } = await transaction(context.pool, async (db) => {
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
     const container = mergeContainer(template, input);
-    await checkPodContainer(db, actor.userId, container);
+    await checkPodContainer(db, actor, null, container);
     const mounts = input.mounts ?? templateMounts(template, cpu !== null);
     checkMounts(mounts, cpu !== null);
     const { network } = mounts;
     const dataCenterIds = network
-      ? [await checkNetworkMount(db, actor.userId, network.volumeId, input.dataCenterIds)]
+      ? [await checkNetworkMount(db, actor, network.volumeId, input.dataCenterIds)]
       : input.dataCenterIds;
     const { place, evicted } = await placePod(db, { ...input, cpu, dataCenterIds }, stock);
     const created = await insertPodRow(db, {

@@ -20,8 +20,8 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
 
 /**
  * Applies a partial update. Changed container settings or mount paths replace the container of a running pod at once, with
- * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, and
- * `badRequest` if a rule is broken.
+ * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, `badRequest`
+ * if a rule is broken, and `forbidden` for a reference the key may not add.
  */
 export async function updatePod(context: Context, actor: Actor, id: PodId, change: PodChange): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
@@ -29,7 +29,7 @@ export async function updatePod(context: Context, actor: Actor, id: PodId, chang
     if (Object.keys(change).length === 0) return before;
     const { mounts: mountChange, ...fields } = change;
     const after = { ...before, ...fields, mounts: changeMounts(before.mounts, mountChange ?? {}) };
-    await checkPodContainer(db, actor.userId, fields);
+    await checkPodContainer(db, actor, before, fields);
     return updatePodRow(db, after, isHolding(before.status) && !hasSameContainer(before, after));
   });
   context.bus.publish('pod', id);

@@ -16,7 +16,7 @@ const otherBox = createSecretBox(randomBytes(32));
 beforeAll(async () => {
   database = await createTestDatabase();
   const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-  actor = { userId, keyId: 'k' as never, scopes: [] };
+  actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
 });
 afterAll(() => database.drop());
 

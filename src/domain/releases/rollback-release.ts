@@ -13,7 +13,7 @@ import { getReleaseSpec, updateRolloutPaused } from './release-store.ts';
 /**
  * Creates a release with the spec of an earlier one; nothing else of the endpoint changes. It rolls out at once, even if the
  * roll-out was paused. Rolling back to the current spec creates none. Throws `notFound`, and `badRequest` if something that
- * the spec references (a registry, a volume, a pool) no longer exists.
+ * the spec references (a registry, a volume, a pool) no longer exists, `forbidden` if the key may not add a reference of it.
  */
 export async function rollbackRelease(
   context: Context,
@@ -26,7 +26,7 @@ export async function rollbackRelease(
     const spec = await getReleaseSpec(db, actor.userId, id, releaseId);
     const { image, env, ports, gpu } = spec;
     checkRules({ image, env, ports, ...(gpu && { gpu }) });
-    await checkReferences(db, actor.userId, spec);
+    await checkReferences(db, actor, before, spec);
     await updateRolloutPaused(db, actor.userId, id, false);
     return writeEndpoint(db, actor, before, { ...before, ...spec });
   });

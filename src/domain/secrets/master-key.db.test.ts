@@ -27,7 +27,7 @@ let actor: Actor;
 beforeAll(async () => {
   database = await createTestDatabase({ maxConnections: 8 });
   const { id: userId } = await createUser(database.pool, { name: 'anna', email: null });
-  actor = { userId, keyId: 'k' as never, scopes: [] };
+  actor = { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] };
 });
 afterAll(() => database.drop());
 beforeEach(async () => {

@@ -32,7 +32,7 @@ afterAll(() => database.drop());
 const create = (userId: UserId, name: string, value: string) =>
   createSecret(
     { pool: database.pool, bus: { publish: () => {} }, secretBox },
-    { userId, keyId: 'k' as never, scopes: [] },
+    { userId, keyId: 'k' as never, scopes: [{ kind: 'all' }] },
     { name, value, description: null },
   );
 const resolve = (env: Record<string, string>, userId = anna, box = secretBox) =>

@@ -1,13 +1,19 @@
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
 import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
 import type { Template } from './template.ts';
 
-/** Checks the `changed` fields by the rules that a schema cannot express; throws `badRequest` with the field. */
+/**
+ * Checks the `changed` fields by the rules that a schema cannot express; throws `badRequest` with the field, and
+ * `forbidden` for a reference that `before` does not have and the key may not add.
+ */
 export async function checkTemplate(
   db: Db,
+  actor: Actor,
+  before: Template | null,
   template: Omit<Template, 'createdAt'>,
   changed: Partial<Template>,
 ): Promise<void> {
@@ -23,5 +29,5 @@ export async function checkTemplate(
       'mounts.persistent: a serverless template cannot have persistent storage (serverless is true)',
     );
   }
-  if (changed.registryId) await checkReferences(db, template.userId, { registryId: changed.registryId });
+  await checkReferences(db, actor, before, changed);
 }

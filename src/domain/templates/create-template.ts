@@ -23,6 +23,6 @@ export async function addTemplate(
   endpointId: EndpointId | null,
 ): Promise<Template> {
   const template = { clientSettings: {}, ...input, id: newId<TemplateId>(), userId: actor.userId, endpointId };
-  await checkTemplate(db, template, input);
+  await checkTemplate(db, actor, null, template, input);
   return insertTemplateRow(db, template);
 }

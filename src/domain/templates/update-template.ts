@@ -27,7 +27,7 @@ export async function changeTemplate(
   const before = await getTemplateRow(db, actor.userId, id, 'for update');
   if (Object.keys(change).length === 0) return before;
   const after = { ...before, ...change };
-  await checkTemplate(db, after, change);
+  await checkTemplate(db, actor, before, after, change);
   await updateTemplateRow(db, after);
   return after;
 }
