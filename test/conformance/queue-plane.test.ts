@@ -1,5 +1,6 @@
 /** What clients of queue-based endpoints can rely on: docs/interface/queue.md. */
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
@@ -210,6 +211,21 @@ describe('stream', () => {
     expect(answers.flatMap(({ stream }) => stream.map((item: { output: number }) => item.output))).toEqual(
       Array.from({ length: 1200 }, (_, i) => i + 1),
     );
+  });
+
+  test('a client that has gone takes no chunks with it', async () => {
+    const id = await plane.run(served);
+    await worker.take();
+    const client = new AbortController();
+    const held = plane.call('GET', `${served}/stream/${id}?wait=20000`, { signal: client.signal });
+    await sleep(300); // until it is held
+    await plane.sql("insert into job_chunks (job_id, chunk) values ($1, '1')", id); // without a notification
+    client.abort();
+    await expect(held).rejects.toThrow(/abort/i);
+    await sleep(200);
+    const { body } = await plane.call('GET', `${served}/stream/${id}?wait=0`);
+    expect(body.stream).toEqual([{ output: 1 }]);
+    await worker.done(id, '{"output":[]}', true);
   });
 
   test('with Accept: text/event-stream the chunks come as events, and Last-Event-ID resumes exactly', async () => {

@@ -17,7 +17,13 @@ const MAX_ATTEMPTS = 3;
 /** The backoff after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
 const BACKOFF_SECONDS = [5, 15];
 const TIMEOUT_MS = 10_000;
-const MAX_IN_FLIGHT = 50;
+const MAX_IN_FLIGHT = 100;
+/** A receiver that accepts and never answers holds this many for `TIMEOUT_MS` each. */
+const MAX_PER_HOST = 10;
+/** Above a host's, so that one dead receiver of an endpoint leaves room for its others. */
+const MAX_PER_ENDPOINT = 20;
+/** A URL's host and port, without its user. */
+const HOST = String.raw`substring(lower(url) from '^[a-z]+:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)')`;
 
 const WEBHOOK_SPAN = { name: 'job webhook', kind: 'client' } as const;
 
@@ -32,7 +38,14 @@ interface Delivery {
   jobId: JobId;
   endpointId: EndpointId;
   url: string;
+  host: string;
   attempt: number;
+}
+
+interface InFlight {
+  host: string;
+  endpointId: EndpointId;
+  ended: Promise<void>;
 }
 
 interface Deps {
@@ -47,12 +60,14 @@ interface Deps {
 /**
  * POSTs every job with a webhook when it ends. A delivery is a row until it succeeded or was tried three times, so it
  * survives a kill, and may then arrive twice. Redirects are not followed; each attempt resolves and checks the address.
+ *
+ * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own.
  */
 export class WebhookDeliverer {
   readonly #deps: Deps;
   readonly #loop: Loop;
-  /** By delivery: a slow receiver delays no other. */
-  readonly #inFlight = new Map<number, Promise<void>>();
+  /** By delivery. */
+  readonly #inFlight = new Map<number, InFlight>();
   #stopping = new AbortController();
   #unsubscribe: () => void = () => {};
 
@@ -76,39 +91,71 @@ export class WebhookDeliverer {
     this.#unsubscribe();
     await this.#loop.stop();
     this.#stopping.abort(); // the rows stay: the next leader delivers them
-    await Promise.all(this.#inFlight.values());
+    await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
   }
 
   async #run(): Promise<NextRun | undefined> {
-    const room = MAX_IN_FLIGHT - this.#inFlight.size;
-    if (room === 0) return undefined; // the next delivery that ends wakes the loop
-    const { pool } = this.#deps;
-    const due = await pool.query<Delivery>(
-      `select id, job_id as "jobId", endpoint_id as "endpointId", url, attempt from webhook_deliveries
-       where next_at <= now() and id <> all($1::bigint[]) order by next_at limit $2`,
-      [[...this.#inFlight.keys()], room],
+    // Each round starts all it read, or excludes one more host or endpoint.
+    for (;;) {
+      const room = MAX_IN_FLIGHT - this.#inFlight.size;
+      if (room === 0) return undefined; // the next delivery that ends wakes the loop
+      const waiting = await this.#listWaiting(room);
+      for (const delivery of waiting) {
+        if (delivery.inMs > 0) return { inMs: delivery.inMs };
+        if (this.#hasRoomFor(delivery)) this.#start(delivery);
+      }
+      if (waiting.length < room) return undefined;
+    }
+  }
+
+  /** Returns the next deliveries, whether due or not, except those whose host or endpoint has its share in flight. */
+  async #listWaiting(atMost: number): Promise<(Delivery & { inMs: number })[]> {
+    const inFlight = [...this.#inFlight.values()];
+    const result = await this.#deps.pool.query<Delivery & { inMs: number }>(
+      `select * from (
+         select id, job_id as "jobId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
+           extract(epoch from next_at - now())::float8 * 1000 as "inMs", next_at
+         from webhook_deliveries
+       ) d
+       where id <> all($1::bigint[]) and host <> all($2::text[]) and "endpointId" <> all($3::text[])
+       order by next_at limit $4`,
+      [
+        [...this.#inFlight.keys()],
+        full(
+          inFlight.map(({ host }) => host),
+          MAX_PER_HOST,
+        ),
+        full(
+          inFlight.map(({ endpointId }) => endpointId),
+          MAX_PER_ENDPOINT,
+        ),
+        atMost,
+      ],
     );
-    for (const delivery of due.rows) this.#start(delivery);
-    const next = await pool.query<{ inMs: number | null }>(
-      `select extract(epoch from min(next_at) - now())::float8 * 1000 as "inMs"
-       from webhook_deliveries where id <> all($1::bigint[])`,
-      [[...this.#inFlight.keys()]],
-    );
-    const { inMs } = next.rows[0]!;
-    return inMs !== null && this.#inFlight.size < MAX_IN_FLIGHT ? { inMs } : undefined;
+    return result.rows;
+  }
+
+  #hasRoomFor({ host, endpointId }: Delivery): boolean {
+    let [ofHost, ofEndpoint] = [0, 0];
+    for (const other of this.#inFlight.values()) {
+      if (other.host === host) ofHost++;
+      if (other.endpointId === endpointId) ofEndpoint++;
+    }
+    return ofHost < MAX_PER_HOST && ofEndpoint < MAX_PER_ENDPOINT;
   }
 
   #start(delivery: Delivery): void {
-    const task = this.#deliver(delivery)
+    const { host, endpointId } = delivery;
+    const ended = this.#deliver(delivery)
       .catch((error) => {
-        const { jobId, endpointId } = delivery;
+        const { jobId } = delivery;
         this.#deps.logger.warn({ endpointId, jobId, err: error }, `recording a webhook failed: ${messageOf(error)}`);
       })
       .finally(() => {
         this.#inFlight.delete(delivery.id);
         this.#loop.wake();
       });
-    this.#inFlight.set(delivery.id, task);
+    this.#inFlight.set(delivery.id, { host, endpointId, ended });
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
@@ -120,7 +167,7 @@ export class WebhookDeliverer {
     }
   }
 
-  async #post({ id: _id, url, ...delivery }: Delivery, { body, context }: Message): Promise<void> {
+  async #post({ id: _id, host: _host, url, ...delivery }: Delivery, { body, context }: Message): Promise<void> {
     const { allowPrivate, tracing } = this.#deps;
     const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
@@ -162,7 +209,14 @@ export class WebhookDeliverer {
   }
 }
 
-function attributesOf({ jobId, endpointId, attempt }: Omit<Delivery, 'id' | 'url'>): SpanAttributes {
+/** Returns the names that occur `limit` times. */
+function full(names: readonly string[], limit: number): string[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].flatMap(([name, count]) => (count >= limit ? [name] : []));
+}
+
+function attributesOf({ jobId, endpointId, attempt }: Omit<Delivery, 'id' | 'host' | 'url'>): SpanAttributes {
   return { 'podyard.endpoint.id': endpointId, 'podyard.job.id': jobId, 'podyard.webhook.attempt': attempt + 1 };
 }
 

@@ -58,7 +58,8 @@ async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<
     call.res.once('close', wait.cancel);
     try {
       const job = await getJob(call, id);
-      const chunks = isStreaming ? await stream.drain(id, CHUNKS_AT_ONCE) : [];
+      if (call.res.destroyed) return; // drained chunks would be lost with it
+      const chunks = isStreaming ? await stream.drain(job, CHUNKS_AT_ONCE) : [];
       for (const { chunk } of chunks) writeChunk(call, chunk);
       if (chunks.length === CHUNKS_AT_ONCE) continue;
       if (isTerminal(job.status)) return finish(call, job);

@@ -21,9 +21,10 @@ export async function stream(call: QueueCall): Promise<void> {
     try {
       if (isFirst && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
       const job = await getJob(call, jobId); // read before the chunks: a job that has ended has streamed all of them
-      const chunks = await call.plane.stream.drain(jobId, CHUNKS_AT_ONCE);
+      if (call.res.destroyed) return; // drained chunks would be lost with it
+      const chunks = await call.plane.stream.drain(job, CHUNKS_AT_ONCE);
       const isDone = isTerminal(job.status) && chunks.length < CHUNKS_AT_ONCE;
-      const isOver = monotonic.now() >= deadline || call.res.destroyed || dispatch.isStopping;
+      const isOver = monotonic.now() >= deadline || dispatch.isStopping;
       if (chunks.length > 0 || isDone || isOver) {
         const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks are left
         const items = chunks.map(({ chunk }) => `{"output":${chunk}}`).join(',');
@@ -50,7 +51,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
     const wait = dispatch.waiters.wait(jobId, KEEP_ALIVE_MS);
     try {
       job = await getJob(call, jobId);
-      const chunks = await call.plane.stream.list(jobId, after, CHUNKS_AT_ONCE);
+      const chunks = await call.plane.stream.list(job, after, CHUNKS_AT_ONCE);
       for (const { seq, chunk } of chunks) {
         if (!call.res.write(`id: ${seq}\ndata: ${chunk}\n\n`)) await drained(call);
         after = seq;

@@ -61,6 +61,10 @@ async function submit(endpointId: EndpointId, change: Partial<NewJob> = {}): Pro
   return job.id;
 }
 
+const listChunks = async (jobId: JobId, after: number, atMost: number) =>
+  stream.list((await queue.find(jobId))!, after, atMost);
+const drainChunks = async (jobId: JobId, atMost: number) => stream.drain((await queue.find(jobId))!, atMost);
+
 const worker = (name = newId(8)) => name as WorkerId;
 const done = (jobId: JobId, workerId: WorkerId, output: string | null = '"ok"'): JobResult => ({
   jobId,
@@ -433,7 +437,7 @@ describe('retry', () => {
       workerId: null,
       retries: 0,
     });
-    expect(await stream.list(jobId, 0, 10)).toEqual([]);
+    expect(await listChunks(jobId, 0, 10)).toEqual([]);
     expect(await queue.take(id, worker(), 1)).toEqual([{ id: jobId, input: '[1]', extras: '"s3Config":{}' }]);
     expect((await sql('select webhook, execution_timeout_ms, low_priority from jobs where id = $1', jobId))[0]).toEqual(
       {
@@ -503,7 +507,7 @@ describe('a lost worker', () => {
     await stream.append(jobId, workerId, '1');
     expect(await queue.rescue([workerId], 1)).toEqual({ requeued: [id], ended: [] });
     expect(await queue.find(jobId)).toMatchObject({ status: 'IN_QUEUE', workerId: null, output: null });
-    expect(await stream.list(jobId, 0, 10)).toEqual([]);
+    expect(await listChunks(jobId, 0, 10)).toEqual([]);
     expect(await counters(id)).toEqual(moved({ queued: 2, retried: 1 }));
 
     const second = worker();
@@ -616,17 +620,17 @@ describe('a stream', () => {
   test('keeps the order of its chunks and returns each once', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (const n of [1, 2, 3]) expect(await stream.append(jobId, workerId, String(n))).toBeNull();
-    expect((await stream.drain(jobId, 2)).map(({ chunk }) => chunk)).toEqual(['1', '2']);
+    expect((await drainChunks(jobId, 2)).map(({ chunk }) => chunk)).toEqual(['1', '2']);
     await stream.append(jobId, workerId, '4');
-    expect((await stream.drain(jobId, 10)).map(({ chunk }) => chunk)).toEqual(['3', '4']);
-    expect(await stream.drain(jobId, 10)).toEqual([]);
+    expect((await drainChunks(jobId, 10)).map(({ chunk }) => chunk)).toEqual(['3', '4']);
+    expect(await drainChunks(jobId, 10)).toEqual([]);
   });
 
   test('returns each chunk once, even to concurrent readers', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (let n = 0; n < 30; n++) await stream.append(jobId, workerId, String(n));
-    const drained = (await Promise.all(Array.from({ length: 5 }, () => stream.drain(jobId, 10)))).flat();
-    const rest = await stream.drain(jobId, 100);
+    const drained = (await Promise.all(Array.from({ length: 5 }, () => drainChunks(jobId, 10)))).flat();
+    const rest = await drainChunks(jobId, 100);
     expect([...drained, ...rest].map(({ chunk }) => Number(chunk)).sort((a, b) => a - b)).toEqual([
       ...Array(30).keys(),
     ]);
@@ -635,10 +639,37 @@ describe('a stream', () => {
   test('can be listed from any position without removing anything', async () => {
     const { jobId, workerId } = await leased(await endpoint());
     for (const n of [1, 2, 3]) await stream.append(jobId, workerId, String(n));
-    const all = await stream.list(jobId, 0, 10);
+    const all = await listChunks(jobId, 0, 10);
     expect(all.map(({ chunk }) => chunk)).toEqual(['1', '2', '3']);
-    expect(await stream.list(jobId, all[1]!.seq, 10)).toEqual([all[2]]);
-    expect(await stream.list(jobId, 0, 10)).toEqual(all);
+    expect(await listChunks(jobId, all[1]!.seq, 10)).toEqual([all[2]]);
+    expect(await listChunks(jobId, 0, 10)).toEqual(all);
+  });
+
+  test('does not show a chunk that a lost attempt was adding while its job was requeued', async () => {
+    const id = await endpoint();
+    const { jobId, workerId } = await leased(id);
+    // The insert waits after its statement has read the job as held.
+    await sql(`create function slow_insert() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(4711); return new; end $$`);
+    await sql('create trigger slow_insert before insert on job_chunks for each row execute function slow_insert()');
+    const gate = await database.pool.connect();
+    try {
+      await gate.query('select pg_advisory_lock(4711)');
+      const late = stream.append(jobId, workerId, '"lost"');
+      await expect.poll(() => sql("select from pg_locks where locktype = 'advisory' and not granted")).toHaveLength(1);
+      await queue.rescue([workerId], 1);
+      await gate.query('select pg_advisory_unlock(4711)');
+      await late;
+    } finally {
+      gate.release(true);
+      await sql('drop function slow_insert cascade');
+    }
+    expect(await listChunks(jobId, 0, 10)).toEqual([]);
+    const next = worker();
+    await queue.take(id, next, 1);
+    await stream.append(jobId, next, '"next"');
+    expect((await listChunks(jobId, 0, 10)).map(({ chunk }) => chunk)).toEqual(['"next"']);
+    expect((await drainChunks(jobId, 10)).map(({ chunk }) => chunk)).toEqual(['"next"']);
   });
 
   test('accepts only the holder’s chunks, none after the end; returns the waiters', async () => {
@@ -652,7 +683,7 @@ describe('a stream', () => {
     expect(appended).toEqual(['process', undefined, undefined]);
     await queue.finish(done(jobId, workerId));
     expect(await stream.append(jobId, workerId, '4')).toBeUndefined();
-    expect((await stream.list(jobId, 0, 10)).map(({ chunk }) => chunk)).toEqual(['1']);
+    expect((await listChunks(jobId, 0, 10)).map(({ chunk }) => chunk)).toEqual(['1']);
   });
 });
 

@@ -2,6 +2,7 @@ import { Batcher } from '../../core/batcher.ts';
 import type { JobId, WorkerId } from '../../core/ids.ts';
 import { textArray } from '../../db/arrays.ts';
 import { isValueFault, type Pool } from '../../db/pool.ts';
+import type { JobView } from './job.ts';
 
 export interface JobChunk {
   seq: number;
@@ -14,6 +15,12 @@ interface ChunkCall {
   workerId: WorkerId;
   chunk: string | Buffer;
 }
+
+/** The attempt whose chunks are read. */
+type Attempt = Pick<JobView, 'id' | 'workerId' | 'retries'>;
+
+/** Requeueing a job deletes its chunks, except those that a statement adds meanwhile: these belong to another attempt. */
+const OF_ATTEMPT = '(attempt is null or (worker_id = $2 and attempt = $3))';
 
 /** A job's chunks, stored in order until /stream fetches them, at most as long as results. */
 export class JobStream {
@@ -38,26 +45,26 @@ export class JobStream {
     return this.#appends.run({ jobId, workerId, chunk });
   }
 
-  /** Removes and returns the oldest chunks. */
-  async drain(jobId: JobId, atMost: number): Promise<JobChunk[]> {
+  /** Removes and returns the oldest chunks of the job's attempt. */
+  async drain(job: Attempt, atMost: number): Promise<JobChunk[]> {
     const result = await this.#pool.query<JobChunk>({
       name: 'chunks-drain',
       text: `with gone as (
                delete from job_chunks where job_id = $1
-                 and seq in (select seq from job_chunks where job_id = $1 order by seq limit $2)
+                 and seq in (select seq from job_chunks where job_id = $1 and ${OF_ATTEMPT} order by seq limit $4)
                returning seq, chunk)
              select seq, chunk from gone order by seq`,
-      values: [jobId, atMost],
+      values: [job.id, job.workerId, job.retries + 1, atMost],
     });
     return result.rows;
   }
 
-  /** Returns the chunks after `afterSeq` without removing them. */
-  async list(jobId: JobId, afterSeq: number, atMost: number): Promise<JobChunk[]> {
+  /** Returns the chunks of the job's attempt after `afterSeq` without removing them. */
+  async list(job: Attempt, afterSeq: number, atMost: number): Promise<JobChunk[]> {
     const result = await this.#pool.query<JobChunk>({
       name: 'chunks-list',
-      text: 'select seq, chunk from job_chunks where job_id = $1 and seq > $2 order by seq limit $3',
-      values: [jobId, afterSeq, atMost],
+      text: `select seq, chunk from job_chunks where job_id = $1 and ${OF_ATTEMPT} and seq > $4 order by seq limit $5`,
+      values: [job.id, job.workerId, job.retries + 1, afterSeq, atMost],
     });
     return result.rows;
   }
@@ -66,11 +73,12 @@ export class JobStream {
     const result = await this.#pool.query<{ n: number; waiter: string | null }>({
       name: 'chunks-append',
       text: `with held as (
-               select c.n, c.job_id, c.chunk, j.waiter
+               select c.n, c.job_id, c.chunk, j.worker_id, j.attempt, j.waiter
                from unnest($1::text[], $2::text[], $3::text[]) with ordinality as c(job_id, worker_id, chunk, n)
                join jobs j on j.id = c.job_id and j.worker_id is not distinct from c.worker_id and j.status = 'IN_PROGRESS'
              ), added as (
-               insert into job_chunks (job_id, chunk) select job_id, chunk from held order by n
+               insert into job_chunks (job_id, chunk, worker_id, attempt)
+               select job_id, chunk, worker_id, attempt from held order by n
              )
              select n, waiter from held`,
       values: [

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { Bus } from '../../db/bus.ts';
+import { JobQueue } from '../../domain/jobs/job-queue.ts';
+import { WebhookDeliverer } from './deliver-webhooks.ts';
+
+let database: TestDatabase;
+let deliverer: WebhookDeliverer;
+/** Accepts connections and never answers. */
+let dead: Server;
+const held = new Set<Socket>();
+let alive: ReturnType<typeof createHttpServer>;
+const arrivals: string[] = [];
+
+beforeAll(async () => {
+  dead = createServer((socket) => {
+    held.add(socket.resume().on('error', () => {}));
+    socket.on('close', () => held.delete(socket));
+  });
+  alive = createHttpServer((req, res) => {
+    arrivals.push(req.url!);
+    res.end();
+  });
+  await Promise.all([dead, alive].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
+  database = await createTestDatabase();
+  const { pool, url } = database;
+  const limits = { resultRetentionMs: 60_000, syncResultRetentionMs: 60_000 };
+  deliverer = new WebhookDeliverer({
+    pool,
+    bus: new Bus({ pool, databaseUrl: url, processId: 'test', logger: silentLogger }),
+    logger: silentLogger,
+    queue: new JobQueue({ pool, processId: 'test', limits }),
+    tracing: null,
+    allowPrivate: true,
+  });
+});
+afterAll(async () => {
+  await deliverer.stop();
+  for (const socket of held) socket.destroy();
+  for (const server of [dead, alive]) server.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await deliverer.stop();
+  await database.pool.query('delete from webhook_deliveries');
+  arrivals.length = 0;
+  await expect.poll(() => held.size).toBe(0);
+});
+
+const hostOf = (server: Pick<Server, 'address'>) => `127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+/** Inserts ended jobs with due webhooks, oldest first. */
+async function due(count: number, url: string, endpointId: string): Promise<void> {
+  await database.pool.query(
+    `with job as (
+       insert into finished_jobs (id, endpoint_id, status, low_priority, is_sync, input, ttl_ms, attempt, created_at, finished_at, keep_until)
+       select $3 || '-' || gen_random_uuid(), $3, 'COMPLETED', false, false, '1', 60000, 1, now(), now(), now() + interval '1 hour'
+       from generate_series(1, $1) returning id
+     )
+     insert into webhook_deliveries (job_id, endpoint_id, url, next_at)
+     select id, $3, $2, now() - interval '1 minute' from job`,
+    [count, url, endpointId],
+  );
+}
+
+test('300 deliveries to a host that never answers delay no other host, not even of the same endpoint', async () => {
+  await due(300, `http://${hostOf(dead)}/dead`, 'one');
+  await due(20, `http://${hostOf(alive)}/same`, 'one');
+  await due(20, `http://${hostOf(alive)}/other`, 'two');
+  deliverer.start();
+  await expect.poll(() => arrivals.length, { timeout: 3_000 }).toBe(40);
+  expect(held.size).toBe(10);
+});
+
+test('an endpoint that names many dead hosts delays no other endpoint', async () => {
+  for (let n = 0; n < 30; n++) await due(10, `http://user${n}@127.0.0.${n + 1}:${port()}/dead`, 'one');
+  await due(20, `http://${hostOf(alive)}/other`, 'two');
+  deliverer.start();
+  await expect.poll(() => arrivals.length, { timeout: 3_000 }).toBe(20);
+});
+
+test('users, letter case and paths of a URL make no other host of it', async () => {
+  await due(100, `http://a@${hostOf(dead)}/`, 'one');
+  await due(100, `http://b@${hostOf(dead)}?x`, 'two');
+  await due(100, `HTTP://c:d@${hostOf(dead)}/y`, 'three');
+  await due(1, `http://${hostOf(alive)}/after`, 'four');
+  deliverer.start();
+  await expect.poll(() => arrivals).toEqual(['/after']);
+  expect(held.size).toBe(10);
+});
+
+const port = () => (dead.address() as AddressInfo).port;
