@@ -20,6 +20,7 @@ import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
 import { Bus } from './db/bus.ts';
 import { DatabaseClock } from './db/database-clock.ts';
+import { DatabaseHealth } from './db/database-health.ts';
 import { migrate } from './db/migrate.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
@@ -117,7 +118,7 @@ async function start(options: Start): Promise<RunningServer> {
   cleanUp.add(() => runtime.close());
   const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
   const data = createDataPlane(config, base);
-  const parts: ServerParts = { ...base, data, readiness: new Readiness({ pool: base.pool }) };
+  const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, DATA_PROCESS_FILE)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
@@ -140,10 +141,13 @@ async function startObservability(options: Start): Promise<{ metrics: Metrics; t
 /** Starts the embedded database where none is configured, and brings the schema up to date. */
 async function prepareDatabase(
   options: Start,
-): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool' | 'clock'>> {
+): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool' | 'clock' | 'health'>> {
   const { config, logger, onProgress, companion, cleanUp } = options;
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
   const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
+  const health = new DatabaseHealth({ pool: pools.pool, logger });
+  for (const pool of [pools.pool, pools.queuePool]) health.watch(pool);
+  cleanUp.add(async () => health.stop());
   await migrate(pools.pool);
   await refuseMoved(pools.pool);
   const clock = new DatabaseClock({ pool: pools.pool, monotonic: monotonicClock, logger });
@@ -151,7 +155,7 @@ async function prepareDatabase(
   clock.start();
   cleanUp.add(() => clock.stop());
   await makePartitions(pools.pool, config.limits, clock.now()); // before the first result
-  return { databaseUrl, ...pools, clock };
+  return { databaseUrl, ...pools, clock, health };
 }
 
 /** Makes this process known to the others; creates the installation and its first user where there are none. */

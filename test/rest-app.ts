@@ -107,7 +107,7 @@ export async function startRestApp(
     },
     metrics,
     metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
-    readiness: new Readiness({ pool }),
+    readiness: new Readiness({ pool, health: { writeFault: null } }),
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };

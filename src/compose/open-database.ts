@@ -10,6 +10,7 @@ import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
+import type { ServerParts } from './serving.ts';
 
 /** Server settings of connections for everything but the queue: cached plans must suit the tables once they have grown. */
 export const MAIN_SETTINGS = { enable_seqscan: 'off', jit: 'off' };
@@ -87,7 +88,10 @@ export function openPools(
 }
 
 /** With a connection of its own: batches of counts follow one another, and wait neither for other queries nor for the disk. */
-export function createRateLimiter(config: Config, databaseUrl: string, cleanUp: CleanUpStack): RateLimiter {
+export function createRateLimiter(
+  config: Config,
+  { databaseUrl, health, cleanUp }: Pick<ServerParts, 'databaseUrl' | 'health' | 'cleanUp'>,
+): RateLimiter {
   if (config.rateLimit === null) return unlimited;
   const pool = createPool({
     databaseUrl,
@@ -95,6 +99,7 @@ export function createRateLimiter(config: Config, databaseUrl: string, cleanUp: 
     maxConnections: 1,
     settings: { synchronous_commit: 'off' },
   });
+  health.watch(pool);
   cleanUp.add(() => pool.end());
   return new SharedRateLimiter({ pool, quotas: config.rateLimit });
 }

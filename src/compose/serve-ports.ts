@@ -27,7 +27,7 @@ export async function servePorts(
   const front = createFront(config, rest, {
     ...parts,
     tls: config.tls === null ? null : await readCertificate(config.tls),
-    rateLimiter: createRateLimiter(config, parts.databaseUrl, cleanUp),
+    rateLimiter: createRateLimiter(config, parts),
     capacity: createCapacitySource({ pool: parts.pool, clock: parts.clock, readRuntime: () => runtime.capacity() }),
     podFigures: createPodFigures({ clock: parts.clock, readUsage: (podId) => runtime.stats(podId) }),
     metricsPage: createMetricsPage(config, parts, readSharedPage),

@@ -6,6 +6,7 @@ import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
+import type { DatabaseHealth } from '../db/database-health.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import type { Installation } from '../domain/installation.ts';
@@ -31,6 +32,7 @@ export interface ServerParts {
   runtime: Runtime;
   data: DataPlane;
   readiness: Readiness;
+  health: DatabaseHealth;
   cleanUp: CleanUpStack;
 }
 

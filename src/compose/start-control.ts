@@ -26,6 +26,7 @@ import type { SecretBox } from '../core/secret-box.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
+import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
@@ -62,6 +63,7 @@ export interface ControlParts {
   runtime: Runtime;
   storage: WorkloadStorage | null;
   data: DataPlane;
+  health: DatabaseHealth;
   workerApiUrl: string;
   databaseUrl: string;
 }
@@ -122,6 +124,7 @@ function createTerm(
     maxConnections: MAX_QUEUE_CONNECTIONS,
     settings: { ...QUEUE_SETTINGS, ...fence },
   });
+  for (const each of [pool, queuePool]) parts.health.watch(each);
   const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
   const termParts = { ...parts, pool, queue };

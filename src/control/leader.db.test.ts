@@ -2,7 +2,8 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { silentLogger } from '../core/logger.ts';
-import { createPool, guardPool, sqlState } from '../db/pool.ts';
+import { createPool, guardPool } from '../db/pool.ts';
+import { sqlState } from '../db/sql-state.ts';
 import { Leadership } from './leader.ts';
 
 let database: TestDatabase;

@@ -69,6 +69,19 @@ export function notFound(thing: string): Failure {
   return new Failure('notFound', `${thing} not found`);
 }
 
+const reported = new WeakSet<object>();
+
+/** Marks an error that one place logs for all that fail of it, such as an outage of the database. */
+export function markReported(error: unknown): void {
+  if (typeof error === 'object' && error !== null) reported.add(error);
+}
+
+/** True when an error, or its cause, is logged elsewhere. */
+export function isReported(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  return reported.has(error) || isReported((error as { cause?: unknown }).cause);
+}
+
 /** Returns the message of anything thrown, for logs and for reasons shown to operators. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 import { type Clock, monotonicClock } from './clock.ts';
-import { messageOf } from './errors.ts';
+import { isReported, messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** What a run returns. `inMs`: the next run starts after this delay at the latest; absent: at the usual tick. */
@@ -95,7 +95,7 @@ export class Loop {
     this.#failures += 1;
     this.#backoffUntil = this.#clock.now() + backoffMs;
     const fields = { loop: this.#name, failures: this.#failures, err: error };
-    this.#logger.error(fields, `loop failed: ${messageOf(error)}`);
+    if (!isReported(error)) this.#logger.error(fields, `loop failed: ${messageOf(error)}`);
     return backoffMs;
   }
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { Failure } from '../core/errors.ts';
-import { createPool, type Db, isValueFault, sqlState, transaction } from './pool.ts';
+import { createPool, type Db, isValueFault, transaction } from './pool.ts';
+import { sqlState } from './sql-state.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

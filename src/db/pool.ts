@@ -1,7 +1,10 @@
+import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../core/errors.ts';
 import { connectionOptions, destroyConnection } from './connection-options.ts';
+import { databaseFailure } from './database-fault.ts';
+import { sqlState } from './sql-state.ts';
 
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number); // counters and sizes here stay far below 2^53
@@ -14,6 +17,7 @@ const UNIQUE_VIOLATION = '23505';
 const CONFLICTS: ReadonlySet<string | undefined> = new Set(['40001', '40P01']); // serialization failure, deadlock
 const MAX_TRIES = 5;
 const MAX_PAUSE_MS = 20;
+const FAILED_STATEMENT = 'failedStatement';
 const IDLE_TIMEOUT_MS = 300_000;
 
 /**
@@ -38,8 +42,26 @@ export function createPool(options: {
   // Its user sees the error from their statement.
   pool.on('connect', (client) => client.on('error', () => {}));
   const queryOnce = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
-  pool.query = ((...args: unknown[]) => retryConflicts(() => queryOnce(...args))) as Pool['query'];
+  pool.query = ((...args: unknown[]) =>
+    reportFailure(
+      pool,
+      retryConflicts(() => queryOnce(...args)),
+    )) as Pool['query'];
   return pool;
+}
+
+/** Calls `listener` with the error of each statement or transaction of the pool that fails for good. */
+export function onFailedStatement(pool: Pool, listener: (error: unknown) => void): void {
+  (pool as EventEmitter).on(FAILED_STATEMENT, listener);
+}
+
+async function reportFailure<T>(pool: Pool, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    (pool as EventEmitter).emit(FAILED_STATEMENT, error);
+    throw error;
+  }
 }
 
 /**
@@ -67,12 +89,6 @@ export function guardPool(pool: Pool, isAllowed: () => boolean): () => void {
   };
 }
 
-/** Returns the five-letter SQLSTATE of a failed statement, or undefined for any other error (a lost connection, say). */
-export function sqlState(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
-}
-
 /** True when a statement's values were at fault (class 22, data exception; class 23, integrity), not the database. */
 export function isValueFault(error: unknown): boolean {
   const state = sqlState(error);
@@ -89,12 +105,15 @@ export function isUniqueViolation(error: unknown): boolean {
  * with another transaction, so it must have no effect outside the database: publish hints after the commit.
  */
 export function transaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
-  return retryConflicts(() => tryTransaction(pool, work));
+  return reportFailure(
+    pool,
+    retryConflicts(() => tryTransaction(pool, work)),
+  );
 }
 
 async function tryTransaction<T>(pool: Pool, work: (db: Db) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch((cause) => {
-    throw new Failure('unavailable', 'the database is not reachable', { cause });
+    throw databaseFailure(cause) ?? cause;
   });
   let broken: Error | undefined;
   try {

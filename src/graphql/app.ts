@@ -18,7 +18,7 @@ import { toFailure } from '../http/to-failure.ts';
 import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
-import { codeOf, documentError, fieldError, logTo } from './graphql-errors.ts';
+import { codeOf, documentError, fieldError, findOutage, logTo } from './graphql-errors.ts';
 import { type Body, checkTexts, readBody } from './read-body.ts';
 import { createSchema } from './schema.ts';
 
@@ -99,7 +99,7 @@ function notPosted(): Failure {
 
 type Run = (body: Body, request: FastifyRequest, reply: FastifyReply) => Promise<Answer>;
 
-/** Returns what runs a document. One that cannot run is a 400; errors in fields come with their data, with 200. */
+/** Returns what runs a document. One that cannot run is a 400; errors in fields come with their data, with 200, or 503 if the database is at fault. */
 function createRunner(deps: GraphqlDeps): Run {
   const schema = createSchema();
   const documents = new Documents(schema, deps.isIntrospectable);
@@ -122,8 +122,11 @@ function createRunner(deps: GraphqlDeps): Run {
     const operations = countRootFields(document, args.operation);
     if (request.caller && operations > 1) await checkRate(deps, request.caller, reply, operations - 1);
     const { data, errors } = await executeRootSelectionSet(args);
+    if (!errors) return { status: 200, data };
+    const outage = findOutage(errors);
+    if (outage) reply.header('retry-after', outage.retryAfterSeconds);
     const log = logTo(deps.logger, request.id);
-    return { status: 200, data, ...(errors ? { errors: errors.map((error) => fieldError(error, log)) } : {}) };
+    return { status: outage ? 503 : 200, data, errors: errors.map((error) => fieldError(error, log)) };
   };
 }
 

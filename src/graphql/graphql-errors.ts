@@ -1,6 +1,7 @@
 import type { GraphQLError, GraphQLFormattedError } from 'graphql';
-import { Failure, type FailureKind, messageOf } from '../core/errors.ts';
+import { Failure, type FailureKind, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { databaseFailure } from '../db/database-fault.ts';
 import { toFailure } from '../http/to-failure.ts';
 
 /** `extensions.code` of every kind of failure (docs/interface/graphql.md, "Errors"; TOO_MANY_REQUESTS is Podyard's own). */
@@ -44,7 +45,7 @@ export function fieldError(error: GraphQLError, log: (message: string, cause: un
   const failure = isValueError(error)
     ? new Failure('badRequest', withoutValues(error.message))
     : toFailure(error.originalError ?? new Error(error.message)); // the library's error contains the whole document
-  if (failure.kind === 'internal' || failure.kind === 'unavailable') {
+  if ((failure.kind === 'internal' || failure.kind === 'unavailable') && !isReported(failure)) {
     const cause = failure.cause ?? failure;
     log(`field ${error.path?.join('.')} failed: ${messageOf(cause)}`, cause);
   }
@@ -55,6 +56,13 @@ export function fieldError(error: GraphQLError, log: (message: string, cause: un
     ...(path ? { path } : {}),
     extensions: { code: codeOf(failure) },
   };
+}
+
+/** Returns the outage of the database of which a field failed, if any: the client repeats the request. */
+export function findOutage(errors: readonly GraphQLError[]): Failure | undefined {
+  return errors
+    .map(({ originalError }) => databaseFailure((originalError as Error)?.cause ?? originalError))
+    .find(Boolean);
 }
 
 /** Returns a function that logs an error of this request; no field contains a key. */

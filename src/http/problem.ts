@@ -1,4 +1,4 @@
-import { FAILURES, type Failure, messageOf } from '../core/errors.ts';
+import { FAILURES, type Failure, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { newRequestId } from './request-id.ts';
 import { toFailure } from './to-failure.ts';
@@ -43,8 +43,9 @@ export function rawProblem(failure: Failure): string {
   );
 }
 
-/** Logs why a request failed with a 5xx: its cause, which the client never sees. */
+/** Logs why a request failed with a 5xx: its cause, which the client never sees. An outage of the database is logged once. */
 export function logFailure(logger: Logger, failure: Failure, fields: object): void {
+  if (isReported(failure)) return;
   const err = failure.cause ?? failure;
   logger.error({ ...fields, err }, `request failed: ${messageOf(err)}`);
 }

@@ -1,17 +1,20 @@
-import { Failure } from '../core/errors.ts';
+import { Failure, markReported } from '../core/errors.ts';
+import type { DatabaseHealth } from '../db/database-health.ts';
 import type { Db } from '../db/pool.ts';
 
 /** A probe needs an answer even when the database gives none. */
 const DATABASE_TIMEOUT_MS = 2_000;
 
-/** Whether this process is ready: it is not stopping and the database answers. Concurrent checks share one query. */
+/** Whether this process is ready: it is not stopping, and the database answers and accepts writes. Concurrent checks share one query. */
 export class Readiness {
   readonly #db: Db;
+  readonly #health: Pick<DatabaseHealth, 'writeFault'>;
   #isStopping = false;
   #running: Promise<boolean> | undefined;
 
-  constructor(options: { pool: Db }) {
+  constructor(options: { pool: Db; health: Pick<DatabaseHealth, 'writeFault'> }) {
     this.#db = options.pool;
+    this.#health = options.health;
   }
 
   /** From now on this process is not ready. */
@@ -25,7 +28,9 @@ export class Readiness {
     this.#running ??= this.#queryDatabase().finally(() => {
       this.#running = undefined;
     });
-    if (!(await this.#running)) throw new Failure('unavailable', 'The database is not reachable.');
+    if (!(await this.#running)) throw outage('The database is not reachable.');
+    const { writeFault } = this.#health;
+    if (writeFault !== null) throw outage(writeFault);
   }
 
   #queryDatabase(): Promise<boolean> {
@@ -39,4 +44,11 @@ export class Readiness {
     );
     return Promise.race([answered, timeout]).finally(() => clearTimeout(timer));
   }
+}
+
+/** DatabaseHealth has logged the reason. */
+function outage(detail: string): Failure {
+  const failure = new Failure('unavailable', detail);
+  markReported(failure);
+  return failure;
 }

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
+import { databaseFailure } from '../../db/database-fault.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
@@ -47,7 +48,7 @@ async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerRespo
   try {
     await route(plane, req, res, log);
   } catch (error) {
-    const failure = error instanceof Failure ? error : tryAgain(error);
+    const failure = error instanceof Failure ? error : (databaseFailure(error) ?? tryAgain(error));
     if (failure !== error) logFailure(plane.logger, failure, log);
     req.resume();
     const timer = setTimeout(() => sendProblem(res, failure), ERROR_DELAY_MS);
@@ -57,7 +58,7 @@ async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerRespo
 
 /** For any unexpected error: workers repeat a request after a 503, so no result is lost while the database is down. */
 function tryAgain(cause: unknown): Failure {
-  return new Failure('unavailable', 'temporarily unavailable; try again', { cause });
+  return new Failure('unavailable', 'temporarily unavailable; try again', { retryAfterSeconds: 1, cause });
 }
 
 async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
-import { Failure } from '../../core/errors.ts';
 import type { Bus } from '../../db/bus.ts';
-import { type Db, sqlState } from '../../db/pool.ts';
+import { databaseFailure } from '../../db/database-fault.ts';
+import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { findKeyBySecretHash } from './key-store.ts';
 import { hashSecret } from './secret-hash.ts';
@@ -74,8 +74,7 @@ export class KeyRing {
   async #lookUp(key: string, secret: string): Promise<Actor | undefined> {
     const generation = this.#generation;
     const found = await findKeyBySecretHash(this.#deps.pool, hashSecret(secret)).catch((cause) => {
-      if (sqlState(cause) !== undefined) throw cause;
-      throw new Failure('unavailable', 'the database is not reachable', { cause });
+      throw databaseFailure(cause) ?? cause;
     });
     const now = this.#deps.clock.now();
     const expiresMs = found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
 
-/** Readiness: the database is reachable and the process is not shutting down. */
+/** Readiness: the database accepts writes and the process is not shutting down. */
 export const getReadinessRoute: RestRoute = (app, deps) => {
   app.get(
     '/readyz',
@@ -9,7 +9,7 @@ export const getReadinessRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getReadiness',
         summary: 'Check readiness',
-        description: '503 while the database is unreachable or the process is shutting down.',
+        description: '503 while the database is unreachable or refuses writes, or the process is shutting down.',
         tags: ['podyard'],
         security: [],
         response: {
