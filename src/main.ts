@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import type { Storage } from './cli/cli-pieces.ts';
 import { runCli } from './cli/program.ts';
 import { createTerminal } from './cli/remote/process-terminal.ts';
+import { endOnSignal } from './compose/end-on-signal.ts';
 import { FIRST_PROCESS } from './compose/process-messages.ts';
 import { type Config, type Flags, readConfig } from './config.ts';
 import type { Logger } from './core/logger.ts';
@@ -47,7 +48,7 @@ async function serve(flags: Flags): Promise<void> {
   const config = readConfig(flags, process.env);
   const server = await startAndReport(config);
   print(`Podyard is ready at ${server.url}`);
-  await endOnSignal(server);
+  await stopOnSignal(server);
 }
 
 async function startAndReport(config: Config): Promise<RunningServer> {
@@ -60,17 +61,13 @@ async function startAndReport(config: Config): Promise<RunningServer> {
 
 /**
  * Stops the server on a signal and exits. Runtime calls still in flight are not awaited: the next server finds their
- * workloads. A second signal exits at once: everything accepted is durable.
+ * workloads.
  */
-function endOnSignal(server: RunningServer): Promise<never> {
+function stopOnSignal(server: RunningServer): Promise<never> {
   return new Promise((_, reject) => {
-    let isStopping = false;
-    const stop = () => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
-      server.stop().then(() => process.exit(), reject);
-    };
-    process.on('SIGTERM', stop).on('SIGINT', stop);
+    const stop = () => void server.stop().then(() => process.exit(), reject);
+    const onSignal = endOnSignal(stop, () => process.exit(1));
+    process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   });
 }
 
@@ -102,7 +99,7 @@ Everything worked. The endpoint stays up; try it:
     -d '{"input": {"echo": "hello"}}'
 
 Console: ${server.url}/ (sign in with the key above). Documentation: ${server.url}/docs. Ctrl-C stops the server; its data stays.`);
-  await endOnSignal(server);
+  await stopOnSignal(server);
 }
 
 /** Builds the images from this machine's files: no registry is needed. */

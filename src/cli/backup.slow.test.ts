@@ -282,6 +282,17 @@ test('Ctrl-C aborts a backup or a restore and leaves nothing behind', async () =
   expect(await readdir(directory)).toEqual(['data']);
 });
 
+test('a restore right after a killed one waits until the database has noticed; beside a live one it says so', async () => {
+  await write();
+  const holder = await target.pool.connect();
+  await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
+  await expect(read()).rejects.toThrow('another Podyard process is migrating or restoring this database');
+  const restoring = read();
+  setTimeout(() => holder.release(true), 1_000);
+  await restoring;
+  expect(await contents(target)).toEqual(await contents(source));
+});
+
 test('a move copies everything, keeps servers off the old database, and works back the same way', async () => {
   const before = await contents(source);
   await moveTo(source, target);

@@ -4,8 +4,10 @@
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { monotonicClock } from '../core/clock.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { connectionOptions } from './connection-options.ts';
 import { applyMigrations, listMigrations, listOwnTables, readAppliedMigrations } from './migrate.ts';
@@ -23,7 +25,11 @@ const SESSION_SETTINGS = {
   statement_timeout: '0',
   lock_timeout: '0',
   idle_in_transaction_session_timeout: '0',
+  client_connection_check_interval: '1s', // a killed command's statement ends, and releases its locks
 };
+/** Long enough for the server to notice that a load was killed. */
+const LOCK_TIMEOUT_MS = 5_000;
+const LOCK_POLL_MS = 100;
 const RANGE = /^FOR VALUES FROM \('[^'\\]+'\) TO \('[^'\\]+'\)$/;
 
 /** A table's description in a dump, before its rows. */
@@ -90,12 +96,7 @@ export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
   await refuseForeignSchema(load.migrations, 'the dump');
   await withConnection(databaseUrl, async (client) => {
     await client.query('begin');
-    const lock = await client.query<{ won: boolean }>('select pg_try_advisory_xact_lock($1) as won', [
-      ADVISORY_LOCKS.migration,
-    ]);
-    if (!lock.rows[0]!.won) {
-      throw new Error('another Podyard process is migrating this database: try again when it is done');
-    }
+    await lockSchema(client);
     const present = await listTables(client, new Set());
     if (!(await isEmpty(client, present))) await load.allowReplacing(client);
     if (present.length > 0) await client.query(`drop table ${present.map(quote).join(', ')}`);
@@ -107,6 +108,21 @@ export async function loadDump(databaseUrl: string, load: Load): Promise<void> {
     await load.beforeCommit(client);
     await client.query('commit');
   });
+}
+
+/** Waits for a load that was just killed, whose session the server ends within a second. Throws if another one is alive. */
+async function lockSchema(client: pg.Client): Promise<void> {
+  const deadline = monotonicClock.now() + LOCK_TIMEOUT_MS;
+  for (;;) {
+    const lock = await client.query<{ won: boolean }>('select pg_try_advisory_xact_lock($1) as won', [
+      ADVISORY_LOCKS.migration,
+    ]);
+    if (lock.rows[0]!.won) return;
+    if (monotonicClock.now() > deadline) {
+      throw new Error('another Podyard process is migrating or restoring this database: try again when it is done');
+    }
+    await sleep(LOCK_POLL_MS);
+  }
 }
 
 /** Ends the connection in any case, which rolls back, even inside a COPY. */

@@ -19,6 +19,7 @@ export const MARKER = 'PODYARD_WORKLOAD';
 
 /** getpagesize() on Linux with 4 KiB pages. */
 export const PAGE_BYTES = 4096;
+const KILL_ROUNDS = 10;
 const isLinux = process.platform === 'linux';
 
 /** Changes with every boot. Empty where the system has none. */
@@ -66,18 +67,31 @@ export function membersOf(group: GroupId): number[] {
   return processIds().filter((pid) => readStat(pid)?.groupId === group.pid);
 }
 
-/** Kills the members left of a group whose leader is gone: those with `marker` in their environment, and no others. */
-export function killOrphans(group: GroupId, marker: string): void {
+/**
+ * Kills what a workload whose leader is gone left running, in whatever group or session: every process with `marker` in
+ * its environment. Repeats until there is none, since one may fork while the others are read.
+ */
+export function killOrphans(marker: string): void {
   if (!isLinux) return;
-  for (const pid of processIds()) {
-    if (readStat(pid)?.groupId !== group.pid) continue;
-    if (!readText(`/proc/${pid}/environ`).split('\0').includes(`${MARKER}=${marker}`)) continue;
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // already gone
+  const entry = `${MARKER}=${marker}`;
+  for (let round = 0; round < KILL_ROUNDS; round++) {
+    const orphans = processIds().filter((pid) => {
+      return readText(`/proc/${pid}/environ`).split('\0').includes(entry) && !hasEnded(pid);
+    });
+    if (orphans.length === 0) return;
+    for (const pid of orphans) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // already gone
+      }
     }
   }
+}
+
+function hasEnded(pid: number): boolean {
+  const stat = readStat(pid);
+  return !stat || 'ZX'.includes(stat.state);
 }
 
 /** Resolves with true once the group is in one of `states`, with false after `timeoutMs`. Polls: it may not be our child. */

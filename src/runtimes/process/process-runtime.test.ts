@@ -12,6 +12,8 @@ import { NODE_PROGRAMS } from '../contract-programs.ts';
 import type { Runtime, WorkloadSpec } from '../runtime.ts';
 import { createProcessRuntime } from './process-runtime.ts';
 
+/** Unique: a workload's processes are found by installation and id on the whole machine. */
+const INSTALLATION = `i${process.pid}`;
 const imagesFile = resolve(import.meta.dirname, '../../../workers/images.json');
 
 function open(stateDir: string, installation: string): Runtime {
@@ -43,7 +45,7 @@ describe('the process runtime', () => {
   let runtime: Runtime;
   beforeEach(() => {
     stateDir = mkdtempSync(join(tmpdir(), 'podyard-process-'));
-    runtime = open(stateDir, 'i');
+    runtime = open(stateDir, INSTALLATION);
   });
   afterEach(async () => {
     for (const { id } of await runtime.list()) await runtime.stop(id, 0);
@@ -78,7 +80,7 @@ describe('the process runtime', () => {
         '-e',
         `const { createProcessRuntime } = await import(${JSON.stringify(join(import.meta.dirname, 'process-runtime.ts'))});
          const gpus = new Map();
-         const runtime = createProcessRuntime({ stateDir: ${JSON.stringify(stateDir)}, imagesFiles: [${JSON.stringify(imagesFile)}], installation: 'i', gpus, logger: console, hostEnv: { PATH: process.env.PATH } });
+         const runtime = createProcessRuntime({ stateDir: ${JSON.stringify(stateDir)}, imagesFiles: [${JSON.stringify(imagesFile)}], installation: '${INSTALLATION}', gpus, logger: console, hostEnv: { PATH: process.env.PATH } });
          await runtime.start(${JSON.stringify(wanted)});
          process.kill(process.pid, 'SIGKILL');`,
       ],
@@ -95,7 +97,7 @@ describe('the process runtime', () => {
     await once(stranger, 'spawn');
     await runtime.start(spec('w1', ''));
     await linesOf('w1');
-    const folder = join(stateDir, 'i', 'w1');
+    const folder = join(stateDir, INSTALLATION, 'w1');
     rmSync(join(folder, 'exit'));
     writeFileSync(join(folder, 'process'), `${stranger.pid} 12345\n`);
     expect(await observed('w1')).toMatchObject({
@@ -119,7 +121,7 @@ describe('the process runtime', () => {
       pid = Number(line);
       break;
     }
-    const shell = Number(readFileSync(join(stateDir, 'i', 'w1', 'process'), 'utf8').split(' ')[0]);
+    const shell = Number(readFileSync(join(stateDir, INSTALLATION, 'w1', 'process'), 'utf8').split(' ')[0]);
     process.kill(shell, 'SIGKILL');
     await expect.poll(() => observed('w1')).toMatchObject({ state: 'exited' });
     process.kill(pid, 0);
@@ -135,12 +137,29 @@ describe('the process runtime', () => {
     await expect.poll(() => isAlive(pid!)).toBe(false);
   });
 
+  test('a process that left the group and the session of its workload ends with it', async () => {
+    const leave =
+      "const child = require('child_process').spawn('sleep', ['1000'], { stdio: 'ignore', detached: true }); console.log(child.pid);";
+    await runtime.start(spec('w1', `${leave} process.exit();`));
+    await runtime.start(spec('w2', `${leave} setInterval(() => {}, 1000)`));
+    const [ended] = (await linesOf('w1')).map(Number);
+    await expect.poll(() => isAlive(ended!)).toBe(false);
+    let stopped = 0;
+    for await (const { line } of runtime.logs('w2', { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      stopped = Number(line);
+      break;
+    }
+    expect(isAlive(stopped)).toBe(true);
+    await runtime.stop('w2', 0);
+    await expect.poll(() => isAlive(stopped)).toBe(false);
+  });
+
   test('a workload gets its own environment, and of the host only PATH, HOME, LANG and TMPDIR', async () => {
     await runtime.start(spec('w1', 'console.log(Object.keys(process.env).sort().join())', { env: { MINE: '1' } }));
     const [names] = await linesOf('w1');
     const allowed = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'MINE', 'PODYARD_WORKLOAD', 'PWD', 'OLDPWD', 'SHLVL', '_'];
     expect(names!.split(',').filter((name) => !allowed.includes(name))).toEqual([]);
-    expect(readFileSync(join(stateDir, 'i', 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
+    expect(readFileSync(join(stateDir, INSTALLATION, 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
   });
 
   test('each workload writes into its own folder, which also has the files of the image', async () => {

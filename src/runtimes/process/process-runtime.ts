@@ -159,6 +159,7 @@ class ProcessRuntime implements Runtime {
     if (!workload) return;
     const group = this.#folders.groupOf(workload);
     if (group) await this.#end(group, id, graceMs);
+    killOrphans(this.#marker(id));
     this.#remove(id);
     this.#emit(id);
   }
@@ -213,7 +214,12 @@ class ProcessRuntime implements Runtime {
   async #spawn(spec: WorkloadSpec, words: readonly string[]): Promise<void> {
     const env = { ...this.#hostEnv, ...spec.env, ...mountEnv(spec), [MARKER]: this.#marker(spec.id) };
     const child = await spawnWorkload(this.#folders.pathOf(spec.id), words, env);
-    child.once('exit', () => this.#emit(spec.id));
+    child.once('exit', () => {
+      const workload = this.#folders.find(spec.id);
+      const isLatest = workload && this.#folders.groupOf(workload)?.pid === child.pid; // else another start has the id
+      if (isLatest) killOrphans(this.#marker(spec.id));
+      this.#emit(spec.id);
+    });
     this.#followed.follow(spec.id);
   }
 
@@ -227,7 +233,6 @@ class ProcessRuntime implements Runtime {
         throw new Failure('unavailable', `Workload ${id} did not end within ${KILL_TIMEOUT_MS / 1000} s of SIGKILL`);
       }
     }
-    if (this.#folders.exitCodeOf(id) === undefined) killOrphans(group, this.#marker(id));
   }
 
   async #signalAndWait(id: string, signal: NodeJS.Signals, state: 'stopped' | 'running'): Promise<void> {
