@@ -38,11 +38,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 async function start({ name, config }: Extract<ToChild, { kind: 'start' }>): Promise<void> {
   try {
-    const [{ startServer }, { createLogger }] = await Promise.all([
+    const [{ startServer }, { createLogger }, { surviveShortage }] = await Promise.all([
       import('./server.ts'),
       import('./compose/create-logger.ts'),
+      import('./compose/survive-shortage.ts'),
     ]);
     const logger: Logger = await createLogger(config, name);
+    surviveShortage(logger);
     server = await startServer(config, logger, () => {}, { readPage });
     if (isStopping) return await end();
     setInterval(() => void reportCounts(null), REPORT_INTERVAL_MS).unref();

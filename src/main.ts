@@ -52,7 +52,12 @@ async function serve(flags: Flags): Promise<void> {
 }
 
 async function startAndReport(config: Config): Promise<RunningServer> {
-  const [{ startServer }, logger] = await Promise.all([import('./server.ts'), openLogger(config)]);
+  const [{ startServer }, { surviveShortage }, logger] = await Promise.all([
+    import('./server.ts'),
+    import('./compose/survive-shortage.ts'),
+    openLogger(config),
+  ]);
+  surviveShortage(logger);
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);

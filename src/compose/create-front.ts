@@ -35,6 +35,7 @@ import { newRequestId } from '../http/request-id.ts';
 import type * as restApp from '../rest/app.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
 import { missingRole } from './roles.ts';
 
@@ -82,6 +83,7 @@ export function createFront(config: Config, rest: RestModule, parts: FrontParts)
   const dispatch = createDispatch(config, parts);
   const http = createHttp(dispatch, apps, trustedProxies);
   const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
+  keepDescriptorReserve(front.server, parts.logger);
   http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
   return front;
 }

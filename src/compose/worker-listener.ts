@@ -1,9 +1,11 @@
 import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import type { Logger } from '../core/logger.ts';
 import type { Pool } from '../db/pool.ts';
 import { type Installation, saveWorkerApiPort } from '../domain/installation.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { close, hostInUrl, listen, reservePort } from './listen.ts';
 
 /**
@@ -13,10 +15,18 @@ import { close, hostInUrl, listen, reservePort } from './listen.ts';
  */
 export async function listenForWorkers(
   config: Config,
-  parts: { pool: Pool; installation: Installation; runtime: Runtime; server: Server; cleanUp: CleanUpStack },
+  parts: {
+    pool: Pool;
+    installation: Installation;
+    runtime: Runtime;
+    server: Server;
+    logger: Logger;
+    cleanUp: CleanUpStack;
+  },
   isShared: boolean,
 ): Promise<string> {
   const { installation, server, cleanUp } = parts;
+  keepDescriptorReserve(server, parts.logger);
   const { bind, host } = await parts.runtime.workerApiAddress();
   const port = isShared
     ? await listen(server, installation.workerApiPort, bind, true) // reserved by the first process

@@ -16,6 +16,8 @@ export class FollowedFolders {
   readonly #deps: FollowedFoldersDeps;
   readonly #followed = new Map<string, { log: OutputLog; watcher: FSWatcher | undefined }>();
 
+  #hasReported = false;
+
   constructor(deps: FollowedFoldersDeps) {
     this.#deps = deps;
   }
@@ -25,7 +27,9 @@ export class FollowedFolders {
     const followed = this.#followed.get(id);
     if (followed) return followed.log;
     const folder = this.#deps.folders.pathOf(id);
-    const log = new OutputLog(join(folder, 'output.log'), this.#deps.maxLogBytes);
+    const log = new OutputLog(join(folder, 'output.log'), this.#deps.maxLogBytes, {
+      onError: (error) => this.#report(id, error),
+    });
     this.#followed.set(id, { log, watcher: this.#watch(folder, id, log) });
     return log;
   }
@@ -44,6 +48,13 @@ export class FollowedFolders {
 
   close(): void {
     for (const id of [...this.#followed.keys()]) this.unfollow(id);
+  }
+
+  /** Once for all workloads, until this process ends: they fail together, and readers try again. */
+  #report(workloadId: string, error: unknown): void {
+    if (this.#hasReported) return;
+    this.#hasReported = true;
+    this.#deps.logger.warn({ workloadId, err: error }, 'a workload log cannot be read or indexed; trying again');
   }
 
   /** Notices output, and the end of workloads that an earlier process started. Where the system cannot watch, readers poll. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,4 +83,31 @@ test('a log that grows too large is emptied with a notice, and followers read on
   expect(statSync(path).size).toBeLessThan(1300);
   expect(lines).toContain('[podyard] older lines dropped: the log is limited to 1000 bytes');
   expect(lines.at(-1)).toBe('after');
+});
+
+/** A file system of 64 KiB at `folder`, which needs root. */
+function mountSmall(): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'podyard-test', folder]).status === 0;
+}
+
+test('on a full disk the output is read on, errors are reported, and nothing is thrown or lost', async ({ skip }) => {
+  if (!mountSmall()) skip('mounting a small file system needs root');
+  try {
+    const errors: unknown[] = [];
+    const log = new OutputLog(path, 1e6, { onError: (error) => errors.push(error) });
+    write('a\n', 1000); // takes a page of the file system; the index has none yet
+    expect(() => {
+      for (;;) appendFileSync(join(folder, 'filler'), Buffer.alloc(1024));
+    }).toThrow('ENOSPC');
+    write('b\n', 2000);
+    log.refresh();
+    expect(errors).toMatchObject([{ code: 'ENOSPC' }]);
+    expect((await read(log)).map(([, line]) => line)).toEqual(['a', 'b']);
+    rmSync(join(folder, 'filler'));
+    write('c\n', 3000);
+    expect((await read(log)).map(([, line]) => line)).toEqual(['a', 'b', 'c']);
+    expect((await read(new OutputLog(path, 1e6))).map(([, line]) => line)).toEqual(['a', 'b', 'c']);
+  } finally {
+    spawnSync('umount', [folder]);
+  }
 });

@@ -31,6 +31,7 @@ interface Mark {
 
 export class OutputLog {
   readonly #clock: Clock;
+  readonly #onError: (error: unknown) => void;
   readonly #path: string;
   readonly #indexPath: string;
   readonly #maxBytes: number;
@@ -41,9 +42,14 @@ export class OutputLog {
   #timer: NodeJS.Timeout | undefined;
   readonly #waiters = new Set<() => void>();
 
-  /** `path` may not exist yet. Beyond `maxBytes` the file is emptied, leaving a line that says so. */
-  constructor(path: string, maxBytes: number, clock: Clock = systemClock) {
+  /** `path` may not exist yet. Beyond `maxBytes` the file is emptied, leaving a line that says so. `onError` gets what fails. */
+  constructor(
+    path: string,
+    maxBytes: number,
+    { clock = systemClock, onError = () => {} }: { clock?: Clock; onError?: (error: unknown) => void } = {},
+  ) {
     this.#clock = clock;
+    this.#onError = onError;
     this.#path = path;
     this.#indexPath = `${path}.index`;
     this.#maxBytes = maxBytes;
@@ -61,20 +67,40 @@ export class OutputLog {
     this.#timer.unref();
   }
 
-  /** Records the time of new bytes and wakes the readers. */
+  /**
+   * Records the time of new bytes and wakes the readers. When the system is short of disk or descriptors, it is done by a
+   * later call: meanwhile the log is read as it was, or with times that a restart forgets.
+   */
   refresh(): void {
+    try {
+      this.#refresh();
+    } catch (error) {
+      this.#onError(error);
+    }
+    this.wake();
+  }
+
+  #refresh(): void {
     const file = statSync(this.#path, { throwIfNoEntry: false });
     if (!file) return;
     this.#readIndex();
     if (file.size > this.#markedBytes) {
       const mark = { end: file.size, ms: Math.max(Math.floor(file.mtimeMs), this.#marks.at(-1)?.ms ?? 0) };
       this.#addMark(mark);
-      const record = `${mark.end} ${mark.ms}\n`;
-      appendFileSync(this.#indexPath, record);
-      this.#indexBytes += record.length;
+      this.#appendRecord(`${mark.end} ${mark.ms}\n`);
     }
     if (file.size > this.#maxBytes) this.#truncate();
-    this.wake();
+  }
+
+  /** A full disk may take a part of the record, which would garble the next one. */
+  #appendRecord(record: string): void {
+    try {
+      appendFileSync(this.#indexPath, record);
+      this.#indexBytes += record.length;
+    } catch (error) {
+      if (statSync(this.#indexPath, { throwIfNoEntry: false })) truncateSync(this.#indexPath, this.#indexBytes);
+      throw error;
+    }
   }
 
   get #markedBytes(): number {
@@ -122,9 +148,10 @@ export class OutputLog {
   #readIndex(): void {
     const size = statSync(this.#indexPath, { throwIfNoEntry: false })?.size ?? 0;
     if (size === this.#indexBytes) return;
+    const records = readFileSync(this.#indexPath, 'latin1').split('\n');
     if (size < this.#indexBytes) this.#generation += 1;
     this.#marks = [];
-    for (const record of readFileSync(this.#indexPath, 'latin1').split('\n')) {
+    for (const record of records) {
       const [end, ms] = record.split(' ').map(Number);
       const last = this.#marks.at(-1);
       if (ms !== undefined && (!last || (end! > last.end && ms >= last.ms))) this.#addMark({ end: end!, ms });

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isShortage } from '../../core/shortage.ts';
 
 export interface GroupId {
   pid: number;
@@ -136,11 +137,12 @@ function readStatFromPs(pid: number): Stat | undefined {
   }
 }
 
-/** Returns '' when the file cannot be read: a process in `/proc` may end at any time. */
+/** Returns '' when the file cannot be read: a process in `/proc` may end at any time. Throws when the system is short of descriptors. */
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
+  } catch (error) {
+    if (isShortage(error)) throw error;
     return '';
   }
 }

@@ -11,6 +11,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import { isShortage } from '../../core/shortage.ts';
 import type { Mount, ObservedState, OnProgress, WorkloadSpec } from '../runtime.ts';
 import { linkMounts, unlinkMounts } from './mount-links.ts';
 import { bootId, type GroupId, groupState } from './process-group.ts';
@@ -116,11 +117,13 @@ export class WorkloadFolders {
     return statSync(join(this.pathOf(id), file), { throwIfNoEntry: false })?.mtime ?? null;
   }
 
+  /** Returns '' when there is no such file. A workload is not over because the file could not be opened for want of descriptors. */
   #read(id: string, file: string): string {
     const path = join(this.pathOf(id), file);
     try {
       return readFileSync(path, 'utf8');
-    } catch {
+    } catch (error) {
+      if (isShortage(error)) throw error;
       return '';
     }
   }
