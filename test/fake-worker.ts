@@ -32,6 +32,11 @@ export class FakeWorker {
     return this.call('POST', `job-done/${this.id}/${jobId}?gpu=cpu&isStream=${isStream}`, { body });
   }
 
+  /** Where it posts the result of a job. */
+  resultUrl(jobId: string): string {
+    return `${this.#base}/job-done/${this.id}/${jobId}`;
+  }
+
   chunk(jobId: string, body: string): Promise<WorkerAnswer> {
     return this.call('POST', `job-stream/${this.id}/${jobId}?gpu=cpu&isStream=false`, { body });
   }

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Batcher } from './batcher.ts';
 
 /** A batcher that doubles numbers; its batches end when `release` is called for them. */
-function gatedBatcher(options: { lanes: number; maxSize: number }) {
+function gatedBatcher(options: {
+  lanes: number;
+  maxSize: number;
+  timeout?: { ms: number; error: (wasFlushed: boolean) => Error };
+}) {
   const batches: { calls: readonly number[]; lane: number; release: (error?: Error) => void }[] = [];
   const batcher = new Batcher<number, number>({
     ...options,
@@ -108,4 +112,54 @@ test('a bad call fails alone in any batch, and no call gets another’s result',
       },
     ),
   );
+});
+
+test('a batch ends before the call that would exceed its bytes, and has at least one call', async () => {
+  const batches: (readonly number[])[] = [];
+  const batcher = new Batcher<number, number>({
+    lanes: 1,
+    maxSize: 3,
+    bytes: { max: 10, of: (call) => call },
+    isCallFault: () => false,
+    flush: async (calls) => {
+      batches.push(calls);
+      return calls;
+    },
+  });
+  const calls = [4, 6, 1, 50, 9, 2, 1, 1, 1, 1];
+  expect(await Promise.all(calls.map((call) => batcher.run(call)))).toEqual(calls);
+  expect(batches).toEqual([[4, 6], [1], [50], [9], [2, 1, 1], [1, 1]]);
+});
+
+describe('with a timeout', () => {
+  const overdue = (wasFlushed: boolean) => new Error(wasFlushed ? 'flushed, but late' : 'withdrawn');
+
+  test('calls that wait for a lane are withdrawn, and flushed ones fail although they may take effect', async () => {
+    const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 1, timeout: { ms: 30, error: overdue } });
+    const answers = Promise.allSettled([batcher.run(1), batcher.run(2)]);
+    const reasons = (await answers).map((answer) => (answer as PromiseRejectedResult).reason.message);
+    expect(reasons).toEqual(['flushed, but late', 'withdrawn']);
+    const next = batcher.run(3);
+    batches[0]!.release();
+    await turn();
+    expect(batches.map((batch) => batch.calls)).toEqual([[1], [3]]); // 2 was never flushed
+    batches[1]!.release();
+    expect(await next).toBe(6);
+  });
+
+  test('a call that has waited before fails earlier', async () => {
+    const { batcher } = gatedBatcher({ lanes: 1, maxSize: 9, timeout: { ms: 10_000, error: overdue } });
+    void batcher.run(1).catch(() => {});
+    await expect(batcher.run(2, 9_990)).rejects.toThrow('flushed, but late');
+  });
+
+  test('calls that end in time are not affected', async () => {
+    const { batcher, batches } = gatedBatcher({ lanes: 1, maxSize: 9, timeout: { ms: 20, error: overdue } });
+    for (let call = 1; call <= 5; call++) {
+      const answer = batcher.run(call);
+      await new Promise((resolve) => setTimeout(resolve, 8));
+      batches[call - 1]!.release();
+      expect(await answer).toBe(2 * call);
+    }
+  });
 });

@@ -1,34 +1,57 @@
+import { type Clock, monotonicClock } from './clock.ts';
+
 /**
  * Batches concurrent calls: `flush` gets them together. A batch never waits to grow: with a free lane, the calls of the
  * current event-loop turn are flushed at once; while all lanes are busy, calls gather until one is free. If a batch fails
  * because of one of its calls (`isCallFault`), each call is retried alone, so that a bad one cannot fail the others. Any
  * other failure (a lost connection, say) fails the whole batch.
+ *
+ * With a `timeout`, a call that has not ended in time fails. One that still waits for a lane is withdrawn and never
+ * flushed; one that was flushed may take effect later.
  */
 export class Batcher<In, Out> {
   readonly #flush: (calls: readonly In[], lane: number) => Promise<readonly Out[]>;
   readonly #isCallFault: (error: unknown) => boolean;
   readonly #maxSize: number;
+  readonly #bytes: { max: number; of: (call: In) => number } | undefined;
+  readonly #timeout: { ms: number; error: (wasFlushed: boolean) => Error } | undefined;
+  readonly #clock: Clock;
   readonly #freeLanes: number[];
+  readonly #inFlight = new Set<readonly Entry<In, Out>[]>();
   #waiting: Entry<In, Out>[] = [];
   #isScheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+  #timerDueMs = Number.POSITIVE_INFINITY;
 
-  /** `lanes`: how many batches may be in flight at once. `flush` returns one result per call, in the same order. */
+  /**
+   * `lanes`: how many batches may be in flight at once. A batch ends at `maxSize` calls, or before the call with which it
+   * would exceed `bytes.max`; it has at least one. `flush` returns one result per call, in the same order.
+   */
   constructor(options: {
     lanes: number;
     maxSize: number;
+    bytes?: { max: number; of: (call: In) => number };
+    timeout?: { ms: number; error: (wasFlushed: boolean) => Error };
+    clock?: Clock;
     isCallFault: (error: unknown) => boolean;
     flush: (calls: readonly In[], lane: number) => Promise<readonly Out[]>;
   }) {
     this.#isCallFault = options.isCallFault;
     this.#flush = options.flush;
     this.#maxSize = options.maxSize;
+    this.#bytes = options.bytes;
+    this.#timeout = options.timeout;
+    this.#clock = options.clock ?? monotonicClock;
     this.#freeLanes = Array.from({ length: options.lanes }, (_, lane) => options.lanes - 1 - lane);
   }
 
-  run(call: In): Promise<Out> {
+  /** `waitedMs`: the part of the timeout that the call has used already. */
+  run(call: In, waitedMs = 0): Promise<Out> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, resolve, reject });
+      const dueMs = this.#timeout ? this.#clock.now() - waitedMs + this.#timeout.ms : Number.POSITIVE_INFINITY;
+      this.#waiting.push({ call, dueMs, resolve, reject });
       this.#schedule();
+      if (this.#timeout) this.#armTimer(dueMs);
     });
   }
 
@@ -42,7 +65,8 @@ export class Batcher<In, Out> {
   }
 
   async #runBatch(lane: number): Promise<void> {
-    const batch = this.#waiting.splice(0, this.#maxSize);
+    const batch = this.#waiting.splice(0, this.#countOfBatch());
+    this.#inFlight.add(batch);
     try {
       const results = await this.#flush(
         batch.map((entry) => entry.call),
@@ -53,13 +77,26 @@ export class Batcher<In, Out> {
       if (batch.length > 1 && this.#isCallFault(error)) await this.#runOneByOne(batch, lane);
       else for (const entry of batch) entry.reject(error);
     } finally {
+      this.#inFlight.delete(batch);
       this.#freeLanes.push(lane);
       if (this.#waiting.length > 0) this.#schedule();
     }
   }
 
+  #countOfBatch(): number {
+    const atMost = Math.min(this.#maxSize, this.#waiting.length);
+    if (!this.#bytes) return atMost;
+    let bytes = 0;
+    for (let count = 0; count < atMost; count++) {
+      bytes += this.#bytes.of(this.#waiting[count]!.call);
+      if (bytes > this.#bytes.max && count > 0) return count;
+    }
+    return atMost;
+  }
+
   async #runOneByOne(batch: Entry<In, Out>[], lane: number): Promise<void> {
     for (const entry of batch) {
+      if (entry.dueMs <= this.#clock.now()) continue;
       try {
         const [result] = await this.#flush([entry.call], lane);
         entry.resolve(result!);
@@ -68,10 +105,29 @@ export class Batcher<In, Out> {
       }
     }
   }
+
+  /** One timer for all calls: it fires when the first may be overdue, and costs a call next to nothing. */
+  #armTimer(dueMs: number): void {
+    if (dueMs >= this.#timerDueMs) return;
+    clearTimeout(this.#timer);
+    this.#timerDueMs = dueMs;
+    this.#timer = setTimeout(() => this.#failOverdue(), Math.max(1, dueMs - this.#clock.now())).unref();
+  }
+
+  #failOverdue(): void {
+    const now = this.#clock.now();
+    const flushed = [...this.#inFlight].flat();
+    for (const entry of this.#waiting) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(false));
+    for (const entry of flushed) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(true));
+    this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);
+    this.#timerDueMs = Number.POSITIVE_INFINITY;
+    for (const { dueMs } of [...this.#waiting, ...flushed]) if (dueMs > now) this.#armTimer(dueMs);
+  }
 }
 
 interface Entry<In, Out> {
   call: In;
+  dueMs: number;
   resolve: (out: Out) => void;
   reject: (error: unknown) => void;
 }

@@ -6,6 +6,8 @@ export interface JobLimits {
   runBodyBytes: number;
   runsyncBodyBytes: number;
   resultBytes: number;
+  /** Memory that the request bodies of one process may take together (dataplane/body-budget.ts). */
+  bodyBudgetBytes: number;
   resultRetentionMs: number;
   syncResultRetentionMs: number;
   logRetentionMs: number;
@@ -45,6 +47,10 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     runBodyBytes: integerVariable(env, 'PODYARD_RUN_BODY_BYTES', { ...body, fallback: 10 * 2 ** 20 }),
     runsyncBodyBytes: integerVariable(env, 'PODYARD_RUNSYNC_BODY_BYTES', { ...body, fallback: 20 * 2 ** 20 }),
     resultBytes: integerVariable(env, 'PODYARD_RESULT_BYTES', { ...body, fallback: 20 * 2 ** 20 }),
+    bodyBudgetBytes: integerVariable(env, 'PODYARD_BODY_BUDGET_BYTES', {
+      ...{ min: 16 * 2 ** 20, max: 2 ** 40 },
+      fallback: 256 * 2 ** 20,
+    }),
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
     logRetentionMs: secondsVariable(env, 'PODYARD_LOG_RETENTION_SECONDS', 86_400),

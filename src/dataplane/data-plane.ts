@@ -12,6 +12,7 @@ import { AREAS } from '../domain/access/scopes.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
 import { newRequestId } from '../http/request-id.ts';
+import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
 import { JobDispatch } from './job-dispatch.ts';
@@ -77,14 +78,15 @@ export class DataPlane {
     this.#stopPolls = new StopPolls(bus);
     const { dispatch, activity } = this;
     const stream = new JobStream(queuePool);
+    const bodies = new BodyBudget(limits.bodyBudgetBytes);
     const endpoints = new EndpointDirectory(deps);
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
-    this.#queuePlane = { ...deps, dispatch, stream, endpoints, processId: bus.processId };
-    this.workerServer = this.#createWorkerServer(deps, stream);
+    this.#queuePlane = { ...deps, bodies, dispatch, stream, endpoints, processId: bus.processId };
+    this.workerServer = this.#createWorkerServer(deps, bodies, stream);
   }
 
-  #createWorkerServer(deps: DataPlaneDeps, stream: JobStream): Server {
+  #createWorkerServer(deps: DataPlaneDeps, bodies: BodyBudget, stream: JobStream): Server {
     const { dispatch, activity } = this;
     const parkedTakes = new ParkedTakes();
     const workers = new WorkerDirectory({
@@ -96,7 +98,7 @@ export class DataPlane {
     const stopPolls = this.#stopPolls;
     return createWorkerServer({
       ...deps,
-      ...{ dispatch, stream, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
+      ...{ bodies, dispatch, stream, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
     });
   }
 

@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
 import { PROBLEM_JSON, type Problem, renderProblem } from '../http/problem.ts';
+import { drainBody, hasRest } from './read-body.ts';
 
 /**
  * Request and response on bare node:http. The data plane serves thousands of small requests per second and passes their
@@ -41,7 +42,10 @@ export function problemWithError(problem: Problem): string {
   return JSON.stringify({ ...problem, error: problem.detail });
 }
 
-/** Responds with a problem record; cuts the connection if a response was already started. */
+/**
+ * Responds with a problem record; cuts the connection if a response was already started. The response ends when the
+ * request's body has been drained: a connection that is closed with unread data is reset, and clients would miss it.
+ */
 export function sendProblem(res: ServerResponse, error: unknown, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
@@ -51,38 +55,9 @@ export function sendProblem(res: ServerResponse, error: unknown, headers: readon
   const body = problemWithError(problem);
   const framing = ['content-type', PROBLEM_JSON, 'content-length', String(Buffer.byteLength(body))];
   writeHead(res, status, [...headers, ...framing, ...own]);
-  res.end(body);
-}
-
-/**
- * Reads the whole body. Beyond the limit the rest is read and dropped, so that the client gets the response instead of a
- * reset; beyond four times the limit the connection is cut.
- */
-export function readBody(
-  req: IncomingMessage,
-  limitBytes: number,
-  tooLarge: (limit: number) => Failure,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limitBytes) chunks.push(chunk);
-      else chunks.length = 0;
-      if (size <= limitBytes * 4) return;
-      reject(tooLarge(limitBytes));
-      req.destroy();
-    });
-    req.on('end', () => {
-      if (size > limitBytes) reject(tooLarge(limitBytes));
-      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-    });
-    // Also when the connection closes before the end.
-    req.on('error', (cause) =>
-      reject(new Failure('badRequest', 'the connection was closed before the request was complete', { cause })),
-    );
-  });
+  if (!hasRest(res.req)) return void res.end(body);
+  res.write(body);
+  drainBody(res.req, () => res.end());
 }
 
 /** Reads `wait` in milliseconds; the fallback when absent. Throws `badRequest` for a value out of range. */

@@ -19,7 +19,8 @@ const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 40_000;
 const KEPT_OUTPUT = 200_000;
 
-export type TestedRuntime = 'docker' | 'process' | 'kubernetes';
+/** `simulated`: workloads that do nothing and end with the server. */
+export type TestedRuntime = 'docker' | 'process' | 'kubernetes' | 'simulated';
 
 /** What tests that run on several runtimes need to know of a cluster; empty elsewhere. */
 export interface RuntimePlace extends Pick<ServerProcessOptions, 'env' | 'openRuntime'> {

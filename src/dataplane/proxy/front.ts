@@ -8,6 +8,7 @@ import {
 } from 'node:tls';
 import { Failure, type FailureKind } from '../../core/errors.ts';
 import { rawProblem } from '../../http/problem.ts';
+import { stayPaused } from '../../http/stay-paused.ts';
 import { ClientConnection, type ConnectionOwner, type Unreadable } from './client-connection.ts';
 import type { ExchangeHandler } from './client-exchange.ts';
 import { Deadlines } from './deadlines.ts';
@@ -80,6 +81,7 @@ export class Front implements ConnectionOwner {
     this.#connections.add(entry);
     socket.once('close', () => this.#forget(entry));
     this.#http.emit('connection', socket);
+    stayPaused(socket);
   }
 
   /**

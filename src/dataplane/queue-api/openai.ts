@@ -2,10 +2,11 @@ import { type JobId, newJobId } from '../../core/ids.ts';
 import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
 import { parseJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
-import { readBody, sendBody, writeHead } from '../exchange.ts';
+import { sendBody, writeHead } from '../exchange.ts';
+import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
-import { tooLargeBody } from './submit.ts';
+import { bodySource } from './submit.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DAY_MS = 86_400_000;
@@ -19,17 +20,24 @@ const POLL_MS = 30_000;
  * cancels it.
  */
 export async function openai(call: QueueCall): Promise<void> {
-  const bytes = await readBody(call.req, call.plane.limits.runsyncBodyBytes, tooLargeBody);
-  const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
-  const { dispatch } = call.plane;
-  const job = newJob(call, body?.text);
-  call.log.jobId = job.id;
-  if (!(await submitTraced(call, job, (traced) => dispatch.submit(traced)))) throw endpointGone();
-  const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
+  const { id, isStreaming } = await submit(call);
   call.res.once('close', () => {
-    if (!call.res.writableEnded) void cancelJob(call, job.id).catch(() => {});
+    if (!call.res.writableEnded) void cancelJob(call, id).catch(() => {});
   });
-  await relay(call, job.id, isStreaming);
+  await relay(call, id, isStreaming);
+}
+
+/** Reads the body and commits its job. What it returns does not refer to the body, which the held request would keep. */
+function submit(call: QueueCall): Promise<{ id: JobId; isStreaming: boolean }> {
+  return withBody(bodySource(call, call.plane.limits.runsyncBodyBytes), async (bytes, { waitedMs }) => {
+    const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
+    const job = newJob(call, body?.text);
+    call.log.jobId = job.id;
+    const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
+    if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
+      throw endpointGone();
+    return { id: job.id, isStreaming };
+  });
 }
 
 /** `body`: the request's JSON, or undefined for a GET without one. */

@@ -9,6 +9,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { RequestLog } from '../request-log.ts';
@@ -23,6 +24,7 @@ export interface QueuePlane {
   clock: Clock;
   monotonic: Clock;
   limits: JobLimits;
+  bodies: BodyBudget;
   metrics: Metrics;
   tracing: Tracing | null;
   processId: string;

@@ -1,60 +1,90 @@
 import { createHash } from 'node:crypto';
+import type { ByteReservation } from '../../core/byte-budget.ts';
 import { Failure } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
+import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
-import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
-import { readBody, readWaitMs, sendJson } from '../exchange.ts';
+import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notStored } from '../../domain/jobs/job-queue.ts';
+import { readWaitMs, sendJson } from '../exchange.ts';
+import type { JobWaiters } from '../job-waiters.ts';
+import { type BodySource, withBody } from '../read-body.ts';
 import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
 import type { QueueCall } from './queue-call.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
 
+interface Submitted {
+  id: JobId;
+  isNew: boolean;
+}
+
 /** Queues a job; responds with its id once it is committed. */
 export async function run(call: QueueCall): Promise<void> {
-  const body = await readJob(call, call.plane.limits.runBodyBytes);
-  const job = newJob(call, body, false);
-  const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
+  const { id, isNew } = await submit(call, { id: newJobId('', call.plane.clock.now()), isSync: false });
   call.log.jobId = id;
   const status = isNew ? 'IN_QUEUE' : ((await call.plane.dispatch.queue.find(id))?.status ?? 'IN_QUEUE');
   sendJson(call.res, 200, `{"id":"${id}","status":"${status}"}`);
 }
 
-/** Queues a job and holds the request until it ended or `wait` is up; responds with the job as it is then. */
+/**
+ * Queues a job and holds the request until it ended or `wait` is up; responds with the job as it is then. Nothing here
+ * refers to the body, which would otherwise stay in memory while the request is held.
+ */
 export async function runSync(call: QueueCall): Promise<void> {
+  const { dispatch, clock, monotonic } = call.plane;
   const waitMs = readWaitMs(call.query, DEFAULT_SYNC_WAIT_MS, MAX_WAIT_MS);
-  const body = await readJob(call, call.plane.limits.runsyncBodyBytes);
-  const job = newJob(call, body, true);
-  const deadline = call.plane.monotonic.now() + waitMs;
-  // Before the commit: the job may end right after it.
-  const wait = call.plane.dispatch.waiters.wait(job.id, Math.min(waitMs, POLL_MS));
-  call.res.once('close', wait.cancel);
+  const jobId = newJobId('sync-', clock.now());
+  let deadline = 0;
+  let wait: ReturnType<JobWaiters['wait']> | undefined;
   try {
-    const { id, isNew } = await submitTraced(call, job, (traced) => submit(call, traced, body));
+    const onRead = () => {
+      deadline = monotonic.now() + waitMs;
+      wait = dispatch.waiters.wait(jobId, Math.min(waitMs, POLL_MS)); // before the commit: the job may end right after it
+      call.res.once('close', wait.cancel);
+    };
+    const { id, isNew } = await submit(call, { id: jobId, isSync: true, onRead });
     call.log.jobId = id;
     if (!isNew) return await answerWhenEnded(call, id, waitMs);
-    const update = await wait.update;
+    const update = await wait?.update;
     if (update && update !== 'timeout') sendJson(call.res, 200, renderJob(update));
-    else await answerWhenEnded(call, id, Math.max(0, deadline - call.plane.monotonic.now()));
+    else await answerWhenEnded(call, id, Math.max(0, deadline - monotonic.now()));
   } finally {
-    wait.cancel();
+    wait?.cancel();
   }
 }
 
-async function readJob(call: QueueCall, limitBytes: number): Promise<Buffer> {
-  return readBody(call.req, limitBytes, tooLargeBody);
+interface Submission {
+  id: JobId;
+  isSync: boolean;
+  /** Called when the body is read and valid, before the commit. */
+  onRead?: () => void;
 }
 
-export function tooLargeBody(limit: number): Failure {
-  return new Failure('badRequest', `the request body is larger than the limit of ${limit} bytes`);
+/** Reads the body and commits its job. */
+function submit(call: QueueCall, { id, isSync, onRead }: Submission): Promise<Submitted> {
+  const { runBodyBytes, runsyncBodyBytes } = call.plane.limits;
+  return withBody(bodySource(call, isSync ? runsyncBodyBytes : runBodyBytes), (body, reservation) => {
+    const job = newJob(call, id, body, isSync);
+    onRead?.();
+    return submitTraced(call, job, (traced) => submitJob(call, traced, body, reservation));
+  });
 }
 
-function newJob(call: QueueCall, bytes: Buffer, isSync: boolean): NewJob {
+export function bodySource({ req, res, plane }: QueueCall, limitBytes: number): BodySource {
+  return { req, res, budget: plane.bodies, limitBytes, cutBytes: 4 * limitBytes, tooLarge };
+}
+
+function tooLarge(limitBytes: number): Failure {
+  return new Failure('badRequest', `the request body is larger than the limit of ${limitBytes} bytes`);
+}
+
+function newJob(call: QueueCall, id: JobId, body: Buffer, isSync: boolean): NewJob {
   return {
-    ...parseJobBody(bytes),
-    id: newJobId(isSync ? 'sync-' : '', call.plane.clock.now()),
+    ...parseJobBody(body),
+    id,
     endpointId: call.endpoint.id,
     isSync,
     workerId: null,
@@ -62,13 +92,15 @@ function newJob(call: QueueCall, bytes: Buffer, isSync: boolean): NewJob {
   };
 }
 
-async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id: JobId; isNew: boolean }> {
+async function submitJob(call: QueueCall, job: NewJob, body: Buffer, reservation: ByteReservation): Promise<Submitted> {
   const { endpoint, plane } = call;
   const key = call.req.headers['idempotency-key'];
   await reservePlace(call);
   try {
     const submitted =
-      typeof key === 'string' && key !== '' ? await submitOnce(call, job, key, body) : await submitAlways(call, job);
+      typeof key === 'string' && key !== ''
+        ? await submitOnceInTime(call, job, key, body, reservation)
+        : await submitAlways(call, job, reservation.waitedMs);
     if (submitted.isNew) plane.endpoints.addQueued(endpoint, 1);
     return submitted;
   } finally {
@@ -77,8 +109,8 @@ async function submit(call: QueueCall, job: NewJob, body: Buffer): Promise<{ id:
   }
 }
 
-async function submitAlways({ plane }: QueueCall, job: NewJob): Promise<{ id: JobId; isNew: boolean }> {
-  if (!(await plane.dispatch.submit(job))) throw endpointGone();
+async function submitAlways({ plane }: QueueCall, job: NewJob, waitedMs: number): Promise<Submitted> {
+  if (!(await plane.dispatch.submit(job, waitedMs))) throw endpointGone();
   return { id: job.id, isNew: true };
 }
 
@@ -89,7 +121,7 @@ async function submitAlways({ plane }: QueueCall, job: NewJob): Promise<{ id: Jo
 async function reservePlace({ endpoint, plane }: QueueCall): Promise<void> {
   const limit = Math.max(50, endpoint.workersMax * 500);
   const isFull = () => endpoint.depth.queued + endpoint.depth.submitting > limit;
-  if (isFull()) await plane.endpoints.countQueued(endpoint);
+  if (isFull()) await withTimeout(plane.endpoints.countQueued(endpoint), COMMIT_TIMEOUT_MS, () => notStored(false));
   if (isFull()) {
     throw new Failure(
       'tooManyRequests',
@@ -100,16 +132,24 @@ async function reservePlace({ endpoint, plane }: QueueCall): Promise<void> {
   endpoint.depth.submitting += 1;
 }
 
-/**
- * Submits idempotently: the same key and body within 24 hours return the same job; another body is refused. The key and
- * the job are committed in one transaction.
- */
-async function submitOnce(
+/** Fails after COMMIT_TIMEOUT_MS; the body stays reserved until the transaction, which may still commit, has ended. */
+function submitOnceInTime(
   call: QueueCall,
   job: NewJob,
   key: string,
   body: Buffer,
-): Promise<{ id: JobId; isNew: boolean }> {
+  reservation: ByteReservation,
+): Promise<Submitted> {
+  const submitting = submitOnce(call, job, key, body);
+  reservation.keepFor(submitting);
+  return withTimeout(submitting, COMMIT_TIMEOUT_MS - reservation.waitedMs, notStored);
+}
+
+/**
+ * Submits idempotently: the same key and body within 24 hours return the same job; another body is refused. The key and
+ * the job are committed in one transaction.
+ */
+async function submitOnce(call: QueueCall, job: NewJob, key: string, body: Buffer): Promise<Submitted> {
   if (key.length > 255) throw new Failure('badRequest', 'Idempotency-Key: must have at most 255 characters');
   const hash = createHash('sha256')
     .update(job.isSync ? 'runsync' : 'run')

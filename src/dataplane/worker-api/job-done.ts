@@ -1,8 +1,11 @@
+import type { ByteReservation } from '../../core/byte-budget.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
+import { withTimeout } from '../../core/with-timeout.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
-import type { JobResult } from '../../domain/jobs/job-queue.ts';
-import { readBody, sendJson } from '../exchange.ts';
+import { COMMIT_TIMEOUT_MS, type JobResult, resultNotStored } from '../../domain/jobs/job-queue.ts';
+import { sendJson } from '../exchange.ts';
+import { withBody } from '../read-body.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 /** From this size on, the job of a result is looked up before its body is read. */
@@ -16,19 +19,12 @@ const LARGE_BYTES = 65_536;
 export async function jobDone(call: WorkerCall): Promise<void> {
   const { plane, worker, jobId, res } = call;
   if (isLarge(call) && !(await plane.dispatch.queue.has(jobId, worker.endpointId))) throw notFound('job');
-  const report = await readReport(call);
-  plane.activity.recordWork(worker.id);
-  if (report.progress !== undefined) {
-    if (await plane.dispatch.queue.saveProgress(jobId, worker.id, report.progress))
-      plane.dispatch.notifyProgress(jobId, null);
-    return sendJson(res, 200, '{}');
-  }
-  const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...report.result });
-  if (report.wantsRecycling) await recycle(call);
-  const isForeign = outcome.kind === 'stale' && outcome.job.endpointId !== worker.endpointId;
-  if (outcome.kind === 'unknown' || isForeign) throw notFound('job');
-  if (report.refusal) throw new Failure('badRequest', report.refusal);
-  if (outcome.kind === 'stale') {
+  const { outcome, refusal, wantsRecycling } = await store(call);
+  if (outcome === 'progress') return sendJson(res, 200, '{}');
+  if (wantsRecycling) await recycle(call);
+  if (outcome === 'unknown') throw notFound('job');
+  if (refusal) throw new Failure('badRequest', refusal);
+  if (outcome === 'stale') {
     plane.logger.info(
       { endpointId: worker.endpointId, workerId: worker.id, jobId },
       'dropped a result for a job that the worker does not hold',
@@ -42,6 +38,51 @@ function isLarge({ req }: WorkerCall): boolean {
   return !(Number(req.headers['content-length']) < LARGE_BYTES);
 }
 
+interface Stored {
+  outcome: 'ended' | 'stale' | 'unknown' | 'progress';
+  wantsRecycling: boolean;
+  refusal?: string | undefined;
+}
+
+/** Reads the report and stores it. A result over the limit fails the job; it is not read if its size is announced. */
+async function store(call: WorkerCall): Promise<Stored> {
+  const { req, res, plane } = call;
+  const limitBytes = plane.limits.resultBytes;
+  const source = { req, res, budget: plane.bodies, limitBytes, tooLarge };
+  try {
+    return await withBody(source, (body, reservation) => storeReport(call, parseReport(body), reservation));
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
+    const size = req.headers['content-length'];
+    const report = refused(
+      `the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limitBytes} bytes`,
+    );
+    return storeReport(call, report);
+  }
+}
+
+function tooLarge(limitBytes: number): Failure {
+  return new Failure('contentTooLarge', `the result is larger than the limit of ${limitBytes} bytes`);
+}
+
+async function storeReport(
+  { plane, worker, jobId }: WorkerCall,
+  report: Report,
+  reservation?: ByteReservation,
+): Promise<Stored> {
+  const { progress, result, wantsRecycling, refusal } = report;
+  plane.activity.recordWork(worker.id);
+  if (progress !== undefined) {
+    const saving = plane.dispatch.queue.saveProgress(jobId, worker.id, progress);
+    reservation?.keepFor(saving);
+    if (await withTimeout(saving, COMMIT_TIMEOUT_MS, resultNotStored)) plane.dispatch.notifyProgress(jobId, null);
+    return { outcome: 'progress', wantsRecycling };
+  }
+  const outcome = await plane.dispatch.finish({ jobId, workerId: worker.id, ...result });
+  const isForeign = outcome.kind === 'stale' && outcome.job.endpointId !== worker.endpointId;
+  return { outcome: isForeign ? 'unknown' : outcome.kind, wantsRecycling, refusal };
+}
+
 interface Report {
   progress?: string;
   result: Pick<JobResult, 'status' | 'output' | 'error'>;
@@ -50,22 +91,9 @@ interface Report {
   refusal?: string;
 }
 
-async function readReport(call: WorkerCall): Promise<Report> {
-  const limit = call.plane.limits.resultBytes;
-  const tooLarge = (max: number) =>
-    new Failure('contentTooLarge', `the result is larger than the limit of ${max} bytes`);
-  try {
-    return parseReport(await readBody(call.req, limit, tooLarge));
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'contentTooLarge') throw error;
-    const size = call.req.headers['content-length'];
-    return refused(`the result${size ? ` of ${size} bytes` : ''} is larger than the limit of ${limit} bytes`);
-  }
-}
-
 /**
- * Parses the bodies of docs/interface/worker-api.md, "Results". A result that cannot be parsed fails the job, which
- * would otherwise hang until its timeout.
+ * Parses the bodies of docs/interface/worker-api.md, "Results". A result that cannot be parsed fails the job, which would
+ * otherwise hang until its timeout.
  */
 function parseReport(bytes: Buffer): Report {
   const fault = findShapeFault(bytes);

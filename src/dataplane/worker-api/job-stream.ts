@@ -1,21 +1,24 @@
 import { Failure } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
-import { readBody, sendJson } from '../exchange.ts';
+import { sendJson } from '../exchange.ts';
+import { withBody } from '../read-body.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 /** One chunk of a job's stream. A chunk of a job that the worker no longer holds is dropped with 200. */
 export async function jobStream(call: WorkerCall): Promise<void> {
-  const { plane, worker, jobId, res } = call;
-  const bytes = await readBody(
-    call.req,
-    plane.limits.resultBytes,
-    (limit) => new Failure('badRequest', `the chunk is larger than the limit of ${limit} bytes`),
-  );
-  plane.activity.recordWork(worker.id);
-  const waiter = await plane.stream.append(jobId, worker.id, chunkOf(bytes));
+  const { req, res, plane, worker, jobId } = call;
+  const source = { req, res, budget: plane.bodies, limitBytes: plane.limits.resultBytes, tooLarge };
+  const waiter = await withBody(source, (bytes) => {
+    plane.activity.recordWork(worker.id);
+    return plane.stream.append(jobId, worker.id, chunkOf(bytes));
+  });
   if (waiter !== undefined) plane.dispatch.notifyProgress(jobId, waiter);
   sendJson(res, 200, '{}');
+}
+
+function tooLarge(limitBytes: number): Failure {
+  return new Failure('badRequest', `the chunk is larger than the limit of ${limitBytes} bytes`);
 }
 
 function chunkOf(bytes: Buffer): string {

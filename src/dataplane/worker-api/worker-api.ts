@@ -6,7 +6,9 @@ import { databaseFailure } from '../../db/database-fault.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
+import { stayPaused } from '../../http/stay-paused.ts';
 import { sendProblem } from '../exchange.ts';
+import { drainBody } from '../read-body.ts';
 import { RequestLog } from '../request-log.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
 import { jobDone } from './job-done.ts';
@@ -39,6 +41,7 @@ export function createWorkerServer(plane: WorkerPlane): Server {
   const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
     void handle(plane, req, res);
   });
+  server.on('connection', stayPaused);
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
 }
@@ -50,7 +53,7 @@ async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerRespo
   } catch (error) {
     const failure = error instanceof Failure ? error : (databaseFailure(error) ?? tryAgain(error));
     if (failure !== error) logFailure(plane.logger, failure, log);
-    req.resume();
+    drainBody(req);
     const timer = setTimeout(() => sendProblem(res, failure), ERROR_DELAY_MS);
     res.once('close', () => clearTimeout(timer));
   }

@@ -6,6 +6,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { BodyBudget } from '../body-budget.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
@@ -25,6 +26,7 @@ export interface WorkerPlane {
   pool: Pool;
   bus: Bus;
   limits: JobLimits;
+  bodies: BodyBudget;
   metrics: Metrics;
   logger: Logger;
 }

@@ -48,6 +48,10 @@ export const QUEUE_SETTINGS = {
 };
 
 const MAX_BATCH = 256;
+/** A batch is in memory several times, and so is it in the database. */
+export const MAX_BATCH_BYTES = 8 * 2 ** 20;
+/** How long a job or a result may take to be committed. */
+export const COMMIT_TIMEOUT_MS = 10_000;
 const PURGE_SLICE = 2000;
 
 /**
@@ -74,19 +78,26 @@ export class JobQueue {
     const shared = { lanes: 2, maxSize: MAX_BATCH, isCallFault: isValueFault };
     this.#submits = new Batcher({
       ...shared,
+      bytes: { max: MAX_BATCH_BYTES, of: (job) => sizeOf(job.input) },
+      timeout: { ms: COMMIT_TIMEOUT_MS, error: notStored },
       flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane('submit', lane)),
     });
     this.#takes = new Batcher({ ...shared, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
     this.#finishes = new Batcher({
       ...shared,
+      bytes: { max: MAX_BATCH_BYTES, of: (result) => sizeOf(result.output) + sizeOf(result.error) },
+      timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
       flush: (calls, lane) => this.#finishBatch(calls, this.#lane('finish', lane)),
     });
     this.#lookups = new Batcher({ ...shared, flush: (ids) => this.#lookUpBatch(ids) });
   }
 
-  /** False if the endpoint was deleted. */
-  submit(job: NewJob): Promise<boolean> {
-    return this.#submits.run(job);
+  /**
+   * False if the endpoint was deleted. Rejects with `unavailable` after COMMIT_TIMEOUT_MS, of which `waitedMs` are used
+   * already; a job that had been sent to the database by then may still be committed.
+   */
+  submit(job: NewJob, waitedMs = 0): Promise<boolean> {
+    return this.#submits.run(job, waitedMs);
   }
 
   /** Like `submit`, in the caller's transaction. */
@@ -100,6 +111,7 @@ export class JobQueue {
     return this.#takes.run({ endpointId, workerId, slots });
   }
 
+  /** Rejects with `unavailable` after COMMIT_TIMEOUT_MS; the worker then repeats the result, which counts once. */
   finish(result: JobResult): Promise<FinishOutcome> {
     return this.#finishes.run(result);
   }
@@ -305,6 +317,25 @@ interface TakeCall {
   endpointId: EndpointId;
   workerId: WorkerId;
   slots: number;
+}
+
+/** Size in the database. Of small texts the length is near enough, and cheaper. */
+function sizeOf(payload: string | Buffer | null): number {
+  if (payload === null) return 0;
+  return payload.length < 65_536 ? payload.length : Buffer.byteLength(payload);
+}
+
+/** The error for a job that was not committed in time. */
+export function notStored(wasSent = true): Failure {
+  const detail = `the job could not be stored within ${COMMIT_TIMEOUT_MS / 1000} seconds; try again`;
+  const more = ', with an Idempotency-Key if it must not run twice: it may still be stored';
+  return new Failure('unavailable', wasSent ? detail + more : detail, { retryAfterSeconds: 5 });
+}
+
+/** The error for a result, progress update or chunk that was not committed in time. */
+export function resultNotStored(): Failure {
+  const detail = `the result could not be stored within ${COMMIT_TIMEOUT_MS / 1000} seconds; try again`;
+  return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }
 
 /** The error for a job whose endpoint was deleted while it was being queued. */

@@ -3,6 +3,7 @@ import type { JobId, WorkerId } from '../../core/ids.ts';
 import { textArray } from '../../db/arrays.ts';
 import { isValueFault, type Pool } from '../../db/pool.ts';
 import type { JobView } from './job.ts';
+import { COMMIT_TIMEOUT_MS, MAX_BATCH_BYTES, resultNotStored } from './job-queue.ts';
 
 export interface JobChunk {
   seq: number;
@@ -32,6 +33,8 @@ export class JobStream {
     this.#appends = new Batcher({
       lanes: 2,
       maxSize: 256,
+      bytes: { max: MAX_BATCH_BYTES, of: (call) => call.chunk.length },
+      timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
       isCallFault: isValueFault,
       flush: (calls) => this.#append(calls),
     });

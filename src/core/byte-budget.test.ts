@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ByteBudget, type ByteReservation } from './byte-budget.ts';
+import { Failure } from './errors.ts';
+
+const LIMIT = 100;
+const TIMEOUT_MS = 1_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function budget(maxWaiting = 1_000): ByteBudget {
+  return new ByteBudget({
+    limitBytes: LIMIT,
+    maxWaiting,
+    timeoutMs: TIMEOUT_MS,
+    refusal: () => new Failure('unavailable', 'no room'),
+    clock: { now: () => Date.now() },
+  });
+}
+
+/** What becomes of a wait, known once the microtasks have run. */
+function watch({ granted }: ReturnType<ByteBudget['reserve']>): { got?: ByteReservation; refused?: Failure } {
+  const seen: { got?: ByteReservation; refused?: Failure } = {};
+  granted.then(
+    (got) => {
+      seen.got = got;
+    },
+    (refused: Failure) => {
+      seen.refused = refused;
+    },
+  );
+  return seen;
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+describe('reserving', () => {
+  test('succeeds at once while there is room', () => {
+    const bytes = budget();
+    expect(bytes.tryReserve(60)).toBeDefined();
+    expect(bytes.tryReserve(40)).toBeDefined();
+    expect(bytes.tryReserve(1)).toBeUndefined();
+    expect(bytes.usedBytes).toBe(100);
+  });
+
+  test('a single body larger than the limit is granted alone', () => {
+    const bytes = budget();
+    const large = bytes.tryReserve(500)!;
+    expect(bytes.tryReserve(1)).toBeUndefined();
+    large.release();
+    expect(bytes.tryReserve(1)).toBeDefined();
+    expect(bytes.tryReserve(500)).toBeUndefined();
+  });
+
+  test('nothing passes what waits, however small it is', async () => {
+    const bytes = budget();
+    const first = bytes.tryReserve(60)!;
+    const large = watch(bytes.reserve(70));
+    const small = watch(bytes.reserve(10));
+    await settle();
+    expect(bytes.tryReserve(1)).toBeUndefined();
+    expect([large.got, small.got]).toEqual([undefined, undefined]);
+    first.release();
+    await settle();
+    expect(large.got).toBeDefined();
+    expect(small.got).toBeDefined();
+  });
+
+  test('too many waiting: refused at once', async () => {
+    const bytes = budget(1);
+    bytes.tryReserve(100);
+    watch(bytes.reserve(1));
+    const second = watch(bytes.reserve(1));
+    await settle();
+    expect(second.refused).toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('waiting', () => {
+  test('ends after the timeout, each at its own time', async () => {
+    const bytes = budget();
+    bytes.tryReserve(100);
+    const first = watch(bytes.reserve(50));
+    await vi.advanceTimersByTimeAsync(600);
+    const second = watch(bytes.reserve(50));
+    await vi.advanceTimersByTimeAsync(500);
+    expect(first.refused).toBeDefined();
+    expect(second.refused).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(second.refused).toBeDefined();
+    expect(bytes.waiting).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('when the first is withdrawn, the next that fits is granted', async () => {
+    const bytes = budget();
+    bytes.tryReserve(60);
+    const large = bytes.reserve(70);
+    const gone = watch(large);
+    const small = watch(bytes.reserve(10));
+    large.cancel();
+    large.cancel();
+    await settle();
+    expect(gone.refused).toBeDefined();
+    expect(small.got).toBeDefined();
+  });
+
+  test('a reservation knows how long it waited', async () => {
+    const bytes = budget();
+    const held = bytes.tryReserve(100)!;
+    const waiting = watch(bytes.reserve(10));
+    await vi.advanceTimersByTimeAsync(300);
+    held.release();
+    await settle();
+    expect(waiting.got!.waitedMs).toBe(300);
+  });
+});
+
+test('a reservation is given back once, less what it gave back before', () => {
+  const bytes = budget();
+  const held = bytes.tryReserve(100)!;
+  held.shrinkTo(30);
+  held.shrinkTo(80); // never grows
+  expect(bytes.usedBytes).toBe(30);
+  held.release();
+  held.release();
+  expect(bytes.usedBytes).toBe(0);
+});
+
+test('a reservation that is kept for work is given back when the work has settled', async () => {
+  const bytes = budget();
+  const held = bytes.tryReserve(100)!;
+  const work = Promise.withResolvers<void>();
+  held.keepFor(work.promise);
+  held.release();
+  await settle();
+  expect(bytes.usedBytes).toBe(100);
+  work.reject(new Error('it failed'));
+  await settle();
+  expect(bytes.usedBytes).toBe(0);
+});
+
+test('never above the limit but for a single body, first in first out, and nothing is left in the end', async () => {
+  const size = fc.integer({ min: 1, max: 150 });
+  const index = fc.nat(30);
+  const step = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('reserve' as const), size }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('release' as const), index }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), index }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('shrink' as const), index, size }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 700 }) }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+      const bytes = budget();
+      const requests: { n: number; cancel: () => void; seen: ReturnType<typeof watch> }[] = [];
+      const held: { reservation: ByteReservation; n: number }[] = [];
+      const order: number[] = [];
+      const check = async () => {
+        await settle();
+        for (const { n, seen } of requests) {
+          if (!seen.got || order.includes(n)) continue;
+          order.push(n);
+          held.push({ reservation: seen.got, n });
+        }
+        if (held.length > 1) expect(bytes.usedBytes).toBeLessThanOrEqual(LIMIT);
+        if (held.length === 0) expect([bytes.usedBytes, bytes.waiting]).toEqual([0, 0]);
+      };
+      for (const step of steps) {
+        if (step.do === 'reserve') {
+          const request = bytes.reserve(step.size);
+          requests.push({ n: requests.length, cancel: request.cancel, seen: watch(request) });
+        } else if (step.do === 'release') held.splice(step.index, 1)[0]?.reservation.release();
+        else if (step.do === 'cancel') requests[step.index]?.cancel();
+        else if (step.do === 'shrink') held[step.index]?.reservation.shrinkTo(step.size);
+        else await vi.advanceTimersByTimeAsync(step.ms);
+        await check();
+      }
+      expect(order).toEqual(order.toSorted((a, b) => a - b));
+      await vi.advanceTimersByTimeAsync(2 * TIMEOUT_MS);
+      await check();
+      for (const { reservation } of held) reservation.release();
+      expect([bytes.usedBytes, bytes.waiting]).toEqual([0, 0]);
+    }),
+  );
+});

@@ -1,0 +1,55 @@
+import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
+import { Failure } from '../core/errors.ts';
+
+/**
+ * Memory that a body takes until its job or result is committed, in multiples of its size: its bytes, its text, what
+ * parsing leaves until the next garbage collection, and its copies on the way to the database.
+ */
+const COST = 4;
+
+/** Bodies up to this size have a share of the budget to themselves, so that they never wait for large ones. */
+export const SMALL_BYTES = 64 * 1024;
+const SMALL_SHARE = 1 / 8;
+
+/** A waiting request holds up to 64 KiB that were read with its head. */
+const MAX_WAITING = 1_000;
+
+/** How long a request may wait for room. */
+export const BODY_TIMEOUT_MS = 10_000;
+
+/** The memory that all request bodies of this process may take together. */
+export class BodyBudget {
+  readonly #small: ByteBudget;
+  readonly #large: ByteBudget;
+
+  constructor(limitBytes: number) {
+    const shared = { maxWaiting: MAX_WAITING, timeoutMs: BODY_TIMEOUT_MS, refusal };
+    this.#small = new ByteBudget({ ...shared, limitBytes: limitBytes * SMALL_SHARE });
+    this.#large = new ByteBudget({ ...shared, limitBytes: limitBytes * (1 - SMALL_SHARE) });
+  }
+
+  /** Reserves at once; undefined when the body has to wait. */
+  tryReserve(bytes: number): ByteReservation | undefined {
+    return this.#of(bytes).tryReserve(bytes * COST);
+  }
+
+  /** Waits for room; rejects with `unavailable`. */
+  reserve(bytes: number): ReturnType<ByteBudget['reserve']> {
+    return this.#of(bytes).reserve(bytes * COST);
+  }
+
+  /** Gives back what was reserved for more than `bytes`, the real size of a body. */
+  correct(reservation: ByteReservation, bytes: number): void {
+    reservation.shrinkTo(bytes * COST);
+  }
+
+  #of(bytes: number): ByteBudget {
+    return bytes <= SMALL_BYTES ? this.#small : this.#large;
+  }
+}
+
+function refusal(): Failure {
+  return new Failure('unavailable', 'the server is handling as many request bodies as it has memory for; try again', {
+    retryAfterSeconds: 5,
+  });
+}

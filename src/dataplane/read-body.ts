@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ByteReservation } from '../core/byte-budget.ts';
+import { Failure } from '../core/errors.ts';
+import { type BodyBudget, SMALL_BYTES } from './body-budget.ts';
+
+/** How long the rest of a refused body is read and dropped before the connection is cut. */
+const DRAIN_MS = 60_000;
+
+/** Where a body comes from and what it may take. */
+export interface BodySource {
+  req: IncomingMessage;
+  res: ServerResponse;
+  budget: BodyBudget;
+  limitBytes: number;
+  /** A body over this size cuts the connection. One over the limit is otherwise read to its end and dropped. */
+  cutBytes?: number;
+  tooLarge: (limitBytes: number) => Failure;
+}
+
+/**
+ * Reads the whole body and calls `use` with it. Its memory is reserved before the first byte is read and until `use`
+ * settles. A request for which there is no room waits unread, so that its socket pushes back, and fails with `unavailable`
+ * after BODY_TIMEOUT_MS. Throws `tooLarge` without reading when the announced size is over the limit.
+ */
+export async function withBody<T>(
+  source: BodySource,
+  use: (body: Buffer, reservation: ByteReservation) => Promise<T>,
+): Promise<T> {
+  const { req, budget, limitBytes } = source;
+  const announced = announcedBytes(req);
+  if (announced !== undefined && announced > limitBytes) throw refuseUnread(source, announced);
+  const reservation = budget.tryReserve(announced ?? limitBytes) ?? (await waitForRoom(source, announced));
+  try {
+    const body = await readBody(source, announced);
+    if (announced === undefined) budget.correct(reservation, body.length);
+    return await use(body, reservation);
+  } finally {
+    reservation.release();
+  }
+}
+
+/** Reads and drops what is left of a body, for at most DRAIN_MS, and then calls `onDrained`. */
+export function drainBody(req: IncomingMessage, onDrained: () => void = () => {}): void {
+  if (!hasRest(req)) {
+    onDrained();
+    return;
+  }
+  const timer = setTimeout(() => req.destroy(), DRAIN_MS).unref();
+  req.once('close', () => {
+    clearTimeout(timer);
+    onDrained();
+  });
+  req.resume();
+}
+
+/** True while a part of the body has not been read. */
+export function hasRest(req: IncomingMessage): boolean {
+  return !req.complete && !req.destroyed && announcedBytes(req) !== 0;
+}
+
+function refuseUnread(
+  { req, limitBytes, cutBytes = Number.POSITIVE_INFINITY, tooLarge }: BodySource,
+  announced: number,
+): Failure {
+  if (announced > cutBytes) req.destroy();
+  return tooLarge(limitBytes);
+}
+
+/** Undefined for a chunked body. */
+function announcedBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+async function waitForRoom(
+  { req, res, budget, limitBytes }: BodySource,
+  announced: number | undefined,
+): Promise<ByteReservation> {
+  const { granted, cancel } = budget.reserve(announced ?? limitBytes);
+  res.once('close', cancel);
+  try {
+    const reservation = await granted;
+    if (!req.destroyed) return reservation;
+    reservation.release();
+    throw closedEarly();
+  } catch (error) {
+    throw res.destroyed ? closedEarly(error) : error;
+  } finally {
+    res.off('close', cancel);
+  }
+}
+
+/** Of a body that turns out to be over the limit nothing is kept, and the rest is read and dropped. */
+function readBody(
+  { req, limitBytes, cutBytes = Number.POSITIVE_INFINITY, tooLarge }: BodySource,
+  announced: number | undefined,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (req.destroyed) return reject(closedEarly());
+    const body = new BodyBuffer(announced);
+    req.on('data', (chunk: Buffer) => {
+      body.add(chunk, limitBytes);
+      if (body.size <= limitBytes) return;
+      reject(tooLarge(limitBytes));
+      if (body.size > cutBytes) req.destroy();
+    });
+    req.on('end', () => resolve(body.take()));
+    req.on('close', () => {
+      if (!req.readableEnded) reject(closedEarly());
+    });
+  });
+}
+
+/** A large body of known size is written to one buffer as it arrives, so that it is in memory once. */
+class BodyBuffer {
+  size = 0;
+  readonly #whole: Buffer | undefined;
+  #chunks: Buffer[] = [];
+
+  constructor(announced: number | undefined) {
+    if (announced !== undefined && announced > SMALL_BYTES) this.#whole = Buffer.allocUnsafeSlow(announced);
+  }
+
+  add(chunk: Buffer, limitBytes: number): void {
+    if (this.#whole) chunk.copy(this.#whole, this.size);
+    else if (this.size + chunk.length <= limitBytes) this.#chunks.push(chunk);
+    else this.#chunks = [];
+    this.size += chunk.length;
+  }
+
+  take(): Buffer {
+    return this.#whole ?? (this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks));
+  }
+}
+
+function closedEarly(cause?: unknown): Failure {
+  return new Failure('badRequest', 'the connection was closed before the request was complete', { cause });
+}
