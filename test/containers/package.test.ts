@@ -33,10 +33,19 @@ beforeAll(async () => {
 }, TIME_LIMIT_MS);
 afterAll(() => rm(work, { recursive: true, force: true }));
 
+/** What a machine may need to reach its package registry. */
+const REGISTRY_SETTINGS = /^(npm_config_|https?_proxy$|no_proxy$|NODE_EXTRA_CA_CERTS$|SSL_CERT_)/i;
+
 /** Puts Node.js 24 first in the PATH, as for anyone who can run the package. */
 function environment(more: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  return { PATH: `${dirname(process.execPath)}${delimiter}${PATH}`, HOME, ...more };
+  const registry = Object.entries(process.env).filter(([name]) => REGISTRY_SETTINGS.test(name));
+  return {
+    ...(Object.fromEntries(registry) as Record<string, string>),
+    PATH: `${dirname(process.execPath)}${delimiter}${PATH}`,
+    HOME,
+    ...more,
+  };
 }
 
 async function npm(folder: string, ...args: string[]): Promise<string> {
