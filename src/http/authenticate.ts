@@ -17,3 +17,8 @@ export function authenticate(keyRing: KeyRing, secret: string): Actor | Promise<
 export function checkPermission(actor: Actor, permission: Permission): void {
   if (!isPermitted(actor, permission)) throw new Failure('forbidden', 'access denied');
 }
+
+/** For what is still open when its key is revoked or expires. */
+export function keyEnded(): Failure {
+  return new Failure('unauthorized', 'the api key was revoked or has expired');
+}

@@ -1,5 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
-import type { EndpointId } from '../../core/ids.ts';
+import type { EndpointId, KeyId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { readKey } from '../../http/bearer.ts';
@@ -15,6 +15,13 @@ interface AdmissionDeps {
   readonly maxBodyBytes: number;
 }
 
+/** A request to be admitted. */
+export interface Applicant {
+  readonly exchange: ClientExchange;
+  /** Set when it is admitted. */
+  keyId: KeyId | null;
+}
+
 /** Decides which requests may reach a load-balancing endpoint. */
 export class Admission {
   readonly #deps: AdmissionDeps;
@@ -27,36 +34,33 @@ export class Admission {
    * Returns the endpoint if the request's key may invoke it; throws a `Failure` otherwise. Synchronous when key and
    * endpoint are cached. The endpoint is read only for a valid key, so that strangers cause no query.
    */
-  admit(exchange: ClientExchange, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
-    const { key, hash } = credentialsOf(exchange);
+  admit(applicant: Applicant, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
+    const { key, hash } = credentialsOf(applicant.exchange);
     const actor = this.#deps.keyRing.peek(key, hash);
-    if (!actor) return this.#authenticate(exchange, key, endpointId);
+    if (!actor) return this.#authenticate(applicant, key, endpointId);
     const endpoint = this.#deps.endpoints.find(endpointId);
-    if (!(endpoint instanceof Promise)) return this.#check(exchange, actor, endpointId, endpoint);
-    return endpoint.then((found) => this.#check(exchange, actor, endpointId, found));
+    if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
+    return endpoint.then((found) => this.#check(applicant, actor, endpointId, found));
   }
 
-  async #authenticate(exchange: ClientExchange, key: string, endpointId: string): Promise<EndpointEntry> {
+  async #authenticate(applicant: Applicant, key: string, endpointId: string): Promise<EndpointEntry> {
     const actor = await this.#deps.keyRing.authenticate(key);
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(exchange, actor, endpointId, await this.#deps.endpoints.find(endpointId));
+    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.find(endpointId));
   }
 
-  #check(
-    exchange: ClientExchange,
-    actor: Actor,
-    endpointId: string,
-    endpoint: EndpointEntry | undefined,
-  ): EndpointEntry {
+  #check(applicant: Applicant, actor: Actor, endpointId: string, endpoint: EndpointEntry | undefined): EndpointEntry {
     if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
       throw new Failure('forbidden', 'access denied');
     }
     if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
     const { maxBodyBytes } = this.#deps;
-    if (maxBodyBytes > 0 && typeof exchange.bodyLength === 'number' && exchange.bodyLength > maxBodyBytes) {
+    const { bodyLength } = applicant.exchange;
+    if (maxBodyBytes > 0 && typeof bodyLength === 'number' && bodyLength > maxBodyBytes) {
       throw new Failure('contentTooLarge', `the request body is larger than the limit of ${maxBodyBytes} bytes`);
     }
+    applicant.keyId = actor.keyId;
     return endpoint;
   }
 }

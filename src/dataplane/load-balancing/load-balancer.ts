@@ -1,13 +1,14 @@
 import type { LoadBalancingLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
-import type { EndpointId } from '../../core/ids.ts';
+import type { EndpointId, KeyId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import { CLIENT_GONE, type Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
+import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure } from '../../http/to-failure.ts';
@@ -18,11 +19,12 @@ import {
   type ForwardOutcome,
   type ForwardSettings,
   forwardFor,
+  type LastingResponse,
   type OutcomeReader,
   statusOf,
 } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
-import { Admission } from './admission.ts';
+import { Admission, type Applicant } from './admission.ts';
 import { readAffinity } from './affinity.ts';
 import type { Attempt, Backend } from './backend.ts';
 import { DemandReporter } from './demand-reporter.ts';
@@ -83,7 +85,7 @@ export class LoadBalancer {
   handle(exchange: ClientExchange, endpointId: string, target: string): void {
     const request = new BalancedRequest(this, exchange, target);
     try {
-      const found = this.#admission.admit(exchange, endpointId);
+      const found = this.#admission.admit(request, endpointId);
       if (found instanceof Promise) this.#whenDone(request, found, (endpoint) => this.#serve(request, endpoint));
       else this.#serve(request, found);
     } catch (error) {
@@ -147,6 +149,11 @@ export class LoadBalancer {
     }
   }
 
+  /** Streams and tunnels end with their key. */
+  onLasting(request: BalancedRequest, response: LastingResponse): void {
+    request.unwatchKey = this.#deps.keyRing.onEnd(request.keyId!, () => response.cut());
+  }
+
   #release(request: BalancedRequest): void {
     const { backend } = request;
     if (backend === null) return;
@@ -158,6 +165,7 @@ export class LoadBalancer {
   /** `status`: the one the client got. */
   #end(request: BalancedRequest, status: number): void {
     this.#release(request);
+    request.unwatchKey?.();
     this.#deps.metrics.proxyEnded('endpoint', status, performance.now() - request.startedAt);
   }
 
@@ -172,7 +180,8 @@ export class LoadBalancer {
       throw new Failure('unavailable', 'this endpoint is stopped: its workers.max is 0', options);
     }
     request.deadline ??= monotonic.now() + (isStrict(attempt) ? STRICT_WAIT_MS : limits.holdMs);
-    const backend = await balancer.hold(attempt, exchange, Math.max(0, request.deadline - monotonic.now()));
+    const waitMs = Math.max(0, request.deadline - monotonic.now());
+    const backend = await this.#whileKeyLasts(request, () => balancer.hold(attempt, exchange, waitMs));
     if (backend || exchange.isOver) return backend;
     if (isStrict(attempt)) {
       const detail = 'worker_timeout: the worker that X-Runpod-Worker-Id names took no request in time';
@@ -181,6 +190,25 @@ export class LoadBalancer {
     const why = await explainWaiting(pool, endpoint.id);
     const detail = `no worker took the request within ${limits.holdMs / 1000} s: ${why}`;
     throw new Failure('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+
+  /** Throws `unauthorized` if the key ended before the request got a worker. */
+  async #whileKeyLasts(
+    { exchange, keyId }: BalancedRequest,
+    hold: () => Promise<Backend | undefined>,
+  ): Promise<Backend | undefined> {
+    let hasEnded = false;
+    const unwatch = this.#deps.keyRing.onEnd(keyId!, () => {
+      hasEnded = true;
+      exchange.onGone?.(); // ends the hold
+    });
+    try {
+      const backend = await hold();
+      if (hasEnded && !backend) throw keyEnded();
+      return backend;
+    } finally {
+      unwatch();
+    }
   }
 
   async #onEndpointHint(id: EndpointId): Promise<void> {
@@ -199,17 +227,19 @@ export class LoadBalancer {
 }
 
 /** One request from its arrival until it is counted. */
-class BalancedRequest implements OutcomeReader {
+class BalancedRequest implements OutcomeReader, Applicant {
   readonly exchange: ClientExchange;
   readonly target: string;
   readonly startedAt = performance.now();
   readonly attempt: Attempt;
+  keyId: KeyId | null = null;
   endpoint: EndpointEntry | null = null;
   traffic: Traffic | null = null;
   /** The worker that has it in flight. */
   backend: Backend | null = null;
   /** How long it may be held, in ms of the monotonic clock. */
   deadline: number | undefined = undefined;
+  unwatchKey: (() => void) | null = null;
   readonly #owner: LoadBalancer;
 
   constructor(owner: LoadBalancer, exchange: ClientExchange, target: string) {
@@ -225,6 +255,10 @@ class BalancedRequest implements OutcomeReader {
 
   onOutcome(outcome: ForwardOutcome): void {
     this.#owner.onOutcome(this, outcome);
+  }
+
+  onLasting(response: LastingResponse): void {
+    this.#owner.onLasting(this, response);
   }
 }
 

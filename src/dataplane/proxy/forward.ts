@@ -4,7 +4,7 @@ import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './cl
 import { clientHeaders } from './header-rules.ts';
 import type { ResponseHead } from './message-head.ts';
 import { refuse } from './refuse.ts';
-import { tunnel } from './tunnel.ts';
+import { type Tunnel, tunnel } from './tunnel.ts';
 import type { AnswerReader, ConnectFailure, Upstream, UpstreamConnection } from './upstream.ts';
 import { upstreamRequestHead } from './upstream-request-head.ts';
 import { lastChunk, writeBody } from './write-body.ts';
@@ -60,6 +60,14 @@ const NONE_WITHHELD: ReadonlySet<string> = new Set();
 /** Receives the outcome of a request, once. */
 export interface OutcomeReader {
   onOutcome(outcome: ForwardOutcome): void;
+  /** Called at most once, when the response is still open after its first bytes: a stream or a tunnel. */
+  onLasting?(response: LastingResponse): void;
+}
+
+/** A response that may stay open for long. */
+export interface LastingResponse {
+  /** Closes it on both sides; the outcome follows. */
+  cut(): void;
 }
 
 /** Streams one request to the upstream and its response to the client. Never rejects. */
@@ -83,7 +91,7 @@ export function forwardFor(
   new Forwarding(settings, exchange, upstream, options, reader).start();
 }
 
-class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
+class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, LastingResponse {
   readonly #settings: ForwardSettings;
   readonly #exchange: ClientExchange;
   readonly #upstream: Upstream;
@@ -97,6 +105,8 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   #isRequestSent: boolean;
   #answer: ResponseHead | null = null;
   #isAnswerPaused = false;
+  #isLasting = false;
+  #tunnel: Tunnel | null = null;
   #isOver = false;
   #wasRepeated = false;
 
@@ -231,7 +241,9 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
   }
 
   onAnswerPause(): void {
-    if (this.#answer !== null) this.#exchange.flush();
+    if (this.#answer === null) return;
+    this.#exchange.flush();
+    this.#reportLasting();
   }
 
   onAnswerEnd(trailers: RawHeaders): void {
@@ -285,7 +297,23 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher {
     const upstream = this.#connection!.detach();
     this.#connection = null;
     exchange.start({ status: 101, reason: head.reason, headers, length: null });
-    tunnel(exchange.detach(), upstream, () => this.#finish({ kind: 'done', status: 101 }));
+    this.#tunnel = tunnel(exchange.detach(), upstream, () => this.#finish({ kind: 'done', status: 101 }));
+    this.#reportLasting();
+  }
+
+  #reportLasting(): void {
+    if (this.#isLasting || this.#isOver) return;
+    this.#isLasting = true;
+    this.#reader.onLasting?.(this);
+  }
+
+  cut(): void {
+    if (this.#isOver) return;
+    if (this.#tunnel) this.#tunnel.destroy();
+    else {
+      this.#exchange.abort();
+      this.#finish({ kind: 'clientGone' });
+    }
   }
 
   #finish(outcome: ForwardOutcome): void {

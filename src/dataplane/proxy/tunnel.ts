@@ -1,7 +1,12 @@
 import type { TunnelEnd, Wire, WireReader } from './client-exchange.ts';
 
+export interface Tunnel {
+  /** Closes both connections at once. */
+  destroy(): void;
+}
+
 /** Joins two connections, with backpressure and half-close, until both are closed. */
-export function tunnel(client: TunnelEnd, upstream: TunnelEnd, onClosed: () => void): void {
+export function tunnel(client: TunnelEnd, upstream: TunnelEnd, onClosed: () => void): Tunnel {
   let open = 2;
   const ended = () => {
     open -= 1;
@@ -15,6 +20,12 @@ export function tunnel(client: TunnelEnd, upstream: TunnelEnd, onClosed: () => v
   upstream.wire.keepAlive();
   client.wire.resume();
   upstream.wire.resume();
+  return {
+    destroy: () => {
+      client.wire.destroy();
+      upstream.wire.destroy();
+    },
+  };
 }
 
 class OneWay implements WireReader {

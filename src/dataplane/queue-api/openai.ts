@@ -5,6 +5,7 @@ import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import { sendBody, writeHead } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
+import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { bodySource } from './submit.ts';
 import { submitTraced } from './submit-traced.ts';
@@ -24,7 +25,7 @@ export async function openai(call: QueueCall): Promise<void> {
   call.res.once('close', () => {
     if (!call.res.writableEnded) void cancelJob(call, id).catch(() => {});
   });
-  await relay(call, id, isStreaming);
+  await holdWithKey(call, () => relay(call, id, isStreaming));
 }
 
 /** Reads the body and commits its job. What it returns does not refer to the body, which the held request would keep. */

@@ -3,6 +3,7 @@ import { explainJob } from '../../domain/jobs/explain-job.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
+import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
@@ -28,7 +29,8 @@ async function renderExplanation({ plane, endpoint, jobId }: QueueCall): Promise
 
 /** Like status, but held until the job ended or `wait` is up. */
 export async function statusSync(call: QueueCall): Promise<void> {
-  await answerWhenEnded(call, call.jobId!, readWaitMs(call.query, DEFAULT_STATUS_WAIT_MS, MAX_WAIT_MS));
+  const waitMs = readWaitMs(call.query, DEFAULT_STATUS_WAIT_MS, MAX_WAIT_MS);
+  await holdWithKey(call, () => answerWhenEnded(call, call.jobId!, waitMs));
 }
 
 /** Cancels a queued or running job; a running one's worker is notified through job-stop. An ended job stays as it is. */

@@ -1,6 +1,7 @@
 import { isTerminal, renderJob } from '../../domain/jobs/job.ts';
 import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
 import { getJob, MAX_WAIT_MS } from './await-job.ts';
+import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 
 const DEFAULT_STREAM_WAIT_MS = 10_000;
@@ -11,8 +12,12 @@ const KEEP_ALIVE_MS = 15_000;
  * The chunks that were not fetched yet, each delivered once. Held until there is one, the job ended, or `wait` is up.
  * With `Accept: text/event-stream` all chunks are sent as server-sent events instead, and stay fetchable.
  */
-export async function stream(call: QueueCall): Promise<void> {
-  if (call.req.headers.accept?.includes('text/event-stream')) return streamEvents(call);
+export function stream(call: QueueCall): Promise<void> {
+  const wantsEvents = call.req.headers.accept?.includes('text/event-stream');
+  return holdWithKey(call, () => (wantsEvents ? streamEvents(call) : answerChunks(call)));
+}
+
+async function answerChunks(call: QueueCall): Promise<void> {
   const { dispatch, monotonic } = call.plane;
   const jobId = call.jobId!;
   const deadline = monotonic.now() + readWaitMs(call.query, DEFAULT_STREAM_WAIT_MS, MAX_WAIT_MS);

@@ -11,6 +11,7 @@ import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
 import { type BodySource, withBody } from '../read-body.ts';
 import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
+import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { submitTraced } from './submit-traced.ts';
 
@@ -47,10 +48,12 @@ export async function runSync(call: QueueCall): Promise<void> {
     };
     const { id, isNew } = await submit(call, { id: jobId, isSync: true, onRead });
     call.log.jobId = id;
-    if (!isNew) return await answerWhenEnded(call, id, waitMs);
-    const update = await wait?.update;
-    if (update && update !== 'timeout') sendJson(call.res, 200, renderJob(update));
-    else await answerWhenEnded(call, id, Math.max(0, deadline - monotonic.now()));
+    await holdWithKey(call, async () => {
+      if (!isNew) return answerWhenEnded(call, id, waitMs);
+      const update = await wait?.update;
+      if (update && update !== 'timeout') sendJson(call.res, 200, renderJob(update));
+      else await answerWhenEnded(call, id, Math.max(0, deadline - monotonic.now()));
+    });
   } finally {
     wait?.cancel();
   }

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../core/clock.ts';
-import { newId, type UserId } from '../../core/ids.ts';
+import { type KeyId, newId, type UserId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Bus } from '../../db/bus.ts';
 import { createApiKey } from './create-api-key.ts';
@@ -145,4 +145,59 @@ test('a failed look-up is not cached', async () => {
   queries.mockRejectedValueOnce(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }) as never);
   await expect(keyRing.authenticate(secret)).rejects.toMatchObject({ kind: 'unavailable' });
   expect(await keyRing.authenticate(secret)).toBeDefined();
+});
+
+/** Opens something with the key: `ended` counts the calls. */
+function opened(keyId: KeyId): { ended: number; close: () => void } {
+  const open = { ended: 0, close: () => {} };
+  open.close = keyRing.onEnd(keyId, () => {
+    open.ended += 1;
+  });
+  return open;
+}
+
+test('what is open is notified once when its key is revoked, and what was closed never', async () => {
+  const { key } = await newKey();
+  const [open, closed, other] = [opened(key.id), opened(key.id), opened((await newKey()).key.id)];
+  closed.close();
+  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: key.id });
+  await vi.waitFor(() => expect(open.ended).toBe(1));
+  bus.publish('key', key.id);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect([open.ended, closed.ended, other.ended]).toEqual([1, 0, 0]);
+  other.close();
+});
+
+test('a key that ended before it is watched, or whose hint is lost, is noticed within two seconds', async () => {
+  const [before, after] = [await newKey(), await newKey()];
+  const revoke = (keyId: KeyId) => revokeApiKey({ pool: database.pool, bus: { publish: () => {} } }, { userId, keyId });
+  await revoke(before.key.id);
+  const open = [opened(before.key.id), opened(after.key.id)];
+  await revoke(after.key.id);
+  await vi.waitFor(() => expect(open.map(({ ended }) => ended)).toEqual([1, 1]), { timeout: 2_000 });
+});
+
+test('a known expiry ends a key while the database is unreachable, which ends no other key', async () => {
+  const [expiring, lasting] = [await newKey(new Date(nowMs + 60_000)), await newKey()];
+  const open = [opened(expiring.key.id), opened(lasting.key.id)];
+  bus.publish('key', expiring.key.id);
+  await vi.waitFor(() => expect(queries).toHaveBeenCalled());
+  await queries.mock.results[0]!.value;
+  queries.mockRejectedValue(new Error('connect ECONNREFUSED') as never);
+  nowMs += 60_000;
+  await vi.waitFor(() => expect(open[0]!.ended).toBe(1), { timeout: 2_000 });
+  expect(open[1]!.ended).toBe(0);
+});
+
+test('nothing is read while nothing is open', async () => {
+  const { key } = await newKey();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    opened(key.id).close();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(queries).not.toHaveBeenCalled();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,10 +1,12 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { KeyId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { findKeyBySecretHash } from './key-store.ts';
+import { KeyWatch } from './key-watch.ts';
 import { hashSecret } from './secret-hash.ts';
 
 /**
@@ -30,12 +32,17 @@ export class KeyRing {
   readonly #known = new BoundedMap<string, Known>(MAX_ENTRIES);
   readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
   readonly #inFlight = new Map<string, Promise<Actor | undefined>>();
+  readonly #watch: KeyWatch;
   readonly #unsubscribe: () => void;
   #generation = 0;
 
   constructor(options: { pool: Db; bus: Pick<Bus, 'subscribe'>; clock: Clock }) {
     this.#deps = options;
-    this.#unsubscribe = options.bus.subscribe('key', () => this.#forget());
+    this.#watch = new KeyWatch(options);
+    this.#unsubscribe = options.bus.subscribe('key', (keyId) => {
+      this.#forget();
+      this.#watch.hint(keyId);
+    });
   }
 
   /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". */
@@ -60,9 +67,18 @@ export class KeyRing {
     return lookUp;
   }
 
+  /**
+   * Calls `onEnd` within two seconds of the key's revocation or expiry, for what is open longer than its request took to
+   * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
+   */
+  onEnd(keyId: KeyId, onEnd: () => void): () => void {
+    return this.#watch.onEnd(keyId, onEnd);
+  }
+
   /** Ends the subscription; look-ups in flight still resolve. */
   close(): void {
     this.#unsubscribe();
+    this.#watch.close();
     this.#forget();
   }
 

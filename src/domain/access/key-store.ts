@@ -67,6 +67,16 @@ export async function findKeyBySecretHash(db: Db, secretHash: Buffer): Promise<A
   return result.rows[0] && toApiKey(result.rows[0]);
 }
 
+/** Returns the keys of `ids` that are not revoked, with their expiry in ms since 1970, infinite for none. Served by the primary key. */
+export async function findLiveKeys(db: Db, ids: readonly KeyId[]): Promise<Map<KeyId, number>> {
+  const result = await db.query<Pick<ApiKey, 'id' | 'expiresAt'>>({
+    name: 'keys-live',
+    text: 'select id, expires_at as "expiresAt" from api_keys where id = any($1::text[]) and revoked_at is null',
+    values: [ids],
+  });
+  return new Map(result.rows.map(({ id, expiresAt }) => [id, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY]));
+}
+
 /** False if the user has no such key, or it is already revoked. */
 export async function updateKeyRevoked(db: Db, userId: UserId, id: KeyId): Promise<boolean> {
   const result = await db.query(

@@ -28,7 +28,7 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
       const feed = deps.live.watch('account', userId, () => async () => {
         return JSON.stringify(await readAccountActivity(deps.pool, userId));
       });
-      return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
     },
   );
 };

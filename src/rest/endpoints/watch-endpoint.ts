@@ -29,7 +29,7 @@ export const watchEndpointRoute: RestRoute = (app, deps) => {
       const { userId } = request.actor;
       const { id } = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
       const feed = deps.live.watch('endpoint', id, () => endpointSnapshotReader(deps, userId, id));
-      return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
     },
   );
 };

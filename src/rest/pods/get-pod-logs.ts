@@ -29,9 +29,10 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
     },
     async (request, reply) => {
       const start = readLogStart(request.headers['last-event-id'], request.query);
-      const { id } = await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId);
-      const log = { workloadId: id, start, source: request.query.source, socket: reply.raw };
-      return sendEventStream(reply, streamLog(deps, log));
+      const { userId, keyId } = request.actor;
+      const { id } = await getPodRow(deps.pool, userId, request.params.id as PodId);
+      const log = { workloadId: id, start, source: request.query.source };
+      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId }, log));
     },
   );
 };

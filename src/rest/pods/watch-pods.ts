@@ -30,7 +30,7 @@ export const watchPodsRoute: RestRoute = (app, deps) => {
         const pods = await readPodResponses(deps, await listPodRows(deps.pool, userId));
         return JSON.stringify({ pods });
       });
-      return sendEventStream(reply, streamFeed(feed, deps.closing, reply.raw));
+      return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
     },
   );
 };

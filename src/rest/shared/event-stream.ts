@@ -1,7 +1,9 @@
 import { Readable, type Writable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
+import type { KeyId } from '../../core/ids.ts';
 import type { Feed } from './live-feed.ts';
+import type { RouteDeps } from './rest-app.ts';
 
 /** Interval of the comment lines that keep a quiet connection open. */
 export const COMMENT_EVERY_MS = 15_000;
@@ -20,25 +22,37 @@ export function sendEventStream(reply: FastifyReply, events: AsyncIterable<strin
   return reply.send(Readable.from(events, { objectMode: false }));
 }
 
-/** Yields `events` until the client disconnects or the app closes; its signal aborts then. */
+/** Who reads a stream: a connection, opened with a key. */
+export interface StreamClient {
+  socket: Writable;
+  keyId: KeyId;
+}
+
+/** Yields `events` until the client disconnects, its key ends or the app closes; its signal aborts then. */
 export async function* whileConnected(
-  socket: Writable,
-  closing: AbortSignal,
+  { keyRing, closing }: Pick<RouteDeps, 'keyRing' | 'closing'>,
+  { socket, keyId }: StreamClient,
   events: (signal: AbortSignal) => AsyncIterable<string>,
 ): AsyncGenerator<string> {
-  const disconnected = new AbortController();
-  const onClose = () => disconnected.abort();
-  socket.once('close', onClose);
+  const gone = new AbortController();
+  const onGone = () => gone.abort();
+  socket.once('close', onGone);
+  const unwatch = keyRing.onEnd(keyId, onGone);
   try {
-    yield* events(AbortSignal.any([disconnected.signal, closing]));
+    yield* events(AbortSignal.any([gone.signal, closing]));
   } finally {
-    socket.off('close', onClose);
+    unwatch();
+    socket.off('close', onGone);
   }
 }
 
 /** Streams a feed as server-sent events named `snapshot`. */
-export function streamFeed(feed: Feed, closing: AbortSignal, socket: Writable): AsyncGenerator<string> {
-  return whileConnected(socket, closing, async function* (signal) {
+export function streamFeed(
+  deps: Pick<RouteDeps, 'keyRing' | 'closing'>,
+  client: StreamClient,
+  feed: Feed,
+): AsyncGenerator<string> {
+  return whileConnected(deps, client, async function* (signal) {
     yield ': stream begins\n\n';
     for await (const text of feed.watch(signal, COMMENT_EVERY_MS)) {
       yield text === undefined ? ': still here\n\n' : `event: snapshot\ndata: ${text}\n\n`;

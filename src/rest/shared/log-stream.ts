@@ -1,8 +1,7 @@
-import type { Writable } from 'node:stream';
 import { Failure } from '../../core/errors.ts';
 import { followLog, type LogStart } from '../../domain/logs/follow-log.ts';
 import { formatEventId, type LogSource, parseEventId, type StoredLogLine } from '../../domain/logs/log-line.ts';
-import { COMMENT_EVERY_MS, whileConnected } from './event-stream.ts';
+import { COMMENT_EVERY_MS, type StreamClient, whileConnected } from './event-stream.ts';
 import type { RouteDeps } from './rest-app.ts';
 
 const DEFAULT_TAIL = 100;
@@ -21,15 +20,16 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
 }
 
 /**
- * Streams a log as server-sent events (docs/interface/rest.md, "Log streams") until the client disconnects. With
+ * Streams a log as server-sent events (docs/interface/rest.md, "Log streams") until the client disconnects or its key ends. With
  * backpressure: nothing is read from the database ahead of the client.
  */
 export function streamLog(
   deps: RouteDeps,
-  log: { workloadId: string; start: LogStart; source: LogSource | undefined; socket: Writable },
+  client: StreamClient,
+  log: { workloadId: string; start: LogStart; source: LogSource | undefined },
 ): AsyncGenerator<string> {
   const sources = { db: deps.pool, bus: deps.bus };
-  return whileConnected(log.socket, deps.closing, async function* (signal) {
+  return whileConnected(deps, client, async function* (signal) {
     let hasBegun = false;
     for await (const lines of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
       const comment = hasBegun ? ': still here\n\n' : ': stream begins\n\n';

@@ -29,13 +29,13 @@ export const getWorkerLogsRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
     async (request, reply) => {
-      const { userId } = request.actor;
+      const { userId, keyId } = request.actor;
       const start = readLogStart(request.headers['last-event-id'], request.query);
       const endpoint = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
       const workloadId = request.params.workerId as WorkerId;
       await checkWorkerOfEndpoint(deps.pool, userId, endpoint.id, workloadId);
-      const events = streamLog(deps, { workloadId, start, source: request.query.source, socket: reply.raw });
-      return sendEventStream(reply, events);
+      const log = { workloadId, start, source: request.query.source };
+      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId }, log));
     },
   );
 };
