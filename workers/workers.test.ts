@@ -21,6 +21,10 @@ class FakeApi {
   authorization = new Set<string | undefined>();
   /** Statuses with which the next posts are refused. */
   refusals: number[] = [];
+  /** Statuses with which the next posts are refused unread, after which the connection is cut. */
+  unreadRefusals: number[] = [];
+  /** Posts, refused ones included. */
+  attempts = 0;
   #jobs: object[] = [];
   #stops: string[] = [];
   #heldTakes: { answer: ServerResponse; batch: number | undefined }[] = [];
@@ -83,6 +87,13 @@ class FakeApi {
     const url = new URL(request.url!, 'http://api');
     const [, , , kind, , jobId] = url.pathname.split('/');
     this.authorization.add(request.headers.authorization);
+    if (request.method === 'POST') this.attempts += 1;
+    const unread = request.method === 'POST' ? this.unreadRefusals.shift() : undefined;
+    if (unread !== undefined) {
+      answer.writeHead(unread, { 'content-length': 2 }).write('{}');
+      setTimeout(() => request.socket.destroy(), 300);
+      return;
+    }
     const body = (await request.toArray()).join('');
     if (kind === 'job-take' || kind === 'job-take-batch') {
       this.takes.push(url.pathname + url.search);
@@ -278,6 +289,24 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     await api.listen(port);
     expect((await api.result('two')).body).toEqual({ output: 2 });
     await api.until(() => api.heldTakes === 1);
+  });
+
+  test.skipIf(isMissing)('a refused result is not sent again, even if it was refused before it was read', async () => {
+    begin();
+    for (const [id, status] of [
+      ['one', 400],
+      ['two', 413],
+    ] as const) {
+      api.unreadRefusals = [status];
+      api.attempts = 0;
+      api.give(id, { bytes: 10_000_000 });
+      await api.until(() => api.attempts > 0);
+      await api.until(() => api.heldTakes === 1); // it is done with the job
+      await sleep(700); // time for what must not come
+      expect(api.attempts).toBe(1);
+    }
+    api.give('three', { echo: 3 });
+    expect((await api.result('three')).body).toEqual({ output: 3 });
   });
 
   test.skipIf(isMissing)('exits and crashes on request', async () => {

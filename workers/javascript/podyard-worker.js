@@ -177,6 +177,8 @@ async function post(kind, jobId, body, isStream) {
   const deadline = performance.now() + RESULT_DEADLINE_MS;
   for (let waitMs = 200; ; waitMs = Math.min(waitMs * 2, 5000)) {
     const status = await postOnce(`${url}&isStream=${isStream}`, jobId, body);
+    if (status !== undefined && status >= 400 && status < 500)
+      log('ERROR', `refused by the server (${status}); not sent again`, jobId);
     if (status !== undefined && status < 500) return;
     if (performance.now() + waitMs > deadline)
       return log('ERROR', `gave up sending to the server (${status ?? 'no answer'})`, jobId);

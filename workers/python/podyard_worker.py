@@ -307,6 +307,8 @@ def post(kind, job_id, body, is_stream):
     while True:
         status = post_once(url, job_id, json.dumps(body).encode())
         if status is not None and status < 500:
+            if status >= 400:
+                log("ERROR", f"refused by the server ({status}); not sent again", job_id)
             return
         if time.monotonic() + wait_s > deadline:
             return log("ERROR", f"gave up sending to the server ({status or 'no answer'})", job_id)
@@ -323,15 +325,29 @@ def post_once(url, job_id, body):
     try:
         if getattr(_kept, "connection", None) is None:
             _kept.connection = connect(url, 30)
-        _kept.connection.request("POST", target_of(url), body=body, headers={**headers(), **kind})
+        is_sent = send_request(_kept.connection, target_of(url), body, {**headers(), **kind})
         answer = _kept.connection.getresponse()
         answer.read()
+        if not is_sent:
+            _kept.connection.close()
+            _kept.connection = None
         return answer.status
     except (OSError, http.client.HTTPException):
         if getattr(_kept, "connection", None) is not None:
             _kept.connection.close()
         _kept.connection = None
         return None
+
+
+def send_request(connection, target, body, all_headers):
+    """False when the connection broke before everything was sent: the server may have answered already, with a refusal."""
+    try:
+        connection.request("POST", target, body=body, headers=all_headers)
+        return True
+    except OSError:
+        if connection.sock is None:
+            raise  # it was never open
+        return False
 
 
 def connect(url, timeout_s):
