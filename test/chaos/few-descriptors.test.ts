@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { appendFileSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
@@ -21,7 +22,7 @@ test('a server without a free descriptor does not end, takes no worker for dead,
   const settings = { workers: { min: 1, max: 2 }, scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 } };
   const endpoint = await api.createEndpoint(settings);
   expect(await api.ended(endpoint, (await api.run(endpoint, { echo: 1 })).id)).toMatchObject({ status: 'COMPLETED' });
-  const job = await api.run(endpoint, { echo: 'through', delayMs: 12_000 });
+  const job = await api.run(endpoint, { echo: 'through', delayMs: 20_000 });
   await until('it runs', async () => (await api.status(endpoint, job.id)).status === 'IN_PROGRESS');
   const before = (await api.workers(endpoint)).map(({ id }) => id);
 
@@ -29,7 +30,14 @@ test('a server without a free descriptor does not end, takes no worker for dead,
   expect(limitDescriptors(server.pid, used + 2)).toBe(true);
   const { port } = new URL(server.url);
   const clients = Array.from({ length: 100 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}));
-  await sleep(8_000);
+  const outputs = readdirSync(server.dataDir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('/output.log'),
+  );
+  expect(outputs.length).toBeGreaterThan(0);
+  for (let i = 0; i < 24; i++) {
+    for (const name of outputs) appendFileSync(join(server.dataDir, name), `line ${i}\n`);
+    await sleep(500);
+  }
   for (const client of clients) client.destroy();
   expect(server.isRunning).toBe(true);
   limitDescriptors(server.pid, 4_096);
