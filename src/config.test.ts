@@ -11,6 +11,20 @@ test('every setting has a default', () => {
   expect(config.limits).toMatchObject({ leaseMs: 40_000, takeHoldMs: 30_000, resultRetentionMs: 1_800_000 });
 });
 
+test('another address than loopback without TLS and proxies is warned of, and so is a short admin key', () => {
+  const warnings = (flags: object, env = {}) => readConfig(flags, env).warnings;
+  for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) expect(warnings({ host })).toEqual([]);
+  for (const host of ['0.0.0.0', '::', '192.168.1.2']) {
+    expect(warnings({ host })).toEqual([expect.stringMatching(/^WARNING: --host \S+ is reached without TLS/)]);
+    expect(warnings({ host, tlsCert: 'c', tlsKey: 'k' })).toEqual([]);
+    expect(warnings({ host, trustedProxies: '10.0.0.0/8' })).toEqual([]);
+  }
+  const short = warnings({}, { PODYARD_ADMIN_KEY: 'pyk_admin' });
+  expect(short).toEqual([expect.stringContaining('PODYARD_ADMIN_KEY has fewer than 16 characters')]);
+  expect(short[0]).not.toContain('pyk_admin');
+  expect(warnings({}, { PODYARD_ADMIN_KEY: 'pyk_0123456789ab' })).toEqual([]);
+});
+
 test('a flag wins over its variable; an empty variable counts as unset', () => {
   expect(readConfig({ port: '1' }, { PODYARD_PORT: '2' }).port).toBe(1);
   expect(readConfig({}, { PODYARD_PORT: '2' }).port).toBe(2);

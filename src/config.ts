@@ -90,6 +90,8 @@ export interface Config {
   limits: JobLimits;
   loadBalancing: LoadBalancingLimits;
   podProxy: PodProxyLimits;
+  /** Settings that are likely mistakes, one sentence each, without a period. They keep no server from starting. */
+  warnings: readonly string[];
 }
 
 export const ROLES = ['api', 'data', 'control'] as const;
@@ -127,6 +129,8 @@ export interface Flags {
 
 const RUNTIMES = ['auto', 'docker', 'process', 'kubernetes', 'simulated'] as const;
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
+const MIN_ADMIN_KEY_CHARACTERS = 16;
 const HOST_ENV = ['PATH', 'HOME', 'LANG', 'TMPDIR'];
 
 /** Ten times the public API's quotas: here a user only loads their own machine. */
@@ -136,19 +140,22 @@ type Env = NodeJS.ProcessEnv;
 
 /** Reads flags and environment. Throws a sentence that names the setting, its value and what is allowed. */
 export function readConfig(flags: Flags, env: Env): Config {
+  const listener = readListener(flags, env);
+  const access = readAccess(flags, env);
   return {
-    ...readListener(flags, env),
+    ...listener,
     ...readPublicNames(flags, env),
     ...readStorage(flags, env),
     ...readProcesses(flags, env),
     ...readWorkloads(flags, env),
-    ...readAccess(flags, env),
+    ...access,
     logLevel: parseOneOf('--log-level', text(flags.logLevel, env, 'PODYARD_LOG_LEVEL') ?? 'info', LOG_LEVELS),
     metrics: readMetrics(env),
     tracing: readTracingSettings(env),
     limits: readJobLimits(env),
     loadBalancing: readLoadBalancingLimits(env),
     podProxy: readPodProxyLimits(env),
+    warnings: [...warnOfListener(listener), ...warnOfAdminKey(access)],
   };
 }
 
@@ -160,6 +167,21 @@ function readListener(flags: Flags, env: Env): Pick<Config, 'port' | 'host' | 't
     tls: tlsFiles(text(flags.tlsCert, env, 'PODYARD_TLS_CERT'), text(flags.tlsKey, env, 'PODYARD_TLS_KEY')),
     trustedProxies: parseNetworks('--trusted-proxies', text(flags.trustedProxies, env, 'PODYARD_TRUSTED_PROXIES')),
   };
+}
+
+function warnOfListener({ host, tls, trustedProxies }: Pick<Config, 'host' | 'tls' | 'trustedProxies'>): string[] {
+  if (LOOPBACK.test(host) || tls !== null || trustedProxies.length > 0) return [];
+  return [
+    `WARNING: --host ${host} is reached without TLS, so API keys can be read on the network: set --tls-cert and --tls-key, or --trusted-proxies where a proxy ends TLS`,
+  ];
+}
+
+/** Never quotes the key. */
+function warnOfAdminKey({ adminKey }: Pick<Config, 'adminKey'>): string[] {
+  if (adminKey === null || adminKey.length >= MIN_ADMIN_KEY_CHARACTERS) return [];
+  return [
+    `WARNING: PODYARD_ADMIN_KEY has fewer than ${MIN_ADMIN_KEY_CHARACTERS} characters and can be guessed: use a long random one`,
+  ];
 }
 
 function readPublicNames(flags: Flags, env: Env): Pick<Config, 'publicUrl' | 'proxyHost' | 'lbHost'> {

@@ -7,6 +7,7 @@ import { openPools, startDatabase } from './compose/open-database.ts';
 import { pickRoles } from './compose/roles.ts';
 import { serveByProcesses } from './compose/serve-by-processes.ts';
 import { servePorts } from './compose/serve-ports.ts';
+import { recordServer, refuseSecondServer } from './compose/server-record.ts';
 import type { ServerParts, Serving } from './compose/serving.ts';
 import { startControl } from './compose/start-control.ts';
 import type { Config, Role } from './config.ts';
@@ -18,6 +19,7 @@ import type { Logger } from './core/logger.ts';
 import { Metrics } from './core/metrics.ts';
 import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
+import { readCertificate } from './dataplane/proxy/certificate.ts';
 import { Bus } from './db/bus.ts';
 import { DatabaseClock } from './db/database-clock.ts';
 import { DatabaseHealth } from './db/database-health.ts';
@@ -104,6 +106,8 @@ interface Start {
 
 async function start(options: Start): Promise<RunningServer> {
   const { config, isFirstOfSeveral, companion, logger, cleanUp } = options;
+  if (config.tls !== null) await readCertificate(config.tls); // a wrong file fails before anything runs
+  if (config.databaseUrl === null) await refuseSecondServer(config.dataDir);
   const observability = await startObservability(options);
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
   const loadingRest = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: loads while the database starts
@@ -114,7 +118,7 @@ async function start(options: Start): Promise<RunningServer> {
     bus: identity.bus,
     logger,
   });
-  const facts = describeInstallation(identity.installation.id, runtime, notices);
+  const facts = describeInstallation(identity.installation.id, runtime, [...config.warnings, ...notices]);
   cleanUp.add(() => runtime.close());
   const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
   const data = createDataPlane(config, base);
@@ -144,6 +148,7 @@ async function prepareDatabase(
 ): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool' | 'clock' | 'health'>> {
   const { config, logger, onProgress, companion, cleanUp } = options;
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, onProgress, cleanUp));
+  if (config.databaseUrl === null) cleanUp.add(await recordServer(config.dataDir));
   const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
   const health = new DatabaseHealth({ pool: pools.pool, logger });
   for (const pool of [pools.pool, pools.queuePool]) health.watch(pool);

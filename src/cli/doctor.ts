@@ -26,6 +26,7 @@ export async function runDoctor(config: Config, isJson: boolean, output: CliOutp
     checkDatabase(config),
     checkDisk(config),
     checkPort(config),
+    checkSettings(config),
   ]).then((all) => all.flat());
   if (isJson) output.print(JSON.stringify(findings, null, 2));
   else
@@ -82,8 +83,11 @@ async function checkEngine(config: Config): Promise<Finding> {
 }
 
 async function checkGpus(config: Config): Promise<Finding> {
-  const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
+  const { listNvidiaGpus, SIMULATED_BESIDE_REAL } = await import('../runtimes/docker/nvidia-gpus.ts');
   const gpus = await listNvidiaGpus();
+  if (gpus.length > 0 && config.simulateGpus !== null && config.simulateGpus.length > 0) {
+    return { what: 'GPUs', verdict: 'note', found: SIMULATED_BESIDE_REAL };
+  }
   if (gpus.length > 0) return { what: 'GPUs', verdict: 'ok', found: `${gpus.length}, reported by nvidia-smi` };
   return {
     what: 'GPUs',
@@ -141,6 +145,11 @@ async function checkDisk(config: Config): Promise<Finding> {
   } catch (error) {
     return { what, verdict: 'missing', found: messageOf(error), advice: 'Choose another directory with --data-dir.' };
   }
+}
+
+/** What a start warns of, too. */
+async function checkSettings({ warnings }: Config): Promise<Finding[]> {
+  return warnings.map((found) => ({ what: 'settings', verdict: 'note', found }));
 }
 
 /** A port in use may mean that a server is already running. */

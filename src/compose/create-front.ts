@@ -81,7 +81,8 @@ export function createFront(config: Config, rest: RestModule, parts: FrontParts)
   });
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const dispatch = createDispatch(config, parts);
-  const http = createHttp(dispatch, apps, trustedProxies);
+  const answer = tls === null ? apps.answer : withStrictTransport(apps.answer);
+  const http = createHttp(dispatch, { ...apps, answer }, trustedProxies);
   const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
   keepDescriptorReserve(front.server, parts.logger);
   http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
@@ -120,6 +121,14 @@ function buildApps(
       await rest.close(); // ends the open log streams
       await graphql.close();
     },
+  };
+}
+
+/** Browsers that came over TLS once come over TLS for a year. Not for pods, which answer for themselves. */
+function withStrictTransport(answer: Answer): Answer {
+  return (req, res) => {
+    res.setHeader('strict-transport-security', 'max-age=31536000');
+    answer(req, res);
   };
 }
 

@@ -81,11 +81,14 @@ async function engineAnswers(setup: Setup): Promise<boolean> {
 }
 
 async function createDocker(setup: Setup): Promise<CreatedRuntime> {
-  const { listNvidiaGpus } = await import('../runtimes/docker/nvidia-gpus.ts');
-  const isSimulated = await areGpusSimulated(setup, async () => (await listNvidiaGpus()).length > 0);
+  const { listNvidiaGpus, SIMULATED_BESIDE_REAL } = await import('../runtimes/docker/nvidia-gpus.ts');
+  const hasGpus = async () => (await listNvidiaGpus()).length > 0;
+  const isSimulated = await areGpusSimulated(setup, hasGpus);
   const docker = await openDocker(setup, isSimulated ? setup.inventory : null);
   await docker.workerApiAddress(); // fails here, not at the first start, when no engine answers
-  return { ...(await withGpus(setup, docker, isSimulated)), storage: createDirectories(setup) };
+  const { runtime, notices } = await withGpus(setup, docker, isSimulated);
+  if (isSimulated && (await hasGpus())) notices.unshift(SIMULATED_BESIDE_REAL);
+  return { runtime, notices, storage: createDirectories(setup) };
 }
 
 async function openDocker({ config, installation, logger }: Setup, gpus: Map<string, number> | null): Promise<Runtime> {

@@ -1,6 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { messageOf } from '../../core/errors.ts';
 
 const POLL_MS = 5000;
 
@@ -11,7 +12,7 @@ export interface CertificateFiles {
 
 /** Reads both files. Rejects when they are not a certificate and its key. */
 export async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise<SecureContextOptions> {
-  const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
+  const [cert, key] = await Promise.all([readPem(certFile, '--tls-cert'), readPem(keyFile, '--tls-key')]);
   const options: SecureContextOptions = { cert, key, minVersion: 'TLSv1.2' };
   try {
     createSecureContext(options);
@@ -19,6 +20,12 @@ export async function readCertificate({ certFile, keyFile }: CertificateFiles): 
     throw new Error(`${certFile} and ${keyFile} are not a certificate and its private key`, { cause });
   }
   return options;
+}
+
+async function readPem(file: string, setting: string): Promise<Buffer> {
+  return readFile(file).catch((cause: unknown) => {
+    throw new Error(`${setting}: ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  });
 }
 
 /**

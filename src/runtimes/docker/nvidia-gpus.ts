@@ -3,6 +3,10 @@ import { promisify } from 'node:util';
 import { poolOf } from '../gpu-pools.ts';
 import type { WorkloadStats } from '../runtime.ts';
 
+/** Real GPUs stay idle while workers believe that they have one. */
+export const SIMULATED_BESIDE_REAL =
+  'WARNING: this machine has GPUs, but --simulate-gpus simulates others: no worker uses a real one. Set it to off';
+
 /** A GPU of this machine. */
 export interface Gpu {
   uuid: string;

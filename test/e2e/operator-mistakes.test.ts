@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from './api.ts';
+import { type Command, podyard, runToFailure } from './podyard-command.ts';
+
+const TLS = fileURLToPath(new URL('../fixtures/tls/', import.meta.url));
+const SHORT_KEY = 'pyk_short';
+
+let dataDir: string;
+let server: Command;
+let url: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  const args = ['serve', '--data-dir', dataDir, '--port', '0', '--runtime', 'simulated'];
+  server = podyard([...args, ...tls('first.crt', 'first.key')], { PODYARD_ADMIN_KEY: SHORT_KEY });
+  await until('it is ready', async () => server.text().includes('Podyard is ready at'), 60_000);
+  url = /ready at (\S+)/.exec(server.text())![1]!;
+});
+afterAll(async () => {
+  if (server.exitCode === null) {
+    server.kill('SIGTERM');
+    await once(server, 'close');
+  }
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const tls = (cert: string, key: string) => ['--tls-cert', join(TLS, cert), '--tls-key', join(TLS, key)];
+
+test('a wrong certificate ends the start with one sentence', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  const start = (...files: [string, string]) =>
+    runToFailure(['serve', '--data-dir', other, '--port', '0', '--runtime', 'simulated', ...tls(...files)]);
+  expect(await start('missing.crt', 'first.key')).toMatch(
+    /^podyard: --tls-cert: \S+missing\.crt cannot be read: .*\n$/,
+  );
+  expect(await start('first.key', 'first.crt')).toMatch(
+    /^podyard: \S+ and \S+ are not a certificate and its private key\n$/,
+  );
+  await rm(other, { recursive: true });
+});
+
+test('a second server on a data directory is refused with the pid of the first', async () => {
+  const second = ['serve', '--data-dir', dataDir, '--port', '0', '--runtime', 'simulated'];
+  expect(await runToFailure(second)).toContain(`podyard: a server with pid ${server.pid} runs on this directory`);
+});
+
+test('a short admin key is warned of at the start, in the console’s facts and by doctor', async () => {
+  const warning = 'WARNING: PODYARD_ADMIN_KEY has fewer than 16 characters';
+  expect(server.text()).toContain(`! ${warning}`);
+  const { body } = await request('/v2/account/installation');
+  expect(JSON.parse(body).notices[0]).toContain(warning);
+  const doctor = podyard(['doctor', '--data-dir', dataDir, '--port', '0'], { PODYARD_ADMIN_KEY: SHORT_KEY });
+  await once(doctor, 'close');
+  expect(doctor.text()).toContain(warning);
+});
+
+test('with TLS, answers tell browsers to stay with it', async () => {
+  for (const path of ['/', '/healthz', '/v2/serverless', '/v2/none/health', '/graphql']) {
+    expect((await request(path)).headers['strict-transport-security']).toBe('max-age=31536000');
+  }
+});
+
+/** With the admin's key, whatever the certificate. */
+async function request(path: string) {
+  const headers = { authorization: `Bearer ${SHORT_KEY}` };
+  const [response] = await once(get(url + path, { headers, rejectUnauthorized: false }), 'response');
+  let body = '';
+  for await (const chunk of response) body += chunk;
+  return { headers: response.headers as Record<string, string>, body };
+}
