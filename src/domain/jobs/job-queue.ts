@@ -42,6 +42,7 @@ export type FinishOutcome = { kind: 'ended'; job: EndedJob } | { kind: 'stale'; 
 export const QUEUE_SETTINGS = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
+  enable_bitmapscan: 'off', // finds all matches before it returns the first, whatever the limit
   enable_hashjoin: 'off', // like a merge join, it reads one side completely
   enable_mergejoin: 'off',
   jit: 'off',
@@ -139,10 +140,7 @@ export class JobQueue {
 
   /** Cancels the jobs that are queued now; yields them slice by slice. */
   async *purge(endpointId: EndpointId): AsyncGenerator<EndedJob[]> {
-    const newest = await this.#pool.query<{ seq: number | null }>(
-      'select max(seq) as seq from jobs where endpoint_id = $1 and status = $2',
-      [endpointId, 'IN_QUEUE'],
-    );
+    const newest = await this.#pool.query<{ seq: number | null }>(sql.NEWEST_QUEUED, [endpointId]);
     for (;;) {
       const slice = await this.#end(sql.PURGE, 'cancel', [endpointId, newest.rows[0]!.seq ?? 0, PURGE_SLICE]);
       yield slice;

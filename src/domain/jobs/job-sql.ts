@@ -2,12 +2,15 @@ import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
 import { addToCounters } from './counter-sql.ts';
 
 /**
- * The queue's statements, as text. Three rules hold for all of them:
+ * The queue's statements, as text. Four rules hold for all of them:
  * - A job is in `jobs` while it is queued or leased and in `finished_jobs` afterwards. One statement moves it, so no
  *   reader ever sees it twice or not at all.
  * - The endpoint's counters change in the same statement, in a row that only this lane of this process writes. So they
  *   are exact after any crash, and nobody waits for a lock on them.
  * - Only the holder of a lease (`worker_id` while IN_PROGRESS) may change a leased job: the fence against late results.
+ * - A plan is made once, from statistics of any age. So each scan of `jobs` can use only the index that is right at a million
+ *   rows (job-plans.slow.test.ts). A job is looked up by `id = any(array…)`: for a join on `=`, a plan may walk the whole key
+ *   in its order. Where a condition must not suggest jobs_leased or jobs_queue, it is an expression: `status || ''`.
  */
 
 /** Milliseconds between two times. */
@@ -62,7 +65,7 @@ export const TAKE = `
     ) q
   ), taken as (
     update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
-    from picked p where j.id = p.id
+    from picked p where j.id = any(array[p.id])
     returning j.id, j.endpoint_id, j.worker_id, j.input, j.extras, j.low_priority, p.n
   ), counted as (${addToCounters({
     from: 'taken',
@@ -123,15 +126,11 @@ const endedView = (output: string) => `
   from ended`;
 const ENDED_VIEW = endedView('end_output');
 
-/**
- * The results of lease holders; returns the jobs whose result counted, without the output, which the caller has.
- * `is not distinct from` means `=` here but uses no index: a plan made on empty tables might pick the worker's index, and
- * each look-up would then scan everything the worker did lately.
- */
+/** The results of lease holders; returns the jobs whose result counted, without the output, which the caller has. */
 export const FINISH = `${endJobs(`
     delete from jobs j using unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
       as r(id, worker_id, status, output, error)
-    where j.id = r.id and j.worker_id is not distinct from r.worker_id and j.status = 'IN_PROGRESS'
+    where j.id = any(array[r.id]) and j.worker_id = r.worker_id and j.status || '' = 'IN_PROGRESS'
     returning j.*, r.status as end_status, r.output as end_output, r.error as end_error`)}
   ${endedView('null::text')}`;
 
@@ -153,34 +152,27 @@ export const CANCEL_ALL = `${endJobs(`
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
+/** The highest seq in an endpoint's queue, or null; $1 endpoint. Reads the last entry of each priority in jobs_queue. */
+export const NEWEST_QUEUED = `
+  select max(last.seq) as seq from (values (false), (true)) as priority(is_low)
+  cross join lateral (
+    select seq from jobs where endpoint_id = $1 and status = 'IN_QUEUE' and low_priority = priority.is_low
+    order by seq desc limit 1
+  ) last`;
+
 /** $4 endpoint, $5 highest seq to purge, $6 limit: a slice of the queue, in index order. */
 export const PURGE = `${endJobs(`
-    delete from jobs where id in (
+    delete from jobs where id = any(array(
       select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and seq <= $5
-      order by low_priority, seq limit $6 for update skip locked)
+      order by low_priority, seq limit $6 for update skip locked))
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
   ${ENDED_VIEW}`;
 
-/**
- * Queued jobs past their policy.ttl; $4 limit. Jobs with the default ttl expire in queue order, so only the head of each
- * queue is read: the recursive part hops from queue to queue along jobs_queue. A ttl of its own has an index.
- */
+/** Queued jobs past their time to live; $4 limit. Served by jobs_expiry, which no other statement can use. */
 export const EXPIRE_QUEUED = `${endJobs(`
-    delete from jobs where id in (
-      with recursive queues as (
-        (select endpoint_id, low_priority from jobs where status = 'IN_QUEUE' order by endpoint_id, low_priority limit 1)
-        union all
-        select next.* from queues q cross join lateral (
-          select endpoint_id, low_priority from jobs
-          where status = 'IN_QUEUE' and (endpoint_id, low_priority) > (q.endpoint_id, q.low_priority)
-          order by endpoint_id, low_priority limit 1) next)
-      select id from jobs where status = 'IN_QUEUE' and has_own_ttl and expires_at <= now()
-      union
-      select head.id from queues q cross join lateral (
-        select id, expires_at from jobs j where j.endpoint_id = q.endpoint_id and j.status = 'IN_QUEUE'
-          and j.low_priority = q.low_priority and not j.has_own_ttl order by seq limit 100) head
-      where head.expires_at <= now()
-      limit $4) and status = 'IN_QUEUE'
+    delete from jobs where id = any(array(
+      select id from jobs where worker_id is null and status || '' = 'IN_QUEUE' and expires_at <= now()
+      order by expires_at limit $4 for update skip locked))
     returning *, 'TIMED_OUT' as end_status, null::text as end_output,
       'the job waited in the queue longer than its time to live (policy.ttl)' as end_error`)}
   ${ENDED_VIEW}`;
@@ -190,13 +182,13 @@ export const EXPIRE_QUEUED = `${endJobs(`
  * the last so many milliseconds, or null for all; $5: none after this time in ms, or null.
  */
 export const EXPIRE_RUNNING = `${endJobs(`
-    delete from jobs where id in (
+    delete from jobs where id = any(array(
       select j.id from jobs j join endpoints e on e.id = j.endpoint_id
       where j.status = 'IN_PROGRESS' and coalesce(j.execution_timeout_ms, nullif(e.timeout_ms, 0)) is not null
         and j.started_at + coalesce(j.execution_timeout_ms, e.timeout_ms) * interval '1 millisecond' <= now()
         and ($4::float8 is null or j.started_at > now() - $4 * interval '1 millisecond')
         and ($5::float8 is null or clock_timestamp() < to_timestamp($5 / 1000))
-      for update of j skip locked)
+      for update of j skip locked))
     returning *, 'FAILED' as end_status, null::text as end_output, 'executionTimeout exceeded' as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
@@ -217,10 +209,10 @@ export const RELEASE = `
       attempt = attempt - case when $3 then 0 else 1 end
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
     returning id, endpoint_id, low_priority
-  ), cleared as (delete from job_chunks where job_id in (select id from back)
+  ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
   ), lost as (
     insert into lost_attempts (job_id, attempt, worker_id, started_at)
-    select j.id, j.attempt, j.worker_id, j.started_at from jobs j where $3 and j.id in (select id from back)
+    select j.id, j.attempt, j.worker_id, j.started_at from jobs j where $3 and j.id = any(array(select id from back))
     on conflict (job_id, attempt) do nothing
   ), counted as (${addToCounters({
     from: 'back',
@@ -247,9 +239,9 @@ export const RETRY = `
            now() + ttl_ms * interval '1 millisecond', true
     from again
     returning id, endpoint_id, low_priority
-  ), cleared as (delete from job_chunks where job_id in (select id from back)
-  ), settled as (delete from job_stops where job_id in (select id from back)
-  ), unlost as (delete from lost_attempts where job_id in (select id from back)
+  ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
+  ), settled as (delete from job_stops where job_id = any(array(select id from back))
+  ), unlost as (delete from lost_attempts where job_id = any(array(select id from back))
   ), counted as (${addToCounters({
     from: 'back',
     lane: '$3',
