@@ -38,6 +38,8 @@ export interface ServerProcessOptions {
   databaseUrl?: string;
   gpus?: string | undefined;
   env?: Record<string, string>;
+  /** The program; default: this version's. */
+  main?: string;
 }
 
 /**
@@ -205,7 +207,7 @@ export class ServerProcess {
     const port = this.url === '' ? '0' : new URL(this.url).port;
     this.stdout = '';
     this.stderr = '';
-    const child = spawn(process.execPath, [MAIN, 'serve', '--port', port], {
+    const child = spawn(process.execPath, [this.#options.main ?? MAIN, 'serve', '--port', port], {
       env: this.#env(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
