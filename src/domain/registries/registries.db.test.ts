@@ -52,6 +52,21 @@ test('credentials open for their owner only', async () => {
   await expect(openCredentials({ ...context, secretBox: otherBox }, actor.userId, id)).rejects.toThrow('master key');
 });
 
+test('a user name is stored encrypted; one that an earlier version stored in clear text is when it is read', async () => {
+  const { id } = await create();
+  const stored = async () => (await database.pool.query('select * from registries where id = $1', [id])).rows[0];
+  expect(JSON.stringify(await stored())).not.toContain('anna');
+  await database.pool.query("update registries set username = 'anna', password = $2 where id = $1", [
+    id,
+    secretBox.seal('hunter2', id),
+  ]);
+  const context = { pool: database.pool, secretBox };
+  for (let n = 0; n < 2; n++) {
+    expect(await openCredentials(context, actor.userId, id)).toEqual({ username: 'anna', password: 'hunter2' });
+    expect((await stored()).username).toBe('');
+  }
+});
+
 test('a sealed password copied into another record does not open there', async () => {
   const [mine, other] = [await create(), await create()];
   await database.pool.query(

@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { StoredCredentials } from './sealed-credentials.ts';
 
 /** Credentials of a registry, as their owner sees them: user name and password are write-only. */
 export interface Registry {
@@ -32,10 +33,9 @@ export async function getRegistryRow(
   return result.rows[0];
 }
 
-/** `password` is sealed. */
 export async function insertRegistryRow(
   db: Db,
-  registry: Registry & { userId: UserId; username: string; password: Buffer },
+  registry: Registry & StoredCredentials & { userId: UserId },
 ): Promise<void> {
   await db.query('insert into registries (id, user_id, name, username, password) values ($1, $2, $3, $4, $5)', [
     registry.id,
@@ -46,12 +46,11 @@ export async function insertRegistryRow(
   ]);
 }
 
-/** `password` is sealed. */
 export async function updateCredentials(
   db: Db,
   userId: UserId,
   id: RegistryId,
-  { username, password }: { username: string; password: Buffer },
+  { username, password }: StoredCredentials,
 ): Promise<void> {
   await db.query('update registries set username = $3, password = $4 where id = $1 and user_id = $2', [
     id,
@@ -70,9 +69,10 @@ export async function findCredentials(
   db: Db,
   userId: UserId,
   id: RegistryId,
-): Promise<{ username: string; password: Buffer } | undefined> {
-  const result = await db.query<{ username: string; password: Buffer }>(
-    'select username, password from registries where id = $1 and user_id = $2',
+  lock: '' | 'for update' = '',
+): Promise<StoredCredentials | undefined> {
+  const result = await db.query<StoredCredentials>(
+    `select username, password from registries where id = $1 and user_id = $2 ${lock}`,
     [id, userId],
   );
   return result.rows[0];

@@ -3,8 +3,8 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
-import { sealSecret } from '../secrets/seal-secret.ts';
 import { getRegistryRow, type Registry, updateCredentials } from './registry-store.ts';
+import { sealCredentials } from './sealed-credentials.ts';
 
 /** Replaces the credentials; the next image pull uses them. Throws `notFound`. */
 export async function updateRegistry(
@@ -15,8 +15,7 @@ export async function updateRegistry(
 ): Promise<Registry> {
   return transaction(context.pool, async (db) => {
     const registry = await getRegistryRow(db, actor.userId, id, 'for update');
-    const password = await sealSecret(db, context.secretBox, change.password, id);
-    await updateCredentials(db, actor.userId, id, { username: change.username, password });
+    await updateCredentials(db, actor.userId, id, await sealCredentials(db, context.secretBox, change, id));
     return registry;
   });
 }

@@ -30,15 +30,17 @@ describe('a create', () => {
     for (const { body } of [response, one, list]) expect(body).not.toMatch(/hunter2|alice-robot/);
   });
 
-  test('stores the password encrypted under this installation’s key', async () => {
+  test('stores user name and password encrypted under this installation’s key', async () => {
     const id = await createId();
     const { rows } = await rest.database.pool.query<{ text: string; password: Buffer }>(
       'select r::text as text, password from registries r where id = $1',
       [id],
     );
     expect(rows[0]!.text).not.toContain('hunter2');
+    expect(rows[0]!.text).not.toContain(MINIMAL.username);
     expect(rows[0]!.password.includes('hunter2')).toBe(false);
-    expect(rest.secretBox.open(rows[0]!.password, id)).toBe(MINIMAL.password);
+    const { username, password } = MINIMAL;
+    expect(JSON.parse(rest.secretBox.open(rows[0]!.password, id))).toEqual({ username, password });
   });
 
   test.each([
