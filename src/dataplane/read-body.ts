@@ -6,6 +6,9 @@ import { type BodyBudget, SMALL_BYTES } from './body-budget.ts';
 /** How long the rest of a refused body is read and dropped before the connection is cut. */
 const DRAIN_MS = 60_000;
 
+/** A large body of which nothing arrives for this long gives up its memory: the connection is cut. */
+const STALL_MS = 30_000;
+
 /** Where a body comes from and what it may take. */
 export interface BodySource {
   req: IncomingMessage;
@@ -98,7 +101,10 @@ function readBody(
   return new Promise((resolve, reject) => {
     if (req.destroyed) return reject(closedEarly());
     const body = new BodyBuffer(announced);
+    const isSmall = announced !== undefined && announced <= SMALL_BYTES;
+    const stall = isSmall ? undefined : setTimeout(() => req.destroy(), STALL_MS).unref();
     req.on('data', (chunk: Buffer) => {
+      stall?.refresh();
       body.add(chunk, limitBytes);
       if (body.size <= limitBytes) return;
       reject(tooLarge(limitBytes));
@@ -106,6 +112,7 @@ function readBody(
     });
     req.on('end', () => resolve(body.take()));
     req.on('close', () => {
+      clearTimeout(stall);
       if (!req.readableEnded) reject(closedEarly());
     });
   });
