@@ -20,6 +20,7 @@ import { Metrics } from './core/metrics.ts';
 import type { Tracing } from './core/tracing.ts';
 import { DataPlane } from './dataplane/data-plane.ts';
 import { readCertificate } from './dataplane/proxy/certificate.ts';
+import { TrustedProxies } from './dataplane/proxy/trusted-proxies.ts';
 import { Bus } from './db/bus.ts';
 import { DatabaseClock } from './db/database-clock.ts';
 import { DatabaseHealth } from './db/database-health.ts';
@@ -177,7 +178,7 @@ async function joinInstallation(
     bus.start(),
   ]);
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
-  const keyRing = new KeyRing({ pool, bus, clock });
+  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) });
   return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
 }
 

@@ -137,7 +137,7 @@ async function readCaller(deps: GraphqlDeps, request: FastifyRequest): Promise<A
   const { authorization } = request.headers;
   if (!key && !authorization) return null;
   try {
-    return await authenticate(deps.keyRing, key || readBearer(authorization));
+    return await authenticate(deps.keyRing, key || readBearer(authorization), request.raw);
   } catch (error) {
     if (error instanceof Failure && error.kind === 'unauthorized') throw new Failure('unauthorized', 'invalid API key');
     throw error;

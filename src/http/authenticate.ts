@@ -1,16 +1,29 @@
+import type { IncomingMessage } from 'node:http';
+import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 
-/** Throws `unauthorized` for a key that is unknown, revoked or expired. Synchronous when the key is in memory. */
-export function authenticate(keyRing: KeyRing, secret: string): Actor | Promise<Actor> {
+/**
+ * Throws `unauthorized` for a key that is unknown, revoked or expired, `tooManyRequests` for the many unknown keys of one
+ * address. Synchronous when the key is in memory.
+ */
+export function authenticate(keyRing: KeyRing, secret: string, req: IncomingMessage): Actor | Promise<Actor> {
   return (
     keyRing.peek(secret) ??
-    keyRing.authenticate(secret).then((actor) => {
+    keyRing.authenticate(secret, peerOf(req)).then((actor) => {
       if (!actor) throw new Failure('unauthorized', 'invalid bearer token');
       return actor;
     })
   );
+}
+
+export function peerOf({ socket, headers }: IncomingMessage): Peer {
+  const forwarded = headers['x-forwarded-for'];
+  return {
+    remoteAddress: socket.remoteAddress,
+    forwardedFor: Array.isArray(forwarded) ? forwarded.join(',') : forwarded,
+  };
 }
 
 /** Throws `forbidden`. The text never says which permission is missing. */

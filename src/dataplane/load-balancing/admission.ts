@@ -7,6 +7,7 @@ import { hashOnConnection } from '../../http/connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
 import type { HeaderList } from '../proxy/header-list.ts';
+import { joinedValues } from '../proxy/header-rules.ts';
 
 interface AdmissionDeps {
   readonly keyRing: KeyRing;
@@ -38,22 +39,24 @@ export class Admission {
     const { key, hash } = credentialsOf(applicant.exchange);
     const actor = this.#deps.keyRing.peek(key, hash);
     if (!actor) return this.#authenticate(applicant, key, endpointId);
-    const endpoint = this.#deps.endpoints.find(endpointId);
+    const endpoint = this.#deps.endpoints.findOwn(endpointId, actor.userId);
     if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
     return endpoint.then((found) => this.#check(applicant, actor, endpointId, found));
   }
 
   async #authenticate(applicant: Applicant, key: string, endpointId: string): Promise<EndpointEntry> {
-    const actor = await this.#deps.keyRing.authenticate(key);
+    const { remoteAddress, headers } = applicant.exchange;
+    const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };
+    const actor = await this.#deps.keyRing.authenticate(key, peer);
     if (!actor) throw new Failure('unauthorized', 'invalid api key');
-    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.find(endpointId));
+    return this.#check(applicant, actor, endpointId, await this.#deps.endpoints.findOwn(endpointId, actor.userId));
   }
 
   #check(applicant: Applicant, actor: Actor, endpointId: string, endpoint: EndpointEntry | undefined): EndpointEntry {
     if (!isPermitted(actor, { invoke: endpointId as EndpointId, access: 'write' })) {
       throw new Failure('forbidden', 'access denied');
     }
-    if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+    if (!endpoint) throw notFound('Endpoint');
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
     const { maxBodyBytes } = this.#deps;
     const { bodyLength } = applicant.exchange;

@@ -93,7 +93,7 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
 function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ClientFacts): string {
   const host = headers.get('host') ?? '';
   const proto = isSecure ? 'https' : 'http';
-  const said = (name: string): string | undefined => (isTrusted ? joined(headers, name) : undefined);
+  const said = (name: string): string | undefined => (isTrusted ? joinedValues(headers, name) : undefined);
   const before = said('x-forwarded-for');
   const forwarded = said('forwarded');
   const own = `for=${nodeName(remoteAddress)};host="${host.replace(/["\\]/g, '')}";proto=${proto}`;
@@ -105,7 +105,8 @@ function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrus
   );
 }
 
-function joined(headers: HeaderList, lowerName: string): string | undefined {
+/** Returns the values of a field and its repetitions, separated by commas. */
+export function joinedValues(headers: HeaderList, lowerName: string): string | undefined {
   const values = headers.values.filter((_, i) => headers.lowerNames[i] === lowerName);
   return values.length === 0 ? undefined : values.join(', ');
 }

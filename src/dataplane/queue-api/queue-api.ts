@@ -3,6 +3,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
+import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
@@ -93,9 +94,9 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   }
   const invoke = { invoke: endpointId as EndpointEntry['id'], access: operation.access };
   if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
-  const found = plane.endpoints.find(endpointId!);
+  const found = plane.endpoints.findOwn(endpointId!, actor.userId);
   const endpoint = found instanceof Promise ? await found : found;
-  if (!endpoint || endpoint.userId !== actor.userId) throw notFound('Endpoint');
+  if (!endpoint) throw notFound('Endpoint');
   log.endpointId = endpoint.id;
   if (endpoint.type !== 'QUEUE_BASED' && !operation.isForAnyType)
     throw new Failure('badRequest', 'not allowed for QB API');
@@ -120,7 +121,7 @@ function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<
   const key = readKey(req.headers.authorization);
   return (
     plane.keyRing.peek(key, hashOnConnection(req.socket, key)) ??
-    plane.keyRing.authenticate(key).then((actor) => {
+    plane.keyRing.authenticate(key, peerOf(req)).then((actor) => {
       if (!actor) throw new Failure('unauthorized', 'invalid api key');
       return actor;
     })

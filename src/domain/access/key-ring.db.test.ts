@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { systemClock } from '../../core/clock.ts';
 import { type KeyId, newId, type UserId } from '../../core/ids.ts';
@@ -24,7 +24,9 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   nowMs = Date.now();
-  keyRing = new KeyRing({ pool: database.pool, bus, clock: { now: () => nowMs } });
+  const clock = { now: () => nowMs };
+  const trustedProxies = { has: (address: string) => address.startsWith('10.') };
+  keyRing = new KeyRing({ pool: database.pool, bus, clock, monotonic: clock, trustedProxies });
   queries = vi.spyOn(database.pool, 'query');
 });
 afterEach(() => {
@@ -200,4 +202,56 @@ test('nothing is read while nothing is open', async () => {
   } finally {
     vi.useRealTimers();
   }
+});
+
+describe('many unknown keys from one address', () => {
+  const from = (remoteAddress: string, forwardedFor?: string) => ({ remoteAddress, forwardedFor });
+  let guess = 0;
+  /** Returns how many of `count` unknown keys were refused without a query. */
+  async function refused(count: number, remoteAddress: string, forwardedFor?: string): Promise<number> {
+    let refusals = 0;
+    for (let i = 0; i < count; i++) {
+      const answer = keyRing.authenticate(`pyk_guess${guess++}`, from(remoteAddress, forwardedFor));
+      await answer.catch((error) => {
+        expect(error).toMatchObject({ kind: 'tooManyRequests', retryAfterSeconds: 1 });
+        refusals += 1;
+      });
+    }
+    return refusals;
+  }
+
+  test('are looked up twenty times a second, then refused without a query', async () => {
+    expect(await refused(50, '1.2.3.4')).toBe(30);
+    expect(queries).toHaveBeenCalledTimes(20);
+    nowMs += 1_000;
+    expect(await refused(50, '1.2.3.4')).toBe(30);
+  });
+
+  test('refuse neither another address nor a key that was valid here, and a new key a second later', async () => {
+    const [known, fresh] = [await newKey(), await newKey()];
+    await keyRing.authenticate(known.secret, from('1.2.3.4'));
+    await refused(50, '1.2.3.4');
+    bus.publish('key', 'any'); // clears the cache
+    expect(await keyRing.authenticate(known.secret, from('1.2.3.4'))).toBeDefined();
+    expect(await refused(20, '1.2.3.5')).toBe(0);
+    await expect(keyRing.authenticate(fresh.secret, from('1.2.3.4'))).rejects.toMatchObject({
+      kind: 'tooManyRequests',
+    });
+    nowMs += 1_000;
+    expect(await keyRing.authenticate(fresh.secret, from('1.2.3.4'))).toBeDefined();
+  });
+
+  test('count for the address that a trusted proxy forwards, and for the proxy if it is not trusted', async () => {
+    await refused(50, '10.0.0.1', '5.6.7.8');
+    expect(await refused(20, '10.0.0.1', '5.6.7.9')).toBe(0);
+    await refused(50, '9.0.0.1', '5.6.7.8');
+    expect(await refused(1, '9.0.0.1', '5.6.7.9')).toBe(1);
+  });
+
+  test('count once if they are the same', async () => {
+    for (let i = 0; i < 50; i++) {
+      expect(await keyRing.authenticate('pyk_the-same', from('1.2.3.6'))).toBeUndefined();
+    }
+    expect(queries).toHaveBeenCalledTimes(1);
+  });
 });

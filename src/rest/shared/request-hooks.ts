@@ -34,7 +34,7 @@ async function authorize(deps: RestDeps, request: FastifyRequest, reply: Fastify
     if (request.is404) throw pathNotFound(); // before the body is read: a 404 whatever the body
     return;
   }
-  request.actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization));
+  request.actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
   await countRequest(deps, request.actor, reply);
   checkPermission(request.actor, permission(params));
 }
@@ -59,7 +59,7 @@ export async function countRequestOfAnyKey(
 ): Promise<void> {
   let actor: Actor;
   try {
-    actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization));
+    actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
   } catch (error) {
     if (error instanceof Failure && error.kind === 'unauthorized') return;
     throw error;

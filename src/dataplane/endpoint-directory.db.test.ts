@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { BalancedEndpoint } from '../../test/balanced-endpoint.ts';
+import { monotonicClock } from '../core/clock.ts';
+import type { UserId } from '../core/ids.ts';
+import { EndpointDirectory } from './endpoint-directory.ts';
+
+let endpoint: BalancedEndpoint;
+let owner: UserId;
+beforeAll(async () => {
+  endpoint = await BalancedEndpoint.create();
+  owner = (await endpoint.sql('select user_id from endpoints'))[0].user_id;
+});
+afterAll(() => endpoint.close());
+
+test("somebody else's endpoint costs the same queries as a missing one, however well it is known", async () => {
+  const { bus, database, id } = endpoint;
+  const directory = new EndpointDirectory({ pool: database.pool, bus, monotonic: monotonicClock });
+  const queries = vi.spyOn(database.pool, 'query');
+  const queriesFor = async (endpointId: string) => {
+    queries.mockClear();
+    expect(await directory.findOwn(endpointId, 'stranger' as UserId)).toBeUndefined();
+    return queries.mock.calls.map(([query]) => (query as unknown as { name: string }).name);
+  };
+  const forMissing = await queriesFor('missing');
+  expect(await queriesFor(id)).toEqual(forMissing);
+  expect(await directory.findOwn(id, owner)).toMatchObject({ id, userId: owner });
+  expect(directory.findOwn(id, owner)).toMatchObject({ id }); // cached, without a promise
+  expect(await queriesFor(id)).toEqual(forMissing);
+  expect(await queriesFor('missing')).toEqual(forMissing);
+  queries.mockRestore();
+});
