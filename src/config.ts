@@ -82,6 +82,8 @@ export interface Config {
   kubernetes: KubernetesSettings;
   /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR. */
   hostEnv: Readonly<Record<string, string>>;
+  /** Lets several users share the process runtime, which does not separate them. */
+  allowInsecureProcesses: boolean;
   /** Additional files that map image names to commands, for the process runtime. */
   imagesFiles: readonly string[];
   metrics: MetricsSettings;
@@ -123,6 +125,7 @@ export interface Flags {
   catalog?: string;
   logLevel?: string;
   stopWorkers?: boolean;
+  insecureProcessRuntime?: boolean;
   roles?: string;
   dataProcesses?: string;
 }
@@ -237,6 +240,7 @@ function readWorkloads(
   | 'kubernetes'
   | 'hostEnv'
   | 'imagesFiles'
+  | 'allowInsecureProcesses'
 > {
   const imagesFiles = (env.PODYARD_IMAGES_FILES ?? '').split(':').filter(Boolean);
   return {
@@ -247,6 +251,7 @@ function readWorkloads(
     publishIp: parseIpAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
     kubernetes: readKubernetesSettings(env),
     hostEnv: Object.fromEntries(HOST_ENV.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
+    allowInsecureProcesses: flags.insecureProcessRuntime ?? env.PODYARD_INSECURE_PROCESS_RUNTIME === 'true',
     imagesFiles: imagesFiles.map((file) => resolve(file)),
   };
 }

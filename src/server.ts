@@ -27,6 +27,7 @@ import { DatabaseHealth } from './db/database-health.ts';
 import { migrate } from './db/migrate.ts';
 import { ensureFirstUser } from './domain/access/ensure-first-user.ts';
 import { KeyRing } from './domain/access/key-ring.ts';
+import { refuseSharedProcesses } from './domain/access/refuse-shared-processes.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
 import { ensureInstallation } from './domain/installation.ts';
@@ -121,6 +122,7 @@ async function start(options: Start): Promise<RunningServer> {
   });
   const facts = describeInstallation(identity.installation.id, runtime, [...config.warnings, ...notices]);
   cleanUp.add(() => runtime.close());
+  if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(database.pool);
   const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };

@@ -23,6 +23,7 @@ export function addServerOptions(command: Command): Command {
     .option('--tls-key <file>', "the certificate's key (PEM)")
     .option('--trusted-proxies <networks>', 'proxies whose X-Forwarded-* headers are trusted, e.g. 10.0.0.0/8,::1')
     .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
+    .option('--insecure-process-runtime', 'let several users share the process runtime, which does not separate them')
     .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
     .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')

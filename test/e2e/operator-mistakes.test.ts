@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from './api.ts';
-import { type Command, podyard, runToFailure } from './podyard-command.ts';
+import { type Command, podyard, run, runToFailure } from './podyard-command.ts';
 
 const TLS = fileURLToPath(new URL('../fixtures/tls/', import.meta.url));
 const SHORT_KEY = 'pyk_short';
@@ -57,6 +57,18 @@ test('a short admin key is warned of at the start, in the console’s facts and 
   const doctor = podyard(['doctor', '--data-dir', dataDir, '--port', '0'], { PODYARD_ADMIN_KEY: SHORT_KEY });
   await once(doctor, 'close');
   expect(doctor.text()).toContain(warning);
+});
+
+test('the process runtime refuses to start with several users, unless told to', async () => {
+  const own = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  for (const name of ['anna', 'bert']) await run(['users', 'create', name, '--data-dir', own]);
+  const args = ['serve', '--data-dir', own, '--port', '0', '--runtime', 'process'];
+  expect(await runToFailure(args)).toContain('podyard: the process runtime does not separate users, and there are 3:');
+  const told = podyard([...args, '--insecure-process-runtime']);
+  await until('it is ready', async () => told.text().includes('Podyard is ready at'), 60_000);
+  told.kill('SIGTERM');
+  await once(told, 'close');
+  await rm(own, { recursive: true, force: true });
 });
 
 test('with TLS, answers tell browsers to stay with it', async () => {

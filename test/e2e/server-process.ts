@@ -254,6 +254,7 @@ export class ServerProcess {
       PODYARD_RUNTIME: this.#options.runtime,
       ...(gpus === undefined ? {} : { PODYARD_SIMULATE_GPUS: gpus }),
       ...(this.#options.databaseUrl ? { DATABASE_URL: this.#options.databaseUrl } : {}),
+      PODYARD_INSECURE_PROCESS_RUNTIME: 'true', // many tests have several users
       ...this.#options.env,
     };
   }
