@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { migrate } from './migrate.ts';
-import { createPool, type Pool } from './pool.ts';
+import { applyMigrations, migrate, readAppliedMigrations } from './migrate.ts';
+import { createPool, type Pool, transaction } from './pool.ts';
 
 let database: TestDatabase;
 let files: string[];
@@ -55,6 +55,44 @@ test('a database that is newer than the program is refused and left unchanged', 
   const locks = await database.pool.query(`select from pg_locks where locktype = 'advisory' and database =
     (select oid from pg_database where datname = current_database())`);
   expect(locks.rowCount).toBe(0);
+});
+
+test('a newer database whose unknown migrations are all rollback-safe is used as it is', async () => {
+  await migrate(database.pool);
+  await database.pool.query(`insert into migrations (name, is_rollback_safe) values ('9999-an-index.sql', true)`);
+  expect(await migrate(database.pool)).toEqual({ applied: [] });
+  expect(await readAppliedMigrations(database.pool)).toEqual(files);
+});
+
+test('a migration is rollback-safe only if it changes no table and no column', async () => {
+  const readColumns = async () =>
+    (
+      await database.pool.query(
+        `select table_name, column_name, data_type, is_nullable, column_default from information_schema.columns
+         where table_schema = 'public' order by 1, 2`,
+      )
+    ).rows;
+  let before = await readColumns();
+  for (const name of files) {
+    await transaction(database.pool, (db) => applyMigrations(db, [name]));
+    const after = await readColumns();
+    const record = await database.pool.query('select is_rollback_safe as "isSafe" from migrations where name = $1', [
+      name,
+    ]);
+    if (record.rows[0].isSafe) expect(after, name).toEqual(before);
+    before = after;
+  }
+  const safe = await database.pool.query('select from migrations where is_rollback_safe');
+  expect(safe.rowCount).toBeGreaterThan(0);
+});
+
+test('the journal of the first versions is extended', async () => {
+  await migrate(database.pool);
+  await database.pool.query('alter table migrations drop column is_rollback_safe');
+  expect(await readAppliedMigrations(database.pool)).toEqual(files);
+  expect(await migrate(database.pool)).toEqual({ applied: [] });
+  const safe = await database.pool.query('select from migrations where is_rollback_safe');
+  expect(safe.rowCount).toBe(0);
 });
 
 test('a migration that fails leaves none of its tables and no entry, so that the next start retries it', async () => {

@@ -3,11 +3,16 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
 
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
+/**
+ * The first line of a migration that versions without it can run on. It changes no table and no column, so that they also
+ * write complete backups.
+ */
+const ROLLBACK_SAFE = /^-- rollback-safe: /;
 
 /**
  * Migrates the database to this program's version. Processes that start together take turns (advisory lock). Each file
  * runs in its own transaction together with its entry in `migrations`, so a kill leaves all of it or nothing. Throws if
- * the database is newer than this program.
+ * the database has a migration that this program lacks and that is not rollback-safe.
  */
 export async function migrate(pool: Pool): Promise<{ applied: string[] }> {
   const files = await listMigrations();
@@ -38,11 +43,22 @@ export async function applyMigrations(db: Db, names: readonly string[]): Promise
   for (const name of names) await apply(db, name);
 }
 
-/** Returns the migrations recorded in the database; none if it is not a Podyard database. */
+/**
+ * Returns the migrations recorded in the database, without rollback-safe ones that this program lacks; none if it is not a
+ * Podyard database.
+ */
 export async function readAppliedMigrations(db: Db): Promise<string[]> {
   const known = await db.query("select from pg_class where oid = to_regclass('migrations')");
   if (known.rowCount === 0) return [];
-  return (await db.query<{ name: string }>('select name from migrations order by name')).rows.map(({ name }) => name);
+  const [own, recorded] = await Promise.all([
+    listMigrations(),
+    // Through JSON, because the first versions had no such column.
+    db.query<{ name: string; isRollbackSafe: boolean }>(
+      `select name, coalesce((to_jsonb(m) ->> 'is_rollback_safe')::boolean, false) as "isRollbackSafe"
+       from migrations m order by name`,
+    ),
+  ]);
+  return recorded.rows.flatMap(({ name, isRollbackSafe }) => (own.includes(name) || !isRollbackSafe ? [name] : []));
 }
 
 /** Locks per transaction, so that one connection is enough and a failure leaves no lock behind. */
@@ -66,9 +82,17 @@ async function ensureJournal(db: Db): Promise<void> {
   await db.query(
     'create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())',
   );
+  // Not `add column if not exists`, which waits for a backup that reads the table, even when there is nothing to add.
+  const column = await db.query(
+    "select from pg_attribute where attrelid = 'migrations'::regclass and attname = 'is_rollback_safe'",
+  );
+  if (column.rowCount === 0) {
+    await db.query('alter table migrations add column is_rollback_safe boolean not null default false');
+  }
 }
 
 async function apply(db: Db, name: string): Promise<void> {
-  await db.query(await readFile(new URL(name, MIGRATIONS), 'utf8'));
-  await db.query('insert into migrations (name) values ($1)', [name]);
+  const text = await readFile(new URL(name, MIGRATIONS), 'utf8');
+  await db.query(text);
+  await db.query('insert into migrations (name, is_rollback_safe) values ($1, $2)', [name, ROLLBACK_SAFE.test(text)]);
 }
