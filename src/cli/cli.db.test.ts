@@ -72,6 +72,7 @@ describe('serve', () => {
       'databaseUrl',
       'frozenMemory',
       'host',
+      'insecureProcessRuntime',
       'lbHost',
       'logLevel',
       'port',
