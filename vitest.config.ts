@@ -37,7 +37,7 @@ export default defineConfig({
       slowProject('main-job', [MAIN_JOB]),
       slowProject(
         'programs',
-        ['test/{e2e,helm}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'],
+        ['test/{e2e,helm,model}/**/*.test.ts', 'workers/**/*.test.ts', 'src/**/*.slow.test.ts'],
         [MAIN_JOB],
       ),
       slowProject('attack', ['test/attack/**/*.test.ts']),

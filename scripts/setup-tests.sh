@@ -1,6 +1,7 @@
 #!/bin/sh
 # setup-tests.sh NEED...   prepares this machine for test suites that need more than Node.js. NEED is one of
-#   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation
+#   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation; spin and gcc, for
+#                the model of the lease protocol
 #   containers   a container engine, docker-compose and a private registry
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
@@ -20,14 +21,14 @@ may_install() {
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1
 }
 
-# $1: program, $2: Debian's package of it
+# $1: program, $2: Debian's packages of it, separated by blanks
 need_program() {
   command -v "$1" >/dev/null 2>&1 && return 0
   if may_install; then
     say "installing $2"
     [ -n "${is_updated:-}" ] || apt-get update -qq || true
     is_updated=yes
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2" >/dev/null && return 0
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $2 >/dev/null && return 0
   fi
   missing="$missing $1"
   say "missing: $1 (on Debian and Ubuntu: apt-get install $2)"
@@ -88,6 +89,8 @@ for need; do
       need_program tmux tmux
       need_program curl curl
       need_program jq jq
+      need_program spin spin
+      need_program gcc 'gcc libc6-dev'
       ;;
     containers)
       need_program docker-registry docker-registry

@@ -160,7 +160,7 @@ export class JobQueue {
 
   /** Requeues leased jobs that never reached the worker, at their old position and not counted as a retry. */
   releaseUndelivered(workerId: WorkerId, jobIds: readonly JobId[]): Promise<EndpointId[]> {
-    return this.#release([workerId], jobIds, false);
+    return this.#release([workerId], jobIds, null);
   }
 
   /**
@@ -172,7 +172,7 @@ export class JobQueue {
     maxRetries: number,
   ): Promise<{ requeued: EndpointId[]; ended: EndedJob[] }> {
     const ended = await this.#end(sql.FAIL_LOST, 'rescue', [workerIds, maxRetries]);
-    return { requeued: await this.#release(workerIds, null, true), ended };
+    return { requeued: await this.#release(workerIds, null, maxRetries), ended };
   }
 
   /**
@@ -298,8 +298,13 @@ export class JobQueue {
     return (await this.#pool.query<EndedJob>(text, all)).rows;
   }
 
-  async #release(workers: readonly WorkerId[], jobs: readonly JobId[] | null, isRetry: boolean): Promise<EndpointId[]> {
-    const values = [jobs, workers, isRetry, this.#lane('release', 0)];
+  /** `maxRetries`: null if the jobs never reached the worker, which is no retry. */
+  async #release(
+    workers: readonly WorkerId[],
+    jobs: readonly JobId[] | null,
+    maxRetries: number | null,
+  ): Promise<EndpointId[]> {
+    const values = [jobs, workers, maxRetries !== null, this.#lane('release', 0), maxRetries ?? 0];
     const result = await this.#pool.query<{ endpointId: EndpointId }>(sql.RELEASE, values);
     return [...new Set(result.rows.map((row) => row.endpointId))];
   }

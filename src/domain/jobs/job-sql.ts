@@ -201,13 +201,15 @@ export const FAIL_LOST = `${endJobs(`
 
 /**
  * Requeues leased jobs at their old position: $1 job ids, or null for all; $2 workers; $3 true if this counts as a retry
- * (the worker had the job and was lost), false if the job never reached the worker; $4 the counter lane.
+ * (the worker had the job and was lost), false if the job never reached the worker; $4 the counter lane; $5 allowed
+ * retries. A job without retries left that the lost worker took after FAIL_LOST stays leased until the next rescue.
  */
 export const RELEASE = `
   with back as (
     update jobs set status = 'IN_QUEUE', worker_id = null, started_at = null, progress = null,
       attempt = attempt - case when $3 then 0 else 1 end
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
+      and (not $3 or attempt <= $5)
     returning id, endpoint_id, low_priority
   ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
   ), lost as (
