@@ -109,14 +109,14 @@ test('registry credentials are saved, replaced, listed by name and deleted, and 
   const { id } = made.data.saveRegistryAuth;
   const read = async () => {
     const { rows } = await rest.database.pool.query('select username, password from registries where id = $1', [id]);
-    return { username: rows[0].username, password: rest.secretBox.open(rows[0].password, id) };
+    return { clear: rows[0].username, sealed: JSON.parse(rest.secretBox.open(rows[0].password, id)) };
   };
-  expect(await read()).toEqual({ username: 'u', password: 'canary' });
+  expect(await read()).toEqual({ clear: '', sealed: { username: 'u', password: 'canary' } });
   const changed = await ask('mutation ($i: UpdateRegistryAuthInput!) { updateRegistryAuth(input: $i) { id name } }', {
     i: { id, username: 'u2', password: 'canary2' },
   });
   expect(changed.data.updateRegistryAuth).toEqual({ id, name: 'hub' });
-  expect(await read()).toEqual({ username: 'u2', password: 'canary2' });
+  expect(await read()).toEqual({ clear: '', sealed: { username: 'u2', password: 'canary2' } });
   const list = await ask('{ myself { containerRegistryCreds { id name } } }');
   expect(list.data.myself.containerRegistryCreds).toEqual([{ id, name: 'hub' }]);
   for (const answer of [made, changed, list]) expect(JSON.stringify(answer)).not.toContain('canary');

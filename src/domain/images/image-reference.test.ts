@@ -13,6 +13,7 @@ describe('a valid reference is taken apart', () => {
     ['localhost:5000/a/b/c:v1.2_3-4', 'localhost:5000', 'a/b/c', 'v1.2_3-4', null],
     ['127.0.0.1:5000/app', '127.0.0.1:5000', 'app', null, null],
     ['[::1]:5000/app:1', '[::1]:5000', 'app', '1', null],
+    ['[d74a]/app', '[d74a]', 'app', null, null],
     ['[2001:db8::1]/app', '[2001:db8::1]', 'app', null, null],
     ['Registry.Example.com/team/app', 'Registry.Example.com', 'team/app', null, null],
     ['a__b/c-d--e.f_g', 'docker.io', 'a__b/c-d--e.f_g', null, null],

@@ -68,7 +68,7 @@ function splitTag(named: string): { name: string; tag: string | null } {
 
 /** The engine's rule, except that a component that only a path can have (`a_b.c`) belongs to the path. */
 function namesRegistry(first: string): boolean {
-  const looksLikeHost = /[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase();
+  const looksLikeHost = /[.:[]/.test(first) || first === 'localhost' || first !== first.toLowerCase();
   return looksLikeHost && (isDomain(first) || !isPathComponent(first));
 }
 
