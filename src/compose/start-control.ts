@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
+import { guardRuntime } from '../control/guard-runtime.ts';
 import { Cleaner } from '../control/housekeeping/clean-up.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
@@ -127,7 +128,7 @@ function createTerm(
   for (const each of [pool, queuePool]) parts.health.watch(each);
   const closes = [guardPool(pool, isValid), guardPool(queuePool, isValid)];
   const queue = new JobQueue({ pool: queuePool, processId: parts.bus.processId, limits: config.limits });
-  const termParts = { ...parts, pool, queue };
+  const termParts = { ...parts, runtime: guardRuntime(parts.runtime, isValid), pool, queue };
   const { loops } = createLoops(config, termParts, notify);
   return {
     prepare: () => leaveOtherRuntime(termParts, notify),
