@@ -89,7 +89,7 @@ const STATEMENTS = {
   },
   rescue: {
     text: sql.RELEASE,
-    values: ['null', texts(['w2']), true, "'lane'"],
+    values: ['null', texts(['w2']), true, "'lane'", 1],
     indexes: ['jobs_leased', 'jobs_pkey'],
     jobs: BATCH,
   },
