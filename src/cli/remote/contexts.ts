@@ -20,7 +20,7 @@ const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Returns the server to talk to: from PODYARD_URL and PODYARD_API_KEY, or else the named or current context. */
 export async function findTarget(terminal: Terminal, name: string | undefined): Promise<Target> {
   const { PODYARD_URL: url, PODYARD_API_KEY: key } = terminal.env;
-  if (key && name === undefined) return { url: trimSlash(url ?? DEFAULT_URL), key };
+  if (key && name === undefined) return { url: trimSlashes(url ?? DEFAULT_URL), key };
   const file = await readContexts(terminal);
   const wanted = name ?? file.current;
   const found = wanted === null ? undefined : file.contexts[wanted];
@@ -77,8 +77,4 @@ async function writeContexts(terminal: Terminal, file: ContextsFile): Promise<vo
 
 function contextsPath({ env }: Terminal): string {
   return join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'podyard', 'contexts.json');
-}
-
-export function trimSlash(url: string): string {
-  return trimSlashes(url);
 }

@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
+import { trimSlashes } from '../../core/trim-slashes.ts';
 import type { CliOutput, CliPieces } from '../cli-pieces.ts';
 import { type Column, formatTable } from '../table.ts';
 import { ApiClient } from './api-client.ts';
-import { readContexts, saveContext, type Target, trimSlash } from './contexts.ts';
+import { readContexts, saveContext, type Target } from './contexts.ts';
 import { findRecord, RECORDS } from './records.ts';
 import { readSecret } from './terminal.ts';
 
 /** Saves a context, after checking that the key works. */
 export async function login(pieces: CliPieces, options: { url: string; name: string }): Promise<void> {
   const { terminal } = pieces;
-  const url = trimSlash(options.url);
+  const url = trimSlashes(options.url);
   if (!URL.canParse(url)) throw new Error(`'${options.url}' is not a URL: write it like http://127.0.0.1:8080`);
   const key = await readSecret(terminal, 'API key');
   const client = new ApiClient({ url, key }, terminal.interrupted);
