@@ -173,6 +173,7 @@ test('every table is fenced, except those that control does not write', async ()
     'releases',
     'secrets',
     'templates',
+    'user_limits',
     'users',
   ]);
 });
