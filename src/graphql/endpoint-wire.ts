@@ -1,4 +1,5 @@
 import { Failure } from '../core/errors.ts';
+import { CUDA_VERSION } from '../domain/catalog/cuda-version.ts';
 import type { NewEndpoint } from '../domain/endpoints/create-endpoint.ts';
 import type {
   Endpoint,
@@ -8,6 +9,7 @@ import type {
   GpuConfig,
   ScalerType,
 } from '../domain/endpoints/endpoint.ts';
+import { splitVersions } from '../domain/endpoints/gpu-rule.ts';
 import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
 import { toEnvironmentVariables, toId } from './container-wire.ts';
@@ -121,7 +123,16 @@ function toGpu(input: EndpointInput): GpuConfig | undefined {
   return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: DEFAULTS.gpuCount }) };
 }
 
+/** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
 function toClientSettings({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInput): EndpointClientSettings {
+  const given = { allowedCudaVersions, minCudaVersion };
+  for (const [field, list] of Object.entries(given)) {
+    const wrong = splitVersions(list ?? '').find((version) => !CUDA_VERSION.test(version));
+    if (wrong !== undefined) throw new Failure('badRequest', `${field}: '${wrong}' is not a version like 12.8`);
+  }
+  if (splitVersions(minCudaVersion ?? '').length > 1) {
+    throw new Failure('badRequest', `minCudaVersion: '${minCudaVersion}' must be a single version like 12.8`);
+  }
   const excluded = readList(gpuIds).flatMap((item) => (item.startsWith('-') ? [item.slice(1)] : []));
   return {
     ...(allowedCudaVersions ? { allowedCudaVersions } : {}),

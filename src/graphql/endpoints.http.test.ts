@@ -150,6 +150,9 @@ describe('saveEndpoint creates', () => {
     ['a negative number', { workersMin: -1 }, 'workersMin: must be at least 0'],
     ['no GPU', { gpuCount: 0 }, 'gpuCount: must be at least 1'],
     ['a scaler value of 0', { scalerValue: 0 }, 'scalerValue: must be at least 1'],
+    ['a CUDA version that is none', { minCudaVersion: 'new' }, "minCudaVersion: 'new' is not a version like 12.8"],
+    ['two least CUDA versions', { minCudaVersion: '12.4,12.8' }, 'must be a single version like 12.8'],
+    ['a wrong item', { allowedCudaVersions: '12.4,cu128' }, "allowedCudaVersions: 'cu128' is not a version like 12.8"],
     ['CPUs', { instanceIds: ['cpu3c-2-4'] }, 'instanceIds: CPU endpoints are not supported'],
   ])('nothing with %s', async (_, change, message) => {
     const { errors } = await trySave({ name: 'e', templateId, gpuIds: 'ADA_24', ...change });

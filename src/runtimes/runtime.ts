@@ -12,6 +12,8 @@ export interface GpuCapacity {
   dataCenterId: string;
   total: number;
   free: number;
+  /** The CUDA version that the driver supports. Absent: unknown. */
+  cudaVersion?: string;
 }
 
 export interface Capacity {
@@ -30,6 +32,16 @@ export interface RegistryAuth {
 /** Receives lines about the progress of a start; they become `system` log lines. */
 export type OnProgress = (line: string) => void;
 
+/** GPUs of a pool, together in one place. */
+export interface WantedGpus {
+  pool: string;
+  count: number;
+  /** Only GPUs of this type. Absent: any of the pool. */
+  gpuTypeId?: string;
+  /** Only where the driver supports exactly this CUDA version. Absent: any. */
+  cudaVersion?: string;
+}
+
 export interface WorkloadSpec {
   /** Unique across kinds; container names and host labels are made from it. */
   id: string;
@@ -45,7 +57,7 @@ export interface WorkloadSpec {
   ports: readonly string[];
   /** Private port → the public port to use on this machine. The runtime chooses for ports not listed. */
   publicPorts?: Readonly<Record<number, number>>;
-  gpu: { pool: string; count: number } | null;
+  gpu: WantedGpus | null;
   /** Where it must run; null: anywhere. */
   dataCenterId: string | null;
   memoryBytes: number | null;

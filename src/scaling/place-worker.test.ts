@@ -38,6 +38,33 @@ test('without capacity it says what is missing, pool by pool', () => {
   });
 });
 
+test('a type that the endpoint excludes is no place, and a wait says so', () => {
+  const capacities = [
+    { ...at('A', 'DC-1', 4), gpuTypeId: 'L4' },
+    { ...at('A', 'DC-1', 1), gpuTypeId: '4090' },
+  ];
+  const request = { ...wanted(['A']), excludedTypes: ['L4'] };
+  expect(placeWorker(request, capacities)).toMatchObject({ isPlaced: true, gpuTypeId: '4090' });
+  expect(placeWorker({ ...request, excludedTypes: ['L4', '4090'] }, capacities)).toEqual({
+    isPlaced: false,
+    reason: 'no capacity: it needs 1 GPU together; A has only L4 and 4090 here, which the endpoint excludes',
+  });
+});
+
+test('a driver that does not support the CUDA version is no place, and a wait says so', () => {
+  const capacities = [
+    { ...at('A', 'DC-1', 4), cudaVersion: '12.4' },
+    { ...at('A', 'DC-1', 4), cudaVersion: '12.9' },
+  ];
+  const request = { ...wanted(['A']), cuda: { min: '12.8' } };
+  expect(placeWorker(request, capacities)).toMatchObject({ isPlaced: true, cudaVersion: '12.9' });
+  expect(placeWorker(wanted(['A']), capacities)).not.toHaveProperty('cudaVersion');
+  expect(placeWorker(request, capacities.slice(0, 1))).toEqual({
+    isPlaced: false,
+    reason: 'no capacity: it needs 1 GPU together; no GPU of A here has CUDA 12.8 or newer, the driver supports 12.4',
+  });
+});
+
 const HERE = new Set(['DC-1', 'DC-2', 'DC-3']);
 
 test('network volumes tie a worker to their data center, in the order the endpoint prefers', () => {

@@ -1,10 +1,14 @@
-/** One pool in one data centre, with what is free. */
+import { type CudaRule, describeCuda, fitsCuda } from '../domain/catalog/cuda-version.ts';
+
+/** One GPU type of one pool in one data centre, with what is free. */
 export interface PoolCapacity {
   pool: string;
   gpuTypeId: string;
   dataCenterId: string;
   total: number;
   free: number;
+  /** The CUDA version that the driver supports. Absent: unknown. */
+  cudaVersion?: string;
 }
 
 /** The GPUs a worker needs. */
@@ -15,10 +19,20 @@ export interface PlaceRequest {
   count: number;
   /** In the order of preference; empty for any. */
   dataCenterIds: readonly string[];
+  /** GPU types that it must not get, although their pool is listed. */
+  excludedTypes?: readonly string[];
+  cuda?: CudaRule;
 }
 
 export type Placement =
-  | { isPlaced: true; pool: string; gpuTypeId: string; dataCenterId: string }
+  | {
+      isPlaced: true;
+      pool: string;
+      gpuTypeId: string;
+      dataCenterId: string;
+      /** Set where the request has a rule for it: it must run with this version. */
+      cudaVersion?: string;
+    }
   | { isPlaced: false; reason: string };
 
 /** Picks the first listed pool with enough free GPUs in a preferred data center, or says what is missing. */
@@ -26,17 +40,35 @@ export function placeWorker(wanted: PlaceRequest, capacities: readonly PoolCapac
   for (const pool of wanted.pools) {
     const candidates = placesFor(wanted, capacities).filter((one) => one.pool === pool && one.free >= wanted.count);
     const [best] = candidates.sort((a, b) => preference(wanted, a) - preference(wanted, b));
-    if (best) return { isPlaced: true, pool, gpuTypeId: best.gpuTypeId, dataCenterId: best.dataCenterId };
+    if (best) return placeAt(best, wanted);
   }
   return { isPlaced: false, reason: missing(wanted, capacities) };
 }
 
+function placeAt({ pool, gpuTypeId, dataCenterId, cudaVersion }: PoolCapacity, { cuda }: PlaceRequest): Placement {
+  const pinned = cuda !== undefined && cudaVersion !== undefined ? { cudaVersion } : {};
+  return { isPlaced: true, pool, gpuTypeId, dataCenterId, ...pinned };
+}
+
 /** Returns the places where a worker could run if everything were free. */
 export function placesFor(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): PoolCapacity[] {
+  return placesOfPools(wanted, capacities).filter((one) => !isExcluded(wanted, one) && hasCuda(wanted, one));
+}
+
+/** The same, whatever their types and drivers. */
+function placesOfPools(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): PoolCapacity[] {
   return capacities.filter(
     ({ pool, dataCenterId }) =>
       wanted.pools.includes(pool) && (wanted.dataCenterIds.length === 0 || wanted.dataCenterIds.includes(dataCenterId)),
   );
+}
+
+function isExcluded({ excludedTypes = [] }: PlaceRequest, { gpuTypeId }: PoolCapacity): boolean {
+  return excludedTypes.includes(gpuTypeId);
+}
+
+function hasCuda({ cuda }: PlaceRequest, { cudaVersion }: PoolCapacity): boolean {
+  return cuda === undefined || fitsCuda(cudaVersion, cuda);
 }
 
 /**
@@ -61,13 +93,26 @@ function preference(wanted: PlaceRequest, capacity: PoolCapacity): number {
 
 function missing(wanted: PlaceRequest, capacities: readonly PoolCapacity[]): string {
   const where = wanted.dataCenterIds.length === 0 ? '' : ` in ${wanted.dataCenterIds.join(', ')}`;
-  const places = placesFor(wanted, capacities);
+  const places = placesOfPools(wanted, capacities);
   const known = wanted.pools.map((pool) => {
-    const own = places.filter((capacity) => capacity.pool === pool);
-    if (own.length === 0) return `${pool} has no GPU here`;
+    const all = places.filter((capacity) => capacity.pool === pool);
+    const own = placesFor(wanted, all);
+    if (own.length === 0) return unfit(pool, wanted, all);
     const free = own.reduce((sum, capacity) => sum + capacity.free, 0);
     const total = own.reduce((sum, capacity) => sum + capacity.total, 0);
     return `${pool} has ${free} of ${total} free`;
   });
   return `no capacity: it needs ${wanted.count} GPU${wanted.count === 1 ? '' : 's'} together${where}; ${known.join(', ')}`;
+}
+
+/** Why none of a pool's GPUs will ever do. */
+function unfit(pool: string, wanted: PlaceRequest, all: readonly PoolCapacity[]): string {
+  if (all.every(({ total }) => total === 0)) return `${pool} has no GPU here`;
+  const allowed = all.filter((one) => !isExcluded(wanted, one));
+  if (allowed.length === 0) return `${pool} has only ${listOf(all, 'gpuTypeId')} here, which the endpoint excludes`;
+  return `no GPU of ${pool} here has ${describeCuda(wanted.cuda!)}, the driver supports ${listOf(allowed, 'cudaVersion')}`;
+}
+
+function listOf(places: readonly PoolCapacity[], field: 'gpuTypeId' | 'cudaVersion'): string {
+  return [...new Set(places.map((one) => one[field]))].join(' and ');
 }

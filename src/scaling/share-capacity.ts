@@ -2,7 +2,7 @@
  * Decides who gets free GPUs, and which workers are preempted for others. Fair between endpoints: free GPUs go to the endpoint
  * that holds the fewest, and one that has waited long gets its share of what others hold. Pure.
  */
-import { type PlaceRequest, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
+import { type Placement, type PlaceRequest, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
 import type { Leave } from './situation.ts';
 
 /** A worker that has waited this long reserves what becomes free, and preempts the surplus of others. */
@@ -21,6 +21,8 @@ export interface HoldingWorker {
   id: string;
   endpointId: string;
   pool: string;
+  /** Absent: unknown, which is taken for the type that is needed. */
+  gpuTypeId?: string | null;
   dataCenterId: string;
   count: number;
   since: number;
@@ -40,7 +42,10 @@ export interface Sharing {
 
 export interface Share {
   /** The place of each worker that can be placed now; all null for a worker without a GPU. */
-  placed: Map<string, { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null }>;
+  placed: Map<
+    string,
+    { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null; cudaVersion?: string }
+  >;
   /** For each of the others, what is missing. */
   missing: Map<string, string>;
   /** Workers that drain for one that has waited for its endpoint's share. */
@@ -156,7 +161,7 @@ function preemptFor(
   const waitedSeconds = Math.floor((now - worker.waitsSince) / 1000);
   const reason = `its GPUs go to another endpoint that holds ${own} and has waited for ${waitedSeconds} s`;
   for (const place of placesFor(request, capacities).filter(({ total }) => total >= request.count)) {
-    const here = (one: HoldingWorker) => one.pool === place.pool && one.dataCenterId === place.dataCenterId;
+    const here = (one: HoldingWorker) => isAt(one, place);
     const leaving = holding.filter((one) => here(one) && (one.isLeaving || preempted.has(one.id)));
     let free = place.free + leaving.reduce((sum, one) => sum + one.count, 0);
     if (free >= request.count) return [];
@@ -188,9 +193,19 @@ function byPreemptionOrder(held: ReadonlyMap<string, number>) {
     a.since - b.since;
 }
 
-function occupy(capacities: PoolCapacity[], place: { pool: string; dataCenterId: string }, count: number): void {
+function isAt({ pool, gpuTypeId, dataCenterId }: HoldingWorker, place: PoolCapacity): boolean {
+  if (pool !== place.pool || dataCenterId !== place.dataCenterId) return false;
+  return (gpuTypeId ?? place.gpuTypeId) === place.gpuTypeId;
+}
+
+function occupy(capacities: PoolCapacity[], place: Placement & { isPlaced: true }, count: number): void {
   capacities.find(
-    (one) => one.pool === place.pool && one.dataCenterId === place.dataCenterId && one.free >= count,
+    (one) =>
+      one.pool === place.pool &&
+      one.gpuTypeId === place.gpuTypeId &&
+      one.dataCenterId === place.dataCenterId &&
+      (place.cudaVersion ?? one.cudaVersion) === one.cudaVersion &&
+      one.free >= count,
   )!.free -= count;
 }
 

@@ -122,7 +122,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     diskGb: pod.diskGb,
     ports: pod.ports,
     publicPorts: Object.fromEntries(tcpPorts),
-    gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count },
+    gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count, gpuTypeId: pod.gpu!.id },
     dataCenterId: pod.dataCenterId,
     memoryBytes,
     cpus,

@@ -1,5 +1,6 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { Pool } from '../../db/pool.ts';
+import { type GpusInUse, subtractInUse } from '../../domain/catalog/gpus-in-use.ts';
 import { listGpusInUse } from '../../domain/workers/worker-lifecycle.ts';
 import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
 import type { PoolCapacity } from '../../scaling/place-worker.ts';
@@ -8,21 +9,15 @@ const CAPACITY_TTL_MS = 10_000;
 /** Reading what is in use costs more the more workers there are. */
 const IN_USE_TTL_MS = 1_000;
 
-interface Allocation {
-  pool: string | null;
-  dataCenterId: string | null;
-  count: number;
-}
-
 /** Tracks free GPUs: what the runtime has, less what workers and pods were given. Both are placed out of this ledger. */
 export class CapacityLedger {
   readonly #deps: { pool: Pool; runtime: Runtime };
   readonly #monotonic: Clock;
   /** Given away, but not in the table yet. */
-  readonly #promised = new Map<string, Allocation>();
+  readonly #promised = new Map<string, GpusInUse>();
   /** The table as last read, and what was written to it since. */
-  #inUse: { readonly rows: readonly Allocation[]; readonly readAt: number } | undefined;
-  #settled: Allocation[] = [];
+  #inUse: { readonly rows: readonly GpusInUse[]; readonly readAt: number } | undefined;
+  #settled: GpusInUse[] = [];
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
   #isKnown = false;
@@ -63,17 +58,7 @@ export class CapacityLedger {
     }
     const known = !fresh && this.#inUse && now - this.#inUse.readAt < IN_USE_TTL_MS;
     const rows = known ? this.#inUse!.rows : await this.#readInUse(now);
-    const allocations = [...rows, ...this.#settled, ...this.#promised.values()].map((entry) => ({ ...entry }));
-    return this.#capacity.gpus.map((gpu) => {
-      let free = gpu.total;
-      for (const entry of allocations) {
-        if (entry.pool !== gpu.pool || entry.dataCenterId !== gpu.dataCenterId) continue;
-        const taken = Math.min(free, entry.count); // the rest is on the next node
-        free -= taken;
-        entry.count -= taken;
-      }
-      return { ...gpu, free };
-    });
+    return subtractInUse(this.#capacity.gpus, [...rows, ...this.#settled, ...this.#promised.values()]);
   }
 
   /** The next `readFree` reads everything again: a start failed, or a worker found no place. */
@@ -83,7 +68,7 @@ export class CapacityLedger {
   }
 
   /** Reserves GPUs for a workload until `settle`. */
-  promise(workloadId: string, allocation: Allocation): void {
+  promise(workloadId: string, allocation: GpusInUse): void {
     this.#promised.set(workloadId, allocation);
   }
 
@@ -96,7 +81,7 @@ export class CapacityLedger {
   }
 
   /** A row written while the table is read counts twice rather than not at all. */
-  async #readInUse(now: number): Promise<readonly Allocation[]> {
+  async #readInUse(now: number): Promise<readonly GpusInUse[]> {
     this.#inUse = undefined;
     this.#settled = [];
     const rows = await listGpusInUse(this.#deps.pool);

@@ -17,6 +17,7 @@ const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): Fr
   memoryBytes: 1,
   frozenAt: new Date(1_000_000 - age),
   gpuPool: 'ADA_24',
+  gpuTypeId: 'x',
   gpuCount: 1,
   dataCenterId: 'A',
   ...more,
@@ -65,4 +66,13 @@ test('the choice is enough, and without its last member it is not', () => {
       }
     }),
   );
+});
+
+test('a worker on a type that the endpoint excludes, or with the wrong driver, is not evicted for it', () => {
+  const places = [place(0)];
+  expect(ids(chooseFrozen([frozen('a', 1)], request(1), places))).toEqual(['a']);
+  expect(chooseFrozen([frozen('a', 1)], request(1, { excludedTypes: ['x'] }), places)).toBeNull();
+  expect(chooseFrozen([frozen('a', 1, { gpuTypeId: 'y' })], request(1), places)).toBeNull();
+  const old = [{ ...place(0), cudaVersion: '12.4' }];
+  expect(chooseFrozen([frozen('a', 1)], request(1, { cuda: { min: '12.8' } }), old)).toBeNull();
 });

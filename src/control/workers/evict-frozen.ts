@@ -4,7 +4,7 @@ import type { Db } from '../../db/pool.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { stopWorker } from '../../domain/workers/order-workers.ts';
 import { byEvictionOrder } from '../../scaling/frozen-workers.ts';
-import type { PoolCapacity } from '../../scaling/place-worker.ts';
+import { type PlaceRequest, type PoolCapacity, placesFor } from '../../scaling/place-worker.ts';
 
 /**
  * Evicts as many frozen workers as it takes for `count` GPUs in one place, in the first listed pool where that is possible.
@@ -13,7 +13,7 @@ import type { PoolCapacity } from '../../scaling/place-worker.ts';
  */
 export async function evictFrozen(
   deps: { pool: Db; bus: Pick<Bus, 'publish'> },
-  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
+  wanted: PlaceRequest,
   capacities: readonly PoolCapacity[],
 ): Promise<boolean> {
   const frozen = (await listFreezingWorkers(deps.pool)).filter(({ phase }) => phase === 'FROZEN');
@@ -28,13 +28,13 @@ export async function evictFrozen(
 /** Returns the workers to evict; null when it would not be enough. Counts leaving workers first, so a second call evicts no more. */
 export function chooseFrozen(
   frozen: readonly FreezingWorker[],
-  wanted: { pools: readonly string[]; count: number; dataCenterIds: readonly string[] },
+  wanted: PlaceRequest,
   capacities: readonly PoolCapacity[],
 ): FreezingWorker[] | null {
-  const places = wanted.pools.flatMap((pool) => capacities.filter((capacity) => capacity.pool === pool));
+  const fitting = placesFor(wanted, capacities);
+  const places = wanted.pools.flatMap((pool) => fitting.filter((capacity) => capacity.pool === pool));
   for (const place of places) {
-    if (wanted.dataCenterIds.length > 0 && !wanted.dataCenterIds.includes(place.dataCenterId)) continue;
-    const here = frozen.filter((one) => one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId);
+    const here = frozen.filter((one) => isAt(one, place));
     const isLeaving = (one: FreezingWorker) => one.wanted === 'STOP' || one.wanted === 'DRAIN';
     let free = place.free + here.filter(isLeaving).reduce((sum, one) => sum + one.gpuCount, 0);
     const chosen: FreezingWorker[] = [];
@@ -46,6 +46,11 @@ export function chooseFrozen(
     if (free >= wanted.count) return chosen;
   }
   return null;
+}
+
+function isAt({ gpuPool, gpuTypeId, dataCenterId }: FreezingWorker, place: PoolCapacity): boolean {
+  if (gpuPool !== place.pool || dataCenterId !== place.dataCenterId) return false;
+  return (gpuTypeId ?? place.gpuTypeId) === place.gpuTypeId;
 }
 
 function byAge(a: FreezingWorker, b: FreezingWorker): number {

@@ -17,7 +17,13 @@ import { workerEnv } from './worker-env.ts';
 import { workerPorts } from './worker-ports.ts';
 
 /** Where a worker may run; all null for a worker without a GPU. */
-export type Place = { pool: string | null; gpuTypeId: string | null; dataCenterId: string | null };
+export type Place = {
+  pool: string | null;
+  gpuTypeId: string | null;
+  dataCenterId: string | null;
+  /** The driver's CUDA version, where the endpoint has a rule for it. */
+  cudaVersion?: string;
+};
 
 export interface LaunchDeps {
   pool: Pool;
@@ -81,6 +87,11 @@ async function takePlace(
   return isPlaced;
 }
 
+function gpuOf({ gpuCount }: ControlledWorker, { pool, gpuTypeId, cudaVersion }: Place): WorkloadSpec['gpu'] {
+  if (pool === null) return null;
+  return { pool, count: gpuCount, ...(gpuTypeId && { gpuTypeId }), ...(cudaVersion && { cudaVersion }) };
+}
+
 async function buildSpec(
   deps: LaunchDeps,
   worker: ControlledWorker,
@@ -113,7 +124,7 @@ async function buildSpec(
     env: { ...workerEnv({ ...worker, spec }, facts), ...storage.env },
     diskGb: spec.diskGb,
     ports: spec.ports,
-    gpu: place.pool === null ? null : { pool: place.pool, count: worker.gpuCount },
+    gpu: gpuOf(worker, place),
     dataCenterId: place.dataCenterId,
     memoryBytes,
     cpus,

@@ -2,8 +2,14 @@ import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { gpuRuleOf } from '../../domain/endpoints/gpu-rule.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
-import { findVolumeDataCenters, listGpuHolders, listPlacementRules } from '../../domain/workers/placement-facts.ts';
+import {
+  findVolumeDataCenters,
+  listGpuHolders,
+  listPlacementRules,
+  type PlacementRule,
+} from '../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import { dataCentersFor, type PlaceRequest, type PoolCapacity } from '../../scaling/place-worker.ts';
 import { type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
@@ -91,21 +97,23 @@ async function toWaiting(
 ): Promise<{ waiting: WaitingWorker[]; nowhere: Map<string, string> }> {
   const known = new Set(capacities.map(({ dataCenterId }) => dataCenterId));
   const isOnePlace = known.size <= 1;
+  const withGpus = pending.filter(({ spec }) => spec.gpu);
   const [rules, volumes] = await Promise.all([
-    isOnePlace ? [] : listPlacementRules(pool, [...new Set(pending.map(({ endpointId }) => endpointId))]),
+    withGpus.length === 0 ? [] : listPlacementRules(pool, [...new Set(withGpus.map(({ endpointId }) => endpointId))]),
     isOnePlace ? new Map<string, string>() : findVolumeDataCenters(pool, volumesOf(pending)),
   ]);
-  const preferred = new Map<EndpointId, string[]>(rules.map((rule) => [rule.endpointId, rule.dataCenterIds]));
+  const ruleOf = new Map<EndpointId, PlacementRule>(rules.map((rule) => [rule.endpointId, rule]));
   const waiting: WaitingWorker[] = [];
   const nowhere = new Map<string, string>();
   for (const { id, endpointId, spec, createdAt } of pending) {
     const ofVolumes = spec.networkVolumeIds.flatMap((volumeId) => volumes.get(volumeId) ?? []);
-    const dataCenterIds = dataCentersFor(preferred.get(endpointId) ?? [], ofVolumes, known);
+    const dataCenterIds = dataCentersFor(ruleOf.get(endpointId)?.dataCenterIds ?? [], ofVolumes, known);
     if (spec.gpu && dataCenterIds === null) {
       nowhere.set(id, `its network volumes are in ${ofVolumes.join(', ')}, where the endpoint may not run`);
       continue;
     }
-    const request: PlaceRequest | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [] };
+    const gpuRule = gpuRuleOf(ruleOf.get(endpointId)?.clientSettings ?? {});
+    const request: PlaceRequest | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [], ...gpuRule };
     waiting.push({ id, endpointId, request, waitsSince: createdAt.getTime() });
   }
   return { waiting, nowhere };

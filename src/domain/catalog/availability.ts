@@ -1,5 +1,6 @@
 import type { GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
+import { isOlderCuda } from './cuda-version.ts';
 
 /** How much more of something can be had (docs/interface/rest.md, "Catalog"). */
 export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
@@ -47,18 +48,13 @@ export function gpuAvailability(
 /** Returns how many more workloads of the wanted size fit into this entry. */
 export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuRequest): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
-  if (minCudaVersion !== null && entry.cudaVersion && isOlder(entry.cudaVersion, minCudaVersion)) return 0;
+  if (minCudaVersion !== null && entry.cudaVersion && isOlderCuda(entry.cudaVersion, minCudaVersion)) return 0;
   return Math.floor(entry.free / count);
 }
 
 function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {
   if (cloud === 'SECURE') return gpu.secure ? gpu.maxCount.secure : 0;
   return gpu.community ? gpu.maxCount.community : 0;
-}
-
-/** Compares versions part by part: 12.10 is newer than 12.9. */
-function isOlder(version: string, wanted: string): boolean {
-  return version.localeCompare(wanted, 'en', { numeric: true }) < 0;
 }
 
 /** Returns a CPU flavor's availability on this machine. `vcpuCount` null: the flavor's smallest. */

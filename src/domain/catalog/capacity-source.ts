@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
+import { type GpusInUse, subtractInUse } from './gpus-in-use.ts';
 
 /** GPUs of one type on one node. */
 export interface GpuStock {
@@ -64,16 +65,6 @@ async function readStock(pool: Db, readRuntime: () => Promise<Stock>): Promise<S
 }
 
 /** Returns the stock with `used` subtracted from the total of each entry. */
-export function withoutUsed(
-  stock: Stock,
-  used: readonly { pool: string; dataCenterId: string; count: number }[],
-): Stock {
-  const left = new Map(used.map(({ pool: name, dataCenterId, count }) => [`${dataCenterId}/${name}`, count]));
-  const gpus = stock.gpus.map((entry) => {
-    const place = `${entry.dataCenterId}/${entry.pool}`;
-    const taken = Math.min(entry.total, left.get(place) ?? 0);
-    left.set(place, (left.get(place) ?? 0) - taken); // the rest is subtracted from the pool's next entry
-    return { ...entry, free: entry.total - taken };
-  });
-  return { ...stock, gpus };
+export function withoutUsed(stock: Stock, used: readonly GpusInUse[]): Stock {
+  return { ...stock, gpus: subtractInUse(stock.gpus, used) };
 }

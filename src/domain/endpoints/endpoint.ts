@@ -37,8 +37,9 @@ export interface CpuConfig {
   memory: number;
 }
 
-/** Settings that GraphQL clients store with an endpoint. Nothing acts on them; an absent one was never given. */
+/** Which GPUs of its pools an endpoint may get, as clients give it (gpu-rule.ts). An absent one was never given. */
 export interface EndpointClientSettings {
+  /** Comma-separated. */
   allowedCudaVersions?: string;
   minCudaVersion?: string;
   /** GPU types to exclude from the pools. */

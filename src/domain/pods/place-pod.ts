@@ -5,6 +5,7 @@ import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
+import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
 import { stopWorker } from '../workers/order-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
@@ -15,8 +16,6 @@ export interface PodPlace {
   pool: string | null;
   dataCenterId: string;
 }
-
-type GpusInUse = Awaited<ReturnType<typeof listGpusInUse>>[number];
 
 /** Clients look for these words (docs/interface/rest.md, "Errors"). */
 export const NO_CAPACITY = 'There are no longer any instances available';
@@ -56,7 +55,9 @@ async function placeOverFrozen(
   if (!place) throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}`);
   const evicted: WorkerId[] = [];
   let left = used;
-  for (const worker of frozen.filter((one) => one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId)) {
+  const isThere = (one: FreezingWorker) =>
+    one.gpuPool === place.pool && one.dataCenterId === place.dataCenterId && one.gpuTypeId === pod.gpu!.id;
+  for (const worker of frozen.filter(isThere)) {
     if (
       placesForGpus(pod, withoutUsed(stock, left)).some(
         (one) => one.pool === place.pool && one.dataCenterId === place.dataCenterId,
@@ -71,11 +72,11 @@ async function placeOverFrozen(
 }
 
 function withoutWorker(used: readonly GpusInUse[], worker: FreezingWorker): GpusInUse[] {
-  return used.map((one) =>
-    one.pool === worker.gpuPool && one.dataCenterId === worker.dataCenterId
-      ? { ...one, count: one.count - worker.gpuCount }
-      : one,
-  );
+  return used.map((one) => (holds(one, worker) ? { ...one, count: one.count - worker.gpuCount } : one));
+}
+
+function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWorker): boolean {
+  return one.pool === gpuPool && one.gpuTypeId === gpuTypeId && one.dataCenterId === dataCenterId;
 }
 
 function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {

@@ -21,6 +21,7 @@ export interface FreezingWorker {
   memoryBytes: number;
   frozenAt: Date | null;
   gpuPool: string | null;
+  gpuTypeId: string | null;
   gpuCount: number;
   dataCenterId: string | null;
 }
@@ -32,7 +33,7 @@ export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
     text: `select w.id, w.endpoint_id as "endpointId", w.wanted, w.wanted_reason as "wantedReason", w.phase,
                   w.drain_at as "drainAt", coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
                   coalesce(w.memory_bytes, 0) as "memoryBytes", w.frozen_at as "frozenAt", w.gpu_pool as "gpuPool",
-                  w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",
+                  w.gpu_type_id as "gpuTypeId", w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",
                   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased,
                   ${REQUESTS_OF_WORKER} as requests
            from workers w left join endpoints e on e.id = w.endpoint_id

@@ -20,7 +20,7 @@ async function pending(change: Partial<StartingWorker> = {}): Promise<StartingWo
 }
 
 const note = (workers: StartingWorker[], total: number) =>
-  markStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', dataCenterId: 'LOCAL-1', total }]);
+  markStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1', total }]);
 const phaseOf = async ({ id }: StartingWorker) =>
   (await endpoint.sql('select phase from workers where id = $1', id))[0].phase;
 
@@ -28,6 +28,17 @@ test('of workers placed concurrently, only as many start as there are GPUs; thos
   const [one, two, cpu] = [await pending(), await pending(), await pending({ pool: null, gpuTypeId: null })];
   expect(await note([one, two, cpu], 1)).toEqual(new Set([one.id, cpu.id]));
   expect([await phaseOf(one), await phaseOf(two), await phaseOf(cpu)]).toEqual(['STARTING', 'PENDING', 'STARTING']);
+});
+
+test('GPUs of another type of the pool are no place for a worker', async () => {
+  const [any, other] = [await pending(), await pending({ gpuTypeId: 'other' })];
+  const gpus = [
+    { pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1', total: 3 },
+    { pool: 'ADA_24', gpuTypeId: 'other', dataCenterId: 'LOCAL-1', total: 1 },
+  ];
+  const late = await pending({ gpuTypeId: 'other' });
+  expect(await markStarting(endpoint.database.pool, [any, other], gpus)).toEqual(new Set([any.id, other.id]));
+  expect(await markStarting(endpoint.database.pool, [late], gpus)).toEqual(new Set());
 });
 
 test('a worker waits for a concurrent allocation of GPUs and does not start on them', async () => {

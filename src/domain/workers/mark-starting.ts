@@ -1,6 +1,7 @@
 import type { WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { subtractInUse } from '../catalog/gpus-in-use.ts';
 import { inLockOrder } from './lock-order.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
 
@@ -17,6 +18,7 @@ export interface StartingWorker {
 /** The number of GPUs, free or not. */
 interface GpuTotal {
   pool: string;
+  gpuTypeId: string;
   dataCenterId: string;
   total: number;
 }
@@ -42,19 +44,28 @@ async function listFitting(
   workers: readonly StartingWorker[],
   gpus: readonly GpuTotal[],
 ): Promise<StartingWorker[]> {
-  const free = new Map<string, number>();
-  const add = (place: { pool: string | null; dataCenterId: string | null }, count: number) => {
-    const key = `${place.dataCenterId}/${place.pool}`;
-    free.set(key, (free.get(key) ?? 0) + count);
-    return free.get(key)!;
-  };
-  for (const place of gpus) add(place, place.total);
-  for (const place of await listGpusInUse(db)) add(place, -place.count);
+  const places = subtractInUse(sumByType(gpus), await listGpusInUse(db));
+  const free = new Map(places.map((place) => [keyOf(place), place.free]));
   return workers.filter((worker) => {
-    if (worker.pool === null || add(worker, -worker.gpuCount) >= 0) return true;
-    add(worker, worker.gpuCount);
-    return false;
+    if (worker.pool === null) return true;
+    const left = (free.get(keyOf(worker)) ?? 0) - worker.gpuCount;
+    if (left >= 0) free.set(keyOf(worker), left);
+    return left >= 0;
   });
+}
+
+/** Adds up the nodes: which of them has what is free decides the runtime. */
+function sumByType(gpus: readonly GpuTotal[]): GpuTotal[] {
+  const sums = new Map<string, GpuTotal>();
+  for (const one of gpus) {
+    const before = sums.get(keyOf(one))?.total ?? 0;
+    sums.set(keyOf(one), { ...one, total: before + one.total });
+  }
+  return [...sums.values()];
+}
+
+function keyOf({ pool, gpuTypeId, dataCenterId }: Pick<StartingWorker, 'pool' | 'gpuTypeId' | 'dataCenterId'>): string {
+  return JSON.stringify([dataCenterId, pool, gpuTypeId]);
 }
 
 async function write(db: Db, workers: readonly StartingWorker[]): Promise<Set<WorkerId>> {

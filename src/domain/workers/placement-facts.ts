@@ -1,18 +1,22 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { EndpointClientSettings } from '../endpoints/endpoint.ts';
 
 /** Where workers of an endpoint may be placed. */
 export interface PlacementRule {
   endpointId: EndpointId;
   /** In order of preference; empty for any. */
   dataCenterIds: string[];
+  /** GPU types and CUDA versions, as the endpoint's client gave them. */
+  clientSettings: EndpointClientSettings;
 }
 
 /** Returns the rules of those of these endpoints that exist. */
 export async function listPlacementRules(db: Db, endpointIds: readonly EndpointId[]): Promise<PlacementRule[]> {
   const result = await db.query<PlacementRule>({
     name: 'placement-rules',
-    text: 'select id as "endpointId", data_center_ids as "dataCenterIds" from endpoints where id = any($1::text[])',
+    text: `select id as "endpointId", data_center_ids as "dataCenterIds", client_settings as "clientSettings"
+           from endpoints where id = any($1::text[])`,
     values: [endpointIds],
   });
   return result.rows;
@@ -34,6 +38,7 @@ export interface GpuHolder {
   id: WorkerId;
   endpointId: EndpointId;
   pool: string;
+  gpuTypeId: string | null;
   dataCenterId: string;
   count: number;
   createdAt: Date;
@@ -47,7 +52,8 @@ export interface GpuHolder {
 export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
   const result = await db.query<GpuHolder>({
     name: 'gpu-holders',
-    text: `select w.id, w.endpoint_id as "endpointId", w.gpu_pool as pool, w.data_center_id as "dataCenterId",
+    text: `select w.id, w.endpoint_id as "endpointId", w.gpu_pool as pool, w.gpu_type_id as "gpuTypeId",
+                  w.data_center_id as "dataCenterId",
                   w.gpu_count as count, w.created_at as "createdAt", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
                   exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy",
                   coalesce(e.workers_min, 0) as min

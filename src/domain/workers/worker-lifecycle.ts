@@ -1,5 +1,6 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { inLockOrder } from './lock-order.ts';
@@ -238,27 +239,28 @@ export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
 }
 
 /**
- * Returns the GPUs in use by pool and data center: those of live workers, frozen ones included, and of pods that run or are
+ * Returns the GPUs in use by pool, type and data center: those of live workers, frozen ones included, and of pods that run or are
  * to run. A stopped pod keeps its place until its container is gone. `exceptPodId` leaves out one pod; `withFrozen: false`
  * leaves out frozen workers, which can be evicted.
  */
 export async function listGpusInUse(
   db: Db,
   { exceptPodId = null, withFrozen = true }: { exceptPodId?: PodId | null; withFrozen?: boolean } = {},
-): Promise<{ pool: string; dataCenterId: string; count: number }[]> {
-  const result = await db.query<{ pool: string; dataCenterId: string; count: number }>({
+): Promise<GpusInUse[]> {
+  const result = await db.query<GpusInUse>({
     name: 'gpus-in-use',
-    text: `select gpu_pool as pool, data_center_id as "dataCenterId", sum(gpu_count)::int8 as count
+    text: `select gpu_pool as pool, gpu_type_id as "gpuTypeId", data_center_id as "dataCenterId",
+                  sum(gpu_count)::int8 as count
            from (
-             select gpu_pool, data_center_id, gpu_count from workers
+             select gpu_pool, gpu_type_id, data_center_id, gpu_count from workers
              where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null
                and ($2 or phase <> 'FROZEN' or wanted = 'RUN')
              union all
-             select gpu_pool, data_center_id, gpu_count from pods
+             select gpu_pool, gpu_type_id, data_center_id, gpu_count from pods
              where gone_at is null and gpu_pool is not null and id is distinct from $1
                and (phase in ('STARTING', 'RUNNING')
                     or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
-           ) as given group by 1, 2`,
+           ) as given group by 1, 2, 3`,
     values: [exceptPodId, withFrozen],
   });
   return result.rows;

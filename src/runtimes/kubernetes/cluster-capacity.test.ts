@@ -13,6 +13,7 @@ function node(
     taints?: Taint[];
     isReady?: boolean;
     isClosed?: boolean;
+    labels?: Record<string, string>;
   },
   env: NodeJS.ProcessEnv = {},
 ): NodeRecord {
@@ -24,6 +25,7 @@ function node(
       resourceVersion: '1',
       labels: {
         ...(product && { 'nvidia.com/gpu.product': product }),
+        ...options.labels,
         ...(region && { 'topology.kubernetes.io/region': region }),
       },
     },
@@ -54,6 +56,20 @@ test('each node with GPUs is an entry, in the local data center unless labelled'
   expect(cpus).toBeCloseTo(3 * 3.92);
   expect(memoryBytes).toBe(3 * 2 ** 31);
   expect(largest).toEqual({ memoryBytes: 2 ** 31, cpus: 3.92 });
+});
+
+test('a node says which CUDA version its driver supports, in the labels of either version of GPU feature discovery', () => {
+  const labels = [
+    { 'nvidia.com/cuda.runtime.major': '12', 'nvidia.com/cuda.runtime.minor': '4' },
+    { 'nvidia.com/cuda.runtime-version.major': '12', 'nvidia.com/cuda.runtime-version.minor': '8' },
+    {},
+  ];
+  const nodes = labels.map((labels, i) => node(`n${i}`, { gpus: 1, product: 'NVIDIA-L4', labels }));
+  expect(clusterCapacity(nodes, [], []).gpus.map(({ cudaVersion }) => cudaVersion)).toEqual([
+    '12.4',
+    '12.8',
+    undefined,
+  ]);
 });
 
 test('free is never negative, even when a node lost GPUs', () => {
@@ -92,6 +108,11 @@ test('a pool matches every spelling that nodes use', () => {
   const products = productsOfPool('ADA_24', nodes);
   expect(products).toEqual(expect.arrayContaining(['ADA_24', 'NVIDIA-GeForce-RTX-4090']));
   expect(products).not.toContain('NVIDIA-L40');
+});
+
+test('one type of a pool matches only its own spellings', () => {
+  const nodes = [node('a', { product: 'nvidia-l4' }), node('b', { product: 'NVIDIA-GeForce-RTX-4090' })];
+  expect(productsOfPool('AMPERE_24', nodes, 'NVIDIA L4').sort()).toEqual(['NVIDIA-L4', 'nvidia-l4']);
 });
 
 test.each([

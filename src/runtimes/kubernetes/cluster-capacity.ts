@@ -43,7 +43,8 @@ function sumByNode(held: Iterable<HeldGpus>): Map<string, number> {
 
 function entryOf(node: NodeRecord, total: number, free: number): GpuCapacity {
   const { pool, gpuTypeId } = gpuOfProduct(node.gpuProduct ?? '');
-  return { pool, gpuTypeId, dataCenterId: node.dataCenterId ?? LOCAL_DATA_CENTER, total, free };
+  const cuda = node.cudaVersion === null ? {} : { cudaVersion: node.cudaVersion };
+  return { pool, gpuTypeId, dataCenterId: node.dataCenterId ?? LOCAL_DATA_CENTER, total, free, ...cuda };
 }
 
 /**
@@ -67,12 +68,13 @@ function plain(text: string): string {
     .replace(/[^a-z0-9]+/g, '');
 }
 
-/** The label values that nodes of a pool have or may have. */
-export function productsOfPool(pool: string, nodes: Iterable<NodeRecord>): string[] {
-  const products = new Set([pool.replaceAll(' ', '-')]);
-  for (const { id } of gpuTypesOfPool(pool)) products.add(id.replaceAll(' ', '-'));
-  for (const { gpuProduct } of nodes) {
-    if (gpuProduct !== null && gpuOfProduct(gpuProduct).pool === pool) products.add(gpuProduct);
-  }
-  return [...products];
+/** The label values that nodes of a pool have or may have: those of one GPU type, or of all. */
+export function productsOfPool(pool: string, nodes: Iterable<NodeRecord>, gpuTypeId?: string): string[] {
+  const isWanted = (product: string) => {
+    const gpu = gpuOfProduct(product);
+    return gpu.pool === pool && (gpuTypeId === undefined || gpu.gpuTypeId === gpuTypeId);
+  };
+  const possible = [pool, ...gpuTypesOfPool(pool).map(({ id }) => id)].map((name) => name.replaceAll(' ', '-'));
+  const found = [...nodes].flatMap(({ gpuProduct }) => gpuProduct ?? []);
+  return [...new Set([...possible, ...found].filter(isWanted))];
 }

@@ -11,6 +11,8 @@ export interface NodeRecord extends CachedObject {
   /** The GPU label's value. */
   gpuProduct: string | null;
   gpus: number;
+  /** What its driver supports; null without the labels of GPU feature discovery. */
+  cudaVersion: string | null;
   dataCenterId: string | null;
   memoryBytes: number;
   cpus: number;
@@ -33,12 +35,24 @@ export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): N
     unreadySince: ready?.status === 'True' ? null : (timeOf(ready?.lastTransitionTime) ?? new Date()),
     gpuProduct: labels[settings.gpuLabel] ?? null,
     gpus: amountOf(allocatable[settings.gpuResource]),
+    cudaVersion: cudaVersionOf(labels),
     dataCenterId: labels[settings.dataCenterLabel] ?? null,
     memoryBytes: amountOf(allocatable.memory),
     cpus: amountOf(allocatable.cpu),
     externalIp: address('ExternalIP'),
     internalIp: address('InternalIP'),
   };
+}
+
+/** Prefixes of the labels in which GPU feature discovery says it, with `major` and `minor`: the new one and the old one. */
+export const CUDA_LABELS = ['nvidia.com/cuda.runtime-version', 'nvidia.com/cuda.runtime'] as const;
+
+function cudaVersionOf(labels: Readonly<Record<string, string>>): string | null {
+  for (const prefix of CUDA_LABELS) {
+    const [major, minor] = [labels[`${prefix}.major`], labels[`${prefix}.minor`]];
+    if (major !== undefined && minor !== undefined) return `${major}.${minor}`;
+  }
+  return null;
 }
 
 function isAccepted(taint: Taint, { tolerations }: KubernetesSettings): boolean {

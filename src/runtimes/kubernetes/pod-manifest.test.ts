@@ -80,6 +80,21 @@ test('pool and data center select nodes by their labels', () => {
   expect(terms({ gpu, dataCenterId: 'EU-RO-1' }, {}, null)).toBeUndefined();
 });
 
+test('a worker that needs a CUDA version goes to nodes whose labels say that version', () => {
+  const found = terms({ gpu: { pool: 'ADA_24', count: 1, cudaVersion: '12.8' }, dataCenterId: 'EU-RO-1' });
+  const has = (key: string, value: string) => ({ key, operator: 'In', values: [value] });
+  expect(found).toHaveLength(2);
+  for (const { matchExpressions } of found) {
+    expect(matchExpressions).toEqual([
+      has('nvidia.com/gpu.product', 'NVIDIA-L4'),
+      has('topology.kubernetes.io/region', 'EU-RO-1'),
+      has(expect.stringMatching(/^nvidia\.com\/cuda\.runtime(-version)?\.major$/), '12'),
+      has(expect.stringMatching(/\.minor$/), '8'),
+    ]);
+  }
+  expect(terms({ gpu: { pool: 'ADA_24', count: 1, cudaVersion: '12.8' } }, {}, null)).toBeUndefined();
+});
+
 test('settings give pods tolerations, priorities and a runtime class', () => {
   const env = {
     PODYARD_KUBERNETES_TOLERATIONS: 'gpu=yes:NoSchedule',

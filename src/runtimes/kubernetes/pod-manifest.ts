@@ -4,6 +4,7 @@ import { LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
 import { parseArgs } from '../args.ts';
 import { parsePort } from '../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
+import { CUDA_LABELS } from './node-record.ts';
 import { ANNOTATIONS, LABELS } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
@@ -132,11 +133,22 @@ function affinityOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): ob
             [...gpu, isIn(dataCenterLabel, [dataCenter])],
           ]
         : [[...gpu, isIn(dataCenterLabel, [dataCenter])]];
+  const drivers = spec.gpu?.cudaVersion && gpuProducts ? driversOf(spec.gpu.cudaVersion) : [[]];
   const nodeSelectorTerms = terms
+    .flatMap((term) => drivers.map((driver) => [...term, ...driver]))
     .filter((expressions) => expressions.length > 0)
     .map((matchExpressions) => ({ matchExpressions }));
   if (nodeSelectorTerms.length === 0) return {};
   return { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } };
+}
+
+/** Selects nodes whose driver supports exactly this CUDA version; one set of labels is enough. */
+function driversOf(cudaVersion: string): object[][] {
+  const [major = '', minor = '0'] = cudaVersion.split('.');
+  return CUDA_LABELS.map((prefix) => [
+    { key: `${prefix}.major`, operator: 'In', values: [major] },
+    { key: `${prefix}.minor`, operator: 'In', values: [minor] },
+  ]);
 }
 
 /** Without these, the cluster leaves a pod on a silent node for five minutes. */

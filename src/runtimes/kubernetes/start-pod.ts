@@ -135,7 +135,11 @@ async function placeOf({ cluster, installation, areGpusSimulated }: PodStarter, 
   if (areGpusSimulated) return { installation, settings, gpuProducts: null };
   if (!spec.gpu) return { installation, settings, gpuProducts: [] };
   await cluster.nodes.current();
-  return { installation, settings, gpuProducts: productsOfPool(spec.gpu.pool, cluster.nodes.all()) };
+  return {
+    installation,
+    settings,
+    gpuProducts: productsOfPool(spec.gpu.pool, cluster.nodes.all(), spec.gpu.gpuTypeId),
+  };
 }
 
 /** Removes the Secret of an earlier pod whose deletion is still in progress. */

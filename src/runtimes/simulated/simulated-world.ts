@@ -23,6 +23,7 @@ export interface SimulatedPool {
   gpuTypeId: string;
   dataCenterId: string;
   total: number;
+  cudaVersion?: string;
 }
 
 export interface SimulatedWorldOptions {
