@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Docker from 'dockerode';
 import { onTestFinished, test } from 'vitest';
+import { containerOf } from '../containers/container-engine.ts';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess, type TestedRuntime } from '../e2e/server-process.ts';
 import { limitMs, SOAK_MS } from './extent.ts';
@@ -103,8 +103,9 @@ async function expectNoWorkloadLeft(server: ServerProcess, endpointIds: readonly
 /** Sends SIGKILL to all processes of a worker, like the kernel when memory runs out. */
 async function killWorker(server: ServerProcess, id: string): Promise<void> {
   if (server.runtime === 'docker') {
-    const container = new Docker().getContainer(`podyard-${server.installation}-${id}`);
-    await container.kill().catch(() => {}); // it has already ended
+    await containerOf(server.installation, id)
+      .then((container) => container.kill())
+      .catch(() => {}); // it has already ended
     return;
   }
   const file = join(server.dataDir, 'process', server.installation, id, 'process');

@@ -28,6 +28,15 @@ export async function containersOf(installation: string): Promise<Map<string, st
   return new Map(found.map((one) => [one.Labels['podyard.id']!, one.State]));
 }
 
+/** Returns the container of a workload. Throws when there is none. */
+export async function containerOf(installation: string, workloadId: string): Promise<Docker.Container> {
+  const docker = new Docker();
+  const filters = { label: [`podyard.installation=${installation}`, `podyard.id=${workloadId}`] };
+  const [found] = await docker.listContainers({ all: true, filters });
+  if (!found) throw new Error(`workload ${workloadId} has no container`);
+  return docker.getContainer(found.Id);
+}
+
 /** Returns when the engine created each container, from its events: workload id → ms since 1970. */
 export async function creationsOf(installation: string, sinceMs: number): Promise<Map<string, number>> {
   const stream = (await new Docker().getEvents({

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Api, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
+import { containerOf, containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 
 const CANARY = `canary-${crypto.randomUUID()}`;
 const SECRET = 'team/hub.token-1';
@@ -156,7 +155,7 @@ function expectNone(what: string, text: string): void {
 
 /** Returns the process id of a workload's container. */
 async function pidOf(server: ServerProcess, workloadId: string): Promise<number> {
-  return (await new Docker().getContainer(`podyard-${server.installation}-${workloadId}`).inspect()).State.Pid;
+  return (await (await containerOf(server.installation, workloadId)).inspect()).State.Pid;
 }
 
 /** Sends a request. Returns the answer with any status as text. */

@@ -1,4 +1,5 @@
 import { parseArgs } from '../args.ts';
+import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
 
@@ -49,7 +50,7 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
     ...(entrypoint && { Entrypoint: entrypoint }),
     ...(cmd && { Cmd: cmd }),
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-    Hostname: spec.id,
+    Hostname: opaqueName(place.installation, spec.id), // the engine's DNS may know it
     Labels: labelsOf(spec, place),
     ExposedPorts: Object.fromEntries(published.map((port) => [port, {}])),
     ...(place.address !== null && {

@@ -1,4 +1,5 @@
 import { Failure, notFound } from '../../core/errors.ts';
+import { opaqueName } from '../opaque-name.ts';
 import type { ObservedState } from '../runtime.ts';
 import { LABELS } from './container-config.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
@@ -6,6 +7,7 @@ import { type Engine, EngineError, isRefusal } from './engine.ts';
 /** The members used of an item of `GET /containers/json`. */
 export interface ContainerSummary {
   Id: string;
+  Names?: string[];
   Labels: Record<string, string>;
   State: string;
   Created: number;
@@ -34,10 +36,15 @@ const STATES: Record<string, ObservedState> = {
 const CREATE_TIMEOUT_MS = 120_000;
 const REMOVE_TIMEOUT_MS = 60_000;
 
-/** The engine's containers of one installation, by workload id. */
+/**
+ * The engine's containers of one installation, by workload id. The engine's DNS tells every container the names of its
+ * neighbors, so a name does not contain the id (docs/decisions/0033-unknown-neighbors.md).
+ */
 export class Containers {
   readonly #engine: Engine;
   readonly #installation: string;
+  /** Names of containers that older versions created and the engine did not rename, by workload id. */
+  #oldNames: ReadonlyMap<string, string> = new Map();
 
   constructor(engine: Engine, installation: string) {
     this.#engine = engine;
@@ -47,12 +54,17 @@ export class Containers {
   /** Returns the name of a workload's container. Throws `badRequest` for an id that could change the request path. */
   nameOf(id: string): string {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(id)) throw new Failure('badRequest', `'${id}' is not a valid workload id`);
-    return `podyard-${this.#installation}-${id}`;
+    return this.#oldNames.get(id) ?? this.#newNameOf(id);
   }
 
-  list(): Promise<ContainerSummary[]> {
+  /** Renames containers of older versions, whose names contain the id. */
+  async list(): Promise<ContainerSummary[]> {
     const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
-    return this.#engine.json({ method: 'GET', path: '/containers/json', query: { all: 1, filters } });
+    const query = { all: 1, filters };
+    const found = await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+    const kept = await Promise.all(found.filter((one) => this.#hasOldName(one)).map((one) => this.#rename(one)));
+    this.#oldNames = new Map(kept.flat());
+    return found;
   }
 
   /** Those that have not ended. */
@@ -109,6 +121,30 @@ export class Containers {
       if (!isRefusal(error, 409, /removal of container \S+ is already in progress/i)) throw error;
       const query = { condition: 'removed' };
       await this.#engine.json({ method: 'POST', path: `${path}/wait`, query, timeoutMs: REMOVE_TIMEOUT_MS });
+    }
+  }
+
+  #newNameOf(id: string): string {
+    return `podyard-${this.#installation}-${opaqueName(this.#installation, id)}`;
+  }
+
+  #oldNameOf({ Labels }: ContainerSummary): string {
+    return `podyard-${this.#installation}-${Labels[LABELS.id]}`;
+  }
+
+  #hasOldName(container: ContainerSummary): boolean {
+    return container.Names?.includes(`/${this.#oldNameOf(container)}`) === true;
+  }
+
+  /** Returns the workload with its old name when the engine refuses; the next list tries again. */
+  async #rename(container: ContainerSummary): Promise<[id: string, name: string][]> {
+    const id = container.Labels[LABELS.id]!;
+    try {
+      const path = `/containers/${container.Id}/rename`;
+      await this.#engine.json({ method: 'POST', path, query: { name: this.#newNameOf(id) } });
+      return [];
+    } catch {
+      return [[id, this.#oldNameOf(container)]];
     }
   }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { silentLogger } from '../../core/logger.ts';
+import { opaqueName } from '../opaque-name.ts';
 import type { Runtime } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { startFakeEngine } from './fake-engine.ts';
@@ -19,11 +20,13 @@ let runtime: Runtime;
 let requests: { what: string; body: string }[];
 let refusals: { what: string; status: number; message: string }[];
 let backingFileSystem: string;
+let containers: object[];
 
 beforeEach(async () => {
   requests = [];
   refusals = [];
   backingFileSystem = 'extfs';
+  containers = [];
   engine = await startFakeEngine(async (request, response) => {
     const path = request.url!.split('?')[0]!;
     const what = `${request.method} ${path}`;
@@ -49,6 +52,7 @@ function answerTo(path: string): object {
   if (path === '/info') {
     return { NCPU: 2, MemTotal: 1e9, Driver: 'overlay2', DriverStatus: [['Backing Filesystem', backingFileSystem]] };
   }
+  if (path === '/containers/json') return containers;
   return path.startsWith('/networks/') ? NETWORK : {};
 }
 
@@ -59,8 +63,9 @@ async function read(request: IncomingMessage): Promise<string> {
 }
 
 const CREATE = 'POST /containers/create';
-const START = 'POST /containers/podyard-i-w1/start';
-const REMOVE = 'DELETE /containers/podyard-i-w1';
+const NAME = `podyard-i-${opaqueName('i', 'w1')}`;
+const START = `POST /containers/${NAME}/start`;
+const REMOVE = `DELETE /containers/${NAME}`;
 const calls = () => requests.map(({ what }) => what).filter((what) => what.includes('/containers/'));
 const created = () => requests.filter(({ what }) => what === CREATE).map(({ body }) => body);
 
@@ -128,4 +133,13 @@ test('a disk is limited where the storage reports support, until the engine refu
   await runtime.start({ ...SPEC, id: 'w3' });
   const isLimited = created().map((body) => body.includes('"StorageOpt":{"size":"7G"}'));
   expect(isLimited).toEqual([true, true, false, false, false]);
+});
+
+test('a container of an older version that the engine does not rename is used by its old name', async () => {
+  const old = { Id: 'c1', Names: ['/podyard-i-w1'], Labels: { 'podyard.id': 'w1' }, State: 'running', Created: 1 };
+  containers = [old];
+  refusals = [{ what: 'POST /containers/c1/rename', status: 500, message: 'not supported' }];
+  expect(await runtime.list()).toMatchObject([{ id: 'w1', state: 'running' }]);
+  await runtime.stop('w1', 0);
+  expect(calls().at(-1)).toBe('DELETE /containers/podyard-i-w1');
 });

@@ -84,6 +84,57 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect({ setpcap, netRaw, mknod, chown }).toEqual({ setpcap: 0n, netRaw: 0n, mknod: 0n, chown: 1n });
   });
 
+  test('a workload learns nothing of its neighbors’ ids, neither from their addresses nor from their names', async () => {
+    const idle = 'setInterval(() => {}, 1000)';
+    const pod = program(idle, { kind: 'pod', ports: ['80/http'] });
+    const neighbor = program(idle);
+    await Promise.all([runtime.start(pod), runtime.start(neighbor)]);
+    const addresses = (await runtime.list()).filter(({ id }) => id === pod.id || id === neighbor.id);
+    const { lines } = await run(
+      `const { reverse, lookup } = require('dns').promises;
+       const ask = (query) => query.then((found) => JSON.stringify(found), (error) => error.code);
+       Promise.all([
+         ...${JSON.stringify(addresses.map(({ address }) => address))}.map((one) => ask(reverse(one))),
+         ...${JSON.stringify([pod.id, neighbor.id])}.map((one) => ask(lookup(one))),
+         require('fs').readFileSync('/etc/hosts', 'utf8').replaceAll('\\n', ' '),
+       ]).then((all) => { console.log(all.join()); process.exit(); })`,
+    );
+    expect(lines.join()).toMatch(/podyard/); // the engine did answer with a name
+    for (const { id } of [pod, neighbor]) expect(lines.join()).not.toContain(id);
+    expect(lines.join()).toMatch(/ENOTFOUND,ENOTFOUND/);
+  });
+
+  test('a container that an older version named after its id is renamed, and then run as any other', async () => {
+    const [running, frozen, ended] = [program('setInterval(() => {}, 1000)'), program(''), program('')] as const;
+    for (const { id } of [running, frozen, ended]) {
+      const container = await docker.createContainer({
+        name: `podyard-${installation}-${id}`,
+        Image: 'podyard/echo-js:dev',
+        Entrypoint: ['node', '-e', id === ended.id ? '' : 'setInterval(() => {}, 1000)'],
+        Labels: { 'podyard.installation': installation, 'podyard.id': id, 'podyard.kind': 'worker' },
+        HostConfig: { NetworkMode: 'podyard' },
+      });
+      await container.start();
+      if (id === frozen.id) await container.pause();
+      if (id === ended.id) await container.wait();
+    }
+    const states = new Map((await runtime.list()).map(({ id, state }) => [id, state]));
+    expect([running, frozen, ended].map(({ id }) => states.get(id))).toEqual(['running', 'frozen', 'exited']);
+    const filters = { label: [`podyard.installation=${installation}`] };
+    const names = (await docker.listContainers({ all: true, filters })).flatMap(({ Names }) => Names).join();
+    for (const { id } of [running, frozen, ended]) expect(names).not.toContain(id);
+    const { host } = (await runtime.reach(running.id, 80))!;
+    const { lines } = await run(
+      `require('dns').promises.reverse('${host}').then((found) => console.log(found.join()))`,
+    );
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^podyard-${installation}-[0-9a-f]{16}\\.podyard$`))]);
+    await runtime.thaw(frozen.id);
+    await Promise.all([running, frozen, ended].map(({ id }) => runtime.stop(id, 0)));
+    const left = (await runtime.list()).map(({ id }) => id);
+    expect(left).not.toEqual(expect.arrayContaining([running.id]));
+    expect([running, frozen, ended].filter(({ id }) => left.includes(id))).toEqual([]);
+  });
+
   test('an address does not pass from one workload to the next', async () => {
     const addresses: (string | null)[] = [];
     for (let i = 0; i < 4; i++) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../runtime.ts';
-import { checkEnvironment, environmentSecret, podManifest, registrySecret } from './pod-manifest.ts';
+import { checkEnvironment, environmentSecret, podManifest, registrySecret, serviceName } from './pod-manifest.ts';
 
 const SPEC = workloadSpec({ id: 'w1', image: 'team/model:v1', env: { A: 'b' }, diskGb: 20 });
 
@@ -51,6 +51,11 @@ test('words of the command reach the program unchanged', () => {
   expect(plain).toMatchObject({ args: ['serve', '--port', '80'] });
   expect(plain).not.toHaveProperty('command');
   expect(container()).not.toHaveProperty('args');
+});
+
+test('what the cluster’s DNS knows does not contain the id', () => {
+  expect(manifest({ id: 'abcdefghijklmn' }).spec.hostname).toMatch(/^[0-9a-f]{16}$/);
+  expect(serviceName('abcdefghijklmn', 'inst')).toMatch(/^podyard-[0-9a-f]{16}$/);
 });
 
 test('requests equal limits for CPU, memory and GPUs; the disk is only limited', () => {

@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import { LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
 import { parseArgs } from '../args.ts';
+import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
 import { CUDA_LABELS } from './node-record.ts';
@@ -32,6 +33,11 @@ export function nameOf(id: string): string {
   return `podyard-${id}`;
 }
 
+/** The name of a pod's Service. The cluster's DNS returns it for the Service's address, so it does not contain the id. */
+export function serviceName(id: string, installation: string): string {
+  return `podyard-${opaqueName(installation, id)}`;
+}
+
 export function registrySecretName(registryId: string): string {
   return `podyard-registry-${registryId}`.toLowerCase();
 }
@@ -50,7 +56,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
     },
     spec: {
       restartPolicy: 'Never',
-      hostname: spec.id,
+      hostname: opaqueName(place.installation, spec.id),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 30,

@@ -6,7 +6,7 @@ import { ApiError, isRefusal } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { CachedObject } from './object-cache.ts';
 import type { ApiObject, Service } from './objects.ts';
-import { labelsOf, nameOf, ownerOf } from './pod-manifest.ts';
+import { labelsOf, ownerOf, serviceName } from './pod-manifest.ts';
 import { LABELS, type PodRecord } from './pod-record.ts';
 import { Reflector } from './reflector.ts';
 
@@ -52,7 +52,7 @@ export class PodServices {
   async publish(spec: WorkloadSpec, pod: PodRecord): Promise<void> {
     if (!this.#isPublished(pod)) return;
     await this.#services.current();
-    if (this.#services.get(pod.key)?.podUid === pod.uid) return;
+    if (this.#serviceOf(pod)?.podUid === pod.uid) return;
     const ports = tcpPorts(pod).map((port) => ({
       name: `tcp-${port}`,
       port,
@@ -63,7 +63,7 @@ export class PodServices {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: {
-        name: nameOf(spec.id),
+        name: serviceName(spec.id, this.#installation),
         labels: labelsOf(spec.id, spec.kind, this.#installation),
         ownerReferences: [ownerOf(spec.id, pod.uid)],
       },
@@ -77,7 +77,7 @@ export class PodServices {
     return pod.ports.map((item): PublishedPort => {
       const port = parsePort(item);
       if (port.type === 'http') return { ...port, public: port.private, ip: pod.address };
-      const service = this.#isPublished(pod) ? this.#services.get(pod.key) : undefined;
+      const service = this.#isPublished(pod) ? this.#serviceOf(pod) : undefined;
       const found = service && this.#placeOf(pod, service, port.private);
       return { ...port, ...(found ?? { public: null, ip: null }) };
     });
@@ -85,6 +85,11 @@ export class PodServices {
 
   close(): void {
     this.#services.stop();
+  }
+
+  /** Those of older versions have the name of the pod. */
+  #serviceOf(pod: PodRecord): ServiceRecord | undefined {
+    return this.#services.get(serviceName(pod.id, this.#installation)) ?? this.#services.get(pod.key);
   }
 
   #isPublished(pod: PodRecord): boolean {
@@ -119,8 +124,9 @@ export class PodServices {
 
   /** Removes the Service of an earlier pod whose deletion is still in progress. */
   async #removeOld(pod: PodRecord): Promise<void> {
+    const name = serviceName(pod.id, this.#installation);
     try {
-      await this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', pod.key) });
+      await this.#cluster.api.json({ method: 'DELETE', path: this.#cluster.path('services', name) });
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
     }
@@ -128,7 +134,7 @@ export class PodServices {
 
   async #awaitIngress(pod: PodRecord): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const isThere = () => this.#services.get(pod.key)?.ingress != null;
+    const isThere = () => this.#serviceOf(pod)?.ingress != null;
     const end = this.#services.subscribe(() => isThere() && resolve());
     const timer = setTimeout(resolve, INGRESS_MS);
     if (!isThere()) await promise;
