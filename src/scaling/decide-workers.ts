@@ -2,17 +2,20 @@
  * Decides how many workers an endpoint should have and which to start, thaw, freeze, stop or drain. Pure: time is an argument,
  * and the same input gives the same decision. The rules are in docs/states.md and docs/guide/scaling.md.
  */
+import type { Because } from '../domain/decisions/because.ts';
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
 import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
 import { earliest, isCurrent, type Leave, liveOf, type ScalingEndpoint, type ScalingInput } from './situation.ts';
 import { wantedWorkers } from './wanted-workers.ts';
 
-export type ScalingAction =
+export type ScalingAction = Because &
   /** A worker on the newest release; with `pause`, not before that time. */
-  | { kind: 'start'; version: number; pause: { until: number; reason: string } | null; reason: string }
-  /** `drain`: no new work, and it stops once its jobs are done. `stop`: frozen workers only, which hold no jobs. */
-  | { kind: 'thaw' | 'freeze' | 'drain' | 'stop'; workerId: string; reason: string };
+  (
+    | { kind: 'start'; version: number; pause: { until: number; reason: string } | null }
+    /** `drain`: no new work, and it stops once its jobs are done. `stop`: frozen workers only, which hold no jobs. */
+    | { kind: 'thaw' | 'freeze' | 'drain' | 'stop'; workerId: string }
+  );
 
 /** The numbers a decision was based on. */
 export interface DecisionInputs {
@@ -46,13 +49,13 @@ export interface ScalingDecision {
 
 /** Returns the decision for one endpoint. Once it is carried out, the next decision has no actions. */
 export function decideWorkers(input: ScalingInput): ScalingDecision {
-  const { wanted, reason, nextAt } = wantedWorkers(input);
+  const { wanted, reason, why, nextAt } = wantedWorkers(input);
   const outdated = outdatedToLeave(input, wanted);
   const isOutdated = new Set(outdated.map(({ id }) => id));
   const staying = liveOf(input.workers).filter(({ id }) => !isOutdated.has(id));
   const surplus = surplusToLeave(input, staying, wanted);
   const missing = missingWorkers(input, wanted, [...outdated, ...surplus.overMax, ...surplus.idle]);
-  const added = addWorkers(input, missing, reason);
+  const added = addWorkers(input, missing, why);
   const working = staying.length - surplus.overMax.length - surplus.idle.length + added.length;
   const { freeze, drain } = freezeOrDrain(input, surplus.idle, working);
   const isThawed = new Set(added.map((action) => (action.kind === 'thaw' ? action.workerId : null)));
@@ -83,17 +86,17 @@ function missingWorkers({ endpoint, workers }: ScalingInput, wanted: number, lea
 }
 
 /** Thaws before any cold start. In a crash loop, starts one worker at a time, after a pause. */
-function addWorkers(input: ScalingInput, missing: number, reason: string): ScalingAction[] {
+function addWorkers(input: ScalingInput, missing: number, why: Because): ScalingAction[] {
   const { endpoint } = input;
   const thaws = thawable(input).slice(0, missing);
   const starts = Math.min(missing - thaws.length, startsAllowed(input));
   return [
     ...toActions(
       'thaw',
-      thaws.map(({ id }) => ({ id, reason })),
+      thaws.map(({ id }) => ({ id, ...why })),
     ),
     ...Array.from({ length: starts }, (): ScalingAction => {
-      return { kind: 'start', version: endpoint.version, pause: pauseOf(input), reason };
+      return { kind: 'start', version: endpoint.version, pause: pauseOf(input), ...why };
     }),
   ];
 }
@@ -116,7 +119,7 @@ function pauseOf({ failedStarts, now }: ScalingInput): { until: number; reason: 
 }
 
 function toActions(kind: 'thaw' | 'freeze' | 'drain' | 'stop', leave: readonly Leave[]): ScalingAction[] {
-  return leave.map(({ id, reason }) => ({ kind, workerId: id, reason }));
+  return leave.map(({ id, ...why }) => ({ kind, workerId: id, ...why }));
 }
 
 function describeInputs({ endpoint, demand, workers, failedStarts, now }: ScalingInput): DecisionInputs {

@@ -1,3 +1,4 @@
+import { type Because, because, withNote } from '../domain/decisions/because.ts';
 import { isCurrent, type Leave, type ScalingInput, type ScalingWorker } from './situation.ts';
 
 /** A frozen worker of any endpoint, as it counts against the memory budget. */
@@ -24,8 +25,7 @@ export function frozenOverBudget(frozen: readonly FrozenWorker[], budgetBytes: n
   for (const worker of [...frozen].sort(byEvictionOrder)) {
     if (bytes <= budgetBytes) break;
     bytes -= worker.memoryBytes;
-    const reason = `the memory for frozen workers, ${inGigabytes(budgetBytes)}, is needed for others`;
-    leave.push({ id: worker.id, reason });
+    leave.push({ id: worker.id, ...because('FROZEN_MEMORY', inGigabytes(budgetBytes)) });
   }
   return leave;
 }
@@ -54,17 +54,17 @@ export function freezeOrDrain(
   let roomBytes = frozenMemory.budgetBytes - frozenMemory.reservedBytes;
   const freeze: Leave[] = [];
   const drain: Leave[] = [];
-  for (const { id, reason } of idle) {
+  for (const { id, ...why } of idle) {
     const worker = byId.get(id)!;
     const isFirst = frozen + freeze.length === 0;
     const hindrance =
       worker.state === 'ready'
         ? hindranceToFreeze(input, worker, { roomBytes, isFirst, count: staying + frozen + freeze.length })
         : null;
-    if (worker.state !== 'ready') drain.push({ id, reason });
-    else if (hindrance !== null) drain.push({ id, reason: `${reason}; not frozen: ${hindrance}` });
+    if (worker.state !== 'ready') drain.push({ id, ...why });
+    else if (hindrance !== null) drain.push({ id, ...withNote(why, `not frozen: ${hindrance}`) });
     else {
-      freeze.push({ id, reason: `${reason}; frozen, to be awake sooner` });
+      freeze.push({ id, ...withNote(why, 'frozen, to be awake sooner') });
       roomBytes -= worker.memoryBytes;
     }
   }
@@ -86,19 +86,20 @@ function hindranceToFreeze(
 
 /** Returns the frozen workers of an endpoint that are no longer useful. `expected` counts its other workers. */
 export function frozenToStop({ endpoint }: ScalingInput, frozen: readonly ScalingWorker[], expected: number): Leave[] {
-  const useless = (worker: ScalingWorker): string | null => {
-    if (endpoint.max === 0) return 'workers.max allows 0';
-    if (endpoint.flashboot === 'OFF') return 'FlashBoot is off';
-    return isCurrent(endpoint, worker) ? null : `release ${endpoint.version} replaces release ${worker.version}`;
+  const useless = (worker: ScalingWorker): Because | null => {
+    if (endpoint.max === 0) return because('OVER_MAXIMUM', 0);
+    if (endpoint.flashboot === 'OFF') return because('FLASHBOOT_OFF');
+    if (isCurrent(endpoint, worker)) return null;
+    return because('OUTDATED', { version: worker.version, newest: endpoint.version });
   };
   const kept = frozen.filter((worker) => useless(worker) === null).sort((a, b) => frozenSince(a) - frozenSince(b));
   const beyond = kept.slice(0, Math.max(0, Math.min(kept.length, kept.length + expected - endpoint.max)));
   return [
     ...frozen.flatMap((worker) => {
-      const reason = useless(worker);
-      return reason === null ? [] : [{ id: worker.id, reason }];
+      const why = useless(worker);
+      return why === null ? [] : [{ id: worker.id, ...why }];
     }),
-    ...beyond.map(({ id }) => ({ id, reason: `workers.max allows ${endpoint.max}` })),
+    ...beyond.map(({ id }) => ({ id, ...because('OVER_MAXIMUM', endpoint.max) })),
   ];
 }
 

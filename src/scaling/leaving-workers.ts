@@ -1,3 +1,4 @@
+import { type Because, because } from '../domain/decisions/because.ts';
 import { earliest, isCurrent, type Leave, liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
 
 /**
@@ -23,7 +24,7 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   if (isFull && spare === 0 && !isReplacing) spare = 1;
   return order.slice(0, spare).map((worker) => ({
     id: worker.id,
-    reason: `release ${endpoint.version} replaces release ${worker.version}`,
+    ...because('OUTDATED', { version: worker.version, newest: endpoint.version }),
   }));
 }
 
@@ -43,7 +44,7 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
     (a, b) => leavingOrder(a) - leavingOrder(b) || (a.idleSince ?? 0) - (b.idleSince ?? 0),
   );
   const beyond = order.slice(0, Math.max(0, staying.length - endpoint.max));
-  const overMax = beyond.map((worker) => ({ id: worker.id, reason: `workers.max allows ${endpoint.max}` }));
+  const overMax = beyond.map((worker) => ({ id: worker.id, ...because('OVER_MAXIMUM', endpoint.max) }));
   if (!input.hasObserved || demand.queued + demand.queuedLowPriority > 0) return { overMax, idle: [], nextAt: null };
   const current = order.slice(beyond.length).filter((worker) => isCurrent(endpoint, worker));
   const idle: Leave[] = [];
@@ -53,22 +54,22 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
     if (spare <= 0) break;
     const verdict = idleVerdict(input, worker);
     if (typeof verdict === 'number' && verdict > now) nextAt = earliest(nextAt, verdict);
-    if (typeof verdict !== 'string') continue;
-    idle.push({ id: worker.id, reason: verdict });
+    if (typeof verdict !== 'object' || verdict === null) continue;
+    idle.push({ id: worker.id, ...verdict });
     spare -= 1;
   }
   return { overMax, idle, nextAt };
 }
 
 /** Returns why a spare worker may leave, or when it may (ms since 1970), or null when that is not known yet. */
-function idleVerdict({ endpoint, now }: ScalingInput, worker: ScalingWorker): string | number | null {
-  if (worker.state === 'pending') return 'the work it was wanted for is gone';
+function idleVerdict({ endpoint, now }: ScalingInput, worker: ScalingWorker): Because | number | null {
+  if (worker.state === 'pending') return because('WORK_GONE');
   if (worker.leased > 0 || worker.idleSince === null || worker.certainlyIdleAt === null) return null;
   const idleSince = Math.min(worker.idleSince, worker.certainlyIdleAt); // the clock may have been set back since its last work
   const leavesAt = Math.max(idleSince + endpoint.idleTimeoutMs, worker.certainlyIdleAt);
   if (leavesAt > now) return leavesAt;
   const idleSeconds = Math.floor((now - idleSince) / 1000);
-  return `idle for ${idleSeconds} s, the idle timeout is ${endpoint.idleTimeoutMs / 1000} s`;
+  return because('IDLE', { seconds: idleSeconds, timeoutSeconds: endpoint.idleTimeoutMs / 1000 });
 }
 
 /** The cheapest to lose leaves first: pending, then starting, then idle workers; busy ones last. */

@@ -128,7 +128,9 @@ describe('a new release', () => {
     const story = { endpoint: { version: 2, isRolloutPaused: true, idleTimeoutMs: 60_000 }, workers: [old] };
     expect(decide(10, story).did).toEqual([]);
     const more = decide(10, { ...story, demand: { queued: 2, oldestQueuedAt: at(10) } });
-    expect(more.actions).toEqual([{ kind: 'start', version: 2, pause: null, reason: '2 jobs at 1 a worker' }]);
+    expect(more.actions).toEqual([
+      { kind: 'start', version: 2, pause: null, cause: 'DEMAND', reason: '2 jobs at 1 a worker' },
+    ]);
     expect(decide(11, { ...story, endpoint: { ...story.endpoint, isRolloutPaused: false } }).did).toContain(
       `drain ${old.id}`,
     );
@@ -187,6 +189,7 @@ describe('FlashBoot', () => {
     expect(decide(5, { endpoint, workers: [idle] }).actions).toEqual([
       {
         kind: 'freeze',
+        cause: 'IDLE',
         workerId: idle.id,
         reason: 'idle for 5 s, the idle timeout is 5 s; frozen, to be awake sooner',
       },

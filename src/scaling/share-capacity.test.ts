@@ -86,7 +86,8 @@ describe('capacity that others hold', () => {
       {
         id: old.id,
         forWorkerId: waiting.id,
-        reason: 'its GPUs go to another endpoint that holds 0 and has waited for 90 s',
+        held: 0,
+        waitedSeconds: 90,
       },
     ]);
     const idle = holds('a', { isBusy: false });

@@ -3,7 +3,6 @@
  * that holds the fewest, and one that has waited long gets its share of what others hold. Pure.
  */
 import { type Placement, type PlaceRequest, type PoolCapacity, placesFor, placeWorker } from './place-worker.ts';
-import type { Leave } from './situation.ts';
 
 /** A worker that has waited this long reserves what becomes free, and preempts the surplus of others. */
 const PREEMPT_AFTER_MS = 60_000;
@@ -49,7 +48,16 @@ export interface Share {
   /** For each of the others, what is missing. */
   missing: Map<string, string>;
   /** Workers that drain for one that has waited for its endpoint's share. */
-  preempted: (Leave & { forWorkerId: string })[];
+  preempted: Preempted[];
+}
+
+/** A worker to preempt, and the claim of the worker that gets its GPUs. */
+export interface Preempted {
+  id: string;
+  forWorkerId: string;
+  /** GPUs that the other endpoint holds. */
+  held: number;
+  waitedSeconds: number;
 }
 
 /** Places waiting workers, fairly between endpoints, and picks workers to preempt for those that have waited long. */
@@ -152,14 +160,13 @@ function preemptFor(
   worker: WaitingWorker,
   request: PlaceRequest,
   capacities: readonly PoolCapacity[],
-  before: readonly Leave[],
+  before: readonly Preempted[],
 ): Share['preempted'] {
   const preempted = new Set(before.map(({ id }) => id));
   const staying = holding.filter((one) => !one.isLeaving && !preempted.has(one.id));
   const held = gpusByEndpoint(staying);
   const own = held.get(worker.endpointId) ?? 0;
   const waitedSeconds = Math.floor((now - worker.waitsSince) / 1000);
-  const reason = `its GPUs go to another endpoint that holds ${own} and has waited for ${waitedSeconds} s`;
   for (const place of placesFor(request, capacities).filter(({ total }) => total >= request.count)) {
     const here = (one: HoldingWorker) => isAt(one, place);
     const leaving = holding.filter((one) => here(one) && (one.isLeaving || preempted.has(one.id)));
@@ -175,7 +182,7 @@ function preemptFor(
       const rest = left.get(one.endpointId)! - one.count;
       const isFair = rest >= own + request.count || (own === 0 && now - one.since >= PREEMPT_AFTER_MS);
       if (!isFair || workers.get(one.endpointId)! <= minOf(one.endpointId)) continue;
-      chosen.push({ id: one.id, reason, forWorkerId: worker.id });
+      chosen.push({ id: one.id, forWorkerId: worker.id, held: own, waitedSeconds });
       free += one.count;
       left.set(one.endpointId, rest);
       workers.set(one.endpointId, workers.get(one.endpointId)! - 1);

@@ -1,4 +1,5 @@
 /** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
+import type { Because } from '../domain/decisions/because.ts';
 
 export interface ScalingEndpoint {
   min: number;
@@ -60,10 +61,9 @@ export interface ScalingInput {
   now: number;
 }
 
-/** A worker that should leave, and why: one sentence. */
-export interface Leave {
+/** A worker that should leave, and why. */
+export interface Leave extends Because {
   id: string;
-  reason: string;
 }
 
 /** True unless the worker is outdated. While the roll-out is paused, none is. */

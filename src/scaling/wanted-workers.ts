@@ -1,3 +1,4 @@
+import { type Because, because } from '../domain/decisions/because.ts';
 import {
   type Demand,
   isCurrent,
@@ -12,25 +13,30 @@ const CLOCK_DIFFERENCE_MS = 10_000;
 
 export interface Wanted {
   wanted: number;
-  /** One sentence. */
+  /** Why that many: one sentence. */
   reason: string;
   /** When the number may change by the passing of time alone. */
   nextAt: number | null;
 }
 
-/** Returns how many workers the demand calls for, within [min, max]. */
-export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted {
+/** Returns how many workers the demand calls for, within [min, max]; `why`: the cause of those that are added. */
+export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted & { why: Because } {
   const { min, max } = endpoint;
-  if (max === 0) return { wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null };
+  if (max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
   const step =
     endpoint.scaler.type === 'REQUEST_COUNT'
       ? byRequestCount(endpoint, demand)
       : byQueueDelay(endpoint, demand, workers, now);
-  if (step.wanted > max) return { wanted: max, reason: `${step.reason}; workers.max allows ${max}`, nextAt: null };
-  if (step.wanted < min) {
-    return { wanted: Math.min(min, max), reason: `workers.min keeps ${min}`, nextAt: step.nextAt };
+  if (step.wanted > max) {
+    return forDemand({ wanted: max, reason: `${step.reason}; workers.max allows ${max}`, nextAt: null });
   }
-  return step;
+  if (step.wanted >= min) return forDemand(step);
+  const why = because('MINIMUM', min);
+  return { wanted: Math.min(min, max), reason: why.reason, nextAt: step.nextAt, why };
+}
+
+function forDemand(wanted: Wanted): Wanted & { why: Because } {
+  return { ...wanted, why: because('DEMAND', wanted.reason) };
 }
 
 function byRequestCount(endpoint: ScalingEndpoint, demand: Demand): Wanted {

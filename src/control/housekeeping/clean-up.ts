@@ -4,6 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
+import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
@@ -55,6 +56,7 @@ export class Cleaner {
     await deleteOldLogLines(pool, logsBefore);
     await this.#deleteOldJobs(now);
     await this.#deleteOldWorkers(logsBefore);
+    await deleteDecisionsOfGone(pool);
     await deleteDeadRequestDemand(pool);
     await deleteOldPods(pool, logsBefore);
     await deleteOldRateWindows(pool, new Date(now));

@@ -4,6 +4,8 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { because } from '../../domain/decisions/because.ts';
+import { storeDecisions } from '../../domain/decisions/record-decision.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
 import { LeaseGrace } from './lease-grace.ts';
@@ -145,21 +147,25 @@ export class JobRescuer {
     const { pool, bus, logger, queue, notify, leaseMs } = this.#deps;
     const now = this.#monotonic.now();
     if (!this.#grace.isOver || now < this.#silentAt) return;
+    const silence = because('SILENT', '{seconds}');
     const silent = await pool.query<{ id: WorkerId; endpointId: EndpointId; seconds: number }>({
       name: 'stop-silent-workers',
-      text: `update workers w set wanted = 'STOP', wanted_reason = 'it was silent for ' || s.seconds || ' s'
-             from (
-               select w.id, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
+      text: `with silent as (
+               select w.id, w.wanted, round(extract(epoch from now() - coalesce(a.seen_at, w.ready_at)))::int8 as seconds
                from workers w left join worker_activity a on a.worker_id = w.id
                where w.phase = 'RUNNING' and w.ready_at is not null and w.wanted <> 'STOP'
                  and w.endpoint_type = 'QUEUE_BASED'
                  and greatest(a.seen_at, w.ready_at) < now() - $1 * interval '1 millisecond'
                  and ($2::float8 is null or clock_timestamp() < to_timestamp($2 / 1000))
                order by w.id for update of w
-             ) s
-             where w.id = s.id
-             returning w.id, w.endpoint_id as "endpointId", s.seconds`,
-      values: [leaseMs, this.#grace.validUntilMs],
+             ), changed as (
+               update workers w set wanted = 'STOP', wanted_reason = replace($4, '{seconds}', s.seconds::text)
+               from silent s where w.id = s.id
+               returning w.id, w.endpoint_id, 'stop' as kind, $3::text as cause, w.wanted_reason as reason, s.wanted,
+                         s.seconds
+             ), ${storeDecisions('changed')}
+             select id, endpoint_id as "endpointId", seconds from changed`,
+      values: [leaseMs, this.#grace.validUntilMs, silence.cause, silence.reason],
     });
     const tookMs = this.#monotonic.now() - now;
     this.#silentAt = now + Math.min(tookMs / SILENT_SHARE, SILENT_TICK_MS);
@@ -191,6 +197,7 @@ export class JobRescuer {
    */
   async #replaceUnresponsive(): Promise<void> {
     const { pool, bus, logger } = this.#deps;
+    const why = because('IGNORED_STOP');
     const unresponsive = await pool.query<{ workerId: WorkerId; endpointId: EndpointId }>({
       name: 'workers-unresponsive',
       text: `
@@ -200,11 +207,15 @@ export class JobRescuer {
           from job_stops s left join worker_activity a on a.worker_id = s.worker_id
           where s.created_at < now() - case when s.told_at is null then ${UNFETCHED_SECONDS} else ${IGNORED_SECONDS} end
                                        * interval '1 second'
-        ), gone as (delete from job_stops s using old where s.worker_id = old.worker_id and s.job_id = old.job_id)
-        update workers w set wanted = 'STOP', wanted_reason = 'it went on with a job that it was told to stop'
-        from old where w.id = old.worker_id and w.phase = 'RUNNING' and w.wanted = 'RUN' and not old.has_moved_on
-          and not exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
-        returning w.id as "workerId", w.endpoint_id as "endpointId"`,
+        ), gone as (delete from job_stops s using old where s.worker_id = old.worker_id and s.job_id = old.job_id), changed as (
+          update workers w set wanted = 'STOP', wanted_reason = $2
+          from (select distinct worker_id from old where not has_moved_on) old
+          where w.id = old.worker_id and w.phase = 'RUNNING' and w.wanted = 'RUN'
+            and not exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+          returning w.id, w.endpoint_id, 'stop' as kind, $1::text as cause, w.wanted_reason as reason, 'RUN' as wanted
+        ), ${storeDecisions('changed')}
+        select id as "workerId", endpoint_id as "endpointId" from changed`,
+      values: [why.cause, why.reason],
     });
     for (const { workerId, endpointId } of unresponsive.rows) {
       logger.warn({ endpointId, workerId }, 'replacing unresponsive worker');

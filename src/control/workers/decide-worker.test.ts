@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Cause } from '../../domain/decisions/because.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerFacts } from './decide-worker.ts';
 
 const NOW = 1_000_000;
@@ -34,10 +35,11 @@ const container = (state: 'created' | 'running' | 'frozen' | 'exited', exitCode:
   address: '10.0.0.7',
   reason: null,
 });
-const finalize = (reason: string, isLost: boolean, code: number | null = null) => {
-  return { do: 'finalize', code, reason, isLost } as const;
+const finalize = (cause: Cause | null, reason: string, isLost: boolean, code: number | null = null) => {
+  return { do: 'finalize', code, cause, reason, isLost } as const;
 };
-const stop = (reason: string, graceMs: number) => ({ do: 'stop', graceMs, reason, isLost: false }) as const;
+const stop = (reason: string, graceMs: number) =>
+  ({ do: 'stop', graceMs, cause: null, reason, isLost: false }) as const;
 const nothing = { do: 'nothing' } as const;
 
 /** Each row: a rule, what is known of the worker, its container, and the action. */
@@ -52,12 +54,17 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       { do: 'wait', untilMs: NOW + 5_000 },
     ],
     ['starts whatever the list says', { ...PENDING }, container('created'), { do: 'start' }],
-    ['is finalized when it is to drain', { ...PENDING, ...DRAINING }, 'unknown', finalize('idle for 60 s', false)],
+    [
+      'is finalized when it is to drain',
+      { ...PENDING, ...DRAINING },
+      'unknown',
+      finalize(null, 'idle for 60 s', false),
+    ],
     [
       'is finalized when it is to stop, also during its pause',
       { ...PENDING, ...STOPPING, notBefore: ago(-5_000) },
       'unknown',
-      finalize('the endpoint is deleted', false),
+      finalize(null, 'the endpoint is deleted', false),
     ],
   ],
   'a STARTING worker': [
@@ -73,19 +80,19 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       'is finalized, but not lost, when its start was interrupted before it had a container',
       { ...STARTING },
       'absent',
-      finalize('its start was interrupted', false),
+      finalize('START_INTERRUPTED', 'its start was interrupted', false),
     ],
     [
       'is finalized, but not lost, when its start was interrupted before its container started',
       { ...STARTING },
       container('created'),
-      finalize('its start was interrupted', false),
+      finalize('START_INTERRUPTED', 'its start was interrupted', false),
     ],
     [
       'is lost when its container has exited',
       { ...STARTING },
       container('exited', 0),
-      finalize('it exited with code 0', true, 0),
+      finalize('EXITED', 'it exited with code 0', true, 0),
     ],
     [
       'stops when it is not wanted any more',
@@ -98,42 +105,42 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
   'a RUNNING worker': [
     ['is left alone', {}, 'unknown', nothing],
     ['is left alone when its container runs', {}, container('running'), nothing],
-    ['is lost when its container is gone', {}, 'absent', finalize('its container is gone', true)],
+    ['is lost when its container is gone', {}, 'absent', finalize('GONE', 'its container is gone', true)],
     [
       'is lost when it exited with an error',
       {},
       container('exited', 137),
-      finalize('it exited with code 137', true, 137),
+      finalize('EXITED', 'it exited with code 137', true, 137),
     ],
     [
       'is lost with the reason that the runtime gives',
       {},
       { ...container('exited', 137), reason: 'it ran out of memory' },
-      finalize('it ran out of memory', true, 137),
+      finalize('EXITED', 'it ran out of memory', true, 137),
     ],
     [
       'is not lost when it exited with 0 after it was ready',
       {},
       container('exited', 0),
-      finalize('it exited with code 0', false, 0),
+      finalize('EXITED', 'it exited with code 0', false, 0),
     ],
     [
       'is lost when it exited with 0 before it was ready',
       { ...LOADING, startedAt: ago(1_000) },
       container('exited', 0),
-      finalize('it exited with code 0', true, 0),
+      finalize('EXITED', 'it exited with code 0', true, 0),
     ],
     [
       'drains when it is unhealthy',
       { unhealthyReason: 'the GPU fell off the bus' },
       'unknown',
-      { do: 'drain', reason: 'unhealthy: the GPU fell off the bus' },
+      { do: 'drain', cause: 'UNHEALTHY', reason: 'unhealthy: the GPU fell off the bus' },
     ],
     [
       'drains when it is unhealthy while it still loads',
       { ...LOADING, startedAt: ago(1_000), unhealthyReason: 'no model' },
       'unknown',
-      { do: 'drain', reason: 'unhealthy: no model' },
+      { do: 'drain', cause: 'UNHEALTHY', reason: 'unhealthy: no model' },
     ],
     [
       'may load for seven minutes',
@@ -148,6 +155,7 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       {
         do: 'stop',
         graceMs: 5_000,
+        cause: 'NOT_READY',
         reason: 'it was not ready within 420 s of its start (RUNPOD_INIT_TIMEOUT)',
         isLost: true,
       },
@@ -164,6 +172,7 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       {
         do: 'stop',
         graceMs: 5_000,
+        cause: 'NOT_READY',
         reason:
           'it was not ready within 2 s of its start (RUNPOD_INIT_TIMEOUT): GET /ping on port 80 is answered with 500',
         isLost: true,
@@ -203,7 +212,7 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       'unknown',
       stop('idle for 60 s', 5_000),
     ],
-    ['is finalized when it has ended', { ...DRAINING }, 'absent', finalize('its container is gone', false)],
+    ['is finalized when it has ended', { ...DRAINING }, 'absent', finalize('GONE', 'its container is gone', false)],
   ],
   'a stopping worker': [
     [
@@ -223,7 +232,7 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
       'is finalized, but not lost, when it has ended',
       { ...STOPPING },
       container('exited', 143),
-      finalize('it exited with code 143', false, 143),
+      finalize('EXITED', 'it exited with code 143', false, 143),
     ],
   ],
   'a worker that is to be frozen': [
@@ -231,7 +240,12 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
     ['is left alone while it is frozen', { ...FROZEN }, container('frozen'), nothing],
     ['is left alone while it is frozen, unhealthy or not', { ...FROZEN, unhealthyReason: 'x' }, 'unknown', nothing],
     ['is left to the freezer while it is to be thawed', { ...FROZEN, wanted: 'RUN' }, container('frozen'), nothing],
-    ['is finalized when its container is gone', { ...FROZEN }, 'absent', finalize('its container is gone', false)],
+    [
+      'is finalized when its container is gone',
+      { ...FROZEN },
+      'absent',
+      finalize('GONE', 'its container is gone', false),
+    ],
   ],
 };
 

@@ -1,3 +1,4 @@
+import { type Because, because, type Cause } from '../../domain/decisions/because.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { Observed } from '../../runtimes/runtime.ts';
 
@@ -39,13 +40,16 @@ export type WorkerAction =
   | { do: 'start' }
   /** Its container runs: take it over as it is. */
   | { do: 'adopt'; address: string | null }
-  | { do: 'drain'; reason: string }
+  | ({ do: 'drain' } & Because)
   /** Stop its container, then finalize it. */
-  | { do: 'stop'; graceMs: number; reason: string; isLost: boolean }
+  | ({ do: 'stop'; graceMs: number; isLost: boolean } & Why)
   /** It has no running container: remove what is left of it and record its exit. */
-  | { do: 'finalize'; code: number | null; reason: string; isLost: boolean }
+  | ({ do: 'finalize'; code: number | null; isLost: boolean } & Why)
   /** Decide again at `untilMs` (ms since 1970), or earlier if its row or its container changes. */
   | { do: 'wait'; untilMs: number };
+
+/** `cause` null: it ends because it was ordered to; the order has the cause. */
+type Why = { cause: Cause | null; reason: string };
 
 const NOTHING: WorkerAction = { do: 'nothing' };
 
@@ -71,7 +75,7 @@ export function decideWorker(
 
 /** It has no container. A pause follows failed starts, or a start that found no place. */
 function decidePending({ wanted, wantedReason, notBefore }: WorkerFacts, nowMs: number): WorkerAction {
-  if (wanted !== 'RUN') return { do: 'finalize', code: null, reason: wantedReason, isLost: false };
+  if (wanted !== 'RUN') return { do: 'finalize', code: null, cause: null, reason: wantedReason, isLost: false };
   if (notBefore === null || notBefore.getTime() <= nowMs) return { do: 'start' };
   return { do: 'wait', untilMs: notBefore.getTime() };
 }
@@ -86,12 +90,13 @@ function reconcileContainer({ phase, wanted, readyAt }: WorkerFacts, seen: SeenC
   if (phase === 'STARTING' && (!container || container.state === 'created')) {
     // A process was killed while it started the container. The worker is replaced rather than started again: the container
     // may still appear, with a token that only that process knew. It is no failed start.
-    return { do: 'finalize', code: null, reason: 'its start was interrupted', isLost: false };
+    return { do: 'finalize', code: null, ...because('START_INTERRUPTED'), isLost: false };
   }
   const code = container?.exitCode ?? null;
-  const reason = container?.reason ?? (code === null ? 'its container is gone' : `it exited with code ${code}`);
+  const told = container?.reason ?? null;
+  const why = code === null && told === null ? because('GONE') : because('EXITED', { code, why: told });
   const isLost = wanted === 'RUN' && !(code === 0 && readyAt !== null);
-  return { do: 'finalize', code, reason, isLost };
+  return { do: 'finalize', code, ...why, isLost };
 }
 
 /** A container that runs but never becomes ready is a failed start. */
@@ -101,18 +106,16 @@ function decideRunning(worker: WorkerFacts, nowMs: number): WorkerAction {
   const seconds = initTimeoutSeconds(spec.env);
   const initEndsAt = readyAt === null && startedAt !== null ? startedAt.getTime() + seconds * 1000 : null;
   if (initEndsAt !== null && initEndsAt <= nowMs) {
-    const why = phaseReason === null ? '' : `: ${phaseReason}`;
-    const reason = `it was not ready within ${seconds} s of its start (RUNPOD_INIT_TIMEOUT)${why}`;
-    return { do: 'stop', graceMs: IDLE_GRACE_MS, reason, isLost: true };
+    return { do: 'stop', graceMs: IDLE_GRACE_MS, ...because('NOT_READY', { seconds, why: phaseReason }), isLost: true };
   }
-  if (unhealthyReason !== null) return { do: 'drain', reason: `unhealthy: ${unhealthyReason}` };
+  if (unhealthyReason !== null) return { do: 'drain', ...because('UNHEALTHY', unhealthyReason) };
   return initEndsAt === null ? NOTHING : { do: 'wait', untilMs: initEndsAt };
 }
 
 /** A draining worker stops once it holds nothing; a stopping one at once. */
 function decideLeaving(worker: WorkerFacts, nowMs: number, { graceMs, drainMs }: WorkerLimits): WorkerAction {
   const { endpointType, wanted, wantedReason, phase, drainAt, leased } = worker;
-  const stop: WorkerAction = { do: 'stop', graceMs, reason: wantedReason, isLost: false };
+  const stop: WorkerAction = { do: 'stop', graceMs, cause: null, reason: wantedReason, isLost: false };
   if (phase === 'FROZEN')
     stop.graceMs = 0; // it holds nothing, and its memory and GPUs are needed
   else if (leased === 0) stop.graceMs = Math.min(graceMs, IDLE_GRACE_MS);

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { FreezingWorker } from '../../domain/workers/frozen-workers.ts';
 import { chooseFrozen } from './evict-frozen.ts';
 
 const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): FreezingWorker => ({
   id: id as WorkerId,
   endpointId: 'e' as EndpointId,
+  userId: 'u' as UserId,
   wanted: 'FREEZE',
   wantedReason: '',
   phase: 'FROZEN',

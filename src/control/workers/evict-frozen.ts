@@ -1,6 +1,6 @@
-import type { WorkerId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
+import { because, type Claimant, seenBy } from '../../domain/decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { stopWorker } from '../../domain/workers/order-workers.ts';
 import { byEvictionOrder } from '../../scaling/frozen-workers.ts';
@@ -13,13 +13,13 @@ import { type PlaceRequest, type PoolCapacity, placesFor } from '../../scaling/p
  */
 export async function evictFrozen(
   deps: { pool: Db; bus: Pick<Bus, 'publish'> },
-  wanted: PlaceRequest,
+  wanted: PlaceRequest & { claimant: Claimant },
   capacities: readonly PoolCapacity[],
 ): Promise<boolean> {
   const frozen = (await listFreezingWorkers(deps.pool)).filter(({ phase }) => phase === 'FROZEN');
   const chosen = chooseFrozen(frozen, wanted, capacities);
   for (const worker of chosen ?? []) {
-    await stopWorker(deps.pool, worker.id as WorkerId, 'its GPUs are needed for others');
+    await stopWorker(deps.pool, worker.id, because('EVICTED', seenBy(wanted.claimant, worker.userId)));
     deps.bus.publish('worker', worker.id);
   }
   return chosen !== null;

@@ -5,6 +5,7 @@ import type { WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { Metrics } from '../../core/metrics.ts';
 import { Bus } from '../../db/bus.ts';
+import { because } from '../../domain/decisions/because.ts';
 import { freezeWorker, thawWorker } from '../../domain/workers/order-workers.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
@@ -64,6 +65,8 @@ async function insertEndpoint(flashboot: string): Promise<void> {
   );
 }
 
+const IDLE = because('IDLE', { seconds: 5, timeoutSeconds: 5 });
+
 /** A ready worker; `holds` is its memory. */
 async function worker(id: string, holds = GIB, endpoint = 'FLASHBOOT'): Promise<WorkerId> {
   memory.set(id, holds);
@@ -77,7 +80,7 @@ async function worker(id: string, holds = GIB, endpoint = 'FLASHBOOT'): Promise<
 }
 async function frozen(id: string, holds = GIB, endpoint = 'FLASHBOOT'): Promise<WorkerId> {
   const one = await worker(id, holds, endpoint);
-  await freezeWorker(database.pool, one, 'idle for 5 s');
+  await freezeWorker(database.pool, one, IDLE);
   await run();
   return one;
 }
@@ -99,7 +102,7 @@ test('a worker is frozen with the memory it holds, and resumes when it is wanted
   const id = await frozen('w1', 2 * GIB);
   expect(await row(id)).toMatchObject({ phase: 'FROZEN', wanted: 'FREEZE', bytes: 2 * GIB });
   expect(await stateOf(id)).toBe('frozen');
-  expect(await thawWorker(database.pool, id, 'a job waits')).toBe(true);
+  expect(await thawWorker(database.pool, id, because('DEMAND', 'a job waits'))).toBe(true);
   await run();
   expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'RUN', reason: 'a job waits' });
   expect(await stateOf(id)).toBe('running');
@@ -112,7 +115,7 @@ test('a worker is frozen with the memory it holds, and resumes when it is wanted
 
 test('a job at the last moment cancels the freeze', async () => {
   const id = await worker('w2');
-  await freezeWorker(database.pool, id, 'idle for 5 s');
+  await freezeWorker(database.pool, id, IDLE);
   await database.pool.query(
     `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl, worker_id)
      values ('j', 'FLASHBOOT', 'IN_PROGRESS', false, false, '{}', now(), false, $1)`,
@@ -126,7 +129,7 @@ test('a job at the last moment cancels the freeze', async () => {
 test('a failed thaw ends the worker, so that another one starts', async () => {
   const id = await frozen('w3');
   await runtime.stop(id, 0);
-  await thawWorker(database.pool, id, 'a job waits');
+  await thawWorker(database.pool, id, because('DEMAND', 'a job waits'));
   let demanded = '';
   const forget = bus.subscribe('demand', (endpointId) => {
     demanded = endpointId;

@@ -13,6 +13,7 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { because } from '../../domain/decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../domain/workers/order-workers.ts';
 import { markExited, markFrozen, markThawed } from '../../domain/workers/worker-lifecycle.ts';
@@ -110,7 +111,7 @@ export class WorkerFreezer {
 
   /** Orders a worker that work reached at the last moment to run again. */
   async #cancelFreeze({ id }: FreezingWorker): Promise<void> {
-    if (await thawWorker(this.#deps.pool, id, 'it was given work')) this.#deps.bus.publish('worker', id);
+    if (await thawWorker(this.#deps.pool, id, because('WORK_ARRIVED'))) this.#deps.bus.publish('worker', id);
   }
 
   /** Freezes a worker, or drains it when that is not possible. */
@@ -128,7 +129,7 @@ export class WorkerFreezer {
     } catch (error) {
       hindrance = messageOf(error);
     }
-    await drainWorker(pool, id, `${wantedReason}; it could not be frozen: ${hindrance}`);
+    await drainWorker(pool, id, because('NOT_FROZEN', { why: wantedReason, hindrance }));
     bus.publish('worker', id);
   }
 
@@ -167,9 +168,9 @@ export class WorkerFreezer {
   /** Records its exit only: its container is then removed as an orphan, and the cold start need not wait for that. */
   async #giveUp({ id, endpointId }: FreezingWorker, failure: string, tookMs: number): Promise<void> {
     const { pool, bus, logs, logger } = this.#deps;
-    const reason = `it could not be thawed: ${failure}`;
-    await markExited(pool, [{ id, code: null, reason, isLost: false }]);
-    logs.system(id, `ended: ${reason}`);
+    const why = because('NOT_THAWED', failure);
+    await markExited(pool, [{ id, code: null, ...why, isLost: false }]);
+    logs.system(id, `ended: ${why.reason}`);
     logger.warn({ endpointId, workerId: id, durationMs: tookMs, reason: failure }, 'thaw failed');
     bus.publish('worker', id);
     bus.publish('demand', endpointId);
@@ -198,10 +199,10 @@ export class WorkerFreezer {
     const evicted = frozenOverBudget(known, await memory.budgetBytes());
     const [first] = known.sort(byEvictionOrder);
     if (evicted.length === 0 && first && memory.isScarce()) {
-      evicted.push({ id: first.id, reason: 'the machine runs out of memory' });
+      evicted.push({ id: first.id, ...because('MACHINE_MEMORY') });
     }
-    for (const { id, reason } of evicted) {
-      await stopWorker(pool, id as WorkerId, reason);
+    for (const { id, ...why } of evicted) {
+      await stopWorker(pool, id as WorkerId, why);
       bus.publish('worker', id);
     }
   }

@@ -2,17 +2,20 @@ import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { because, seenBy } from '../../domain/decisions/because.ts';
 import { gpuRuleOf } from '../../domain/endpoints/gpu-rule.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import {
   findVolumeDataCenters,
+  type GpuHolder,
+  listClaimants,
   listGpuHolders,
   listPlacementRules,
   type PlacementRule,
 } from '../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import { dataCentersFor, type PlaceRequest, type PoolCapacity } from '../../scaling/place-worker.ts';
-import { type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
+import { type Preempted, type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { evictFrozen } from './evict-frozen.ts';
 import type { Place } from './launch-worker.ts';
@@ -63,13 +66,30 @@ async function shareFairly(
   const minOf = (endpointId: string) => mins.get(endpointId) ?? 0;
   const share = shareCapacity({ capacities, waiting, holding, minOf, now });
   const isServed = await evictForEndpoints(deps, waiting, share, capacities);
-  for (const { id, reason, forWorkerId } of share.preempted) {
-    const worker = waiting.find((one) => one.id === forWorkerId)!;
-    if (isServed.has(worker.endpointId) || !(await drainWorker(deps.pool, id as WorkerId, reason))) continue;
-    deps.logger.info({ workerId: id, reason }, 'preempting worker');
-    deps.bus.publish('worker', id);
-  }
+  const endpointOf = new Map(waiting.map(({ id, endpointId }) => [id, endpointId]));
+  const preempted = share.preempted.filter(({ forWorkerId }) => !isServed.has(endpointOf.get(forWorkerId)!));
+  await preempt(deps, preempted, endpointOf, new Map(holders.map((holder) => [holder.id, holder])));
   return share;
+}
+
+/** Drains workers for others, and says for which endpoint to users who own both. */
+async function preempt(
+  { pool, logger, bus }: Deps,
+  preempted: readonly Preempted[],
+  endpointOf: ReadonlyMap<string, string>,
+  holders: ReadonlyMap<string, GpuHolder>,
+): Promise<void> {
+  if (preempted.length === 0) return;
+  const claimants = await listClaimants(pool, [...new Set(preempted.map((one) => endpointOf.get(one.forWorkerId)!))]);
+  for (const { id, forWorkerId, held, waitedSeconds } of preempted) {
+    const claimant = claimants.get(endpointOf.get(forWorkerId)!);
+    if (!claimant) continue; // deleted meanwhile
+    const by = seenBy(claimant, holders.get(id)!.userId);
+    const why = because('PREEMPTED', { by, held, waitedSeconds });
+    if (!(await drainWorker(pool, id as WorkerId, why))) continue;
+    logger.info({ workerId: id, reason: why.reason }, 'preempting worker');
+    bus.publish('worker', id);
+  }
 }
 
 /** Evicts frozen workers, once per endpoint that lacks capacity. Returns the endpoints for which that is enough. */
@@ -81,10 +101,12 @@ async function evictForEndpoints(
 ): Promise<Set<string>> {
   const tried = new Set<string>();
   const served = new Set<string>();
+  const claimants = await listClaimants(deps.pool, [...new Set(waiting.map(({ endpointId }) => endpointId))]);
   for (const { id, endpointId, request } of waiting) {
     if (!share.missing.has(id) || tried.has(endpointId) || request === null) continue;
     tried.add(endpointId);
-    if (await evictFrozen(deps, request, capacities)) served.add(endpointId);
+    const claimant = claimants.get(endpointId);
+    if (claimant && (await evictFrozen(deps, { ...request, claimant }, capacities))) served.add(endpointId);
   }
   return served;
 }

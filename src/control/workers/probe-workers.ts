@@ -6,6 +6,7 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { because } from '../../domain/decisions/because.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import {
   isWorkerBusy,
@@ -224,7 +225,7 @@ export class WorkerProber {
       await markUnready(this.#deps.pool, worker.id, reason);
     }
     if (probe.outSince === null || this.#monotonic.now() - probe.outSince < REPLACED_AFTER_MS) return;
-    await drainWorker(this.#deps.pool, worker.id, `unhealthy: ${reason}`);
+    await drainWorker(this.#deps.pool, worker.id, because('UNHEALTHY', reason));
     this.#notify(worker);
   }
 

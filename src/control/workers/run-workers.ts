@@ -231,7 +231,7 @@ export class WorkerRunner {
         await this.#deps.phases.running({ id: worker.id, address: action.address, marks: null });
         return this.#deps.logs.follow(worker.id);
       case 'drain':
-        await drainWorker(this.#deps.pool, worker.id, action.reason);
+        await drainWorker(this.#deps.pool, worker.id, action);
         return this.#deps.bus.publish('worker', worker.id);
       case 'stop':
         await stopWorker(this.#deps, worker, action);

@@ -26,7 +26,7 @@ export class ScalingWriter {
       new Batcher<WorkerOrder, boolean>({
         ...BATCHES,
         flush: async (orders) => {
-          const changed = await orderWorkers(pool, kind, orders);
+          const changed = await orderWorkers(pool, kind, orders, { isRecorded: true });
           return orders.map(({ id }) => changed.has(id));
         },
       });
@@ -47,15 +47,17 @@ export class ScalingWriter {
 
   /** Inserts or orders one worker. Returns what was done; undefined when there was nothing left to do. */
   async apply(endpointId: EndpointId, action: ScalingAction): Promise<DecidedAction | undefined> {
-    const { kind, reason } = action;
+    const { kind, cause, reason } = action;
     if (kind !== 'start') {
       const workerId = action.workerId as WorkerId;
-      return (await this.#orders[kind].run({ id: workerId, reason })) ? { kind, workerId, reason } : undefined;
+      return (await this.#orders[kind].run({ id: workerId, cause, reason }))
+        ? { kind, workerId, cause, reason }
+        : undefined;
     }
     const workerId = newId<WorkerId>();
     const pause = action.pause && { ...action.pause, until: new Date(action.pause.until) };
     const isInserted = await this.#inserts.run({ id: workerId, endpointId, reason, pause });
-    return isInserted ? { kind, workerId, reason } : undefined;
+    return isInserted ? { kind, workerId, cause, reason } : undefined;
   }
 
   /** Records a decision with the actions that had an effect. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
+import { because } from '../../domain/decisions/because.ts';
 import { type ControlledWorker, markUnplaced } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import { NoCapacity } from '../../runtimes/runtime.ts';
@@ -46,7 +47,7 @@ async function handleFailure(
   if (error instanceof NoCapacity) return putBack(deps, worker, `${NO_CAPACITY}: ${reason}`);
   if (isRuntimeAway || isCancelled) return putBack(deps, worker, reason);
   deps.logs.system(worker.id, `could not be started: ${reason}`);
-  await recordExit(deps, worker, { code: null, reason, isLost: true });
+  await recordExit(deps, worker, { code: null, ...because('START_FAILED', reason), isLost: true });
 }
 
 /** Makes the worker PENDING again; one that is not wanted any more is finalized as such. */

@@ -14,13 +14,13 @@ export type StopDeps = FinalizeDeps & { phases: Pick<PhaseWriter, 'stopping'> };
 export async function stopWorker(
   deps: StopDeps,
   worker: ControlledWorker,
-  { graceMs, reason, isLost }: Extract<WorkerAction, { do: 'stop' }>,
+  { graceMs, cause, reason, isLost }: Extract<WorkerAction, { do: 'stop' }>,
 ): Promise<void> {
   const { phases, logs, runtime } = deps;
-  if (!isLost) await phases.stopping({ id: worker.id, reason });
+  if (!isLost) await phases.stopping({ id: worker.id, cause, reason });
   logs.system(worker.id, `stops: ${reason}`);
   await runtime.stop(worker.id, graceMs);
   await logs.finish(worker.id, LOG_TIMEOUT_MS);
   logs.system(worker.id, 'stopped');
-  await recordExit(deps, worker, { code: null, reason, isLost });
+  await recordExit(deps, worker, { code: null, cause, reason, isLost });
 }

@@ -31,7 +31,12 @@ const deps = {
 
 describe('to finalize a worker', () => {
   test('stores its log before its container is removed, and records its exit last', async () => {
-    await finalizeWorker(deps, worker('RUNNING'), { code: 137, reason: 'it ran out of memory', isLost: true });
+    await finalizeWorker(deps, worker('RUNNING'), {
+      code: 137,
+      cause: 'EXITED' as const,
+      reason: 'it ran out of memory',
+      isLost: true,
+    });
     expect(done).toEqual([
       'log w: ended: it ran out of memory',
       'flush log of w',
@@ -43,13 +48,18 @@ describe('to finalize a worker', () => {
   });
 
   test('asks nothing of the runtime when it never had a container', async () => {
-    await finalizeWorker(deps, worker('PENDING'), { code: null, reason: 'no job waits any more', isLost: false });
+    await finalizeWorker(deps, worker('PENDING'), {
+      code: null,
+      cause: null,
+      reason: 'no job waits any more',
+      isLost: false,
+    });
     expect(done).toEqual(['w exited', 'publish worker w', 'publish demand e']);
   });
 
   test('records no exit while its container cannot be removed', async () => {
     const away = { ...deps, runtime: { stop: () => Promise.reject(new Error('the engine is away')) } };
-    const exit = { code: null, reason: 'its container is gone', isLost: true };
+    const exit = { code: null, cause: 'GONE' as const, reason: 'its container is gone', isLost: true };
     await expect(finalizeWorker(away, worker('RUNNING'), exit)).rejects.toThrow('the engine is away');
     expect(done.filter((step) => step.startsWith('w exited'))).toEqual([]);
   });
@@ -57,7 +67,13 @@ describe('to finalize a worker', () => {
 
 describe('to stop a worker', () => {
   test('orders it to stop first, so that it gets no more work', async () => {
-    await stopWorker(deps, worker('RUNNING'), { do: 'stop', graceMs: 5_000, reason: 'idle', isLost: false });
+    await stopWorker(deps, worker('RUNNING'), {
+      do: 'stop',
+      graceMs: 5_000,
+      cause: null,
+      reason: 'idle',
+      isLost: false,
+    });
     expect(done).toEqual([
       'order w to stop: idle',
       'log w: stops: idle',
@@ -71,7 +87,13 @@ describe('to stop a worker', () => {
   });
 
   test('that is lost leaves it wanted until its exit is recorded: it must count as a failed start first', async () => {
-    await stopWorker(deps, worker('RUNNING'), { do: 'stop', graceMs: 5_000, reason: 'not ready', isLost: true });
+    await stopWorker(deps, worker('RUNNING'), {
+      do: 'stop',
+      graceMs: 5_000,
+      cause: 'NOT_READY',
+      reason: 'not ready',
+      isLost: true,
+    });
     expect(done).not.toContain('order w to stop: not ready');
     expect(done).toContain('w exited, lost');
   });

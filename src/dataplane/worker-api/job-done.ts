@@ -2,8 +2,10 @@ import type { ByteReservation } from '../../core/byte-budget.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import { findShapeFault } from '../../core/json-shape.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
+import { because } from '../../domain/decisions/because.ts';
 import { sliceMembers } from '../../domain/jobs/job-body.ts';
 import { COMMIT_TIMEOUT_MS, type JobResult, resultNotStored } from '../../domain/jobs/job-queue.ts';
+import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { sendJson } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import type { WorkerCall } from './worker-call.ts';
@@ -137,10 +139,7 @@ function errorText(error: unknown, source: string): string {
 
 /** Drains a worker that asked to be replaced after this job (refresh_worker). */
 async function recycle({ plane, worker }: WorkerCall): Promise<void> {
-  await plane.pool.query(
-    "update workers set wanted = 'DRAIN', wanted_reason = 'it asked to be replaced', drain_at = now() where id = $1 and wanted = 'RUN'",
-    [worker.id],
-  );
+  await drainWorker(plane.pool, worker.id, because('ASKED'));
   plane.bus.publish('worker', worker.id);
   plane.bus.publish('demand', worker.endpointId);
 }

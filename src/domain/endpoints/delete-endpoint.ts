@@ -2,6 +2,8 @@ import type { EndpointId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
+import { because } from '../decisions/because.ts';
+import { deleteDecisions } from '../decisions/record-decision.ts';
 import { cancelJobsOfEndpoint } from '../jobs/cancel-jobs.ts';
 import { stopWorkersOfEndpoint } from '../workers/stop-workers.ts';
 import { deleteEndpointRow, getEndpointRow } from './endpoint-store.ts';
@@ -16,7 +18,8 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: Endpoin
   await transaction(context.pool, async (db) => {
     const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
     await cancelJobsOfEndpoint(db, id);
-    await stopWorkersOfEndpoint(db, actor.userId, id, 'the endpoint was deleted');
+    await stopWorkersOfEndpoint(db, actor.userId, id, because('ENDPOINT_DELETED'));
+    await deleteDecisions(db, id);
     await deleteEndpointRow(db, actor.userId, id);
     if (templateId !== null) await leaveTemplate(db, actor, id, templateId);
   });

@@ -17,7 +17,11 @@ export async function startPod(context: PodContext, actor: Actor, id: PodId): Pr
   const stock = await context.capacity.read();
   let leaving: readonly WorkerId[] = [];
   const started = await change(context, actor, id, 'start', async (db, pod) => {
-    const { place, evicted } = await placePod(db, { ...pod, dataCenterIds: [pod.dataCenterId] }, stock);
+    const { place, evicted } = await placePod(
+      db,
+      { ...pod, userId: actor.userId, dataCenterIds: [pod.dataCenterId] },
+      stock,
+    );
     leaving = evicted;
     return wantPodRunning(db, pod, place.pool);
   });

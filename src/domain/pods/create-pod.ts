@@ -45,7 +45,7 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
     const dataCenterIds = network
       ? [await checkNetworkMount(db, actor, network.volumeId, input.dataCenterIds)]
       : input.dataCenterIds;
-    const { place, evicted } = await placePod(db, { ...input, cpu, dataCenterIds }, stock);
+    const { place, evicted } = await placePod(db, { ...input, userId: actor.userId, cpu, dataCenterIds }, stock);
     const created = await insertPodRow(db, {
       ...input,
       ...container,

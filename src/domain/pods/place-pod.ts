@@ -1,11 +1,12 @@
 import { Failure } from '../../core/errors.ts';
-import type { WorkerId } from '../../core/ids.ts';
+import type { UserId, WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
+import { because, type Claimant, seenBy } from '../decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
 import { stopWorker } from '../workers/order-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
@@ -27,7 +28,7 @@ export const NO_CAPACITY = 'There are no longer any instances available';
  */
 export async function placePod(
   db: Db,
-  pod: Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds'> & Partial<Pick<Pod, 'id'>>,
+  pod: Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds' | 'name'> & Partial<Pick<Pod, 'id'>> & { userId: UserId },
   stock: Stock,
 ): Promise<{ place: PodPlace; evicted: readonly WorkerId[] }> {
   if (pod.cpu) {
@@ -44,7 +45,7 @@ export async function placePod(
 /** Evicts frozen workers until the pod fits: those without priority first, then those frozen longest. */
 async function placeOverFrozen(
   db: Db,
-  pod: Pick<Pod, 'gpu' | 'cloud' | 'dataCenterIds'>,
+  pod: Pick<Pod, 'gpu' | 'cloud' | 'dataCenterIds' | 'name'> & { userId: UserId },
   stock: Stock,
   used: readonly GpusInUse[],
 ): Promise<{ place: PodPlace; evicted: WorkerId[] }> {
@@ -53,6 +54,7 @@ async function placeOverFrozen(
     .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
   if (!place) throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}`);
+  const claimant: Claimant = { kind: 'pod', name: pod.name, userId: pod.userId };
   const evicted: WorkerId[] = [];
   let left = used;
   const isThere = (one: FreezingWorker) =>
@@ -65,7 +67,7 @@ async function placeOverFrozen(
     )
       break;
     left = withoutWorker(left, worker);
-    await stopWorker(db, worker.id, 'its GPUs are needed for a pod');
+    await stopWorker(db, worker.id, because('EVICTED', seenBy(claimant, worker.userId)));
     evicted.push(worker.id);
   }
   return { place, evicted };

@@ -1,4 +1,4 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
@@ -7,6 +7,7 @@ import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
 export interface FreezingWorker {
   id: WorkerId;
   endpointId: EndpointId;
+  userId: UserId;
   wanted: WorkerWanted;
   wantedReason: string;
   phase: WorkerPhase;
@@ -30,7 +31,7 @@ export interface FreezingWorker {
 export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
   const result = await db.query<FreezingWorker>({
     name: 'workers-freezing',
-    text: `select w.id, w.endpoint_id as "endpointId", w.wanted, w.wanted_reason as "wantedReason", w.phase,
+    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.wanted, w.wanted_reason as "wantedReason", w.phase,
                   w.drain_at as "drainAt", coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
                   coalesce(w.memory_bytes, 0) as "memoryBytes", w.frozen_at as "frozenAt", w.gpu_pool as "gpuPool",
                   w.gpu_type_id as "gpuTypeId", w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",

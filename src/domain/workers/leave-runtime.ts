@@ -1,5 +1,6 @@
 import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { because } from '../decisions/because.ts';
 import { updateRuntime } from '../installation.ts';
 import { markExited } from './worker-lifecycle.ts';
 
@@ -19,16 +20,16 @@ export function leaveRuntime(pool: Pool, runtime: string): Promise<LeftWorkloads
   return transaction(pool, async (db) => {
     const before = await updateRuntime(db, runtime);
     if (before === null || before === runtime) return null;
-    const reason = `it ran with the ${before} runtime, and the server uses ${runtime} now`;
+    const why = because('RUNTIME_CHANGED', { before, now: runtime });
     const workers = await db.query<{ id: WorkerId }>(
       "select id from workers where phase in ('STARTING', 'RUNNING', 'FROZEN') for update",
     );
     const workerIds = workers.rows.map(({ id }) => id);
     await markExited(
       db,
-      workerIds.map((id) => ({ id, code: null, reason, isLost: false })),
+      workerIds.map((id) => ({ id, code: null, ...why, isLost: false })),
     );
-    return { runtime: before, workerIds, podIds: await restartPods(db, reason) };
+    return { runtime: before, workerIds, podIds: await restartPods(db, why.reason) };
   });
 }
 

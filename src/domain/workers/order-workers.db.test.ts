@@ -26,6 +26,7 @@ test.each(Object.entries(ORDERS))(
     );
     const orders = ['RUN', 'FREEZE', 'DRAIN', 'STOP', 'none'].map((id) => ({
       id: id as WorkerId,
+      cause: 'IDLE' as const,
       reason: `why ${id}`,
     }));
     expect(await orderWorkers(database.pool, kind as OrderKind, orders)).toEqual(new Set(reaches));
@@ -48,7 +49,7 @@ test('concurrent orders for the same workers, each given in another order, never
   const kinds: OrderKind[] = ['freeze', 'thaw', 'freeze', 'thaw', 'freeze', 'thaw', 'drain', 'stop'];
   const reached = await Promise.all(
     kinds.map(async (kind, n) => {
-      const orders = ids.map((id) => ({ id, reason: kind }));
+      const orders = ids.map((id) => ({ id, cause: 'IDLE' as const, reason: kind }));
       const client = await database.pool.connect(); // fails at a deadlock, which the pool would retry
       const order = orderWorkers(client, kind, n % 2 === 0 ? orders : orders.reverse());
       return order.finally(() => client.release());

@@ -1,5 +1,6 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Claimant } from '../decisions/because.ts';
 import type { EndpointClientSettings } from '../endpoints/endpoint.ts';
 
 /** Where workers of an endpoint may be placed. */
@@ -33,10 +34,21 @@ export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Pro
   return new Map(result.rows.map(({ id, dataCenterId }) => [id, dataCenterId]));
 }
 
+/** Returns those of these endpoints that exist, as claimants of what other workloads hold. */
+export async function listClaimants(db: Db, endpointIds: readonly string[]): Promise<Map<string, Claimant>> {
+  const result = await db.query<{ id: string; name: string; userId: UserId }>({
+    name: 'claimants',
+    text: 'select id, name, user_id as "userId" from endpoints where id = any($1::text[])',
+    values: [endpointIds],
+  });
+  return new Map(result.rows.map(({ id, ...endpoint }) => [id, { kind: 'endpoint', ...endpoint }]));
+}
+
 /** A starting or running worker with GPUs. */
 export interface GpuHolder {
   id: WorkerId;
   endpointId: EndpointId;
+  userId: UserId;
   pool: string;
   gpuTypeId: string | null;
   dataCenterId: string;
@@ -52,7 +64,7 @@ export interface GpuHolder {
 export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
   const result = await db.query<GpuHolder>({
     name: 'gpu-holders',
-    text: `select w.id, w.endpoint_id as "endpointId", w.gpu_pool as pool, w.gpu_type_id as "gpuTypeId",
+    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.gpu_pool as pool, w.gpu_type_id as "gpuTypeId",
                   w.data_center_id as "dataCenterId",
                   w.gpu_count as count, w.created_at as "createdAt", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
                   exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy",

@@ -1,12 +1,13 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Because } from '../decisions/because.ts';
 
-/** Orders every live worker of an endpoint to stop. The rows stay until control has removed the containers. */
+/** For the deletion of the endpoint, which takes its decisions with it: orders every live worker of an endpoint to stop. The rows stay until control has removed the containers. */
 export async function stopWorkersOfEndpoint(
   db: Db,
   userId: UserId,
   endpointId: EndpointId,
-  reason: string,
+  { reason }: Because,
 ): Promise<void> {
   await db.query(
     `update workers w set wanted = 'STOP', wanted_reason = $3

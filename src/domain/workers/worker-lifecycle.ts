@@ -1,6 +1,8 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
+import type { Cause } from '../decisions/because.ts';
+import { storeDecisions } from '../decisions/record-decision.ts';
 import type { EndpointType, ReleaseSpec } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import { inLockOrder } from './lock-order.ts';
@@ -192,22 +194,31 @@ export async function markRunning(db: Db, workers: readonly RunningWorker[]): Pr
 export interface ExitedWorker {
   id: WorkerId;
   code: number | null;
+  /** Null: it ended because it was ordered to; the order has the cause. */
+  cause: Cause | null;
   reason: string;
   isLost: boolean;
 }
 
-/** Marks workers as ended, and revokes their tokens. */
+/** Marks workers as ended, and revokes their tokens. Stores a decision for each that was not ordered to leave. */
 export async function markExited(db: Db, workers: readonly ExitedWorker[]): Promise<void> {
   await db.query({
     name: 'workers-exited',
     text: `with n as (
-             select * from jsonb_to_recordset($1::jsonb) as n(id text, code int, reason text, "isLost" boolean)),
+             select * from jsonb_to_recordset($1::jsonb)
+               as n(id text, code int, cause text, reason text, "isLost" boolean)),
+           old as (select w.id, w.wanted from workers w join n on n.id = w.id where w.phase <> 'EXITED'
+                   order by w.id for update of w),
            gone as (delete from worker_activity using n where worker_id = n.id),
-           orders as (delete from job_stops using n where worker_id = n.id)
-           update workers w set phase = 'EXITED', exited_at = now(), exit_code = n.code, phase_reason = n.reason,
-             is_lost = n."isLost", token_hash = null
-           from n where w.id = n.id and phase <> 'EXITED'`,
-    values: [JSON.stringify(inLockOrder(workers))],
+           orders as (delete from job_stops using n where worker_id = n.id),
+           changed as (
+             update workers w set phase = 'EXITED', exited_at = now(), exit_code = n.code, phase_reason = n.reason,
+               is_lost = n."isLost", token_hash = null
+             from n join old on old.id = n.id where w.id = n.id and w.phase <> 'EXITED'
+             returning w.id, w.endpoint_id, 'exit' as kind, n.cause, n.reason, old.wanted),
+           ${storeDecisions('changed')}
+           select from changed`,
+    values: [JSON.stringify(workers)],
   });
 }
 

@@ -20,7 +20,7 @@ const decide = (n: number, endpointId = id) =>
       wanted: n,
       reason: `reason ${n}`,
       inputs: { queued: n },
-      actions: [{ kind: 'start', workerId: `w${n}` as WorkerId, reason: `because of ${n}` }],
+      actions: [{ kind: 'start', workerId: `w${n}` as WorkerId, cause: 'DEMAND', reason: `because of ${n}` }],
     },
   ]);
 const list = (query = '', key = rest.alice.key) => rest.call('GET', `/v2/serverless/${id}/decisions${query}`, { key });
@@ -38,7 +38,7 @@ test('decisions are listed newest first with inputs and actions; only the last 1
       wanted: 103,
       reason: 'reason 103',
       inputs: { queued: 103 },
-      actions: [{ kind: 'start', workerId: 'w103', reason: 'because of 103' }],
+      actions: [{ kind: 'start', workerId: 'w103', cause: 'DEMAND', reason: 'because of 103' }],
     },
     expect.objectContaining({ wanted: 102 }),
   ]);

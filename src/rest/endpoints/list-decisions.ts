@@ -14,7 +14,8 @@ export const listDecisionsRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'listDecisions',
         summary: 'List scaling decisions of an endpoint',
-        description: 'Podyard only. Returns the latest decisions that changed something, with their reasons.',
+        description:
+          'Podyard only. Returns the latest decisions that changed something, with their reasons: every start, freeze, thaw and end of a worker, also those that the scaler did not decide, such as a preemption or a crash.',
         tags: ['serverless', 'podyard'],
         params: EndpointParams,
         querystring: DecisionQuery,
@@ -27,10 +28,11 @@ export const listDecisionsRoute: RestRoute = (app, deps) => {
       const id = request.params.id as EndpointId;
       const decisions = await listDecisions(deps.pool, request.actor.userId, id, limit);
       return {
-        decisions: decisions.map(({ at, inputs, ...decision }) => ({
+        decisions: decisions.map(({ at, inputs, actions, ...decision }) => ({
           ...decision,
           at: at.toISOString(),
           inputs: { ...inputs },
+          actions: actions.map((action) => ({ ...action, cause: action.cause ?? null })),
         })),
       };
     },

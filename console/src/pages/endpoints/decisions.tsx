@@ -9,9 +9,16 @@ import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
 type Decision = Schemas['DecisionList']['decisions'][number];
 
-const COLORS: Record<string, string> = { start: 'blue', thaw: 'cyan', freeze: 'indigo', drain: 'orange', stop: 'gray' };
+const COLORS: Record<string, string> = {
+  start: 'blue',
+  thaw: 'cyan',
+  freeze: 'indigo',
+  drain: 'orange',
+  stop: 'gray',
+  exit: 'red',
+};
 
-/** What the autoscaler did and why. */
+/** Why workers came and left. */
 export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
   const { id } = endpoint;
   const query = useQuery({
@@ -26,11 +33,16 @@ export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
     <Loaded query={query}>
       {({ decisions }) =>
         decisions.length === 0 ? (
-          <EmptyNote>No scaling decisions yet. Each one is listed here with its reason.</EmptyNote>
+          <EmptyNote>
+            No worker has come or left yet. Each arrival and departure is listed here with its reason.
+          </EmptyNote>
         ) : (
           <Timeline bulletSize={14} lineWidth={2}>
             {decisions.map((decision) => (
-              <Timeline.Item key={decision.at} title={decision.reason}>
+              <Timeline.Item
+                key={decision.at + decision.actions.map((action) => action.workerId).join()}
+                title={firstLine(decision.reason)}
+              >
                 <DecisionDetails decision={decision} />
               </Timeline.Item>
             ))}
@@ -54,20 +66,29 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
               {enumLabel(kind)}
             </Badge>
             <Code>{workerId}</Code>
-            <Text size="sm">{reason}</Text>
+            <Text size="sm" className="reason">
+              {reason}
+            </Text>
           </Group>
         ))}
       </Stack>
-      <details>
-        <summary>
-          <Text span size="xs" c="dimmed">
-            Inputs
-          </Text>
-        </summary>
-        <Code block fz="xs">
-          {JSON.stringify(inputs, null, 2)}
-        </Code>
-      </details>
+      {Object.keys(inputs).length > 0 && (
+        <details>
+          <summary>
+            <Text span size="xs" c="dimmed">
+              Inputs
+            </Text>
+          </summary>
+          <Code block fz="xs">
+            {JSON.stringify(inputs, null, 2)}
+          </Code>
+        </details>
+      )}
     </>
   );
+}
+
+/** The lines after the first are the last output of a worker, which the action shows. */
+function firstLine(reason: string): string {
+  return reason.split('\n', 1)[0]!;
 }
