@@ -81,6 +81,13 @@ describe('endpoints', () => {
       err: 'podyard: there is no release 9, but: 3, 2, 1',
     });
     expect(await json(['decisions', 'echo'])).toEqual([]);
+    expect(await json(['jobs', 'echo', '--status', 'FAILED', 'TIMED_OUT', '--since', '2h', '--limit', '300'])).toEqual(
+      [],
+    );
+    expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({
+      status: 1,
+      err: "podyard: 'yesterday' is neither a time such as 2026-11-20T10:00:00Z nor an age such as 15m",
+    });
     expect((await podyard(['endpoints', 'delete', 'echo'])).err).toBe(`echo (${made.id}) is deleted.`);
     expect(await json(['endpoints'])).toEqual([]);
   });

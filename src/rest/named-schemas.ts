@@ -31,6 +31,7 @@ import {
   UpdateEndpointRequest,
 } from './endpoints/endpoint-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
+import { JobList } from './jobs/job-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -82,6 +83,7 @@ export const NAMED_SCHEMAS = [
   SimulationResponse,
   SimulateRequest,
   DecisionList,
+  JobList,
   ReleaseResponse,
   RolloutResponse,
   ChangeRolloutRequest,

@@ -7,6 +7,7 @@ import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
+import { JOB_EXAMPLES } from './jobs/job-examples.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
 import { POD_EXAMPLES } from './pods/pod-examples.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-examples.ts';
@@ -28,6 +29,7 @@ export const EXAMPLES: Examples = {
   ...CATALOG_EXAMPLES,
   ...ENDPOINT_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
+  ...JOB_EXAMPLES,
   ...VOLUME_EXAMPLES,
   ...POD_EXAMPLES,
   ...REGISTRY_EXAMPLES,

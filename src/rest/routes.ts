@@ -29,6 +29,7 @@ import { getInstallationRoute } from './installation/get-installation.ts';
 import { getMetricsRoute } from './installation/get-metrics.ts';
 import { getOpenApiRoute } from './installation/get-openapi.ts';
 import { getReadinessRoute } from './installation/get-readiness.ts';
+import { listJobsRoute } from './jobs/list-jobs.ts';
 import { createNetworkVolumeRoute } from './network-volumes/create-network-volume.ts';
 import { deleteNetworkVolumeRoute } from './network-volumes/delete-network-volume.ts';
 import { getNetworkVolumeRoute } from './network-volumes/get-network-volume.ts';
@@ -92,6 +93,7 @@ export const ROUTES: readonly RestRoute[] = [
   listEndpointWorkersRoute,
   getWorkerRoute,
   listDecisionsRoute,
+  listJobsRoute,
   listEndpointReleasesRoute,
   rollbackReleaseRoute,
   changeRolloutRoute,

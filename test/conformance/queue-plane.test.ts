@@ -371,6 +371,41 @@ describe('reports', () => {
     expect(text).not.toContain('secret');
   });
 
+  test('with a filter, requests lists jobs of every state, newest first, page by page', async () => {
+    const id = await plane.endpoint(1);
+    const own = await plane.worker(id);
+    const done = await plane.run(id, 'secret');
+    await own.work('{"error":"x"}');
+    const [running, queued] = [await plane.run(id, 'secret'), await plane.run(id, 'secret')];
+    await own.take();
+    const { body, text } = await plane.call('GET', `${id}/requests?limit=2`);
+    expect(body).toEqual({
+      requests: [
+        expect.objectContaining({ id: queued, status: 'IN_QUEUE', workerId: null, finishedAt: null }),
+        expect.objectContaining({ id: running, status: 'IN_PROGRESS', workerId: own.id }),
+      ],
+      nextCursor: expect.any(String),
+    });
+    expect(text).not.toContain('secret');
+    const rest = await plane.call('GET', `${id}/requests?limit=2&cursor=${body.nextCursor}`);
+    expect(rest.body).toMatchObject({ requests: [{ id: done, status: 'FAILED', error: 'x' }], nextCursor: null });
+    const failed = await plane.call('GET', `${id}/requests?status=FAILED,TIMED_OUT&workerId=${own.id}`);
+    expect(failed.body.requests).toMatchObject([{ id: done }]);
+    const past = await plane.call('GET', `${id}/requests?until=2020-01-01T00:00:00Z`);
+    expect(past.body.requests).toEqual([]);
+  });
+
+  test.each([
+    ['status=DONE', "status: 'DONE' is not one of IN_QUEUE, IN_PROGRESS, COMPLETED, FAILED, CANCELLED, TIMED_OUT"],
+    ['limit=101', 'limit: must be a number from 1 to 100'],
+    ['since=yesterday', 'since: must be a time such as 2026-11-20T10:00:00Z'],
+    ['cursor=x', "cursor is not the 'nextCursor' of a page"],
+  ])('a filter of requests that is not valid is a 400 that says what is: %s', async (query, detail) => {
+    const answer = await plane.call('GET', `${idle}/requests?${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.detail).toBe(detail);
+  });
+
   test('load-balancing endpoints have health and metrics too', async () => {
     const id = await plane.endpoint(0, {
       type: 'LOAD_BALANCING',

@@ -1,6 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { JOB_STATUSES } from '../../domain/jobs/job.ts';
 import type { CliPieces } from '../cli-pieces.ts';
-import { addCommon, addLogOptions, type Common, connect, records } from './command-shape.ts';
+import { addCommon, addLogOptions, type Common, connect, onEndpoint, records } from './command-shape.ts';
+import { wholeNumber } from './fields.ts';
 import type { RunOptions } from './run-job.ts';
 import type { LogOptions } from './show-log.ts';
 
@@ -17,6 +19,7 @@ export function addJobs(program: Command, pieces: CliPieces): void {
       const endpoint = await findRecord(client, RECORDS.endpoints, id);
       await (await import('./run-job.ts')).runJob(client, endpoint.id, input, options, pieces);
     });
+  addJobList(program, pieces);
   addLogOptions(addCommon(program.command('logs')))
     .description('show the log of a worker (default: the newest)')
     .argument('<endpoint>', 'id or name')
@@ -31,4 +34,26 @@ export function addJobs(program: Command, pieces: CliPieces): void {
       const { showLog } = await import('./show-log.ts');
       await showLog(client, `${path}/${worker}/logs`, options, pieces.terminal);
     });
+}
+
+interface JobListOptions {
+  status?: string[];
+  worker?: string;
+  since?: string;
+  until?: string;
+  limit: number;
+  cursor?: string;
+}
+
+function addJobList(program: Command, pieces: CliPieces): void {
+  onEndpoint<JobListOptions>(program.command('jobs'), pieces, async (client, endpointId, options) => {
+    await (await import('./job-list.ts')).showJobs(client, endpointId, options, pieces);
+  })
+    .description('list the jobs of an endpoint, newest first; ended ones while their result is kept')
+    .addOption(new Option('--status <state...>', 'only jobs in these states').choices(JOB_STATUSES))
+    .option('--worker <id>', 'only jobs that this worker took')
+    .option('--since <time>', 'created at or after: a time, or an age such as 90s, 15m, 2h or 1d')
+    .option('--until <time>', 'created before: a time or an age')
+    .option('--limit <number>', 'how many to list', wholeNumber, 50)
+    .option('--cursor <text>', 'where to continue, as the last list said');
 }

@@ -47,7 +47,7 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
         from endpoint_counters k where k.endpoint_id = e.id) c
       left join lateral (
         select created_at from jobs j where j.endpoint_id = e.id and j.status = 'IN_QUEUE' and not j.low_priority
-        order by seq limit 1) oldest on true
+        order by created_at, seq limit 1) oldest on true
       cross join lateral (
         select coalesce(sum(held), 0)::int8 as held, coalesce(sum(in_flight), 0)::int8 as in_flight,
                min(oldest_held_at) as oldest

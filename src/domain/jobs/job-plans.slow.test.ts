@@ -77,7 +77,7 @@ const STATEMENTS = {
   'newest of the queue': { text: sql.NEWEST_QUEUED, values: ["'e1'"], indexes: ['jobs_queue'], jobs: 2 },
   purge: {
     text: sql.PURGE,
-    values: [...ENDING, "'e1'", 1_000_000_000, BATCH],
+    values: [...ENDING, "'e1'", "'infinity'", BATCH],
     indexes: ['jobs_pkey', 'jobs_queue'],
     jobs: BATCH,
   },

@@ -140,9 +140,9 @@ export class JobQueue {
 
   /** Cancels the jobs that are queued now; yields them slice by slice. */
   async *purge(endpointId: EndpointId): AsyncGenerator<EndedJob[]> {
-    const newest = await this.#pool.query<{ seq: number | null }>(sql.NEWEST_QUEUED, [endpointId]);
+    const newest = await this.#pool.query<{ at: string | null }>(sql.NEWEST_QUEUED, [endpointId]);
     for (;;) {
-      const slice = await this.#end(sql.PURGE, 'cancel', [endpointId, newest.rows[0]!.seq ?? 0, PURGE_SLICE]);
+      const slice = await this.#end(sql.PURGE, 'cancel', [endpointId, newest.rows[0]!.at ?? '-infinity', PURGE_SLICE]);
       yield slice;
       if (slice.length < PURGE_SLICE) return;
     }

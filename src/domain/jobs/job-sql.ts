@@ -54,14 +54,14 @@ export const SUBMIT = `
 export const TAKE = `
   with picked as (
     select q.id, need.workers,
-           row_number() over (partition by need.endpoint_id order by q.low_priority, q.seq) as n
+           row_number() over (partition by need.endpoint_id order by q.low_priority, q.created_at, q.seq) as n
     from (select w.endpoint_id, array_agg(w.worker_id order by w.ordinality) as workers, count(*) as slots
           from unnest($1::text[], $2::text[]) with ordinality as w(endpoint_id, worker_id, ordinality)
           group by w.endpoint_id) need
     cross join lateral (
-      select j.id, j.low_priority, j.seq from jobs j
+      select j.id, j.low_priority, j.created_at, j.seq from jobs j
       where j.endpoint_id = need.endpoint_id and j.status = 'IN_QUEUE' and j.expires_at > now()
-      order by j.low_priority, j.seq limit need.slots for update skip locked
+      order by j.low_priority, j.created_at, j.seq limit need.slots for update skip locked
     ) q
   ), taken as (
     update jobs j set status = 'IN_PROGRESS', worker_id = p.workers[p.n], attempt = j.attempt + 1, started_at = now()
@@ -152,19 +152,22 @@ export const CANCEL_ALL = `${endJobs(`
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
-/** The highest seq in an endpoint's queue, or null; $1 endpoint. Reads the last entry of each priority in jobs_queue. */
+/**
+ * When the newest job of an endpoint's queue was created, as text, which keeps its microseconds; or null. $1 endpoint. Reads
+ * the last entry of each priority in jobs_queue.
+ */
 export const NEWEST_QUEUED = `
-  select max(last.seq) as seq from (values (false), (true)) as priority(is_low)
+  select max(last.created_at)::text as at from (values (false), (true)) as priority(is_low)
   cross join lateral (
-    select seq from jobs where endpoint_id = $1 and status = 'IN_QUEUE' and low_priority = priority.is_low
-    order by seq desc limit 1
+    select created_at from jobs where endpoint_id = $1 and status = 'IN_QUEUE' and low_priority = priority.is_low
+    order by created_at desc, seq desc limit 1
   ) last`;
 
-/** $4 endpoint, $5 highest seq to purge, $6 limit: a slice of the queue, in index order. */
+/** $4 endpoint, $5 purge jobs created until then, as text, $6 limit: a slice of the queue, in index order. */
 export const PURGE = `${endJobs(`
     delete from jobs where id = any(array(
-      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and seq <= $5
-      order by low_priority, seq limit $6 for update skip locked))
+      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and created_at <= $5::text::timestamptz
+      order by low_priority, created_at, seq limit $6 for update skip locked))
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
   ${ENDED_VIEW}`;
 

@@ -1,7 +1,8 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 
 /** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
-export type JobStatus = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'TIMED_OUT';
+export const JOB_STATUSES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** Matches valid job ids. */
 export const JOB_ID = /^[A-Za-z0-9_-]{1,100}$/;

@@ -66,9 +66,9 @@ async function listEndpointLoads(db: Db, known: readonly EndpointId[]): Promise<
                               min(oldest_held_at) as held_since
                        from ${LIVE_REQUEST_DEMAND} d group by 1) r on r.endpoint_id = e.id) l
       left join lateral (select created_at from jobs j where l.queued > 0 and j.endpoint_id = l.id
-                           and j.status = 'IN_QUEUE' and not j.low_priority order by seq limit 1) normal on true
+                           and j.status = 'IN_QUEUE' and not j.low_priority order by created_at, seq limit 1) normal on true
       left join lateral (select created_at from jobs j where l.queued > 0 and j.endpoint_id = l.id
-                           and j.status = 'IN_QUEUE' and j.low_priority order by seq limit 1) low on true
+                           and j.status = 'IN_QUEUE' and j.low_priority order by created_at, seq limit 1) low on true
       where l.queued > 0 or l."inProgress" > 0 or l.id = any($1::text[])
       order by l.queued + l."inProgress" desc, l.id`,
     values: [known],

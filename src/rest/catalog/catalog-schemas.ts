@@ -1,13 +1,7 @@
 import { Type } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
-import { MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
-
-/** Enumeration values separated by commas, as queries carry them. */
-function commaList(values: readonly string[], description: string) {
-  const item = `(${values.join('|')})`;
-  return Type.String({ pattern: `^${item}(,${item})*$`, description });
-}
+import { commaList, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 
 const price = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
 const count = Type.Integer({ minimum: 0 });

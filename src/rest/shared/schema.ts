@@ -22,6 +22,12 @@ export function stringEnum<const T extends string>(values: readonly T[], options
   return Type.Unsafe<T>({ type: 'string', enum: [...values], ...options });
 }
 
+/** Enumeration values separated by commas, as queries carry them. */
+export function commaList(values: readonly string[], description: string) {
+  const item = `(${values.join('|')})`;
+  return Type.String({ pattern: `^${item}(,${item})*$`, description });
+}
+
 export function dateTime(options: object = {}) {
   return Type.String({ format: 'date-time', ...options });
 }

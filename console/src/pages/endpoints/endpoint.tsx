@@ -10,12 +10,26 @@ import { Loaded, Page, PageSkeleton, RowsSkeleton } from '../../ui/page.tsx';
 import { EndpointLive } from './endpoint-live.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
-const TABS: readonly { value: string; label: string; Panel: ComponentType<EndpointTabProps> }[] = [
+interface Tab {
+  value: string;
+  label: string;
+  Panel: ComponentType<EndpointTabProps>;
+  /** Load-balancing endpoints have no jobs. */
+  isForJobs?: true;
+}
+
+const TABS: readonly Tab[] = [
   { value: 'live', label: 'Live', Panel: EndpointLive },
   {
     value: 'request',
     label: 'Request',
     Panel: lazy(async () => ({ default: (await import('./request-panel.tsx')).RequestPanel })),
+  },
+  {
+    value: 'jobs',
+    label: 'Jobs',
+    Panel: lazy(async () => ({ default: (await import('./jobs.tsx')).Jobs })),
+    isForJobs: true,
   },
   {
     value: 'releases',
@@ -68,8 +82,9 @@ export function EndpointPage() {
 }
 
 function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
-  const { id, name } = props.endpoint;
+  const { id, name, type } = props.endpoint;
   const navigate = useNavigate();
+  const tabs = TABS.filter(({ isForJobs }) => !(isForJobs && type === 'LOAD_BALANCING'));
   return (
     <Tabs
       value={tab}
@@ -77,14 +92,14 @@ function EndpointTabs({ tab, ...props }: EndpointTabProps & { tab: string }) {
       keepMounted={false}
     >
       <Tabs.List aria-label={`Endpoint ${name}`} mb="md">
-        {TABS.map(({ value, label }) => (
+        {tabs.map(({ value, label }) => (
           <Tabs.Tab key={value} value={value}>
             {label}
           </Tabs.Tab>
         ))}
       </Tabs.List>
       <Suspense fallback={<RowsSkeleton />}>
-        {TABS.map(({ value, Panel }) => (
+        {tabs.map(({ value, Panel }) => (
           <Tabs.Panel key={value} value={value}>
             <Panel {...props} />
           </Tabs.Panel>
