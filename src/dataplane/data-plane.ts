@@ -20,9 +20,11 @@ import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import type { ReachWorker } from './load-balancing/traffic-directory.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
+import { UserDirectory } from './user-directory.ts';
 import { WorkerActivity } from './worker-activity.ts';
 import { ParkedTakes } from './worker-api/parked-takes.ts';
 import { StopPolls } from './worker-api/stop-polls.ts';
+import { StreamedBytes } from './worker-api/streamed-bytes.ts';
 import { UndeliveredJobs } from './worker-api/undelivered-jobs.ts';
 import { createWorkerServer } from './worker-api/worker-api.ts';
 import { WorkerDirectory, type WorkerEntry } from './worker-directory.ts';
@@ -79,14 +81,18 @@ export class DataPlane {
     const { dispatch, activity } = this;
     const stream = new JobStream(queuePool);
     const bodies = new BodyBudget(limits.bodyBudgetBytes);
-    const endpoints = new EndpointDirectory(deps);
+    const users = new UserDirectory(deps);
+    const endpoints = new EndpointDirectory({ ...deps, users });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
-    this.#queuePlane = { ...deps, bodies, dispatch, stream, endpoints, processId: bus.processId };
-    this.workerServer = this.#createWorkerServer(deps, bodies, stream);
+    this.#queuePlane = { ...deps, bodies, dispatch, stream, endpoints, users, processId: bus.processId };
+    this.workerServer = this.#createWorkerServer(deps, { bodies, stream, endpoints });
   }
 
-  #createWorkerServer(deps: DataPlaneDeps, bodies: BodyBudget, stream: JobStream): Server {
+  #createWorkerServer(
+    deps: DataPlaneDeps,
+    shared: { bodies: BodyBudget; stream: JobStream; endpoints: EndpointDirectory },
+  ): Server {
     const { dispatch, activity } = this;
     const parkedTakes = new ParkedTakes();
     const workers = new WorkerDirectory({
@@ -97,8 +103,8 @@ export class DataPlane {
     const undeliveredJobs = new UndeliveredJobs({ ...deps, dispatch });
     const stopPolls = this.#stopPolls;
     return createWorkerServer({
-      ...deps,
-      ...{ bodies, dispatch, stream, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
+      ...{ ...deps, ...shared, dispatch, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
+      streamedBytes: new StreamedBytes(),
     });
   }
 

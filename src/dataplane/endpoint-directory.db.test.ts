@@ -3,6 +3,7 @@ import { BalancedEndpoint } from '../../test/balanced-endpoint.ts';
 import { monotonicClock } from '../core/clock.ts';
 import type { UserId } from '../core/ids.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
+import { UserDirectory } from './user-directory.ts';
 
 let endpoint: BalancedEndpoint;
 let owner: UserId;
@@ -14,7 +15,8 @@ afterAll(() => endpoint.close());
 
 test("somebody else's endpoint costs the same queries as a missing one, however well it is known", async () => {
   const { bus, database, id } = endpoint;
-  const directory = new EndpointDirectory({ pool: database.pool, bus, monotonic: monotonicClock });
+  const deps = { pool: database.pool, bus, monotonic: monotonicClock };
+  const directory = new EndpointDirectory({ ...deps, users: new UserDirectory(deps) });
   const queries = vi.spyOn(database.pool, 'query');
   const queriesFor = async (endpointId: string) => {
     queries.mockClear();

@@ -4,7 +4,10 @@ import type { EndpointId, UserId } from '../core/ids.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { EndpointType } from '../domain/endpoints/endpoint.ts';
+import { limitsOfRow, setLimitsColumns } from '../domain/quotas/limit-store.ts';
+import type { OwnLimits } from '../domain/quotas/limits.ts';
 import { EntryCache } from './entry-cache.ts';
+import type { UserDirectory, UserEntry } from './user-directory.ts';
 
 /** What the data plane knows of an endpoint, cached in memory. */
 export interface EndpointEntry {
@@ -15,6 +18,7 @@ export interface EndpointEntry {
   /** Per request; 0: no limit. */
   readonly timeoutMs: number;
   readonly depth: QueueDepth;
+  readonly user: UserEntry;
 }
 
 /** How full an endpoint's queue is, as far as this process knows. Outlives changes of the endpoint. */
@@ -27,6 +31,11 @@ interface QueueDepth {
   submitted: number;
 }
 
+interface SetLimitsRow {
+  ownLimits: OwnLimits;
+  defaultLimits: OwnLimits;
+}
+
 /** Endpoints whose depth is remembered; an evicted one is counted again. */
 const MAX_DEPTHS = 10_000;
 /** How often the count of queued jobs is refreshed while jobs are submitted. */
@@ -34,13 +43,13 @@ const COUNT_INTERVAL_MS = 500;
 
 /** The endpoints that clients use through this process. */
 export class EndpointDirectory {
-  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock };
+  readonly #deps: { readonly pool: Pool; readonly monotonic: Clock; readonly users: UserDirectory };
   readonly #cache: EntryCache<EndpointEntry>;
   readonly #depths = new BoundedMap<string, QueueDepth>(MAX_DEPTHS);
   readonly #countedAt = new Map<string, number>();
   readonly #counts = new Map<string, Promise<number>>();
 
-  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock }) {
+  constructor(options: { pool: Pool; bus: Bus; monotonic: Clock; users: UserDirectory }) {
     this.#deps = options;
     this.#cache = new EntryCache({ monotonic: options.monotonic, load: (id) => this.#load(id) });
     options.bus.subscribe('endpoint', (id) => {
@@ -96,14 +105,18 @@ export class EndpointDirectory {
   }
 
   async #load(id: string): Promise<EndpointEntry | undefined> {
-    const result = await this.#deps.pool.query<Omit<EndpointEntry, 'depth'>>({
+    const { pool, users } = this.#deps;
+    const result = await pool.query<Omit<EndpointEntry, 'depth' | 'user'> & SetLimitsRow>({
       name: 'endpoint-entry',
-      text: `select id, user_id as "userId", type, workers_max as "workersMax", timeout_ms as "timeoutMs"
-             from endpoints where id = $1`,
+      text: `select id, user_id as "userId", type, workers_max as "workersMax", timeout_ms as "timeoutMs",
+               ${setLimitsColumns('e.user_id')}
+             from endpoints e where id = $1`,
       values: [id],
     });
-    const row = result.rows[0];
-    return row && { ...row, depth: this.#depths.get(id) ?? (await this.#firstDepth(id)) };
+    if (result.rows[0] === undefined) return undefined;
+    const { ownLimits, defaultLimits, ...endpoint } = result.rows[0];
+    const user = await users.load(endpoint.userId, limitsOfRow({ ownLimits, defaultLimits }));
+    return { ...endpoint, user, depth: this.#depths.get(id) ?? (await this.#firstDepth(id)) };
   }
 
   async #firstDepth(id: string): Promise<QueueDepth> {

@@ -122,6 +122,15 @@ export class JobDispatch {
     return outcome;
   }
 
+  /** Ends a running job as FAILED and orders its worker to stop it. False if the worker does not hold it. */
+  async fail(jobId: JobId, workerId: WorkerId, error: string): Promise<boolean> {
+    const job = await this.queue.fail(jobId, workerId, error);
+    if (!job) return false;
+    this.notifyEnded([job]);
+    this.notifyJobStop(workerId);
+    return true;
+  }
+
   /** Up to `count` jobs were queued: waiting workers poll, and other processes get a hint when there are too few here. */
   notifyQueued(endpointId: EndpointId, count = 1): void {
     if (this.handOver.wake(endpointId, count) < count) this.#deps.bus.notifyPeers('queued', endpointId);

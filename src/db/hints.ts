@@ -21,6 +21,8 @@ interface HintTopics {
   log: string;
   /** A key was created, changed or revoked. Payload: key id. */
   key: string;
+  /** Limits or quotas changed. Payload: user id; empty for the installation's. */
+  limits: string;
   /** A secret was created or changed: workloads that wait for it can start. Payload: user id. */
   secret: string;
   /** A network volume was deleted: its files can be removed. Payload: volume id. */

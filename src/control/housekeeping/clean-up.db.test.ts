@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { readConfig } from '../../config.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { transaction } from '../../db/pool.ts';
+import { JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { Cleaner, makePartitions } from './clean-up.ts';
 
 const HOUR_MS = 3_600_000;
@@ -124,7 +125,7 @@ describe('counters', () => {
        values ('e', 'u', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 1, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
     );
     const lanes = ['gone/submit0', 'gone/finish1', 'older/take0', 'folded', 'alive/submit0'];
-    const names = ['queued', 'queued_low', 'in_progress', 'completed', 'failed', 'cancelled', 'timed_out', 'retried'];
+    const names = JOB_COUNTERS;
     for (const [n, lane] of lanes.entries()) {
       const values = names.map((_, i) => (n + 1) * 10 ** i * (n === 1 ? -1 : 1));
       await sql(

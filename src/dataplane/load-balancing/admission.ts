@@ -2,6 +2,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { EndpointId, KeyId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
+import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
@@ -58,13 +59,20 @@ export class Admission {
     }
     if (!endpoint) throw notFound('Endpoint');
     if (endpoint.type !== 'LOAD_BALANCING') throw new Failure('badRequest', 'not allowed for QB API');
-    const { maxBodyBytes } = this.#deps;
     const { bodyLength } = applicant.exchange;
-    if (maxBodyBytes > 0 && typeof bodyLength === 'number' && bodyLength > maxBodyBytes) {
-      throw new Failure('contentTooLarge', `the request body is larger than the limit of ${maxBodyBytes} bytes`);
-    }
+    if (typeof bodyLength === 'number') this.#checkBody(bodyLength, endpoint);
     applicant.keyId = actor.keyId;
     return endpoint;
+  }
+
+  /** Throws if an announced body is over the server's or the user's limit. */
+  #checkBody(bytes: number, { user }: EndpointEntry): void {
+    const { maxBodyBytes } = this.#deps;
+    if (maxBodyBytes > 0 && bytes > maxBodyBytes) {
+      throw new Failure('contentTooLarge', `the request body is larger than the limit of ${maxBodyBytes} bytes`);
+    }
+    const { requestBytes } = user.limits;
+    if (requestBytes !== null && bytes > requestBytes) throw bodyOverLimit(requestBytes);
   }
 }
 

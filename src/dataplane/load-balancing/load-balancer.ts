@@ -17,7 +17,6 @@ import { problemWithError } from '../exchange.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
 import {
   type ForwardOutcome,
-  type ForwardSettings,
   forwardFor,
   type LastingResponse,
   type OutcomeReader,
@@ -101,16 +100,22 @@ export class LoadBalancer {
   #serve(request: BalancedRequest, endpoint: EndpointEntry): void {
     const traffic = this.#traffics.find(endpoint.id);
     traffic.usedAt = this.#deps.monotonic.now();
-    if (traffic.settings.answerTimeoutMs !== endpoint.timeoutMs) traffic.settings = this.#settings(endpoint);
+    const { answerTimeoutMs, maxBodyBytes } = traffic.settings;
+    if (answerTimeoutMs !== endpoint.timeoutMs || maxBodyBytes !== this.#maxBodyBytes(endpoint)) {
+      traffic.settings = { answerTimeoutMs: endpoint.timeoutMs, maxBodyBytes: this.#maxBodyBytes(endpoint) };
+    }
     request.endpoint = endpoint;
     request.traffic = traffic;
     if (traffic.isLoaded) this.#place(request);
     else this.#whenDone(request, traffic.loaded, () => this.#place(request));
   }
 
-  /** The endpoint's timeout applies to the start of the response: streams and sockets may last. */
-  #settings({ timeoutMs }: EndpointEntry): ForwardSettings {
-    return { answerTimeoutMs: timeoutMs, maxBodyBytes: this.#deps.limits.bodyBytes };
+  /** The lower one of the server's and the user's limit; 0: none. */
+  #maxBodyBytes({ user }: EndpointEntry): number {
+    const { bodyBytes } = this.#deps.limits;
+    const { requestBytes } = user.limits;
+    if (requestBytes === null || (bodyBytes > 0 && bodyBytes <= requestBytes)) return bodyBytes;
+    return Math.max(1, requestBytes);
   }
 
   #place(request: BalancedRequest): void {

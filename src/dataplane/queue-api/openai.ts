@@ -7,6 +7,7 @@ import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
+import { withPlace } from './queue-place.ts';
 import { bodySource } from './submit.ts';
 import { submitTraced } from './submit-traced.ts';
 
@@ -35,8 +36,11 @@ function submit(call: QueueCall): Promise<{ id: JobId; isStreaming: boolean }> {
     const job = newJob(call, body?.text);
     call.log.jobId = job.id;
     const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
-    if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
-      throw endpointGone();
+    await withPlace(call, bytes.length, async () => {
+      if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
+        throw endpointGone();
+      return { isNew: true };
+    });
     return { id: job.id, isStreaming };
   });
 }

@@ -13,12 +13,14 @@ import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { RequestLog } from '../request-log.ts';
+import type { UserDirectory } from '../user-directory.ts';
 
 /** What the operations of the queue API share. */
 export interface QueuePlane {
   dispatch: JobDispatch;
   stream: JobStream;
   endpoints: EndpointDirectory;
+  users: UserDirectory;
   keyRing: KeyRing;
   pool: Pool;
   clock: Clock;

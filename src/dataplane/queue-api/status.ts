@@ -5,6 +5,7 @@ import { readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
+import { withPlace } from './queue-place.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
 
@@ -49,10 +50,11 @@ export async function cancel(call: QueueCall): Promise<void> {
 /** Requeues a FAILED or TIMED_OUT job with the same id and input, and clears its output. */
 export async function retry(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
-  if (!(await dispatch.queue.retry(call.jobId!, call.endpoint.id))) {
+  await withPlace(call, 0, async () => {
+    if (await dispatch.queue.retry(call.jobId!, call.endpoint.id)) return { isNew: true };
     const job = await getJob(call, call.jobId!);
     throw new Failure('badRequest', `only FAILED and TIMED_OUT jobs can be retried; this one is ${job.status}`);
-  }
+  });
   dispatch.notifyQueued(call.endpoint.id);
   dispatch.notifyDemand(call.endpoint.id);
   sendJson(call.res, 200, `{"id":"${call.jobId!}","status":"IN_QUEUE"}`);

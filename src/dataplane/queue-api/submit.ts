@@ -7,12 +7,14 @@ import { transaction } from '../../db/pool.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
 import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notStored } from '../../domain/jobs/job-queue.ts';
+import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import type { JobWaiters } from '../job-waiters.ts';
 import { type BodySource, withBody } from '../read-body.ts';
 import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
+import { withPlace } from './queue-place.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
@@ -76,8 +78,12 @@ function submit(call: QueueCall, { id, isSync, onRead }: Submission): Promise<Su
   });
 }
 
-export function bodySource({ req, res, plane }: QueueCall, limitBytes: number): BodySource {
-  return { req, res, budget: plane.bodies, limitBytes, cutBytes: 4 * limitBytes, tooLarge };
+/** The body of a job: at most `serverBytes`, and what the user's limit allows. */
+export function bodySource({ req, res, plane, endpoint }: QueueCall, serverBytes: number): BodySource {
+  const shared = { req, res, budget: plane.bodies, cutBytes: 4 * serverBytes };
+  const { requestBytes } = endpoint.user.limits;
+  if (requestBytes === null || requestBytes >= serverBytes) return { ...shared, limitBytes: serverBytes, tooLarge };
+  return { ...shared, limitBytes: requestBytes, tooLarge: bodyOverLimit };
 }
 
 function tooLarge(limitBytes: number): Failure {
@@ -96,43 +102,17 @@ function newJob(call: QueueCall, id: JobId, body: Buffer, isSync: boolean): NewJ
 }
 
 async function submitJob(call: QueueCall, job: NewJob, body: Buffer, reservation: ByteReservation): Promise<Submitted> {
-  const { endpoint, plane } = call;
   const key = call.req.headers['idempotency-key'];
-  await reservePlace(call);
-  try {
-    const submitted =
-      typeof key === 'string' && key !== ''
-        ? await submitOnceInTime(call, job, key, body, reservation)
-        : await submitAlways(call, job, reservation.waitedMs);
-    if (submitted.isNew) plane.endpoints.addQueued(endpoint, 1);
-    return submitted;
-  } finally {
-    endpoint.depth.submitting -= 1;
-    endpoint.depth.submitted += 1;
-  }
+  return withPlace(call, body.length, () =>
+    typeof key === 'string' && key !== ''
+      ? submitOnceInTime(call, job, key, body, reservation)
+      : submitAlways(call, job, reservation.waitedMs),
+  );
 }
 
 async function submitAlways({ plane }: QueueCall, job: NewJob, waitedMs: number): Promise<Submitted> {
   if (!(await plane.dispatch.submit(job, waitedMs))) throw endpointGone();
   return { id: job.id, isNew: true };
-}
-
-/**
- * Counts the job as one being submitted, or throws `tooManyRequests` (docs/interface/queue.md, "Order and queue limit").
- * The last check and the count are one step, because many jobs may be submitted at once.
- */
-async function reservePlace({ endpoint, plane }: QueueCall): Promise<void> {
-  const limit = Math.max(50, endpoint.workersMax * 500);
-  const isFull = () => endpoint.depth.queued + endpoint.depth.submitting > limit;
-  if (isFull()) await withTimeout(plane.endpoints.countQueued(endpoint), COMMIT_TIMEOUT_MS, () => notStored(false));
-  if (isFull()) {
-    throw new Failure(
-      'tooManyRequests',
-      `the queue of this endpoint is full: ${endpoint.depth.queued} jobs are queued; the limit is ${limit} with workers.max ${endpoint.workersMax}`,
-      { retryAfterSeconds: 5 },
-    );
-  }
-  endpoint.depth.submitting += 1;
 }
 
 /** Fails after COMMIT_TIMEOUT_MS; the body stays reserved until the transaction, which may still commit, has ended. */

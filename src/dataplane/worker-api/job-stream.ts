@@ -9,12 +9,26 @@ import type { WorkerCall } from './worker-call.ts';
 export async function jobStream(call: WorkerCall): Promise<void> {
   const { req, res, plane, worker, jobId } = call;
   const source = { req, res, budget: plane.bodies, limitBytes: plane.limits.resultBytes, tooLarge };
-  const waiter = await withBody(source, (bytes) => {
+  const waiter = await withBody(source, async (bytes) => {
     plane.activity.recordWork(worker.id);
-    return plane.stream.append(jobId, worker.id, chunkOf(bytes));
+    const chunk = chunkOf(bytes);
+    await checkStreamed(call, bytes.length);
+    return plane.stream.append(jobId, worker.id, chunk);
   });
   if (waiter !== undefined) plane.dispatch.notifyProgress(jobId, waiter);
+  else plane.streamedBytes.forget(jobId);
   sendJson(res, 200, '{}');
+}
+
+/** Counts a chunk. Beyond the user's limit, ends the job as FAILED and throws `forbidden` with the same sentence. */
+async function checkStreamed({ plane, worker, jobId }: WorkerCall, bytes: number): Promise<void> {
+  const streamed = plane.streamedBytes.add(jobId, worker.id, bytes);
+  const found = plane.endpoints.find(worker.endpointId);
+  const limit = (found instanceof Promise ? await found : found)?.user.limits.streamBytesPerJob ?? null;
+  if (limit === null || streamed <= limit) return;
+  plane.streamedBytes.forget(jobId);
+  const refusal = `the limit 'streamBytesPerJob' allows ${limit} streamed bytes a job; this one streamed ${streamed}`;
+  if (await plane.dispatch.fail(jobId, worker.id, refusal)) throw new Failure('forbidden', refusal);
 }
 
 function tooLarge(limitBytes: number): Failure {

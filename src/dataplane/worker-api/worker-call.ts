@@ -7,17 +7,21 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { BodyBudget } from '../body-budget.ts';
+import type { EndpointDirectory } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import type { WorkerDirectory, WorkerEntry } from '../worker-directory.ts';
 import type { ParkedTakes } from './parked-takes.ts';
 import type { StopPolls } from './stop-polls.ts';
+import type { StreamedBytes } from './streamed-bytes.ts';
 import type { UndeliveredJobs } from './undelivered-jobs.ts';
 
 /** What the operations of the worker API share. */
 export interface WorkerPlane {
   dispatch: JobDispatch;
   stream: JobStream;
+  streamedBytes: StreamedBytes;
+  endpoints: EndpointDirectory;
   workers: WorkerDirectory;
   activity: WorkerActivity;
   undeliveredJobs: UndeliveredJobs;

@@ -1,7 +1,8 @@
-/** The counters of an endpoint: the first three of the jobs it has now, the others of all jobs so far. */
+/** The counters of an endpoint: the first four of the jobs it has now, the others of all jobs so far. */
 export const JOB_COUNTERS = [
   'queued',
   'queued_low',
+  'queued_bytes',
   'in_progress',
   'completed',
   'failed',

@@ -498,6 +498,38 @@ describe('retry', () => {
   });
 });
 
+describe('the bytes of queued jobs', () => {
+  test('follow each way into the queue and out of it', async () => {
+    const id = await endpoint();
+    const queuedBytes = async () => {
+      const text = 'select coalesce(sum(queued_bytes), 0)::int8 as bytes from endpoint_counters where endpoint_id = $1';
+      return (await sql(text, id))[0].bytes;
+    };
+    const large = `"${'x'.repeat(300_000)}"`; // stored out of line
+    await submit(id, { workerId: worker() });
+    expect(await queuedBytes()).toBe(0);
+    await submit(id, { input: large });
+    const withExtras = await submit(id, { input: '"é"', extras: '"s3Config":{}', isLowPriority: true });
+    expect(await queuedBytes()).toBe(300_002 + 4 + 13);
+    const holder = worker();
+    const [taken] = await queue.take(id, holder, 1);
+    expect(await queuedBytes()).toBe(17);
+    await queue.rescue([holder], 1);
+    expect(await queuedBytes()).toBe(300_002 + 17);
+    await queue.cancel(withExtras, id);
+    expect(await queuedBytes()).toBe(300_002);
+    await queue.take(id, holder, 1);
+    await queue.finish({ ...done(taken!.id, holder), status: 'FAILED', error: 'no' });
+    expect(await queuedBytes()).toBe(0);
+    expect(await queue.retry(taken!.id, id)).toBe(true);
+    expect(await queuedBytes()).toBe(300_002);
+    await submit(id, { ttlMs: 0 });
+    await queue.expireQueued(10);
+    for await (const _ of queue.purge(id));
+    expect(await queuedBytes()).toBe(0);
+  });
+});
+
 describe('a lost worker', () => {
   test('has its job redelivered once, at its old position; the second loss is FAILED', async () => {
     const id = await endpoint();

@@ -138,6 +138,12 @@ export class JobQueue {
     return job;
   }
 
+  /** Ends a running job as FAILED and orders its worker to stop it; undefined if the worker does not hold it. */
+  async fail(id: JobId, workerId: WorkerId, error: string): Promise<EndedJob | undefined> {
+    const [job] = await this.#end(sql.FAIL_RUNNING, 'cancel', [id, workerId, error]);
+    return job;
+  }
+
   /** Cancels the jobs that are queued now; yields them slice by slice. */
   async *purge(endpointId: EndpointId): AsyncGenerator<EndedJob[]> {
     const newest = await this.#pool.query<{ at: string | null }>(sql.NEWEST_QUEUED, [endpointId]);

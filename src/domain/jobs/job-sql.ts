@@ -13,6 +13,9 @@ import { addToCounters } from './counter-sql.ts';
  *   in its order. Where a condition must not suggest jobs_leased or jobs_queue, it is an expression: `status || ''`.
  */
 
+/** The size of a job's payload, which is read without the payload. */
+const BYTES = 'octet_length(input) + coalesce(octet_length(extras), 0)';
+
 /** Milliseconds between two times. */
 const MS = (from: string, to: string) => `(extract(epoch from ${to} - ${from}) * 1000)::float8`;
 
@@ -33,13 +36,14 @@ export const SUBMIT = `
       as c(id, endpoint_id, low_priority, is_sync, input, extras, webhook, execution_timeout_ms, ttl_ms, has_own_ttl,
            worker_id, waiter)
     where exists (select 1 from endpoints e where e.id = c.endpoint_id)
-    returning id, endpoint_id, status, low_priority
+    returning id, endpoint_id, status, low_priority, ${BYTES} as bytes
   ), counted as (${addToCounters({
     from: 'new',
     lane: '$13',
     deltas: {
       queued: "count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
       queued_low: "count(*) filter (where status = 'IN_QUEUE' and low_priority)",
+      queued_bytes: "coalesce(sum(bytes) filter (where status = 'IN_QUEUE'), 0)",
       in_progress: "count(*) filter (where status = 'IN_PROGRESS')",
     },
   })}
@@ -73,6 +77,7 @@ export const TAKE = `
     deltas: {
       queued: '-count(*) filter (where not low_priority)',
       queued_low: '-count(*) filter (where low_priority)',
+      queued_bytes: `-sum(${BYTES})`,
       in_progress: 'count(*)',
     },
   })}
@@ -104,6 +109,7 @@ function endJobs(ended: string): string {
     deltas: {
       queued: "-count(*) filter (where status = 'IN_QUEUE' and not low_priority)",
       queued_low: "-count(*) filter (where status = 'IN_QUEUE' and low_priority)",
+      queued_bytes: `-coalesce(sum(${BYTES}) filter (where status = 'IN_QUEUE'), 0)`,
       in_progress: "-count(*) filter (where status = 'IN_PROGRESS')",
       completed: "count(*) filter (where end_status = 'COMPLETED')",
       failed: "count(*) filter (where end_status = 'FAILED')",
@@ -144,6 +150,12 @@ const STOP_ORDERS = `, ordered as (
 export const CANCEL = `${endJobs(`
     delete from jobs where id = $4 and endpoint_id = $5
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
+  ${ENDED_VIEW}`;
+
+/** $4 job, $5 the worker that must hold it, $6 why. */
+export const FAIL_RUNNING = `${endJobs(`
+    delete from jobs where id = $4 and worker_id = $5 and status || '' = 'IN_PROGRESS'
+    returning *, 'FAILED' as end_status, null::text as end_output, $6::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
 /** $4 endpoint: all its jobs, because it is being deleted. */
@@ -213,7 +225,7 @@ export const RELEASE = `
       attempt = attempt - case when $3 then 0 else 1 end
     where status = 'IN_PROGRESS' and worker_id = any($2::text[]) and ($1::text[] is null or id = any($1::text[]))
       and (not $3 or attempt <= $5)
-    returning id, endpoint_id, low_priority
+    returning id, endpoint_id, low_priority, ${BYTES} as bytes
   ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
   ), lost as (
     insert into lost_attempts (job_id, attempt, worker_id, started_at)
@@ -225,6 +237,7 @@ export const RELEASE = `
     deltas: {
       queued: 'count(*) filter (where not low_priority)',
       queued_low: 'count(*) filter (where low_priority)',
+      queued_bytes: 'sum(bytes)',
       in_progress: '-count(*)',
       retried: 'case when $3 then count(*) else 0 end',
     },
@@ -243,7 +256,7 @@ export const RETRY = `
     select id, endpoint_id, 'IN_QUEUE', low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
            now() + ttl_ms * interval '1 millisecond', true
     from again
-    returning id, endpoint_id, low_priority
+    returning id, endpoint_id, low_priority, ${BYTES} as bytes
   ), cleared as (delete from job_chunks where job_id = any(array(select id from back))
   ), settled as (delete from job_stops where job_id = any(array(select id from back))
   ), unlost as (delete from lost_attempts where job_id = any(array(select id from back))
@@ -253,6 +266,7 @@ export const RETRY = `
     deltas: {
       queued: 'count(*) filter (where not low_priority)',
       queued_low: 'count(*) filter (where low_priority)',
+      queued_bytes: 'sum(bytes)',
       retried: 'count(*)',
     },
   })}

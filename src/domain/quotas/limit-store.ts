@@ -39,15 +39,26 @@ export async function readLimitsOf(db: Db, userId: UserId): Promise<Limits> {
   return (await readLimits(db, [userId])).get(userId)!;
 }
 
-/** Stores values of a user, or of the installation (null). `default` removes a value, so that it is inherited again. */
-export async function writeLimits(
-  db: Db,
-  userId: UserId | null,
-  changes: Partial<Record<LimitName, number | null | 'default'>>,
-): Promise<void> {
+/** SQL for what is set for the user `userId` and for the installation, as two columns that `limitsOfRow` reads. */
+export function setLimitsColumns(userId: string): string {
+  const valuesWhere = (condition: string) =>
+    `(select coalesce(jsonb_object_agg(name, value), '{}') from user_limits where ${condition})`;
+  return `${valuesWhere(`user_id = ${userId}`)} as "ownLimits", ${valuesWhere('user_id is null')} as "defaultLimits"`;
+}
+
+/** Returns what applies, from the columns of `setLimitsColumns`. */
+export function limitsOfRow(row: { ownLimits: OwnLimits; defaultLimits: OwnLimits }): Limits {
+  return effectiveLimits(row.ownLimits, row.defaultLimits);
+}
+
+/** New values; null: unlimited, or no quota. `DEFAULT` removes a value, so that it is inherited again. */
+export type LimitChanges = Partial<Record<LimitName, number | null | 'DEFAULT'>>;
+
+/** Stores values of a user, or of the installation (null). */
+export async function writeLimits(db: Db, userId: UserId | null, changes: LimitChanges): Promise<void> {
   const entries = Object.entries(changes);
-  const removed = entries.filter(([, value]) => value === 'default').map(([name]) => name);
-  const set = entries.filter(([, value]) => value !== 'default').map(([name, value]) => ({ name, value }));
+  const removed = entries.filter(([, value]) => value === 'DEFAULT').map(([name]) => name);
+  const set = entries.filter(([, value]) => value !== 'DEFAULT').map(([name, value]) => ({ name, value }));
   if (removed.length > 0) {
     await db.query('delete from user_limits where user_id is not distinct from $1 and name = any($2::text[])', [
       userId,

@@ -28,12 +28,12 @@ test('a user has their own limits, then the installation’s, then the built-in 
   expect(limits.get(bob)!.pods).toBe(LIMITS.pods.builtIn);
 });
 
-test('a value is replaced, unlimited is a value, and `default` inherits again', async () => {
+test('a value is replaced, unlimited is a value, and `DEFAULT` inherits again', async () => {
   const { pool } = database;
   await writeLimits(pool, alice, { workers: 5, pods: 1 });
   await writeLimits(pool, alice, { workers: null });
   expect((await readSetLimits(pool, [alice, bob])).users).toEqual(new Map([[alice, { workers: null, pods: 1 }]]));
-  await writeLimits(pool, alice, { workers: 'default', pods: 'default' });
+  await writeLimits(pool, alice, { workers: 'DEFAULT', pods: 'DEFAULT' });
   expect((await readLimitsOf(pool, alice)).workers).toBe(1_000);
   expect((await readSetLimits(pool, [alice])).users.size).toBe(0);
 });

@@ -6,23 +6,25 @@
 interface LimitKind {
   /** For users and installations without a value of their own; null: unlimited, or no quota. */
   readonly builtIn: number | null;
-  /** What is counted, as in "the limit of 3 endpoints". */
+  /** What is counted, as in "allows 3 endpoints". */
   readonly unit: string;
+  /** What it counts goes by itself: a refused request may be tried again (429). Otherwise the user has to act (403). */
+  readonly isFreedByWaiting: boolean;
 }
 
 /** Every limit, then the quotas. */
 export const LIMITS = {
-  endpoints: { builtIn: 10_000, unit: 'endpoints' },
-  pods: { builtIn: 10_000, unit: 'pods' },
-  workers: { builtIn: 1_000, unit: 'workers at once' },
-  gpus: { builtIn: null, unit: 'GPUs at once' },
-  queuedJobs: { builtIn: 1_000_000, unit: 'queued jobs' },
-  queuedBytes: { builtIn: 10 * 2 ** 30, unit: 'bytes of queued jobs' },
-  logBytesPerDay: { builtIn: 2 * 2 ** 30, unit: 'stored log bytes a day' },
-  streamBytesPerJob: { builtIn: 2 ** 30, unit: 'streamed bytes a job' },
-  requestBytes: { builtIn: null, unit: 'bytes of a request body' },
-  workerQuota: { builtIn: null, unit: 'workers' },
-  gpuQuota: { builtIn: null, unit: 'GPUs' },
+  endpoints: { builtIn: 10_000, unit: 'endpoints', isFreedByWaiting: false },
+  pods: { builtIn: 10_000, unit: 'pods', isFreedByWaiting: false },
+  workers: { builtIn: 1_000, unit: 'workers at once', isFreedByWaiting: true },
+  gpus: { builtIn: null, unit: 'GPUs at once', isFreedByWaiting: true },
+  queuedJobs: { builtIn: 1_000_000, unit: 'queued jobs', isFreedByWaiting: true },
+  queuedBytes: { builtIn: 10 * 2 ** 30, unit: 'bytes of queued jobs', isFreedByWaiting: true },
+  logBytesPerDay: { builtIn: 2 * 2 ** 30, unit: 'stored log bytes a day', isFreedByWaiting: true },
+  streamBytesPerJob: { builtIn: 2 ** 30, unit: 'streamed bytes a job', isFreedByWaiting: false },
+  requestBytes: { builtIn: null, unit: 'bytes in a request body', isFreedByWaiting: false },
+  workerQuota: { builtIn: null, unit: 'workers', isFreedByWaiting: true },
+  gpuQuota: { builtIn: null, unit: 'GPUs', isFreedByWaiting: true },
 } as const satisfies Record<string, LimitKind>;
 
 export type LimitName = keyof typeof LIMITS;

@@ -1,0 +1,94 @@
+/**
+ * A job's place in the queue. A job is refused when its endpoint has too many queued (docs/interface/queue.md, "Order and
+ * queue limit"), or its user too many jobs or bytes over all endpoints (docs/interface/queue.md, "Limits by user"). What is
+ * queued is known from counters that the queue's own statements change: a check costs no query unless the estimate is at a
+ * limit.
+ */
+import { Failure } from '../../core/errors.ts';
+import { withTimeout } from '../../core/with-timeout.ts';
+import { COMMIT_TIMEOUT_MS, notStored } from '../../domain/jobs/job-queue.ts';
+import { overLimit } from '../../domain/quotas/over-limit.ts';
+import type { EndpointEntry } from '../endpoint-directory.ts';
+import { add, type UserEntry } from '../user-directory.ts';
+import type { QueueCall } from './queue-call.ts';
+
+const MIN_QUEUE_LIMIT = 50;
+const QUEUED_PER_WORKER = 500;
+const RETRY_AFTER_SECONDS = 5;
+const MAX_COUNTS = 2;
+
+/** Runs `submit` while the job counts as one being submitted. Throws `tooManyRequests` or `forbidden`. */
+export async function withPlace<T extends { isNew: boolean }>(
+  call: QueueCall,
+  bytes: number,
+  submit: () => Promise<T>,
+): Promise<T> {
+  const { endpoint, plane } = call;
+  const { user, depth } = endpoint;
+  await reservePlace(call, bytes);
+  let isQueued = false;
+  try {
+    const submitted = await submit();
+    isQueued = submitted.isNew;
+    return submitted;
+  } finally {
+    depth.submitting -= 1;
+    depth.submitted += 1;
+    add(user.queue.submitting, { jobs: -1, bytes: -bytes });
+    add(user.queue.submitted, { jobs: 1, bytes });
+    if (isQueued) {
+      plane.endpoints.addQueued(endpoint, 1); // last: a count that begins here finds the job among the submitted ones
+      plane.users.addQueued(user, bytes);
+    }
+  }
+}
+
+/**
+ * Jobs that are committed during a count may be counted twice, so it is repeated before a job is refused. The last check and
+ * the reservation are one step, because many jobs may be submitted at once.
+ */
+async function reservePlace({ endpoint, plane }: QueueCall, bytes: number): Promise<void> {
+  const { user, depth } = endpoint;
+  for (let counts = 0; counts < MAX_COUNTS; counts++) {
+    const [isEndpointFull, isUserFull] = [endpointFull(endpoint), userFull(user, bytes)];
+    if (!isEndpointFull && !isUserFull) break;
+    if (isEndpointFull) await inTime(plane.endpoints.countQueued(endpoint));
+    if (isUserFull) await inTime(plane.users.countQueued(user));
+  }
+  const refusal = endpointFull(endpoint) ?? userFull(user, bytes);
+  if (refusal) throw refusal();
+  depth.submitting += 1;
+  add(user.queue.submitting, { jobs: 1, bytes });
+}
+
+function inTime(count: Promise<unknown>): Promise<unknown> {
+  return withTimeout(count, COMMIT_TIMEOUT_MS, () => notStored(false));
+}
+
+/** Returns why the endpoint's queue takes no more jobs; undefined while it does. */
+function endpointFull({ depth, workersMax, user }: EndpointEntry): (() => Failure) | undefined {
+  const workers = Math.min(workersMax, user.limits.workers ?? Number.POSITIVE_INFINITY);
+  const limit = Math.max(MIN_QUEUE_LIMIT, workers * QUEUED_PER_WORKER);
+  if (depth.queued + depth.submitting <= limit) return undefined;
+  return () => {
+    const cut = workers < workersMax ? `the user's limit 'workers' of ${workers}, which is less than ` : '';
+    return new Failure(
+      'tooManyRequests',
+      `the queue of this endpoint is full: ${depth.queued} jobs are queued; the limit is ${limit} with ${cut}workers.max ${workersMax}`,
+      { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    );
+  };
+}
+
+/** Returns which of the user's limits the job would exceed; undefined if none. */
+function userFull({ limits, queue }: UserEntry, bytes: number): (() => Failure) | undefined {
+  const jobs = queue.queued.jobs + queue.submitting.jobs;
+  if (limits.queuedJobs !== null && jobs >= limits.queuedJobs) {
+    return () => overLimit('queuedJobs', { limit: limits.queuedJobs!, used: jobs, more: 1 });
+  }
+  const used = queue.queued.bytes + queue.submitting.bytes;
+  if (limits.queuedBytes !== null && used + bytes > limits.queuedBytes) {
+    return () => overLimit('queuedBytes', { limit: limits.queuedBytes!, used, more: bytes });
+  }
+  return undefined;
+}
