@@ -2,6 +2,7 @@ import { type EndpointId, newId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
+import { checkOneMore } from '../quotas/check-limit.ts';
 import { insertRelease } from '../releases/release-store.ts';
 import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
@@ -21,9 +22,10 @@ export type NewEndpoint = Omit<
     ownTemplate?: OwnTemplate;
   };
 
-/** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add. */
+/** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add or one endpoint too many. */
 export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
+    await checkOneMore(db, actor.userId, 'endpoints');
     const { ownTemplate, ...own } = input;
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);

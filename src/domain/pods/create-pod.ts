@@ -6,6 +6,7 @@ import type { CapacitySource } from '../catalog/capacity-source.ts';
 import type { Context } from '../context.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
+import { checkOneMore } from '../quotas/check-limit.ts';
 import type { Template } from '../templates/template.ts';
 import { findUsableTemplate } from '../templates/template-store.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer, withMemory } from './check-pod.ts';
@@ -29,13 +30,15 @@ export interface NewPod
 
 /**
  * Places and stores a pod, and notifies control to start it. Throws `badRequest` if a rule is broken or there is no
- * capacity, `forbidden` for a reference the key may not add, `unavailable` if the runtime does not answer.
+ * capacity, `forbidden` for a reference the key may not add, `forbidden` or `tooManyRequests` over a limit of the user, and
+ * `unavailable` if the runtime does not answer.
  */
 export async function createPod(context: PodContext, actor: Actor, input: NewPod): Promise<Pod> {
   checkHardware(input);
   const cpu = input.cpu && withMemory(input.cpu);
   const stock = await context.capacity.read();
   const { created, evicted } = await transaction(context.pool, async (db) => {
+    await checkOneMore(db, actor.userId, 'pods');
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
     const container = mergeContainer(template, input);
     await checkPodContainer(db, actor, null, container);

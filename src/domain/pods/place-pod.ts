@@ -7,6 +7,7 @@ import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { because, type Claimant, seenBy } from '../decisions/because.ts';
+import { checkMoreGpus } from '../quotas/check-limit.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
 import { stopWorker } from '../workers/order-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
@@ -24,7 +25,7 @@ export const NO_CAPACITY = 'There are no longer any instances available';
 /**
  * Finds a place for the pod in one of its data centers, in the listed order (none listed: any). Its GPUs are reserved by a
  * lock until the transaction ends, then by the pod's row. Frozen workers are evicted if that frees a place; publish
- * `evicted` after the commit. Throws `badRequest` without capacity.
+ * `evicted` after the commit. Throws `badRequest` without capacity, `tooManyRequests` or `forbidden` over the user's limit.
  */
 export async function placePod(
   db: Db,
@@ -37,6 +38,7 @@ export async function placePod(
     return { place, evicted: [] };
   }
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
+  await checkMoreGpus(db, pod.userId, { more: pod.gpu!.count, exceptPodId: pod.id ?? null });
   const used = await listGpusInUse(db, { exceptPodId: pod.id ?? null });
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
   return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);

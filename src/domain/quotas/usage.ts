@@ -17,3 +17,54 @@ export async function readQueueTally(db: Db, userId: UserId): Promise<QueueTally
   });
   return result.rows[0]!;
 }
+
+const RECORDS = {
+  endpoints: 'endpoints where user_id = $1',
+  pods: "pods where user_id = $1 and wanted <> 'TERMINATE'",
+};
+
+/** Counts a user's endpoints, or pods with stopped ones. */
+export async function countRecords(db: Db, userId: UserId, name: keyof typeof RECORDS): Promise<number> {
+  const text = `select count(*) as count from ${RECORDS[name]}`;
+  const result = await db.query<{ count: number }>({ name: `count-${name}`, text, values: [userId] });
+  return result.rows[0]!.count;
+}
+
+/** What a user's workers and pods hold. Frozen workers don't count: they give way to whatever needs their GPUs. */
+export interface ComputeUse {
+  /** Workers that run, start or wait for a place, and their GPUs with those of pods that run or are to run. */
+  workers: number;
+  gpus: number;
+  /** Those that have a place. */
+  placedWorkers: number;
+  placedGpus: number;
+}
+
+export const NO_COMPUTE: ComputeUse = { workers: 0, gpus: 0, placedWorkers: 0, placedGpus: 0 };
+
+/** Pods that have their GPUs: as `listGpusInUse` counts them by place. */
+const HOLDING_PODS = `pods where user_id = any($1::text[]) and gone_at is null and gpu_pool is not null
+  and id is distinct from $2
+  and (phase in ('STARTING', 'RUNNING') or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))`;
+
+/** Adds up what users hold, without the pod `exceptPodId`. Users without anything are missing. Served by workers_by_user. */
+export async function readComputeUse(
+  db: Db,
+  userIds: readonly UserId[],
+  exceptPodId: string | null = null,
+): Promise<Map<UserId, ComputeUse>> {
+  const { rows } = await db.query<ComputeUse & { userId: UserId }>({
+    name: 'compute-of-users',
+    text: `select user_id as "userId", coalesce(sum(workers), 0)::int8 as workers, coalesce(sum(gpus), 0)::int8 as gpus,
+                  coalesce(sum(workers) filter (where is_placed), 0)::int8 as "placedWorkers",
+                  coalesce(sum(gpus) filter (where is_placed), 0)::int8 as "placedGpus"
+           from (
+             select user_id, phase <> 'PENDING' as is_placed, count(*) as workers, sum(gpu_count) as gpus
+             from workers where user_id = any($1::text[]) and phase <> 'EXITED' and wanted <> 'FREEZE' group by 1, 2
+             union all
+             select user_id, true, 0, sum(gpu_count) from ${HOLDING_PODS} group by 1
+           ) as held group by 1`,
+    values: [userIds, exceptPodId],
+  });
+  return new Map(rows.map(({ userId, ...use }) => [userId, use]));
+}
