@@ -14,7 +14,7 @@ let url: string;
 let home: string;
 
 beforeAll(async () => {
-  rest = await startRestApp();
+  rest = await startRestApp({ capacity: { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) } });
   server = createServer((request, response) => rest.app.routing(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -99,6 +99,23 @@ describe('endpoints', () => {
       status: 1,
       err: "podyard: 2 endpoints are named 'twin': use the id",
     });
+  });
+});
+
+describe('pods', () => {
+  test('are updated, and made private and public', async () => {
+    const made = await json([
+      ...['pods', 'create', '--name', 'site', '--image', 'i:1', '--cpu', 'cpu3c', '--port', '80/http', '--private'],
+    ]);
+    const access = () => rest.call('GET', `/v2/pods/${made.id}/access`, { key: rest.alice.key });
+    expect((await access()).json()).toEqual({ private: true });
+    expect(await json(['pods', 'update', 'site', '--public', '--image', 'i:2'])).toMatchObject({ image: 'i:2' });
+    expect((await access()).json()).toEqual({ private: false });
+    expect(await podyard(['pods', 'update', made.id, '--private'])).toMatchObject({ status: 0 });
+    expect((await access()).json()).toEqual({ private: true });
+    const both = await podyard(['pods', 'update', made.id, '--private', '--public']);
+    expect(both).toMatchObject({ status: 1, err: expect.stringContaining('exclude each other') });
+    expect((await podyard(['pods', 'update', 'nosuch', '--private'])).status).not.toBe(0);
   });
 });
 

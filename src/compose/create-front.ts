@@ -159,13 +159,14 @@ function createHttp(dispatch: Dispatch, { answer, prepare }: Apps, trustedProxie
 
 /** Routes pods and load-balancing endpoints, by name or by path. */
 function createDispatch(config: Config, parts: FrontParts): Dispatch {
-  const { pool, bus, logger, metrics, data, runtime, cleanUp } = parts;
+  const { pool, bus, logger, metrics, keyRing, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
     bus,
     monotonic: monotonicClock,
     logger,
     metrics,
+    keyRing,
     settings: { answerTimeoutMs: answerMs, maxBodyBytes: bodyBytes },
     findRoute: (podId) => findPodRoute(pool, podId),
     reach: (podId, port) => runtime.reach(podId, port),

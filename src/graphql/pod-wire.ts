@@ -93,6 +93,7 @@ function toNewPod(input: PodInput) {
     env: toEnv(input.env),
     dataCenterIds: dataCenterId ? [dataCenterId] : [],
     hasGlobalNetwork: false,
+    isPrivate: false,
     templateId: toId(input.templateId),
   };
 }

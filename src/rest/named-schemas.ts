@@ -38,7 +38,14 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import { CreatePodRequest, PodActionRequest, PodList, PodResponse, UpdatePodRequest } from './pods/pod-schemas.ts';
+import {
+  CreatePodRequest,
+  PodAccess,
+  PodActionRequest,
+  PodList,
+  PodResponse,
+  UpdatePodRequest,
+} from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -72,6 +79,7 @@ export const NAMED_SCHEMAS = [
   CreatePodRequest,
   UpdatePodRequest,
   PodActionRequest,
+  PodAccess,
   EndpointResponse,
   EndpointList,
   CreateEndpointRequest,

@@ -44,9 +44,11 @@ import { getDocsPageRoute } from './pages/get-docs-page.ts';
 import { createPodRoute } from './pods/create-pod.ts';
 import { deletePodRoute } from './pods/delete-pod.ts';
 import { getPodRoute } from './pods/get-pod.ts';
+import { getPodAccessRoute } from './pods/get-pod-access.ts';
 import { getPodLogsRoute } from './pods/get-pod-logs.ts';
 import { listPodsRoute } from './pods/list-pods.ts';
 import { podActionRoute } from './pods/pod-action.ts';
+import { setPodAccessRoute } from './pods/set-pod-access.ts';
 import { updatePodRoute } from './pods/update-pod.ts';
 import { watchPodsRoute } from './pods/watch-pods.ts';
 import { createRegistryRoute } from './registries/create-registry.ts';
@@ -84,6 +86,8 @@ export const ROUTES: readonly RestRoute[] = [
   updatePodRoute,
   deletePodRoute,
   podActionRoute,
+  getPodAccessRoute,
+  setPodAccessRoute,
   getPodLogsRoute,
   listEndpointsRoute,
   createEndpointRoute,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addLogOptions, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
-import { addContainerOptions, type PodOptions, podBody, wholeNumber } from './fields.ts';
+import { addContainerOptions, containerBody, type PodOptions, podBody, wholeNumber } from './fields.ts';
 import type { LogOptions } from './show-log.ts';
 
 export function addPods(program: Command, pieces: CliPieces): void {
@@ -19,12 +19,15 @@ export function addPods(program: Command, pieces: CliPieces): void {
     .option('--data-center <id...>', 'preferred data centers')
     .option('--persistent <gb[:path]>', 'storage in GB that outlives the container (default path: /workspace)')
     .option('--network-volume <id[:path]>', 'network volume to mount (default path: /workspace)')
+    .option('--private', 'ask for an API key of yours at its HTTP ports')
     .option('--wait', 'wait until the pod runs')
-    .action(async (options: PodOptions & Common & { wait?: boolean }) => {
+    .action(async (options: PodOptions & Common & { private?: boolean; wait?: boolean }) => {
       const client = await connect(pieces, options);
-      const pod = await send(pieces, options, () => client.call('POST', '/v2/pods', podBody(options)));
+      const path = options.private ? '/v2/pods?private=true' : '/v2/pods';
+      const pod = await send(pieces, options, () => client.call('POST', path, podBody(options)));
       if (options.wait) await wait(client, pod.id, pieces);
     });
+  addUpdate(pods, pieces);
   for (const action of ['start', 'stop', 'restart'] as const) {
     const command = addCommon(pods.command(action)).description(`${action} a pod`).argument('<id>', 'id or name');
     if (action !== 'stop') command.option('--wait', 'wait until the pod runs');
@@ -43,6 +46,22 @@ export function addPods(program: Command, pieces: CliPieces): void {
       const pod = await findRecord(client, kind, id);
       const { showLog } = await import('./show-log.ts');
       await showLog(client, `/v2/pods/${pod.id}/logs`, options, pieces.terminal);
+    });
+}
+
+function addUpdate(pods: Command, pieces: CliPieces): void {
+  addCommon(addContainerOptions(pods.command('update')))
+    .description('change the given settings; new container settings replace the container')
+    .argument('<id>', 'id or name')
+    .option('--private', 'ask for an API key of yours at its HTTP ports')
+    .option('--public', 'let everybody who knows the name use its HTTP ports')
+    .action(async (id: string, options: PodOptions & Common & { private?: boolean; public?: boolean }) => {
+      if (options.private && options.public) throw new Error('--private and --public exclude each other');
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const path = `${RECORDS.pods.path}/${(await findRecord(client, RECORDS.pods, id)).id}`;
+      const isPrivate = options.private ?? (options.public ? false : undefined);
+      if (isPrivate !== undefined) await client.call('PUT', `${path}/access`, { private: isPrivate });
+      await send(pieces, options, () => client.call('PATCH', path, containerBody(options)));
     });
 }
 

@@ -137,6 +137,7 @@ const create = (more: Partial<NewPod> = {}) =>
     cloud: 'SECURE',
     dataCenterIds: [],
     hasGlobalNetwork: false,
+    isPrivate: false,
     templateId: null,
     ...more,
   });

@@ -80,15 +80,17 @@ export function forward(
   return new Promise((onOutcome) => forwardFor({ onOutcome }, settings, exchange, upstream, options));
 }
 
-/** Like `forward` without a promise, which is costly at thousands per second. The outcome may come before it returns. */
+/** Like `forward` without a promise, which is costly at thousands per second. The outcome may come before it returns what cuts it. */
 export function forwardFor(
   reader: OutcomeReader,
   settings: ForwardSettings,
   exchange: ClientExchange,
   upstream: Upstream,
   options: ForwardOptions,
-): void {
-  new Forwarding(settings, exchange, upstream, options, reader).start();
+): LastingResponse {
+  const forwarding = new Forwarding(settings, exchange, upstream, options, reader);
+  forwarding.start();
+  return forwarding;
 }
 
 class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, LastingResponse {

@@ -1,13 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
 import { FAILURES, Failure } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
+import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from './client-exchange.ts';
-import { type ForwardSettings, forward, statusOf } from './forward.ts';
+import { type ForwardOutcome, type ForwardSettings, forwardFor, type LastingResponse, statusOf } from './forward.ts';
+import { type Admission, ASK_BROWSER, admitToPod, WITHHELD_KEY } from './pod-access.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
 
@@ -15,6 +18,8 @@ import { type ConnectFailure, Upstream } from './upstream.ts';
 export interface PodRoute {
   isRunning: boolean;
   httpPorts: readonly number[];
+  /** The owner of a private pod, whose keys open it; null: everybody may connect. */
+  privateTo: UserId | null;
 }
 
 export interface PodProxyOptions {
@@ -22,6 +27,7 @@ export interface PodProxyOptions {
   monotonic: Clock;
   logger: Logger;
   metrics: Metrics;
+  keyRing: Pick<KeyRing, 'peek' | 'authenticate' | 'onEnd'>;
   settings: ForwardSettings;
   findRoute: (podId: string) => Promise<PodRoute | undefined>;
   /** Resolves where a port of a running pod is; null when the pod does not listen there. */
@@ -32,21 +38,26 @@ export interface PodProxyOptions {
 const FORGET_AFTER_MS = 60_000;
 
 /**
- * Forwards requests to the HTTP ports of pods, which are public (docs/interface/queue.md, "Pod proxy"). An unknown pod, a
- * stopped one and a closed port all get the same 404, which reveals nothing.
+ * Forwards requests to the HTTP ports of pods (docs/interface/queue.md, "Pod proxy"). An unknown pod, a stopped one and a
+ * closed port all get the same 404, which reveals nothing; a private pod needs a key of its owner.
  */
 export class PodProxy {
   readonly #deps: PodProxyOptions;
   readonly #routes: EntryCache<PodRoute>;
   /** Pod → port → its connections. */
   readonly #upstreams = new Map<string, Map<number, { upstream: Upstream; usedAt: number }>>();
+  /** Streams and tunnels that were opened without a key, by pod: cut when it becomes private. */
+  readonly #open = new Map<string, Set<LastingResponse>>();
   readonly #unsubscribe: () => void;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(options: PodProxyOptions) {
     this.#deps = options;
     this.#routes = new EntryCache({ monotonic: options.monotonic, load: options.findRoute });
-    this.#unsubscribe = options.bus.subscribe('pod', (podId) => this.#drop(podId));
+    this.#unsubscribe = options.bus.subscribe('pod', (podId) => {
+      this.#drop(podId);
+      void this.#cutStrangers(podId);
+    });
     this.#sweep = setInterval(() => this.#forgetUnused(), FORGET_AFTER_MS).unref();
   }
 
@@ -69,14 +80,66 @@ export class PodProxy {
       const found = this.#routes.find(podId);
       const route = found instanceof Promise ? await found : found;
       if (!route?.isRunning || !route.httpPorts.includes(port)) throw noSuchPort();
-      const outcome = await forward(this.#deps.settings, exchange, this.#upstream(podId, port));
+      const admitted = route.privateTo === null ? null : this.#admit(exchange, podId, route.privateTo);
+      const admission = admitted instanceof Promise ? await admitted : admitted;
+      const outcome = await this.#forward(exchange, podId, port, admission);
       if (outcome.kind === 'notConnected') throw notConnected(outcome.reason, port);
       return statusOf(outcome);
     } catch (error) {
       const failure = toFailure(error);
       if (failure !== error) logFailure(this.#deps.logger, failure, { podId, port });
-      refuse(exchange, failure);
+      refuse(exchange, failure, failure.kind === 'unauthorized' ? ASK_BROWSER : []);
       return FAILURES[failure.kind].status;
+    }
+  }
+
+  #admit(exchange: ClientExchange, id: string, owner: UserId): Admission | Promise<Admission> {
+    return admitToPod(this.#deps.keyRing, exchange, { id, owner });
+  }
+
+  /** What a key opened ends with it. What was opened without one ends when the pod becomes private. */
+  #forward(
+    exchange: ClientExchange,
+    podId: string,
+    port: number,
+    admission: Admission | null,
+  ): Promise<ForwardOutcome> {
+    return new Promise((resolve) => {
+      let unwatch: (() => void) | null = null;
+      let isOver = false;
+      const onOutcome = (outcome: ForwardOutcome) => {
+        isOver = true;
+        unwatch?.();
+        resolve(outcome);
+      };
+      const onLasting = (response: LastingResponse) => {
+        if (admission === null) unwatch = this.#watchStranger(podId, response);
+      };
+      const { settings, keyRing } = this.#deps;
+      const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
+      const request = forwardFor({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
+      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut());
+    });
+  }
+
+  #watchStranger(podId: string, response: LastingResponse): () => void {
+    const open = this.#open.get(podId) ?? new Set();
+    this.#open.set(podId, open.add(response));
+    return () => {
+      open.delete(response);
+      if (open.size === 0 && this.#open.get(podId) === open) this.#open.delete(podId);
+    };
+  }
+
+  /** An unreachable database cuts nothing: the next sweep asks again. */
+  async #cutStrangers(podId: string): Promise<void> {
+    if (!this.#open.has(podId)) return;
+    try {
+      const route = await this.#routes.find(podId);
+      if (route?.privateTo == null) return;
+      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut();
+    } catch (error) {
+      this.#deps.logger.warn({ podId, err: error }, 'open connections of a pod could not be checked');
     }
   }
 
@@ -103,6 +166,7 @@ export class PodProxy {
   }
 
   #forgetUnused(): void {
+    for (const podId of this.#open.keys()) void this.#cutStrangers(podId); // a hint may have been lost
     const before = this.#deps.monotonic.now() - FORGET_AFTER_MS;
     for (const [podId, ports] of this.#upstreams) {
       for (const [port, { upstream, usedAt }] of ports) {

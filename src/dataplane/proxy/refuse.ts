@@ -1,11 +1,11 @@
 import { PROBLEM_JSON, type Problem, renderProblem } from '../../http/problem.ts';
 import { newRequestId } from '../../http/request-id.ts';
-import type { ClientExchange } from './client-exchange.ts';
+import type { ClientExchange, RawHeaders } from './client-exchange.ts';
 
 /** Answers with the rendered error: a page for browsers, a problem record for other clients. */
-export function refuse(exchange: ClientExchange, error: unknown): void {
+export function refuse(exchange: ClientExchange, error: unknown, moreHeaders: RawHeaders = []): void {
   const { status, headers, problem } = renderProblem(error);
-  headers.push('Cache-Control', 'no-store', 'x-request-id', newRequestId());
+  headers.push(...moreHeaders, 'Cache-Control', 'no-store', 'x-request-id', newRequestId());
   const wantsPage = exchange.headers.get('accept')?.includes('text/html') === true;
   headers.push('Content-Type', wantsPage ? 'text/html; charset=utf-8' : PROBLEM_JSON);
   exchange.answer(status, problem.title, headers, wantsPage ? page(problem) : JSON.stringify(problem));

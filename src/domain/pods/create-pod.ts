@@ -22,7 +22,7 @@ export interface PodContext extends Context {
 /** The container's fields and the mounts are optional: the template's, then the defaults, fill them in. */
 export interface NewPod
   extends Partial<ContainerConfig>,
-    Pick<Pod, 'name' | 'gpu' | 'cloud' | 'dataCenterIds' | 'hasGlobalNetwork' | 'templateId'> {
+    Pick<Pod, 'name' | 'gpu' | 'cloud' | 'dataCenterIds' | 'hasGlobalNetwork' | 'isPrivate' | 'templateId'> {
   /** Exactly one of `gpu` and `cpu` is required; the memory follows from the flavor. */
   cpu: { id: string; vcpuCount: number } | null;
   mounts?: PodMounts;

@@ -1,3 +1,4 @@
+import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 
 /** What the proxy needs to know about a pod. */
@@ -5,22 +6,25 @@ export interface PodRoute {
   isRunning: boolean;
   /** The ports that it exposes over HTTP; no others are proxied. */
   httpPorts: number[];
+  /** The owner of a private pod, whose keys open it; null: everybody may connect. */
+  privateTo: UserId | null;
   address: string | null;
 }
 
 /**
- * Finds a pod's route by its id, for anybody: HTTP ports of a pod are public (docs/interface/queue.md, "Pod proxy").
+ * Finds a pod's route by its id, for anybody: the caller checks who may use it (docs/interface/queue.md, "Pod proxy").
  * Undefined if the pod is missing or terminated. The topic `pod` notifies of changes.
  */
 export async function findPodRoute(db: Db, podId: string): Promise<PodRoute | undefined> {
-  const result = await db.query<{ isRunning: boolean; ports: string[]; address: string | null }>({
+  const result = await db.query<Omit<PodRoute, 'httpPorts'> & { ports: string[] }>({
     name: 'pod-route',
-    text: `select wanted = 'RUN' and phase = 'RUNNING' and phase_revision = revision as "isRunning", ports, address
+    text: `select wanted = 'RUN' and phase = 'RUNNING' and phase_revision = revision as "isRunning", ports, address,
+             case when is_private then user_id end as "privateTo"
            from pods where id = $1 and wanted <> 'TERMINATE'`,
     values: [podId],
   });
-  const row = result.rows[0];
-  if (!row) return undefined;
-  const httpPorts = row.ports.filter((port) => port.endsWith('/http')).map((port) => Number.parseInt(port, 10));
-  return { isRunning: row.isRunning, httpPorts, address: row.address };
+  if (!result.rows[0]) return undefined;
+  const { ports, ...row } = result.rows[0];
+  const httpPorts = ports.filter((port) => port.endsWith('/http')).map((port) => Number.parseInt(port, 10));
+  return { ...row, httpPorts };
 }

@@ -22,7 +22,7 @@ export const POD_HARDWARE_COLUMNS = `
 /** The columns of a PodRow. */
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
   data_center_ids as "dataCenterIds", template_id as "templateId", is_locked as "isLocked",
-  has_global_network as "hasGlobalNetwork", created_at as "createdAt", wanted, revision, phase,
+  has_global_network as "hasGlobalNetwork", is_private as "isPrivate", created_at as "createdAt", wanted, revision, phase,
   phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
   started_at as "startedAt", changed_at as "changedAt"`;
 
@@ -62,6 +62,7 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
     template_id: pod.templateId,
     is_locked: pod.isLocked,
     has_global_network: pod.hasGlobalNetwork,
+    is_private: pod.isPrivate,
     data_center_id: pod.dataCenterId,
   };
 }
@@ -110,6 +111,14 @@ export async function updatePodRow(db: Db, pod: Pod, isNewContainer: boolean): P
     `update pods set ${assignments.join(', ')}${isNewContainer ? ', revision = revision + 1, changed_at = now()' : ''}
      where id = $1 and user_id = $2 returning ${COLUMNS}`,
     [pod.id, pod.userId, ...Object.values(values)],
+  );
+  return toPod(result.rows[0]!);
+}
+
+export async function updatePodAccess(db: Db, pod: Pick<Pod, 'id' | 'userId' | 'isPrivate'>): Promise<Pod> {
+  const result = await db.query<PodRow>(
+    `update pods set is_private = $3 where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    [pod.id, pod.userId, pod.isPrivate],
   );
   return toPod(result.rows[0]!);
 }

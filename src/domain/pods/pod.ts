@@ -50,6 +50,8 @@ export interface Pod extends ContainerConfig {
   templateId: string | null;
   isLocked: boolean;
   hasGlobalNetwork: boolean;
+  /** Its HTTP ports ask for a key of its owner. */
+  isPrivate: boolean;
   status: PodStatus;
   /** Why it waits or failed, in one sentence; null if there is nothing to report. */
   statusReason: string | null;

@@ -59,6 +59,7 @@ const pod = (gpuCount = 1) =>
     cloud: 'SECURE',
     dataCenterIds: [],
     hasGlobalNetwork: false,
+    isPrivate: false,
     templateId: null,
   });
 

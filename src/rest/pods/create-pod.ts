@@ -1,7 +1,7 @@
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { CreatePodRequest, PodResponse } from './pod-schemas.ts';
+import { CreatePodQuery, CreatePodRequest, PodResponse } from './pod-schemas.ts';
 import { readPodResponse, toNewPod } from './pod-wire.ts';
 
 export const createPodRoute: RestRoute = (app, deps) => {
@@ -14,13 +14,14 @@ export const createPodRoute: RestRoute = (app, deps) => {
         description:
           'The pod starts at once. Without capacity, the response is a 400 whose detail begins with `There are no longer any instances available`.',
         tags: ['pods'],
+        querystring: CreatePodQuery,
         body: ref(CreatePodRequest),
         response: { 201: ref(PodResponse) },
       },
       config: { permission: PERMISSIONS.writePod },
     },
     async (request, reply) => {
-      const pod = await createPod(deps, request.actor, toNewPod(request.body));
+      const pod = await createPod(deps, request.actor, toNewPod(request.body, request.query));
       return reply.code(201).send(await readPodResponse(deps, pod));
     },
   );

@@ -43,4 +43,5 @@ export const POD_EXAMPLES: Examples = {
   CreatePodRequest: settings,
   UpdatePodRequest: { image: 'ghcr.io/example/notebook:2.2.0' },
   PodActionRequest: { action: 'stop' },
+  PodAccess: { private: true },
 };

@@ -77,6 +77,10 @@ export const CreatePodRequest = closed(
   },
 );
 
+export const CreatePodQuery = Type.Object({
+  private: Type.Optional(Type.Boolean({ description: 'Podyard only: its HTTP ports need a key of its owner.' })),
+});
+
 /** No defaults at the top level: they would overwrite omitted fields. */
 export const UpdatePodRequest = closed(
   {
@@ -151,6 +155,16 @@ export const PodResponse = Type.Object(
 export const PodList = Type.Object(
   { pods: Type.Array(ref(PodResponse)) },
   { $id: 'PodList', description: 'The pods of the account, oldest first, without terminated ones.' },
+);
+
+export const PodAccess = closed(
+  {
+    private: Type.Boolean({
+      description:
+        'HTTP ports need an API key of the owner that may read the pod: as a bearer token, as the password of Basic authentication, or in the header `X-Podyard-Key`. The pod does not see the key.',
+    }),
+  },
+  { $id: 'PodAccess', description: 'Podyard only: who can reach the HTTP ports of a pod through the proxy.' },
 );
 
 export const PodParams = Type.Object({ id: Type.String({ description: 'Pod identifier.' }) });

@@ -6,13 +6,22 @@ import { podRuntime } from '../../domain/pods/pod-runtime.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
-import { type CreatePodRequest, POD_DEFAULTS, type PodResponse, type UpdatePodRequest } from './pod-schemas.ts';
+import {
+  type CreatePodQuery,
+  type CreatePodRequest,
+  POD_DEFAULTS,
+  type PodResponse,
+  type UpdatePodRequest,
+} from './pod-schemas.ts';
 
 type Mounts = NonNullable<Static<typeof CreatePodRequest>['mounts']>;
 type Response = Static<typeof PodResponse>;
 
 /** Fills in the defaults of a create, except those that a template may provide. */
-export function toNewPod(body: Static<typeof CreatePodRequest>): NewPod {
+export function toNewPod(
+  body: Static<typeof CreatePodRequest>,
+  { private: isPrivate = false }: Static<typeof CreatePodQuery>,
+): NewPod {
   return {
     name: body.name,
     ...toContainer(body),
@@ -22,6 +31,7 @@ export function toNewPod(body: Static<typeof CreatePodRequest>): NewPod {
     cloud: body.cloud ?? POD_DEFAULTS.cloud,
     dataCenterIds: body.dataCenterIds ?? [],
     hasGlobalNetwork: body.globalNetworking ?? POD_DEFAULTS.globalNetworking,
+    isPrivate,
     templateId: body.templateId ?? null,
   };
 }

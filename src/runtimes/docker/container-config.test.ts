@@ -48,13 +48,13 @@ test('the image keeps its own command unless args say otherwise', () => {
   });
 });
 
-test('a pod’s ports are published on the configured address, a worker’s are not published', () => {
+test('a pod’s TCP ports are published on the configured address, its HTTP ports on loopback, a worker’s nowhere', () => {
   const ports = ['8000/http', '22/tcp', '22/http'];
   const pod = containerConfig({ ...SPEC, kind: 'pod', ports }, { ...PLACE, publishIp: '10.0.0.1' });
   expect(pod).toMatchObject({
     ExposedPorts: { '8000/tcp': {}, '22/tcp': {} },
     HostConfig: {
-      PortBindings: { '8000/tcp': [{ HostIp: '10.0.0.1', HostPort: '' }], '22/tcp': [{ HostIp: '10.0.0.1' }] },
+      PortBindings: { '8000/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }], '22/tcp': [{ HostIp: '10.0.0.1' }] },
     },
   });
   expect(containerConfig({ ...SPEC, ports }, PLACE)).toMatchObject({

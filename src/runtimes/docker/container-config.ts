@@ -18,6 +18,7 @@ export const LABELS = {
 const MEBIBYTE = 2 ** 20;
 const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
 const PIDS_LIMIT = 4096;
+const LOOPBACK = '127.0.0.1';
 
 /**
  * Docker's default capabilities that ordinary images do not need. NET_RAW would allow spoofing a neighbor's address,
@@ -43,7 +44,8 @@ export interface ContainerPlace {
 /** The body of the engine's create request. */
 export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): object {
   const { entrypoint, cmd } = parseArgs(spec.args);
-  // Workers are reached by their address; only people look for a pod's ports on the machine itself.
+  // Workers are reached by their address; only people look for a pod's ports on the machine itself. Others use HTTP ports through
+  // the proxy, where they need the pod's name, and a key if it is private.
   const published = spec.kind === 'pod' ? [...new Set(spec.ports.map((port) => `${parsePort(port).private}/tcp`))] : [];
   return {
     Image: spec.image,
@@ -61,7 +63,8 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       PortBindings: Object.fromEntries(
         published.map((port) => {
           const hostPort = spec.publicPorts?.[Number.parseInt(port, 10)] ?? '';
-          return [port, [{ HostIp: place.publishIp, HostPort: String(hostPort) }]];
+          const isTcp = spec.ports.includes(port);
+          return [port, [{ HostIp: isTcp ? place.publishIp : LOOPBACK, HostPort: String(hostPort) }]];
         }),
       ),
       ...(place.canLimitDisk && { StorageOpt: { size: `${spec.diskGb}G` } }),

@@ -4,6 +4,7 @@ import { BASE_URL } from '../../api/client.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDate, formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
 import { Panel } from '../../ui/panel.tsx';
+import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
 import { portUrl } from './port-url.ts';
 
@@ -78,6 +79,7 @@ function Ports({ pod }: { pod: Pod }) {
           )}
         </Group>
       ))}
+      {rows.some(({ isHttp }) => isHttp) && <PodAccess id={pod.id} />}
     </Stack>
   );
 }
