@@ -236,6 +236,20 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       expect(await ends[1]).toMatchObject({ done: true });
     });
 
+    test('the last lines that a workload printed to stderr are known after its end, until it is stopped', async () => {
+      const id = await started('crash');
+      await until(runtime, id, (seen) => seen?.state === 'exited');
+      expect(await runtime.lastOutput(id, 3)).toEqual(['oops 28', 'oops 29', 'oops 30']);
+      expect((await runtime.lastOutput(id, 100)).slice(-30)[0]).toBe('oops 1');
+      await runtime.stop(id, 0);
+      expect(await runtime.lastOutput(id, 3)).toEqual([]);
+    });
+
+    test('the last lines of a workload that prints nothing to stderr are those of stdout, also while it runs', async () => {
+      const id = await ready('idle');
+      expect(await runtime.lastOutput(id, 3)).toEqual(['ready']);
+    });
+
     test('an unknown image is refused by name', async () => {
       const image = 'podyard.invalid/no-such-image:v1';
       if (!under.pullsAtStart) await expect(runtime.prepare(image)).rejects.toThrow(image);

@@ -204,6 +204,11 @@ export interface Runtime {
    * `since` and the number of lines you have of exactly that time as `seen`; without `seen`, all of them are skipped.
    */
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine>;
+  /**
+   * Returns the last `count` lines of a workload's stderr, running or ended; of all its output where the two cannot be told
+   * apart or it printed nothing to stderr. Empty for an unknown workload.
+   */
+  lastOutput(id: string, count: number): Promise<string[]>;
   /** Calls `onEvent` until the returned function is called. Survives an engine that goes away. */
   watch(onEvent: OnEvent): () => void;
   /** Releases connections. Workloads keep running. */

@@ -114,7 +114,8 @@ function pauseOf({ failedStarts, now }: ScalingInput): { until: number; reason: 
   if (failedStarts === null) return null;
   const until = nextStartAt(failedStarts.count, Math.min(failedStarts.lastAt, now)); // a clock may have been set back
   if (until <= now) return null;
-  const reason = `${failedStarts.count} starts ended before the worker was ready; the last one: ${failedStarts.lastReason ?? 'no reason known'}. Next try at ${new Date(until).toISOString()}`;
+  const next = new Date(until).toISOString();
+  const reason = `${failedStarts.count} starts ended before the worker was ready, next try at ${next}; the last one: ${failedStarts.lastReason ?? 'no reason known'}`;
   return { until, reason };
 }
 

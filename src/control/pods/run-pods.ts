@@ -4,6 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
+import { quoteOutput } from '../../domain/logs/quote-output.ts';
 import {
   type ControlledPod,
   listControlledPods,
@@ -14,6 +15,7 @@ import {
 } from '../../domain/pods/pod-lifecycle.ts';
 import { NoCapacity, type Observed } from '../../runtimes/runtime.ts';
 import { nextStartAt } from '../../scaling/crash-loop.ts';
+import { readLastOutput } from '../workloads/read-last-output.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
 import { decidePod, type PodAction } from './decide-pod.ts';
 import { type PodStart, startPod } from './start-pod.ts';
@@ -263,6 +265,7 @@ export class PodRunner {
     const code = workload?.exitCode ?? null;
     const why = workload?.reason ?? (code === null ? 'its container is gone' : `it exited with code ${code}`);
     await logs.finish(pod.id, ENDED_LOG_TIMEOUT_MS);
+    const output = code === 0 ? [] : await readLastOutput(this.#deps, pod.id);
     const now = clock.now();
     const endedAt = workload?.finishedAt ?? null;
     const ranMs = (endedAt?.getTime() ?? now) - (pod.startedAt?.getTime() ?? now);
@@ -273,7 +276,8 @@ export class PodRunner {
     logs.system(pod.id, `ended: ${reason}`);
     logger.warn({ userId: pod.userId, podId: pod.id, reason: why, pauseMs }, 'pod ended by itself');
     await runtime.stop(pod.id, 0);
-    await this.#recordEnd(pod, 'STARTING', { reason, endedAt, failures, notBefore: new Date(startAt) });
+    const told = quoteOutput(reason, output);
+    await this.#recordEnd(pod, 'STARTING', { reason: told, endedAt, failures, notBefore: new Date(startAt) });
   }
 
   async #terminate(pod: ControlledPod): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import { readLastOutput } from '../workloads/read-last-output.ts';
 import type { WorkerAction } from './decide-worker.ts';
 import { type FinalizeDeps, recordExit } from './finalize-worker.ts';
 import type { PhaseWriter } from './phase-writer.ts';
@@ -19,8 +20,9 @@ export async function stopWorker(
   const { phases, logs, runtime } = deps;
   if (!isLost) await phases.stopping({ id: worker.id, cause, reason });
   logs.system(worker.id, `stops: ${reason}`);
+  const output = isLost ? await readLastOutput(deps, worker.id) : [];
   await runtime.stop(worker.id, graceMs);
   await logs.finish(worker.id, LOG_TIMEOUT_MS);
   logs.system(worker.id, 'stopped');
-  await recordExit(deps, worker, { code: null, cause, reason, isLost });
+  await recordExit(deps, worker, { code: null, cause, reason, isLost }, output);
 }

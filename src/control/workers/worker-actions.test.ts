@@ -18,14 +18,22 @@ const record = async (step: string) => void done.push(step);
 const deps = {
   bus: { publish: (topic: string, id: string) => void done.push(`publish ${topic} ${id}`) },
   logger: silentLogger,
-  runtime: { stop: (id: string, graceMs: number) => record(`stop ${id} within ${graceMs} ms`) },
+  pool: null as never, // the runtime knows the last output
+  runtime: {
+    stop: (id: string, graceMs: number) => record(`stop ${id} within ${graceMs} ms`),
+    lastOutput: async (id: string) => {
+      done.push(`read last output of ${id}`);
+      return ['Traceback (most recent call last):', 'ValueError: no model'];
+    },
+  },
   logs: {
     system: (id: string, line: string) => void done.push(`log ${id}: ${line}`),
     finish: (id: string) => record(`flush log of ${id}`),
   },
   phases: {
     stopping: ({ id, reason }: { id: string; reason: string }) => record(`order ${id} to stop: ${reason}`),
-    exited: ({ id, isLost }: { id: string; isLost: boolean }) => record(`${id} exited${isLost ? ', lost' : ''}`),
+    exited: ({ id, isLost, reason }: { id: string; isLost: boolean; reason: string }) =>
+      record(isLost ? `${id} exited, lost: ${reason}` : `${id} exited`),
   },
 };
 
@@ -40,8 +48,9 @@ describe('to finalize a worker', () => {
     expect(done).toEqual([
       'log w: ended: it ran out of memory',
       'flush log of w',
+      'read last output of w',
       'stop w within 0 ms',
-      'w exited, lost',
+      'w exited, lost: it ran out of memory:\nTraceback (most recent call last):\nValueError: no model',
       'publish worker w',
       'publish demand e',
     ]);
@@ -58,7 +67,7 @@ describe('to finalize a worker', () => {
   });
 
   test('records no exit while its container cannot be removed', async () => {
-    const away = { ...deps, runtime: { stop: () => Promise.reject(new Error('the engine is away')) } };
+    const away = { ...deps, runtime: { ...deps.runtime, stop: () => Promise.reject(new Error('the engine is away')) } };
     const exit = { code: null, cause: 'GONE' as const, reason: 'its container is gone', isLost: true };
     await expect(finalizeWorker(away, worker('RUNNING'), exit)).rejects.toThrow('the engine is away');
     expect(done.filter((step) => step.startsWith('w exited'))).toEqual([]);
@@ -95,6 +104,7 @@ describe('to stop a worker', () => {
       isLost: true,
     });
     expect(done).not.toContain('order w to stop: not ready');
-    expect(done).toContain('w exited, lost');
+    expect(done.indexOf('read last output of w')).toBeLessThan(done.indexOf('stop w within 5000 ms'));
+    expect(done).toContain('w exited, lost: not ready:\nTraceback (most recent call last):\nValueError: no model');
   });
 });

@@ -22,6 +22,7 @@ export interface Applicant {
   readonly exchange: ClientExchange;
   /** Set when it is admitted. */
   keyId: KeyId | null;
+  actor: Actor | null;
 }
 
 /** Decides which requests may reach a load-balancing endpoint. */
@@ -62,6 +63,7 @@ export class Admission {
     const { bodyLength } = applicant.exchange;
     if (typeof bodyLength === 'number') this.#checkBody(bodyLength, endpoint);
     applicant.keyId = actor.keyId;
+    applicant.actor = actor;
     return endpoint;
   }
 

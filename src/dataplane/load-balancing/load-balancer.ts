@@ -6,6 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import { CLIENT_GONE, type Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { keyEnded } from '../../http/authenticate.ts';
@@ -192,7 +193,8 @@ export class LoadBalancer {
       const detail = 'worker_timeout: the worker that X-Runpod-Worker-Id names took no request in time';
       throw new Failure('badRequest', detail);
     }
-    const why = await explainWaiting(pool, endpoint.id);
+    const mayReadLog = isPermitted(request.actor!, { area: 'serverless', access: 'read', resourceId: endpoint.id });
+    const why = await explainWaiting(pool, endpoint.id, mayReadLog);
     const detail = `no worker took the request within ${limits.holdMs / 1000} s: ${why}`;
     throw new Failure('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
@@ -238,6 +240,7 @@ class BalancedRequest implements OutcomeReader, Applicant {
   readonly startedAt = performance.now();
   readonly attempt: Attempt;
   keyId: KeyId | null = null;
+  actor: Actor | null = null;
   endpoint: EndpointEntry | null = null;
   traffic: Traffic | null = null;
   /** The worker that has it in flight. */

@@ -1,6 +1,8 @@
 import { Failure } from '../../core/errors.ts';
+import { isPermitted } from '../../domain/access/actor.ts';
 import { explainJob } from '../../domain/jobs/explain-job.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
+import { withoutOutput } from '../../domain/logs/quote-output.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
@@ -16,12 +18,15 @@ export async function status(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, renderJob(job, isExplained ? await renderExplanation(call) : ''));
 }
 
-async function renderExplanation({ plane, endpoint, jobId }: QueueCall): Promise<string> {
+/** A key that may not read the endpoint sees no reason with what its workers printed. */
+async function renderExplanation({ plane, endpoint, jobId, actor }: QueueCall): Promise<string> {
+  const mayReadLog = isPermitted(actor, { area: 'serverless', access: 'read', resourceId: endpoint.id });
   const attempts = (await explainJob(plane.pool, endpoint.id, jobId!)) ?? [];
   const explained = attempts.map((attempt) => ({
     ...attempt,
     stages: attempt.stages.map((stage) => ({
       ...stage,
+      reason: mayReadLog ? stage.reason : stage.reason && withoutOutput(stage.reason),
       ms: (stage.to?.getTime() ?? plane.clock.now()) - stage.from.getTime(),
     })),
   }));

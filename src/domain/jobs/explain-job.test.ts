@@ -13,6 +13,7 @@ const worker = (more: Partial<WaitedFor> = {}): WaitedFor => ({
   timeline: { capacityAt: iso(20), pullAt: iso(120), createAt: iso(150), startAt: iso(250), readyAt: iso(400) },
   decision: 'a job waits and there is no worker',
   phaseReason: null,
+  failure: null,
   thaw: null,
   ...more,
 });
@@ -100,4 +101,21 @@ test('for any worker, the stages cover the whole time without gaps', () => {
       },
     ),
   );
+});
+
+test('an attempt that ended with its worker says why the worker was lost; a worker lost after the job says nothing', () => {
+  const lost = worker({ endedAt: at(900), failure: 'it exited with code 1:\nValueError: no model' });
+  const reasonOf = (endedAt: Date | null) =>
+    explainAttempt({ from: at(300), takenAt: at(402), endedAt }, lost).find(({ stage }) => stage === 'running')!.reason;
+  expect(reasonOf(at(901))).toBe('it exited with code 1:\nValueError: no model');
+  expect(reasonOf(at(899))).toBeNull();
+});
+
+test('a job without any worker says why the last one failed', () => {
+  const [waiting] = explainAttempt(
+    { from: at(0), takenAt: null, endedAt: null },
+    null,
+    'the last start failed: bad image',
+  );
+  expect(waiting).toMatchObject({ stage: 'worker', reason: 'the last start failed: bad image' });
 });

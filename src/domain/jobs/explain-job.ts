@@ -1,5 +1,6 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { findLastFailure } from '../workers/explain-waiting.ts';
 import { type TimelineMarks, workerStages } from '../workers/worker-timeline.ts';
 
 /**
@@ -33,17 +34,20 @@ export interface WaitedFor {
   /** Why it was started or thawed. */
   decision: string;
   phaseReason: string | null;
+  /** Why it was lost; null if it was not. */
+  failure: string | null;
   /** The last thaw before the job was taken, or the one in progress. */
   thaw: { wantedAt: Date; at: Date | null } | null;
 }
 
 /**
  * Splits an attempt into stages without gaps. `to` null: it still waits or runs. The worker's times decide: a job submitted
- * while a worker was loading waited only for the rest of the loading.
+ * while a worker was loading waited only for the rest of the loading. `lastFailure`: why there may be no worker.
  */
 export function explainAttempt(
   wait: { from: Date; takenAt: Date | null; endedAt: Date | null },
   worker: WaitedFor | null,
+  lastFailure: string | null = null,
 ): ExplainedStage[] {
   const until = wait.takenAt ?? wait.endedAt;
   const stages = worker === null ? [] : onTheWay(worker);
@@ -59,9 +63,18 @@ export function explainAttempt(
   const [first] = stages;
   if (first) add('worker', first.from.getTime(), null);
   for (const { stage, to, reason } of stages) add(stage, to?.getTime() ?? Number.POSITIVE_INFINITY, reason);
-  add(worker === null ? 'worker' : 'queue', Number.POSITIVE_INFINITY, null);
-  if (wait.takenAt !== null) cut.push({ stage: 'running', from: wait.takenAt, to: wait.endedAt, reason: null });
+  if (worker === null) add('worker', Number.POSITIVE_INFINITY, lastFailure);
+  else add('queue', Number.POSITIVE_INFINITY, null);
+  if (wait.takenAt !== null) {
+    cut.push({ stage: 'running', from: wait.takenAt, to: wait.endedAt, reason: lossDuring(wait.endedAt, worker) });
+  }
   return cut;
+}
+
+/** Returns why the worker was lost, if that ended the attempt; it may also have been lost after the job. */
+function lossDuring(endedAt: Date | null, worker: WaitedFor | null): string | null {
+  if (!worker?.endedAt || endedAt === null || worker.endedAt > endedAt) return null;
+  return worker.failure;
 }
 
 /** Returns the stages until the worker takes work: a thaw, or its start. */
@@ -118,14 +131,17 @@ export async function explainJob(db: Db, endpointId: EndpointId, jobId: JobId): 
   const worker = job.workerId
     ? await findWorker(db, job.workerId, job.startedAt)
     : await findNearestWorker(db, endpointId, job.endedAt);
-  const stages = explainAttempt({ from, takenAt: job.startedAt, endedAt: job.endedAt }, worker);
+  const isWaiting = worker === null && job.endedAt === null;
+  const lastFailure = isWaiting ? await findLastFailure(db, endpointId) : null;
+  const wait = { from, takenAt: job.startedAt, endedAt: job.endedAt };
+  const stages = explainAttempt(wait, worker, lastFailure && `the last start failed: ${lastFailure}`);
   attempts.push({ attempt: attempts.length + 1, workerId: job.workerId, stages });
   return attempts;
 }
 
 const COLUMNS = `
   w.id, w.created_at as "createdAt", w.exited_at as "endedAt", w.timeline, w.wanted_reason as decision,
-  w.phase_reason as "phaseReason"`;
+  w.phase_reason as "phaseReason", case when w.is_lost and w.phase = 'EXITED' then w.phase_reason end as failure`;
 
 /** Finds the worker that took the job at `takenAt`, with its last thaw before that. */
 async function findWorker(db: Db, id: WorkerId, takenAt: Date | null): Promise<WaitedFor | null> {

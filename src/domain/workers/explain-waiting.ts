@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { withoutOutput } from '../logs/quote-output.ts';
 import { NO_CAPACITY } from './worker-status.ts';
 
 interface Condition {
@@ -11,8 +12,16 @@ interface Condition {
   isLost: boolean;
 }
 
-/** Returns why no worker of an endpoint takes a request, as the end of a sentence for its owner. */
-export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<string> {
+/**
+ * Returns why no worker of an endpoint takes a request, as the end of a sentence. What its workers printed is part of it only
+ * for those who may read their logs.
+ */
+export async function explainWaiting(db: Db, endpointId: EndpointId, mayReadLog: boolean): Promise<string> {
+  const why = await explain(db, endpointId, mayReadLog);
+  return mayReadLog ? why : withoutOutput(why);
+}
+
+async function explain(db: Db, endpointId: EndpointId, mayReadLog: boolean): Promise<string> {
   const result = await db.query<Condition>(
     `select phase, phase_reason as "phaseReason", wanted = 'RUN' as "isWanted", ready_at is not null as "wasReady",
             serving_at is not null as "isServing", is_lost as "isLost"
@@ -27,17 +36,16 @@ export async function explainWaiting(db: Db, endpointId: EndpointId): Promise<st
   const unhealthy = wanted.find(
     ({ isLost, wasReady, isServing, phaseReason }) => phaseReason && (isLost || (wasReady && !isServing)),
   );
-  const lastLine = await findLastLine(db, endpointId);
-  if (unhealthy) return `its worker is unhealthy: ${unhealthy.phaseReason}${lastLine}`;
+  if (unhealthy) return `its worker is unhealthy: ${unhealthy.phaseReason}`;
   const lost = await findLastFailure(db, endpointId);
   if (wanted.some(({ isServing }) => isServing)) return 'its workers are at their concurrency limit';
-  if (lost) return `the last start failed: ${lost}${lastLine}`;
-  if (wanted.length > 0) return `its worker is still starting${lastLine}`;
+  if (lost) return `the last start failed: ${lost}`;
+  if (wanted.length > 0) return `its worker is still starting${mayReadLog ? await findLastLine(db, endpointId) : ''}`;
   return 'it has no worker';
 }
 
 /** Returns why the worker that ended last failed, if it failed before it was ready. */
-async function findLastFailure(db: Db, endpointId: EndpointId): Promise<string | null> {
+export async function findLastFailure(db: Db, endpointId: EndpointId): Promise<string | null> {
   const result = await db.query<{ reason: string | null }>(
     `select case when is_lost and ready_at is null then phase_reason end as reason
      from workers where endpoint_id = $1 and phase = 'EXITED' order by exited_at desc limit 1`,

@@ -2,8 +2,8 @@ import type { PodId } from '../../core/ids.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodParams, PodResponse } from './pod-schemas.ts';
-import { readPodResponse } from './pod-wire.ts';
+import { PodParams, PodQuery, PodResponse } from './pod-schemas.ts';
+import { readPodResponse, reasonOf } from './pod-wire.ts';
 
 export const getPodRoute: RestRoute = (app, deps) => {
   app.get(
@@ -14,13 +14,14 @@ export const getPodRoute: RestRoute = (app, deps) => {
         summary: 'Get a pod',
         tags: ['pods'],
         params: PodParams,
+        querystring: PodQuery,
         response: { 200: ref(PodResponse) },
       },
       config: { permission: PERMISSIONS.readPod, failures: ['notFound'] },
     },
     async (request) => {
       const pod = await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId);
-      return readPodResponse(deps, pod);
+      return { ...(await readPodResponse(deps, pod)), ...reasonOf(pod, request.query) };
     },
   );
 };

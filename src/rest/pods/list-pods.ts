@@ -1,8 +1,8 @@
 import { listPodRows } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodList } from './pod-schemas.ts';
-import { readPodResponses } from './pod-wire.ts';
+import { PodList, PodQuery } from './pod-schemas.ts';
+import { readPodResponses, reasonOf } from './pod-wire.ts';
 
 export const listPodsRoute: RestRoute = (app, deps) => {
   app.get(
@@ -12,13 +12,15 @@ export const listPodsRoute: RestRoute = (app, deps) => {
         operationId: 'listPods',
         summary: 'List pods',
         tags: ['pods'],
+        querystring: PodQuery,
         response: { 200: ref(PodList) },
       },
       config: { permission: PERMISSIONS.readPod },
     },
     async (request) => {
       const pods = await listPodRows(deps.pool, request.actor.userId);
-      return { pods: await readPodResponses(deps, pods) };
+      const answers = await readPodResponses(deps, pods);
+      return { pods: answers.map((answer, n) => ({ ...answer, ...reasonOf(pods[n]!, request.query) })) };
     },
   );
 };

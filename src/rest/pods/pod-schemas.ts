@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
+import { includeQuery } from '../shared/include-query.ts';
 import {
   byDefault,
   closed,
@@ -148,6 +149,12 @@ export const PodResponse = Type.Object(
     runtime: Type.Union([PodRuntime, Type.Null()], { description: 'Null unless RUNNING.' }),
     createdAt: dateTime(),
     startedAt: nullableString({ format: 'date-time', description: 'Last start of its container.' }),
+    reason: Type.Optional(
+      nullableString({
+        description:
+          'Podyard only, with `include=REASON`: why it waits, failed or is started again, with the last lines of its output.',
+      }),
+    ),
   },
   { $id: 'Pod', description: 'A container that runs until you stop it.' },
 );
@@ -166,5 +173,7 @@ export const PodAccess = closed(
   },
   { $id: 'PodAccess', description: 'Podyard only: who can reach the HTTP ports of a pod through the proxy.' },
 );
+
+export const PodQuery = includeQuery('`REASON`: adds why each pod waits or failed.');
 
 export const PodParams = Type.Object({ id: Type.String({ description: 'Pod identifier.' }) });

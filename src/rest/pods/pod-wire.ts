@@ -5,6 +5,7 @@ import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts
 import { podRuntime } from '../../domain/pods/pod-runtime.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import { includes } from '../shared/include-query.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
 import {
   type CreatePodQuery,
@@ -72,6 +73,11 @@ export async function readPodResponses(
   const running = pods.filter((pod) => pod.status === 'RUNNING').map((pod) => pod.id);
   const figures = running.length === 0 ? undefined : await deps.podFigures.read(running, timeoutMs);
   return pods.map((pod) => toPodResponse(pod, figures?.get(pod.id), deps.clock.now()));
+}
+
+/** Returns what `include=REASON` adds. */
+export function reasonOf({ statusReason }: Pod, query: { include?: string }): { reason?: string | null } {
+  return includes(query, 'REASON') ? { reason: statusReason } : {};
 }
 
 function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Response {

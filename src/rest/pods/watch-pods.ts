@@ -5,7 +5,7 @@ import type { RestRoute } from '../shared/rest-app.ts';
 import { readPodResponses } from './pod-wire.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them. Live figures change every second.',
+  'Server-sent events `snapshot`, one per change: the current `pods`, as the list returns them with `include=REASON`. Live figures change every second.',
   ': stream begins\n\nevent: snapshot\ndata: {"pods":[]}\n\n',
 );
 
@@ -27,8 +27,9 @@ export const watchPodsRoute: RestRoute = (app, deps) => {
     async (request, reply) => {
       const { userId } = request.actor;
       const feed = deps.live.watch('pods', userId, () => async () => {
-        const pods = await readPodResponses(deps, await listPodRows(deps.pool, userId));
-        return JSON.stringify({ pods });
+        const rows = await listPodRows(deps.pool, userId);
+        const pods = await readPodResponses(deps, rows);
+        return JSON.stringify({ pods: pods.map((pod, n) => ({ ...pod, reason: rows[n]!.statusReason })) });
       });
       return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
     },

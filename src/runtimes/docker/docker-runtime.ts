@@ -34,7 +34,7 @@ import { EngineMachine } from './engine-machine.ts';
 import { GpuDevices } from './gpu-devices.ts';
 import { readGpuUsage } from './nvidia-gpus.ts';
 import { ObservedContainers } from './observed-containers.ts';
-import { readContainerLogs } from './read-container-logs.ts';
+import { readContainerLogs, readLastLines } from './read-container-logs.ts';
 import { type StartParts, startContainer } from './start-container.ts';
 
 export interface DockerRuntimeOptions {
@@ -180,6 +180,10 @@ class DockerRuntime implements Runtime {
 
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
     yield* readContainerLogs(this.#engine, this.#containers.nameOf(id), options);
+  }
+
+  lastOutput(id: string, count: number): Promise<string[]> {
+    return readLastLines(this.#engine, this.#containers.nameOf(id), count);
   }
 
   watch(onEvent: OnEvent): () => void {

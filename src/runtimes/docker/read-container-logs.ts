@@ -37,3 +37,29 @@ async function* onePass(
   // While following, the engine may still hold the rest of an open line; the pass after it gets all of it.
   if (!follow) for (const line of frames.end()) if (place.pass(line)) yield line;
 }
+
+/** See `Runtime.lastOutput`. */
+export async function readLastLines(engine: Engine, container: string, count: number): Promise<string[]> {
+  const errors = await readTail(engine, container, { stderr: 1 }, count);
+  return errors.length > 0 ? errors : readTail(engine, container, { stdout: 1 }, count);
+}
+
+/** A container that is gone has no lines. */
+async function readTail(
+  engine: Engine,
+  container: string,
+  streams: { stdout?: 1; stderr?: 1 },
+  count: number,
+): Promise<string[]> {
+  const query = { stdout: 0, stderr: 0, ...streams, timestamps: 1, follow: 0, tail: count };
+  const frames = new LogFrames();
+  const lines: string[] = [];
+  try {
+    const stream = await engine.stream({ method: 'GET', path: `/containers/${container}/logs`, query });
+    for await (const chunk of stream) for (const { line } of frames.take(chunk as Buffer)) lines.push(line);
+  } catch (error) {
+    if (isRefusal(error, 404) || isRefusal(error, 409)) return [];
+    throw error;
+  }
+  return [...lines, ...frames.end().map(({ line }) => line)];
+}

@@ -206,6 +206,10 @@ class KubernetesRuntime implements Runtime {
     yield* (await this.#open()).logs.read(id, options);
   }
 
+  async lastOutput(id: string, count: number): Promise<string[]> {
+    return (await this.#open()).logs.last(id, count);
+  }
+
   watch(onEvent: OnEvent): () => void {
     this.#listeners.add(onEvent);
     this.#open().then(

@@ -52,6 +52,27 @@ export class PodLogs {
     }
   }
 
+  /** See `Runtime.lastOutput`: a cluster keeps stdout and stderr together. */
+  async last(id: string, count: number): Promise<string[]> {
+    const pod = await this.#cluster.findPod(id);
+    if (!pod) return [];
+    const text = new LogText();
+    const lines: string[] = [];
+    try {
+      const path = this.#cluster.path('pods', pod.key, 'log');
+      const stream = await this.#cluster.api.stream({
+        method: 'GET',
+        path,
+        query: { timestamps: true, tailLines: count },
+      });
+      for await (const chunk of stream) for (const { line } of text.take(chunk as Buffer)) lines.push(line);
+    } catch (error) {
+      if (isRefusal(error, 400) || isRefusal(error, 404)) return []; // its container has not started, or it is gone
+      throw error;
+    }
+    return [...lines, ...text.end().map(({ line }) => line)].slice(-count);
+  }
+
   /** One pass over what the node has. A pod that is gone has no more lines. */
   async *#pass(pod: PodRecord, place: LogPlace, follow: boolean, signal: AbortSignal): AsyncGenerator<LogLine> {
     const text = new LogText();

@@ -18,6 +18,8 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import type { LogLine, LogsOptions } from '../runtime.ts';
 
 const CHUNK_BYTES = 64 * 1024;
+/** `last` reads this much of the end. */
+const LAST_BYTES = 64 * 1024;
 /** Longer lines are returned in pieces: a program that never ends a line must not fill the memory. */
 const MAX_LINE_BYTES = 256 * 1024;
 /** How long new bytes may wait for their time while a workload prints without pause. */
@@ -142,6 +144,18 @@ export class OutputLog {
       if (isLast || !options.follow) return;
       await this.#nextChange(options.signal);
     }
+  }
+
+  /** Returns the last `count` lines, of the last 64 KiB. stdout and stderr are one file: their order is worth more. */
+  last(count: number): string[] {
+    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    const from = Math.max(0, size - LAST_BYTES);
+    const lines = readAt(this.#path, from, size - from)
+      .toString('utf8')
+      .split('\n');
+    if (from > 0) lines.shift(); // the end of a line
+    if (lines.at(-1) === '') lines.pop();
+    return lines.slice(-count);
   }
 
   /** Another Podyard process may have written to the index, or truncated both files. */

@@ -176,6 +176,10 @@ class ProcessRuntime implements Runtime {
     yield* this.#followed.follow(id).read(options, () => this.#folders.isOver(id));
   }
 
+  async lastOutput(id: string, count: number): Promise<string[]> {
+    return this.#folders.find(id) ? this.#followed.follow(id).last(count) : [];
+  }
+
   watch(onEvent: OnEvent): () => void {
     this.#onEvents.add(onEvent);
     for (const id of this.#folders.ids()) this.#followed.follow(id);

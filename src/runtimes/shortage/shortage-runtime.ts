@@ -145,6 +145,10 @@ export class ShortageRuntime implements Runtime {
     return [...others, ...[...this.#ended.values()].filter(({ id }) => !alive.has(id))];
   }
 
+  lastOutput(id: string, count: number): Promise<string[]> {
+    return this.#inner.lastOutput(id, count);
+  }
+
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine> {
     return this.#inner.logs(id, options);
   }

@@ -18,6 +18,11 @@ const SCRIPTS: Record<Program, (spec: WorkloadSpec) => Partial<Behaviour>> = {
   idle: () => ({ lines: listed('ready') }),
   deaf: () => ({ lines: listed('ready'), endAfterTermMs: null }),
   env: ({ env }) => ({ lines: listed(...`GREETING=${env.GREETING}\nLEAK=none`.split('\n')) }),
+  crash: () => ({
+    lines: listed('going', ...Array.from({ length: 30 }, (_, n) => `oops ${n + 1}`)),
+    exitAfterMs: 60,
+    exitCode: 1,
+  }),
   exit7: () => ({ lines: listed('going'), exitAfterMs: 30, exitCode: 7 }),
   tick: () => ({ lines: (n) => ({ atMs: 20 * (n + 1), line: `tick ${n + 1}` }) }),
   burst: () => ({

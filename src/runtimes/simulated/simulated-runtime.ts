@@ -170,6 +170,14 @@ class SimulatedRuntime implements Runtime {
     }
   }
 
+  async lastOutput(id: string, count: number): Promise<string[]> {
+    if (!this.#world.workloads.has(this.#keyOf(id))) return [];
+    const lines: string[] = [];
+    const signal = new AbortController().signal;
+    for await (const { line } of this.logs(id, { follow: false, signal })) lines.push(line);
+    return lines.slice(-count);
+  }
+
   watch(onEvent: OnEvent): () => void {
     this.#listeners.add(onEvent);
     return () => this.#listeners.delete(onEvent);

@@ -1,0 +1,37 @@
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { withTimeout } from '../../core/with-timeout.ts';
+import type { Pool } from '../../db/pool.ts';
+import { listLogLines } from '../../domain/logs/list-log-lines.ts';
+import { QUOTED_FROM } from '../../domain/logs/quote-output.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+
+/** A slow engine must not delay the replacement of a worker. */
+const TIMEOUT_MS = 2_000;
+
+export interface LastOutputDeps {
+  pool: Pool;
+  logger: Logger;
+  runtime: Pick<Runtime, 'lastOutput'>;
+}
+
+/**
+ * Returns the last lines that a workload printed, for the reason of its end: those of its stderr, from the runtime while its
+ * container is there; else those of the stored log. Never throws: a reason without them is better than none.
+ */
+export async function readLastOutput({ pool, logger, runtime }: LastOutputDeps, workloadId: string): Promise<string[]> {
+  try {
+    const late = () => new Error(`no answer within ${TIMEOUT_MS / 1000} s`);
+    const lines = await withTimeout(runtime.lastOutput(workloadId, QUOTED_FROM), TIMEOUT_MS, late);
+    if (lines.length > 0) return lines;
+  } catch (error) {
+    logger.warn({ workloadId, err: error }, `reading the last output failed: ${messageOf(error)}`);
+  }
+  const stored = await listLogLines(pool, {
+    workloadId,
+    source: 'container',
+    tail: QUOTED_FROM,
+    limit: QUOTED_FROM,
+  }).catch(() => []);
+  return stored.map(({ line }) => line);
+}
