@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { type EgressSettings, parseEgress } from './core/egress.ts';
 import { type KubernetesSettings, readKubernetesSettings } from './core/kubernetes-settings.ts';
 import {
   type JobLimits,
@@ -78,6 +79,8 @@ export interface Config {
   workerApiPort: number | null;
   /** Address of this machine on which ports of pods are published. */
   publishIp: string;
+  /** What workers and pods can reach. */
+  egress: EgressSettings;
 
   kubernetes: KubernetesSettings;
   /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR. */
@@ -119,6 +122,9 @@ export interface Flags {
   tlsKey?: string;
   trustedProxies?: string;
   runtime?: string;
+  egress?: string;
+  egressAllow?: string;
+  registries?: string;
   simulateGpus?: string;
   frozenMemory?: string;
   rateLimit?: string;
@@ -237,6 +243,7 @@ function readWorkloads(
   | 'frozenMemory'
   | 'stopWorkersOnExit'
   | 'publishIp'
+  | 'egress'
   | 'kubernetes'
   | 'hostEnv'
   | 'imagesFiles'
@@ -249,6 +256,10 @@ function readWorkloads(
     frozenMemory: parseMemory('--frozen-memory', text(flags.frozenMemory, env, 'PODYARD_FROZEN_MEMORY') ?? '25%'),
     stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
     publishIp: parseIpAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
+    egress: parseEgress(
+      text(flags.egress, env, 'PODYARD_EGRESS'),
+      text(flags.egressAllow, env, 'PODYARD_EGRESS_ALLOW'),
+    ),
     kubernetes: readKubernetesSettings(env),
     hostEnv: Object.fromEntries(HOST_ENV.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     allowInsecureProcesses: flags.insecureProcessRuntime ?? env.PODYARD_INSECURE_PROCESS_RUNTIME === 'true',

@@ -2,6 +2,7 @@ import { extname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime } from './compose/create-runtime.ts';
 import { describeInstallation } from './compose/describe-installation.ts';
+import { prepareEgress, startEgress } from './compose/limit-egress.ts';
 import { hostInUrl } from './compose/listen.ts';
 import { openPools, startDatabase } from './compose/open-database.ts';
 import { pickRoles } from './compose/roles.ts';
@@ -107,7 +108,7 @@ interface Start {
 }
 
 async function start(options: Start): Promise<RunningServer> {
-  const { config, isFirstOfSeveral, companion, logger, cleanUp } = options;
+  const { config, roles, isFirstOfSeveral, companion, logger, cleanUp } = options;
   if (config.tls !== null) await readCertificate(config.tls); // a wrong file fails before anything runs
   if (config.databaseUrl === null) await refuseSecondServer(config.dataDir);
   const observability = await startObservability(options);
@@ -115,20 +116,22 @@ async function start(options: Start): Promise<RunningServer> {
   const loadingRest = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: loads while the database starts
   const database = await prepareDatabase(options);
   const { newKey, ...identity } = await joinInstallation(options, database);
-  const { runtime, storage, notices } = await createRuntime(config, identity.installation, {
-    pool: database.pool,
-    bus: identity.bus,
-    logger,
-  });
-  const facts = describeInstallation(identity.installation.id, runtime, [...config.warnings, ...notices]);
+  const { pool } = database;
+  const created = await createRuntime(config, identity.installation, { pool, bus: identity.bus, logger });
+  const { runtime, storage, notices } = created;
   cleanUp.add(() => runtime.close());
-  if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(database.pool);
+  const guard = (roles.has('control') && created.guard) || null;
+  if (guard) cleanUp.add(() => guard.stop()); // after the worker API, so that it knows whether another process serves it
+  notices.push(...(await prepareEgress(config, { runtime, guard }, pool)));
+  const facts = describeInstallation(identity.installation.id, runtime, [...config.warnings, ...notices]);
+  if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, DATA_PROCESS_FILE)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
+  if (guard) await startEgress(guard, serving.workerApiUrl);
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
   return { ...describeServer(config, parts, port), newKey, stop: stopOf(options, parts, serving) };

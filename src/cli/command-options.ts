@@ -23,6 +23,11 @@ export function addServerOptions(command: Command): Command {
     .option('--tls-key <file>', "the certificate's key (PEM)")
     .option('--trusted-proxies <networks>', 'proxies whose X-Forwarded-* headers are trusted, e.g. 10.0.0.0/8,::1')
     .option('--runtime <name>', 'where workers run: auto, docker, process, kubernetes or simulated (default: auto)')
+    .option(
+      '--egress <scope>',
+      'what workers and pods can reach: internet, lan (also private networks) or all (default: lan)',
+    )
+    .option('--egress-allow <networks>', 'what they can reach as well, e.g. 10.0.5.0/24,192.168.1.10:5432')
     .option('--insecure-process-runtime', 'let several users share the process runtime, which does not separate them')
     .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
     .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')

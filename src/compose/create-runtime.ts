@@ -14,6 +14,7 @@ import {
 } from '../domain/simulation/simulation.ts';
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
+import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
@@ -26,6 +27,8 @@ const DEFAULT_SIMULATED_GPUS: NonNullable<Config['simulateGpus']> = [{ pool: 'AD
 export interface CreatedRuntime {
   runtime: Runtime;
   storage: WorkloadStorage;
+  /** What limits workloads' egress; absent where this process cannot. */
+  guard?: EgressGuard;
   /** What operators should know about it, one sentence each, without a period. */
   notices: string[];
 }
@@ -88,15 +91,19 @@ async function createDocker(setup: Setup): Promise<CreatedRuntime> {
   await docker.workerApiAddress(); // fails here, not at the first start, when no engine answers
   const { runtime, notices } = await withGpus(setup, docker, isSimulated);
   if (isSimulated && (await hasGpus())) notices.unshift(SIMULATED_BESIDE_REAL);
-  return { runtime, notices, storage: createDirectories(setup) };
+  return { runtime, notices, storage: createDirectories(setup), guard: docker.egress };
 }
 
-async function openDocker({ config, installation, logger }: Setup, gpus: Map<string, number> | null): Promise<Runtime> {
+async function openDocker(
+  { config, installation, logger }: Setup,
+  gpus: Map<string, number> | null,
+): Promise<Runtime & { egress: EgressGuard }> {
   const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
   return createDockerRuntime({
     installation: installation.id,
     gpus,
     publishIp: config.publishIp,
+    egress: config.egress,
     stateDir: join(config.dataDir, 'docker'),
     logger,
   });

@@ -27,6 +27,10 @@ export async function createUser(db: Db, input: { name: string; email: string | 
   return result.rows[0]!;
 }
 
+export async function countUsers(db: Db): Promise<number> {
+  return (await db.query<{ users: number }>('select count(*)::int8 as users from users')).rows[0]!.users;
+}
+
 /** Returns all users, oldest first. */
 export async function listUsers(db: Db): Promise<User[]> {
   return (await db.query<User>(`select ${COLUMNS} from users order by created_at, id`)).rows;

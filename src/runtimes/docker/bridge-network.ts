@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { EgressSettings } from '../../core/egress.ts';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -9,16 +11,24 @@ export interface Bridge {
   gateway: string;
   subnet: string;
   isPinned: boolean;
+  /** The bridge's interface on the engine's machine. */
+  interfaceName: string;
+  hasIpv6: boolean;
 }
 
 /** The members used of `GET /networks/{name}`. */
-interface NetworkDetails {
+export interface NetworkDetails {
   Id: string;
+  Name?: string;
   IPAM: { Config: { Subnet?: string; Gateway?: string }[] | null };
   Labels: Record<string, string> | null;
+  Options?: Record<string, string> | null;
+  EnableIPv6?: boolean;
   Containers?: Record<string, unknown> | null;
 }
 
+/** Marks all networks of ours. */
+export const NETWORK_LABEL = 'podyard.network=true';
 const PINNED_LABEL = 'podyard.network.pinned';
 const TRIES = 5;
 
@@ -59,6 +69,13 @@ export class BridgeNetwork {
     this.#addresses = undefined;
   }
 
+  /** Makes the next `ensure` find the network again if it was replaced or removed. */
+  async refresh(): Promise<void> {
+    const known = await this.ensure();
+    const found = await this.#inspect(this.name);
+    if (!found || interfaceOf(found) !== known.interfaceName) this.forget();
+  }
+
   async #findOrCreate(): Promise<Bridge> {
     for (let left = TRIES; left > 0; left--) {
       const found = await this.#inspect(this.name);
@@ -74,7 +91,13 @@ export class BridgeNetwork {
     if (!Gateway || !Subnet) {
       throw new Failure('unavailable', `The network ${this.name} of the container engine has no gateway`);
     }
-    return { gateway: Gateway, subnet: Subnet, isPinned: isPinned(network) };
+    return {
+      gateway: Gateway,
+      subnet: Subnet,
+      isPinned: isPinned(network),
+      interfaceName: interfaceOf(network),
+      hasIpv6: network.EnableIPv6 === true,
+    };
   }
 
   /** A network from before subnets were pinned is replaced, unless containers use it. */
@@ -136,6 +159,19 @@ export class BridgeNetwork {
       throw error;
     }
   }
+}
+
+/** Returns the network for workloads with these settings: one for each, because rules apply to all containers of a bridge. */
+export function networkFor(base: string, { mode, allow }: EgressSettings): string {
+  if (mode === 'lan' && allow.length === 0) return base;
+  if (allow.length === 0) return `${base}-${mode}`;
+  const entries = allow.map(({ network, port }) => `${network} ${port}`).sort();
+  return `${base}-${mode}-${createHash('sha256').update(entries.join()).digest('hex').slice(0, 8)}`;
+}
+
+/** Returns the interface of a bridge network on the engine's machine. */
+export function interfaceOf({ Id, Options }: Pick<NetworkDetails, 'Id' | 'Options'>): string {
+  return Options?.['com.docker.network.bridge.name'] ?? `br-${Id.slice(0, 12)}`;
 }
 
 function isPinned({ Labels }: NetworkDetails): boolean {

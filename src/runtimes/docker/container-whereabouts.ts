@@ -3,7 +3,7 @@ import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { InFlight } from '../in-flight.ts';
 import type { Whereabouts } from '../runtime.ts';
 import { portsOf } from './container-config.ts';
-import type { Containers } from './containers.ts';
+import { addressOn, type Containers } from './containers.ts';
 import { isRefusal } from './engine.ts';
 
 /** How long an address is cached. A workload that ended or restarted is noticed after this. */
@@ -29,7 +29,7 @@ export class ContainerWhereabouts {
   async find(id: string): Promise<Whereabouts> {
     const { State, Config, NetworkSettings } = await this.#containers.inspect(this.#containers.nameOf(id));
     const isThere = State.Status === 'running' || State.Status === 'paused';
-    const address = (isThere && NetworkSettings.Networks?.[this.#network]?.IPAddress) || null;
+    const address = isThere ? addressOn(this.#network, NetworkSettings) : null;
     this.set(id, address);
     if (!isThere) return { address, publishedPorts: [] };
     const publishedPorts = portsOf(Config.Labels, (port) => {

@@ -170,6 +170,14 @@ export class Containers {
   }
 }
 
+/** Returns a container's address on the network, or on another: it may have started when other networks were in use. */
+export function addressOn(
+  network: string,
+  { Networks = {} }: ContainerSummary['NetworkSettings'] & object,
+): string | null {
+  return Networks[network]?.IPAddress || Object.values(Networks)[0]?.IPAddress || null;
+}
+
 export function stateOf(container: ContainerSummary): ObservedState {
   return STATES[container.State] ?? 'exited';
 }

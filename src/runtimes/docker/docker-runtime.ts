@@ -3,6 +3,7 @@
  * labels mark our containers, so that a restarted Podyard finds them again. A start takes two requests, create and start;
  * what else it needs (network, image, GPUs of this machine) is looked up once and cached.
  */
+import type { EgressSettings } from '../../core/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
@@ -22,12 +23,13 @@ import type {
   WorkloadSpec,
   WorkloadStats,
 } from '../runtime.ts';
-import { BridgeNetwork } from './bridge-network.ts';
+import { BridgeNetwork, networkFor } from './bridge-network.ts';
 import { gpuOf, LABELS } from './container-config.ts';
 import { watchContainers } from './container-events.ts';
 import { readMemory, readUsage } from './container-usage.ts';
 import { ContainerWhereabouts } from './container-whereabouts.ts';
 import { Containers } from './containers.ts';
+import { EgressGuard } from './egress-guard.ts';
 import { Engine, isRefusal } from './engine.ts';
 import { EngineImages } from './engine-images.ts';
 import { EngineMachine } from './engine-machine.ts';
@@ -46,6 +48,8 @@ export interface DockerRuntimeOptions {
   describePool?: DescribePool;
   /** The bridge network, shared by all installations on the engine. Default `podyard`. */
   network?: string;
+  /** What workloads can reach, once `egress` was started. Default: everything. */
+  egress?: EgressSettings;
   /** The address of this machine on which pods' ports are published. Default 127.0.0.1. */
   publishIp?: string;
   /** Records which images are private. Without it only this process knows. */
@@ -55,18 +59,23 @@ export interface DockerRuntimeOptions {
   logger: Logger;
 }
 
+const UNLIMITED: EgressSettings = { mode: 'all', allow: [], isExplicit: false };
+
 /** Makes no request to the engine before the first call. */
-export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
+export function createDockerRuntime(options: DockerRuntimeOptions): Runtime & { egress: EgressGuard } {
   return new DockerRuntime(options);
 }
 
 class DockerRuntime implements Runtime {
   readonly name = 'docker';
+  readonly egress: EgressGuard;
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #containers: Containers;
   readonly #parts: StartParts;
+  /** Its gateway has the worker API, whatever network the settings choose: running workers know no other address. */
+  readonly #apiNetwork: BridgeNetwork;
   readonly #gpus: GpuDevices;
   readonly #whereabouts: ContainerWhereabouts;
   readonly #observed: ObservedContainers;
@@ -78,11 +87,18 @@ class DockerRuntime implements Runtime {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
-    const network = new BridgeNetwork(this.#engine, options.network ?? 'podyard', logger);
+    const base = options.network ?? 'podyard';
+    const settings = options.egress ?? UNLIMITED;
+    this.#apiNetwork = new BridgeNetwork(this.#engine, base, logger);
+    const name = options.egress ? networkFor(base, options.egress) : base;
+    const network = name === base ? this.#apiNetwork : new BridgeNetwork(this.#engine, name, logger);
+    const [engine, containers] = [this.#engine, this.#containers];
+    this.egress = new EgressGuard({ engine, containers, network, settings, installation, logger });
     this.#parts = {
       installation,
       containers: this.#containers,
       network,
+      egress: this.egress,
       images: new EngineImages(this.#engine, options),
       machine: new EngineMachine(this.#engine),
       publishIp: options.publishIp ?? '127.0.0.1',
@@ -94,7 +110,7 @@ class DockerRuntime implements Runtime {
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {
-    const { gateway } = await this.#parts.network.ensure();
+    const { gateway } = await this.#apiNetwork.ensure();
     return { bind: gateway, host: gateway };
   }
 

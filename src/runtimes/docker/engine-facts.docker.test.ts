@@ -15,6 +15,9 @@ const answers = await docker.ping().then(
   () => false,
 );
 
+/** Its own: servers that run beside this test limit what containers on theirs reach. */
+const NETWORK = 'podyard-test';
+
 /** What only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
 describe.skipIf(!answers)('containers of a real engine', () => {
   const installation = newId<string>();
@@ -22,11 +25,15 @@ describe.skipIf(!answers)('containers of a real engine', () => {
 
   beforeAll(async () => {
     await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
-    runtime = createDockerRuntime({ installation, gpus: new Map(), logger: silentLogger });
+    runtime = createDockerRuntime({ installation, gpus: new Map(), network: NETWORK, logger: silentLogger });
   });
   afterAll(async () => {
     await Promise.all((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
     await runtime.close();
+    await docker
+      .getNetwork(NETWORK)
+      .remove()
+      .catch(() => {}); // another run may use it
   });
 
   const program = (code: string, more: Partial<WorkloadSpec> = {}): WorkloadSpec =>
@@ -112,7 +119,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
         Image: 'podyard/echo-js:dev',
         Entrypoint: ['node', '-e', id === ended.id ? '' : 'setInterval(() => {}, 1000)'],
         Labels: { 'podyard.installation': installation, 'podyard.id': id, 'podyard.kind': 'worker' },
-        HostConfig: { NetworkMode: 'podyard' },
+        HostConfig: { NetworkMode: NETWORK },
       });
       await container.start();
       if (id === frozen.id) await container.pause();
@@ -127,7 +134,7 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     const { lines } = await run(
       `require('dns').promises.reverse('${host}').then((found) => console.log(found.join()))`,
     );
-    expect(lines).toEqual([expect.stringMatching(new RegExp(`^podyard-${installation}-[0-9a-f]{16}\\.podyard$`))]);
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^podyard-${installation}-[0-9a-f]{16}\\.${NETWORK}$`))]);
     await runtime.thaw(frozen.id);
     await Promise.all([running, frozen, ended].map(({ id }) => runtime.stop(id, 0)));
     const left = (await runtime.list()).map(({ id }) => id);
@@ -153,8 +160,8 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     const stranger = await docker.createContainer({
       Image: 'podyard/echo-js:dev',
       Entrypoint: ['node', '-e', 'setInterval(() => {}, 1000)'],
-      HostConfig: { NetworkMode: 'podyard' },
-      NetworkingConfig: { EndpointsConfig: { podyard: { IPAMConfig: { IPv4Address: next } } } },
+      HostConfig: { NetworkMode: NETWORK },
+      NetworkingConfig: { EndpointsConfig: { [NETWORK]: { IPAMConfig: { IPv4Address: next } } } },
     });
     await stranger.start();
     const others = await Promise.all(specs.slice(1).map((spec) => runtime.start(spec)));

@@ -21,6 +21,8 @@ export interface EngineRequest {
   path: string;
   query?: Record<string, unknown>;
   body?: object;
+  /** A tar archive to send instead of `body`. */
+  archive?: Buffer;
   auth?: RegistryAuth & { serverAddress: string };
   timeoutMs?: number;
   signal?: AbortSignal;
@@ -112,6 +114,7 @@ function dial(modem: Modem, request: EngineRequest, isStream: boolean, limit: Ab
   const options = {
     path: `${request.path}?`,
     method: request.method,
+    ...(request.archive && { file: request.archive }),
     options: { _query: request.query ?? {}, _body: request.body ?? {} },
     statusCodes: SUCCESS,
     isStream,

@@ -1,6 +1,6 @@
 import type { Observed } from '../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';
-import { type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';
+import { addressOn, type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';
 import { isRefusal } from './engine.ts';
 
 type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>;
@@ -43,7 +43,7 @@ export class ObservedContainers {
       const ending = await this.#endingOf(container.Id);
       return ending && { ...known, ...ending, address: null, publishedPorts: [] };
     }
-    const address = container.NetworkSettings?.Networks?.[this.#network]?.IPAddress || null;
+    const address = addressOn(this.#network, container.NetworkSettings ?? {});
     const publishedPorts = state === 'created' ? [] : portsOf(container.Labels, publicPortsOf(container));
     const startedAt = state === 'created' ? null : (this.#startedAt.get(id) ?? new Date(container.Created * 1000));
     return { ...known, address, publishedPorts, exitCode: null, reason: null, startedAt, finishedAt: null };

@@ -4,6 +4,7 @@ import type { StartOptions, WorkloadSpec } from '../runtime.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
 import { containerConfig } from './container-config.ts';
 import type { Containers } from './containers.ts';
+import type { EgressGuard } from './egress-guard.ts';
 import { EngineError, isRefusal } from './engine.ts';
 import type { EngineImages } from './engine-images.ts';
 import type { EngineMachine } from './engine-machine.ts';
@@ -13,6 +14,7 @@ export interface StartParts {
   installation: string;
   containers: Containers;
   network: BridgeNetwork;
+  egress: EgressGuard;
   images: EngineImages;
   machine: EngineMachine;
   /** The address of this machine on which pods' ports are published. */
@@ -38,6 +40,7 @@ export async function startContainer(
   const { containers, network } = parts;
   for (let left = ADDRESS_TRIES; ; left--) {
     const address = left > 1 ? await network.nextAddress() : null;
+    await parts.egress.ready();
     if ((await create(parts, spec, devices, address)) === 'runs already') return { isNew: false, address: null };
     options.onProgress?.('Container created');
     options.onCreated?.();

@@ -5,6 +5,8 @@ export interface TarEntry {
   path: string;
   source?: string;
   content?: string;
+  /** Makes it a symbolic link. */
+  linksTo?: string;
   mode?: number;
 }
 
@@ -13,14 +15,14 @@ export function* tar(entries: Iterable<TarEntry>): Generator<Buffer> {
   for (const entry of entries) {
     const body = entry.source === undefined ? Buffer.from(entry.content ?? '') : readFileSync(entry.source);
     const mode = entry.mode ?? (entry.source === undefined ? 0o755 : statSync(entry.source).mode & 0o777);
-    yield header(entry.path, body.length, mode);
+    yield header(entry, body.length, mode);
     yield body;
     yield Buffer.alloc((512 - (body.length % 512)) % 512);
   }
   yield Buffer.alloc(1024);
 }
 
-function header(path: string, size: number, mode: number): Buffer {
+function header({ path, linksTo }: TarEntry, size: number, mode: number): Buffer {
   const block = Buffer.alloc(512);
   const [prefix, name] = splitPath(path);
   const octal = (value: number, offset: number, length: number) =>
@@ -32,7 +34,8 @@ function header(path: string, size: number, mode: number): Buffer {
   octal(size, 124, 12);
   octal(0, 136, 12);
   block.write('        ', 148, 'latin1'); // the checksum is computed with blanks in its own field
-  block.write(path.endsWith('/') ? '5' : '0', 156, 'latin1');
+  block.write(linksTo !== undefined ? '2' : path.endsWith('/') ? '5' : '0', 156, 'latin1');
+  block.write(linksTo ?? '', 157, 'utf8');
   block.write('ustar\x0000', 257, 'latin1');
   block.write(prefix, 345, 'utf8');
   octal(

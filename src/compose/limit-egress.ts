@@ -1,0 +1,41 @@
+import type { Config } from '../config.ts';
+import { EgressUnavailable } from '../core/egress.ts';
+import type { Pool } from '../db/pool.ts';
+import { countUsers } from '../domain/access/users.ts';
+import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { Runtime } from '../runtimes/runtime.ts';
+
+/**
+ * Prepares what `--egress` asks for and returns what operators should know. Throws a sentence where it cannot be had, except
+ * on a machine that cannot have it, with one user and no `--egress`: there it is no worse than running the code oneself.
+ */
+export async function prepareEgress(
+  { egress: { mode, isExplicit } }: Config,
+  { runtime, guard }: { runtime: Runtime; guard: EgressGuard | null },
+  pool: Pool,
+): Promise<string[]> {
+  if (runtime.name === 'process' && isExplicit && mode !== 'all') {
+    throw new Error(`--egress ${mode}: processes cannot be limited: use docker or kubernetes, or --egress all`);
+  }
+  if (guard === null) return [];
+  try {
+    await guard.prepare();
+    return [];
+  } catch (error) {
+    if (!(error instanceof EgressUnavailable)) throw error;
+    const sentence = `--egress ${mode} cannot be enforced here (${error.message})`;
+    if (error.isPossible || isExplicit || (await countUsers(pool)) > 1) {
+      const advice =
+        'see "Egress" in docs/guide/security.md, or accept that workloads reach all of this machine\'s services';
+      throw new Error(`${sentence}: ${advice} with --egress all`);
+    }
+    guard.giveUp();
+    return [`WARNING: ${sentence}: workers and pods can reach all services of this machine`];
+  }
+}
+
+/** Limits workloads from now on. `workerApiUrl`: what stays open. */
+export async function startEgress(guard: EgressGuard, workerApiUrl: string): Promise<void> {
+  const { hostname, port } = new URL(workerApiUrl);
+  await guard.start({ host: hostname, port: Number(port) });
+}

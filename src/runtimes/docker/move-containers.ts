@@ -1,0 +1,43 @@
+import type { Logger } from '../../core/logger.ts';
+import type { BridgeNetwork } from './bridge-network.ts';
+import { LABELS } from './container-config.ts';
+import type { ContainerSummary, Containers } from './containers.ts';
+import type { Engine } from './engine.ts';
+
+interface Move {
+  engine: Engine;
+  containers: Containers;
+  network: BridgeNetwork;
+  logger: Logger;
+}
+
+/**
+ * Moves an installation's running containers to `network`, as after a change of the egress settings. They get new addresses,
+ * and lose the connections they have. One that cannot be moved is removed; control replaces it.
+ */
+export async function moveContainers(move: Move): Promise<void> {
+  const { containers, network, logger } = move;
+  for (const container of await containers.listAlive()) {
+    const names = Object.keys(container.NetworkSettings?.Networks ?? {});
+    if (names.length === 0 || names.includes(network.name)) continue;
+    const workloadId = container.Labels[LABELS.id] ?? '';
+    await network.ensure();
+    try {
+      await moveOne(move, container, names);
+      logger.info({ workloadId, network: network.name }, 'workload moved to another network');
+    } catch (error) {
+      logger.warn({ err: error, workloadId }, 'workload could not be moved to another network: removing it');
+      await containers.remove(workloadId);
+    }
+  }
+}
+
+/** Leaves the old network first: the engine publishes ports on the first network only. */
+async function moveOne({ engine, network }: Move, { Id }: ContainerSummary, names: string[]): Promise<void> {
+  for (const name of names) {
+    const body = { Container: Id, Force: true };
+    await engine.json({ method: 'POST', path: `/networks/${encodeURIComponent(name)}/disconnect`, body });
+  }
+  const body = { Container: Id };
+  await engine.json({ method: 'POST', path: `/networks/${network.name}/connect`, body });
+}
