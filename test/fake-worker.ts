@@ -1,6 +1,7 @@
 /** A response of the worker API; `body` is parsed JSON, or undefined when empty. */
 export interface WorkerAnswer {
   status: number;
+  headers: Headers;
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: any JSON that the server sends
   body: any;
@@ -71,6 +72,11 @@ export class FakeWorker {
       signal: options.signal ?? null,
     });
     const text = await response.text();
-    return { status: response.status, text, body: text === '' ? undefined : JSON.parse(text) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
   }
 }

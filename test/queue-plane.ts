@@ -42,9 +42,7 @@ export class QueuePlaneFixture {
   readonly database: TestDatabase;
   readonly userId: UserId;
   readonly context: Context;
-  readonly #limits: Partial<JobLimits>;
-  readonly #allowPrivateWebhooks: boolean;
-  readonly #loadBalancing: Partial<LoadBalancingLimits>;
+  readonly #settings: FixtureSettings;
   #server: RunningServer;
   #workerApiUrl: string;
 
@@ -52,12 +50,13 @@ export class QueuePlaneFixture {
     limits: Partial<JobLimits> = {},
     allowPrivateWebhooks = false,
     loadBalancing: Partial<LoadBalancingLimits> = {},
+    gpus = 'ADA_24:1000',
   ): Promise<QueuePlaneFixture> {
     const database = await createTestDatabase();
-    const server = await startFor(database, limits, allowPrivateWebhooks, loadBalancing);
+    const settings = { limits, allowPrivateWebhooks, loadBalancing, gpus };
+    const server = await startFor(database, settings);
     const user = await database.pool.query<{ id: UserId }>("select id from users where name = 'admin'");
     const { workerApiPort } = await ensureInstallation(database.pool);
-    const settings = { limits, allowPrivateWebhooks, loadBalancing };
     return new QueuePlaneFixture(database, server, user.rows[0]!.id, workerApiPort, settings);
   }
 
@@ -66,22 +65,12 @@ export class QueuePlaneFixture {
     server: RunningServer,
     userId: UserId,
     workerApiPort: number,
-    {
-      limits,
-      allowPrivateWebhooks,
-      loadBalancing,
-    }: {
-      limits: Partial<JobLimits>;
-      allowPrivateWebhooks: boolean;
-      loadBalancing: Partial<LoadBalancingLimits>;
-    },
+    settings: FixtureSettings,
   ) {
     this.database = database;
     this.userId = userId;
     this.#server = server;
-    this.#limits = limits;
-    this.#allowPrivateWebhooks = allowPrivateWebhooks;
-    this.#loadBalancing = loadBalancing;
+    this.#settings = settings;
     this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
     const publish: Context['bus']['publish'] = (topic, payload) => void this.hint(topic, payload);
     this.context = { pool: database.pool, bus: { publish } };
@@ -95,7 +84,7 @@ export class QueuePlaneFixture {
   /** Stops the server and starts another on the same database. */
   async restart(): Promise<void> {
     await this.#server.stop();
-    this.#server = await startFor(this.database, this.#limits, this.#allowPrivateWebhooks, this.#loadBalancing);
+    this.#server = await startFor(this.database, this.#settings);
     const { workerApiPort } = await ensureInstallation(this.database.pool);
     this.#workerApiUrl = `http://127.0.0.1:${workerApiPort}`;
   }
@@ -204,14 +193,20 @@ export class QueuePlaneFixture {
   }
 }
 
+interface FixtureSettings {
+  limits: Partial<JobLimits>;
+  allowPrivateWebhooks: boolean;
+  loadBalancing: Partial<LoadBalancingLimits>;
+  /** As for --simulate-gpus. */
+  gpus: string;
+}
+
 async function startFor(
   database: TestDatabase,
-  limits: Partial<JobLimits>,
-  allowPrivateWebhooks: boolean,
-  loadBalancing: Partial<LoadBalancingLimits>,
+  { limits, allowPrivateWebhooks, loadBalancing, gpus }: FixtureSettings,
 ): Promise<RunningServer> {
   const config = readConfig(
-    { port: '0', databaseUrl: database.url, runtime: 'simulated', simulateGpus: 'ADA_24:1000' },
+    { port: '0', databaseUrl: database.url, runtime: 'simulated', simulateGpus: gpus },
     { PODYARD_MASTER_KEY: 'ab'.repeat(32) }, // else one would be created in the data directory
   );
   const server = {

@@ -57,6 +57,11 @@ class FakeApi {
     this.#handOver();
   }
 
+  /** Answers the held takes with 204 and this header. */
+  order(header: 'podyard-sleep' | 'podyard-wake'): void {
+    for (const { answer } of this.#heldTakes.splice(0)) answer.writeHead(204, { [header]: '1' }).end();
+  }
+
   get heldTakes(): number {
     return this.#heldTakes.filter(({ answer }) => !answer.destroyed).length;
   }
@@ -307,6 +312,42 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
     }
     api.give('three', { echo: 3 });
     expect((await api.result('three')).body).toEqual({ output: 3 });
+  });
+
+  test.skipIf(isMissing)('sleeps and wakes when it is told to, and takes jobs in between', async () => {
+    begin({ ECHO_SLEEP: 'works', PODYARD_SLEEP: '1' });
+    const takesWith = (end: string) => api.until(() => api.heldTakes === 1 && api.takes.at(-1)?.endsWith(end));
+    await takesWith('&job_in_progress=0&can_sleep=1');
+    api.order('podyard-sleep');
+    await takesWith('&can_sleep=1&asleep=1');
+    api.order('podyard-sleep'); // again: it sleeps already
+    await takesWith('&can_sleep=1&asleep=1');
+    api.order('podyard-wake');
+    await takesWith('&can_sleep=1');
+    api.give('count', { slept: true });
+    expect((await api.result('count')).body).toEqual({ output: { slept: 1, woke: 1 } });
+  });
+
+  test.skipIf(isMissing)('says so when it cannot sleep, and ends when it cannot wake', async () => {
+    begin({ ECHO_SLEEP: 'sleepless', PODYARD_SLEEP: '1' });
+    await api.until(() => api.heldTakes === 1);
+    api.order('podyard-sleep');
+    await api.until(() => api.heldTakes === 1 && api.takes.at(-1)?.endsWith('&can_sleep=0'));
+    const ended = once(worker!, 'exit');
+    worker!.kill('SIGTERM');
+    await ended;
+    const second = begin({ ECHO_SLEEP: 'forever', PODYARD_SLEEP: '1' });
+    await api.until(() => api.heldTakes === 1 && api.takes.at(-1)?.endsWith('&can_sleep=1'));
+    api.order('podyard-sleep');
+    await api.until(() => api.heldTakes === 1 && api.takes.at(-1)?.endsWith('&asleep=1'));
+    api.order('podyard-wake');
+    expect(await second).toEqual([1, null]);
+  });
+
+  test.skipIf(isMissing)('does not offer to sleep where workers cannot', async () => {
+    begin({ ECHO_SLEEP: 'works' });
+    await api.until(() => api.heldTakes === 1);
+    expect(api.takes[0]).toMatch(/&can_sleep=0$/);
   });
 
   test.skipIf(isMissing)('exits and crashes on request', async () => {

@@ -172,7 +172,7 @@ function createLoops(
     workers,
     pods,
     new WorkerProber({ ...parts, logs }),
-    new WorkerFreezer({ ...parts, logs, memory }),
+    new WorkerFreezer({ ...parts, logs, memory, capacity }),
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity }),

@@ -1,19 +1,30 @@
 import { Failure } from '../core/errors.ts';
-import type { Runtime } from '../runtimes/runtime.ts';
+import type { GpuSleep, Runtime } from '../runtimes/runtime.ts';
 
 /** What changes a workload. Everything else only reads. */
 const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>(['start', 'stop', 'freeze', 'thaw']);
+const GPU_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GpuSleep>(['release', 'claim', 'suspend', 'resume']);
 
 /**
  * Returns a runtime that changes workloads only while `isAllowed` returns true. A process that no longer leads learns of it
  * by a refused write, and must not clean up after that: the next leader may have adopted the container.
  */
 export function guardRuntime<R extends Runtime>(runtime: R, isAllowed: () => boolean): R {
-  return new Proxy(runtime, {
+  const { gpuSleep } = runtime;
+  const guarded = guard(runtime, CHANGES, isAllowed);
+  if (gpuSleep === null) return guarded;
+  const guardedSleep = guard(gpuSleep, GPU_CHANGES, isAllowed);
+  return new Proxy(guarded, {
+    get: (target, name) => (name === 'gpuSleep' ? guardedSleep : Reflect.get(target, name, target)),
+  });
+}
+
+function guard<T extends object>(object: T, changes: ReadonlySet<string | symbol>, isAllowed: () => boolean): T {
+  return new Proxy(object, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
-      if (!CHANGES.has(name)) return member.bind(target);
+      if (!changes.has(name)) return member.bind(target);
       return async (...args: unknown[]) => {
         if (!isAllowed()) throw new Failure('unavailable', 'this process does not lead');
         return member.apply(target, args);

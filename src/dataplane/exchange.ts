@@ -31,9 +31,9 @@ export function sendBody(res: ServerResponse, status: number, contentType: strin
   res.end(text);
 }
 
-export function sendNoContent(res: ServerResponse): void {
+export function sendNoContent(res: ServerResponse, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) return;
-  writeHead(res, 204, []);
+  writeHead(res, 204, [...headers]);
   res.end();
 }
 

@@ -10,10 +10,16 @@ export interface WorkerEntry {
   readonly endpointId: EndpointId;
   readonly version: number;
   readonly tokenHash: Buffer | null;
-  /** False once it drains, stops or freezes: it gets no more jobs. */
+  /** False once it drains, stops, freezes or sleeps: it gets no more jobs. */
   readonly isWanted: boolean;
   /** It is wanted frozen. One that is merely parked keeps asking for jobs. */
   readonly isFrozen: boolean;
+  /** It said that its kit can put it to sleep. */
+  readonly hasSleepHandler: boolean;
+  /** It holds no GPU memory. */
+  readonly isAsleep: boolean;
+  /** It is wanted and holds its GPUs, so it may wake if it sleeps. */
+  readonly mayWake: boolean;
   isReady: boolean;
   /** One of its takes was refused since it is no longer wanted. */
   wasRefused?: boolean;
@@ -30,7 +36,7 @@ export class WorkerDirectory {
     monotonic: Clock;
     /** Called when a worker gets no more jobs. */
     onUnwanted: (worker: WorkerEntry) => void;
-    /** Called when a worker that was to be frozen gets jobs again. */
+    /** Called when a worker that was to be frozen may wake or gets jobs again. */
     onThaw: (worker: WorkerEntry) => void;
   }) {
     this.#pool = options.pool;
@@ -50,6 +56,12 @@ export class WorkerDirectory {
     return this.#cache.find(id);
   }
 
+  /** Reads the row of a worker that this process has just changed. */
+  async refresh(id: WorkerId): Promise<WorkerEntry | undefined> {
+    this.#cache.drop(id);
+    return this.#cache.find(id);
+  }
+
   /** Reads a row that changed, and reports whether the worker is still wanted. */
   async #reload(id: string, on: Record<'onUnwanted' | 'onThaw', (worker: WorkerEntry) => void>): Promise<void> {
     const before = this.#cache.peek(id);
@@ -57,14 +69,16 @@ export class WorkerDirectory {
     const now = await this.#cache.find(id);
     const worker = now ?? before;
     if (worker && !now?.isWanted) on.onUnwanted(worker);
-    else if (now && before?.isWanted === false) on.onThaw(now);
+    if (now && before && ((now.mayWake && !before.mayWake) || (now.isWanted && !before.isWanted))) on.onThaw(now);
   }
 
   async #load(id: string): Promise<WorkerEntry | undefined> {
     const result = await this.#pool.query<WorkerEntry>({
       name: 'worker-entry',
-      text: `select id, endpoint_id as "endpointId", version, token_hash as "tokenHash", wanted = 'RUN' as "isWanted",
-               wanted = 'FREEZE' as "isFrozen", ready_at is not null as "isReady"
+      text: `select id, endpoint_id as "endpointId", version, token_hash as "tokenHash",
+               wanted = 'RUN' and asleep_at is null as "isWanted", wanted = 'FREEZE' as "isFrozen",
+               coalesce(sleep_method = 'HANDLER', false) as "hasSleepHandler", asleep_at is not null as "isAsleep",
+               wanted = 'RUN' and gpus_released_at is null as "mayWake", ready_at is not null as "isReady"
              from workers where id = $1 and phase <> 'EXITED'`,
       values: [id],
     });

@@ -154,6 +154,20 @@ export class NoCapacity extends Failure {
   }
 }
 
+/** Lets workloads that sleep, and so hold no GPU memory, share GPUs with others. */
+export interface GpuSleep {
+  /** Makes the GPUs of a workload that sleeps free for others, until `claim` or the end of this process. Idempotent. */
+  release(id: string): Promise<void>;
+  /** Takes them back. Returns the workloads that hold one of them: it has got them when there is none. Idempotent. */
+  claim(id: string): Promise<string[]>;
+  /** Returns why `suspend` cannot work here, one sentence; null when it can. */
+  checkpointHindrance(): Promise<string | null>;
+  /** Moves the GPU memory of a running workload to the machine's memory. When it rejects, the workload is as it was. */
+  suspend(id: string): Promise<void>;
+  /** Moves it back, to the GPUs that the workload was started with. */
+  resume(id: string): Promise<void>;
+}
+
 export interface Runtime {
   readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
   /** `freeze` is null where the runtime cannot freeze. */
@@ -164,6 +178,8 @@ export interface Runtime {
     logs: boolean;
     isolation: boolean;
   };
+  /** Null where the GPUs of a workload stay with it until it ends. */
+  readonly gpuSleep: GpuSleep | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
    * that needs, e.g. a bridge network.

@@ -14,10 +14,15 @@
  *   exit: code       exits at once with that code
  *   crash: true      aborts the process
  *   hang: true       never ends and ignores cancellation
+ *   slept: true      returns `{ slept, woke }`: how often
  *
- * The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1).
+ * The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1). ECHO_SLEEP=works lets the worker sleep;
+ * with ECHO_SLEEP=sleepless falling asleep fails, with ECHO_SLEEP=forever waking up does.
  */
 import { start } from './podyard-worker.js';
+
+let slept = 0;
+let woke = 0;
 
 function handler(job) {
   const input = job.input ?? {};
@@ -30,6 +35,7 @@ async function answer(job, input) {
   await wait(input.delayMs, job.signal);
   misbehave(input);
   if (input.hang) await new Promise((resolve) => setInterval(() => resolve, 3_600_000));
+  if (input.slept) return { slept, woke };
   if (input.trace) return { traceparent: job.traceparent ?? null };
   return input.refresh ? { echo: input.echo ?? null, refresh_worker: true } : outputOf(input);
 }
@@ -65,5 +71,16 @@ function wait(ms = 0, signal) {
   });
 }
 
-await start({ handler, concurrency: Number(process.env.ECHO_CONCURRENCY ?? 1) });
+function onSleep() {
+  if (process.env.ECHO_SLEEP === 'sleepless') throw new Error('it cannot sleep');
+  slept += 1;
+}
+
+function onWake() {
+  if (process.env.ECHO_SLEEP === 'forever') throw new Error('it cannot wake');
+  woke += 1;
+}
+
+const sleeper = process.env.ECHO_SLEEP === undefined ? {} : { onSleep, onWake };
+await start({ handler, concurrency: Number(process.env.ECHO_CONCURRENCY ?? 1), ...sleeper });
 process.exit(0); // a hanging handler must not keep a drained worker alive

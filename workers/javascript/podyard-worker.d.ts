@@ -28,6 +28,13 @@ export interface WorkerOptions<Input = any, Output = unknown> {
   handler: Handler<Input, Output>;
   /** How many jobs run at once; default 1. */
   concurrency?: number;
+  /**
+   * Gives back the GPU's memory. Called while no job runs, before the worker is frozen; another worker uses the GPU until
+   * `onWake`. A worker whose `onSleep` throws keeps its GPU. Requires `onWake`.
+   */
+  onSleep?: () => unknown;
+  /** Takes the GPU's memory again. Called after the worker is thawed, before its next job. A worker whose `onWake` throws ends. */
+  onWake?: () => unknown;
 }
 
 /**

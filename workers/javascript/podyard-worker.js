@@ -7,11 +7,14 @@
  * The handler is an async function (its value is the output) or an async generator (each value is streamed). It gets
  * `{ id, input, signal, progress(value) }`; `signal` aborts when the job is cancelled. What it throws becomes the error.
  * A job that belongs to a trace also has `traceparent`, and possibly `tracestate` (W3C Trace Context): pass them on.
+ * `onSleep` and `onWake` (optional, both or neither): give back the GPU's memory, and take it again. The kit calls them while no
+ * job runs, before the worker is frozen and after it is thawed; another worker uses the GPU in between.
  * Without an endpoint, `node worker.js --test_input '{"input": …}'` runs one job and prints its result.
  *
  * The kit speaks the protocol of the public worker SDKs and reads the same variables:
  *   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: URLs
  *   RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
+ *   PODYARD_SLEEP: set where workers can sleep
  * On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
  */
 const VERSION = 'podyard-js/1';
@@ -30,12 +33,19 @@ const workerId = env.RUNPOD_POD_ID || crypto.randomUUID();
  * Runs until SIGTERM or SIGINT; resolves when the last job has ended. Throws a TypeError when an option is invalid. Without
  * an endpoint it runs the job of `--test_input`, and sets the exit code to 1 when that fails.
  */
-export async function start({ handler, concurrency = 1 }) {
+export async function start({ handler, concurrency = 1, onSleep, onWake }) {
   if (typeof handler !== 'function') throw new TypeError('`handler` must be a function');
   if (!(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new TypeError('`concurrency` must be a positive integer');
   }
+  if ((onSleep === undefined) !== (onWake === undefined)) throw new TypeError('`onSleep` and `onWake` belong together');
   if (!env.RUNPOD_WEBHOOK_GET_JOB) return runByHand(handler);
+  const sleeper = {
+    onSleep,
+    onWake,
+    isAsleep: false,
+    canSleep: env.PODYARD_SLEEP !== undefined && onSleep !== undefined,
+  };
   const running = new Map(); // job id → its AbortController
   const draining = new AbortController();
   const ended = new AbortController();
@@ -43,7 +53,7 @@ export async function start({ handler, concurrency = 1 }) {
   log('INFO', `worker ${workerId} started, concurrency ${concurrency}`);
 
   const side = [pingLoop(running, ended.signal), stopLoop(running, ended.signal)];
-  await takeLoop(handler, concurrency, running, draining.signal);
+  await takeLoop({ handler, concurrency, sleeper }, running, draining.signal);
   log('INFO', 'worker stopped');
   ended.abort(); // pings and cancellations continue until the last job has ended
   await Promise.all(side);
@@ -71,7 +81,7 @@ async function runByHand(handler) {
   if (body.error !== undefined) process.exitCode = 1;
 }
 
-async function takeLoop(handler, concurrency, running, draining) {
+async function takeLoop({ handler, concurrency, sleeper }, running, draining) {
   const work = new Set();
   let wake = () => {};
   draining.addEventListener('abort', () => wake());
@@ -83,7 +93,7 @@ async function takeLoop(handler, concurrency, running, draining) {
       });
       continue;
     }
-    for (const job of await take(free, running.size > 0, draining)) {
+    for (const job of await take(free, running.size > 0, sleeper, draining)) {
       const task = runJob(handler, job, running).finally(() => {
         work.delete(task);
         wake();
@@ -94,14 +104,18 @@ async function takeLoop(handler, concurrency, running, draining) {
   await Promise.all(work);
 }
 
-async function take(free, isBusy, draining) {
+async function take(free, isBusy, sleeper, draining) {
   let url = env.RUNPOD_WEBHOOK_GET_JOB.replaceAll('$ID', workerId);
   if (free > 1) url = `${url.replace('/job-take/', '/job-take-batch/')}&batch_size=${free}`;
+  url += `&job_in_progress=${isBusy ? 1 : 0}`;
+  if (sleeper.onSleep) url += `&can_sleep=${sleeper.canSleep ? 1 : 0}${sleeper.isAsleep ? '&asleep=1' : ''}`;
   const askedAt = performance.now();
   try {
-    const answer = await get(`${url}&job_in_progress=${isBusy ? 1 : 0}`, TAKE_TIMEOUT_MS, draining);
+    const answer = await get(url, TAKE_TIMEOUT_MS, draining);
     if (answer.status === 200) return [await answer.json()].flat();
     await answer.arrayBuffer();
+    if (answer.headers.has('podyard-sleep') && !isBusy && !sleeper.isAsleep) await goToSleep(sleeper);
+    if (answer.headers.has('podyard-wake') && sleeper.isAsleep) await wakeUp(sleeper);
     if (answer.status !== 204 && answer.status !== 400) await pause(answer.status === 429 ? 5000 : 1000, draining);
   } catch {
     // A server that is down fails at once. A request that fails late was cut off, by a restart or because this worker was
@@ -109,6 +123,27 @@ async function take(free, isBusy, draining) {
     if (performance.now() - askedAt < CUT_OFF_AFTER_MS) await pause(500, draining);
   }
   return [];
+}
+
+async function goToSleep(sleeper) {
+  try {
+    await sleeper.onSleep();
+    sleeper.isAsleep = true;
+  } catch (error) {
+    sleeper.canSleep = false;
+    log('ERROR', `onSleep failed, so this worker keeps its GPU: ${text(error?.stack ?? error)}`);
+  }
+}
+
+/** A worker that cannot wake ends, and is replaced. */
+async function wakeUp(sleeper) {
+  try {
+    await sleeper.onWake();
+    sleeper.isAsleep = false;
+  } catch (error) {
+    log('ERROR', `onWake failed: ${text(error?.stack ?? error)}`);
+    process.exit(1);
+  }
 }
 
 async function runJob(handler, job, running) {

@@ -13,14 +13,19 @@ throw: text      fails with that message
 exit: code       exits at once with that code
 crash: true      aborts the process
 hang: true       never ends and ignores cancellation
+slept: true      returns {slept, woke}: how often
 
-The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1).
+The environment variable ECHO_CONCURRENCY sets how many jobs run at once (default 1). ECHO_SLEEP=works lets the worker
+sleep; with ECHO_SLEEP=sleepless falling asleep fails, with ECHO_SLEEP=forever waking up does.
 """
 
 import os
 import time
 
 from podyard_worker import start
+
+
+counts = {"slept": 0, "woke": 0}
 
 
 def handler(job):
@@ -37,6 +42,8 @@ def answer(job, given):
     misbehave(given)
     while given.get("hang"):
         time.sleep(3600)
+    if given.get("slept"):
+        return dict(counts)
     if given.get("trace"):
         return {"traceparent": job.get("traceparent")}
     if given.get("refresh"):
@@ -68,4 +75,17 @@ def misbehave(given):
         os.abort()
 
 
-start(handler, concurrency=int(os.environ.get("ECHO_CONCURRENCY", "1")))
+def on_sleep():
+    if os.environ["ECHO_SLEEP"] == "sleepless":
+        raise RuntimeError("it cannot sleep")
+    counts["slept"] += 1
+
+
+def on_wake():
+    if os.environ["ECHO_SLEEP"] == "forever":
+        raise RuntimeError("it cannot wake")
+    counts["woke"] += 1
+
+
+sleeper = {"on_sleep": on_sleep, "on_wake": on_wake} if "ECHO_SLEEP" in os.environ else {}
+start(handler, concurrency=int(os.environ.get("ECHO_CONCURRENCY", "1")), **sleeper)

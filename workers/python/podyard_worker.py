@@ -7,11 +7,14 @@ The handler is a function (its value is the output) or a generator (each value i
 in its own thread. It gets a dict with `id` and `input`. `job.progress(value)` sends an update, and `job.cancelled` is a
 threading.Event that is set when the job is cancelled. What it raises becomes the error.
 A job that belongs to a trace also has `traceparent`, and possibly `tracestate` (W3C Trace Context): pass them on.
+`on_sleep` and `on_wake` (optional, both or neither): give back the GPU's memory, and take it again. The kit calls them while no
+job runs, before the worker is frozen and after it is thawed; another worker uses the GPU in between.
 Without an endpoint, `python worker.py --test_input '{"input": ...}'` runs one job and prints its result.
 
 The kit speaks the protocol of the public worker SDKs and reads the same variables:
   RUNPOD_WEBHOOK_GET_JOB, RUNPOD_WEBHOOK_POST_OUTPUT, RUNPOD_WEBHOOK_POST_STREAM, RUNPOD_WEBHOOK_PING: URLs
   RUNPOD_AI_API_KEY: sent as `Authorization`;  RUNPOD_POD_ID: this worker's id;  RUNPOD_PING_INTERVAL: in ms
+  PODYARD_SLEEP: set where workers can sleep
 On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
 """
 
@@ -41,7 +44,12 @@ OVERTAKING_S = 1
 WORKER_ID = os.environ.get("RUNPOD_POD_ID") or str(uuid.uuid4())
 
 
-def start(handler: Callable[["Job"], Any], concurrency: int = 1) -> None:
+def start(
+    handler: Callable[["Job"], Any],
+    concurrency: int = 1,
+    on_sleep: Callable[[], Any] | None = None,
+    on_wake: Callable[[], Any] | None = None,
+) -> None:
     """Runs until SIGTERM or SIGINT and until the last job has ended; then exits the process with 0.
 
     Raises TypeError when an argument is invalid. Without an endpoint it runs the job of `--test_input`, and exits with 1 when
@@ -51,9 +59,11 @@ def start(handler: Callable[["Job"], Any], concurrency: int = 1) -> None:
         raise TypeError("handler must be a function")
     if not isinstance(concurrency, int) or concurrency < 1:
         raise TypeError("concurrency must be a positive integer")
+    if (on_sleep is None) != (on_wake is None):
+        raise TypeError("on_sleep and on_wake belong together")
     if not os.environ.get("RUNPOD_WEBHOOK_GET_JOB"):
         sys.exit(run_by_hand(handler))
-    worker = Worker(handler, concurrency)
+    worker = Worker(handler, concurrency, on_sleep, on_wake)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.drain())
     log("INFO", f"worker {WORKER_ID} started, concurrency {concurrency}")
@@ -94,9 +104,13 @@ class Job(dict):
 
 
 class Worker:
-    def __init__(self, handler, concurrency):
+    def __init__(self, handler, concurrency, on_sleep, on_wake):
         self.handler = handler
         self.concurrency = concurrency
+        self.on_sleep = on_sleep
+        self.on_wake = on_wake
+        self.can_sleep = on_sleep is not None and "PODYARD_SLEEP" in os.environ
+        self.is_asleep = False
         self.running = {}  # job id -> Job, as named in pings
         self.cancelled_early = {}  # job id -> when
         self.busy = 0
@@ -136,6 +150,8 @@ class Worker:
         query = f"&job_in_progress={1 if self.running else 0}"
         if free > 1:
             path, query = "/job-take-batch/", f"&batch_size={free}{query}"
+        if self.on_sleep is not None:
+            query += f"&can_sleep={1 if self.can_sleep else 0}{'&asleep=1' if self.is_asleep else ''}"
         asked_at = time.monotonic()
         try:
             status, body = self.take_poll.get(path, query)
@@ -148,9 +164,30 @@ class Worker:
         if status == 200:
             jobs = json.loads(body)
             return [Job(job) for job in (jobs if isinstance(jobs, list) else [jobs])]
+        if self.take_poll.headers.get("Podyard-Sleep") and not self.busy and not self.is_asleep:
+            self.go_to_sleep()
+        elif self.take_poll.headers.get("Podyard-Wake") and self.is_asleep:
+            self.wake_up()
         if status not in (204, 400):
             self.draining.wait(5 if status == 429 else 1)
         return []
+
+    def go_to_sleep(self):
+        try:
+            self.on_sleep()
+            self.is_asleep = True
+        except Exception:  # whatever the handler raises
+            self.can_sleep = False
+            log("ERROR", "on_sleep failed, so this worker keeps its GPU: " + traceback.format_exc())
+
+    def wake_up(self):
+        """A worker that cannot wake ends, and is replaced."""
+        try:
+            self.on_wake()
+            self.is_asleep = False
+        except Exception:
+            log("ERROR", "on_wake failed: " + traceback.format_exc())
+            os._exit(1)
 
     def run_job(self, job):
         try:
@@ -212,6 +249,7 @@ class Poll:
         self.url = url
         self.timeout_s = timeout_s
         self.connection = None
+        self.headers = {}  # of the last answer
 
     def get(self, path, query):
         if self.connection is None:
@@ -220,6 +258,7 @@ class Poll:
         try:
             self.connection.request("GET", target.replace("/job-take/", path, 1) if path else target, headers=headers())
             answer = self.connection.getresponse()
+            self.headers = answer.headers
             return answer.status, answer.read()
         except BaseException:
             self.connection.close()

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { FreezingWorker } from '../../domain/workers/frozen-workers.ts';
-import { chooseFrozen } from './evict-frozen.ts';
+import type { IdleSleeper } from '../../domain/workers/sleeping-workers.ts';
+import { chooseGivers, type Giver } from './evict-frozen.ts';
 
 const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): FreezingWorker => ({
   id: id as WorkerId,
@@ -21,6 +22,13 @@ const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): Fr
   gpuTypeId: 'x',
   gpuCount: 1,
   dataCenterId: 'A',
+  holdsGpus: true,
+  sleepMethod: null,
+  asleepAt: null,
+  thawWantedAt: null,
+  thawedAt: null,
+  sleepUrl: null,
+  wakeUrl: null,
   ...more,
 });
 const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({
@@ -31,7 +39,22 @@ const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({
   gpuTypeId: 'x',
 });
 const request = (count: number, more: object = {}) => ({ pools: ['ADA_24'], count, dataCenterIds: [], ...more });
-const ids = (chosen: FreezingWorker[] | null) => chosen?.map(({ id }) => id) ?? null;
+const sleeper = (id: string, age: number): IdleSleeper => ({
+  id: id as WorkerId,
+  endpointId: 'e' as EndpointId,
+  userId: 'u' as UserId,
+  gpuPool: 'ADA_24',
+  gpuTypeId: null,
+  dataCenterId: 'A',
+  gpuCount: 1,
+  lastUsedAt: new Date(1_000_000 - age),
+});
+const chooseFrozen = (
+  all: readonly FreezingWorker[],
+  wanted: Parameters<typeof chooseGivers>[2],
+  capacities: Parameters<typeof chooseGivers>[3],
+) => chooseGivers(all, [], wanted, capacities);
+const ids = (chosen: Giver[] | null) => chosen?.map(({ id }) => id) ?? null;
 
 test('the oldest are evicted, as few as needed, those of PRIORITY_FLASHBOOT last', () => {
   const all = [frozen('young', 1), frozen('kept', 9, { isPriority: true }), frozen('old', 5)];
@@ -53,13 +76,27 @@ test('workers already leaving count, so a second call evicts no more', () => {
   expect(ids(chooseFrozen(all, request(1), [place(0)]))).toEqual([]);
 });
 
+test('idle workers that can sleep go before frozen ones, which would lose what they hold', () => {
+  const sleepers = [sleeper('idle', 1), sleeper('busier', 0)];
+  const chosen = (count: number, all: FreezingWorker[]) => ids(chooseGivers(all, sleepers, request(count), [place(0)]));
+  expect(chosen(1, [frozen('frozen', 9)])).toEqual(['idle']);
+  expect(chosen(3, [frozen('frozen', 9)])).toEqual(['idle', 'busier', 'frozen']);
+});
+
+test('a sleeping worker has no GPUs to give, one that falls asleep gives its own', () => {
+  expect(chooseFrozen([frozen('asleep', 1, { holdsGpus: false })], request(1), [place(0)])).toBeNull();
+  const falling = frozen('falling', 1, { phase: 'RUNNING', sleepMethod: 'HANDLER' });
+  expect(chooseFrozen([falling, frozen('old', 9)], request(1), [place(0)])).toEqual([]);
+});
+
 test('the choice is enough, and without its last member it is not', () => {
   const one = fc.record({ gpuCount: fc.integer({ min: 1, max: 4 }), age: fc.nat(100), isPriority: fc.boolean() });
   fc.assert(
     fc.property(fc.array(one, { maxLength: 8 }), fc.nat(4), fc.integer({ min: 1, max: 8 }), (workers, free, count) => {
       const all = workers.map(({ age, ...more }, i) => frozen(`w${i}`, age, more));
       const chosen = chooseFrozen(all, request(count), [place(free)]);
-      const total = (some: readonly FreezingWorker[]) => free + some.reduce((sum, { gpuCount }) => sum + gpuCount, 0);
+      const total = (some: readonly { gpuCount: number }[]) =>
+        free + some.reduce((sum, { gpuCount }) => sum + gpuCount, 0);
       if (chosen === null) expect(total(all)).toBeLessThan(count);
       else {
         expect(total(chosen)).toBeGreaterThanOrEqual(count);

@@ -11,6 +11,7 @@ import type { Runtime } from '../../runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { SimulatedWorld } from '../../runtimes/simulated/simulated-world.ts';
 import { LogCollector } from '../workloads/collect-logs.ts';
+import { CapacityLedger } from './capacity-ledger.ts';
 import { WorkerFreezer } from './freeze-workers.ts';
 
 const GIB = 2 ** 30;
@@ -43,6 +44,7 @@ beforeAll(async () => {
     runtime,
     logs,
     memory: { budgetBytes: async () => BUDGET, isScarce: () => isScarce },
+    capacity: new CapacityLedger({ pool: database.pool, runtime }),
   });
 });
 afterEach(async () => {

@@ -2,9 +2,10 @@
  * FlashBoot: freezes idle workers and thaws them when there is work. The rules of docs/states.md:
  * - a worker is frozen a moment after it stopped getting work, and only if no job reached it in between;
  * - all frozen workers together hold at most a budget of memory, and less when the machine runs out of it;
- * - a thaw that fails or takes too long ends the worker: the scaler starts another one.
+ * - a thaw that fails or takes too long ends the worker: the scaler starts another one;
+ * - a worker that can sleep gives its GPU memory back first. Its GPUs are then free for others, and it claims them before it
+ *   wakes (docs/decisions/0039-sleeping-workers.md).
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
@@ -16,18 +17,22 @@ import type { Pool } from '../../db/pool.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../domain/workers/order-workers.ts';
-import { markExited, markFrozen, markThawed } from '../../domain/workers/worker-lifecycle.ts';
+import { markAsleep, releaseGpus } from '../../domain/workers/sleeping-workers.ts';
+import { markFrozen } from '../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { byEvictionOrder, frozenOverBudget } from '../../scaling/frozen-workers.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
+import { runSleepHook, SLEEP_TIMEOUT_MS } from './sleep-hooks.ts';
+import { WorkerWaker } from './wake-workers.ts';
 
 /** Jobs that were being dispatched when the worker was ordered to freeze have been committed by then. */
 const SETTLE_MS = 150;
 /** Requests of a load balancer that go on for longer than this cancel the freeze. */
 const REQUESTS_TIMEOUT_MS = 5_000;
-/** A slower thaw is no better than a start. */
-const THAW_TIMEOUT_MS = 1_000;
+/** How often a claim is tried while other workers leave; a hint is usually earlier. */
+const CLAIM_INTERVAL_MS = 250;
 /** How often the budget and the machine's memory are checked while something is frozen. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
@@ -50,6 +55,7 @@ interface Deps {
   runtime: Runtime;
   logs: LogCollector;
   memory: FrozenMemory;
+  capacity: CapacityLedger;
 }
 
 /** Carries out orders to freeze and to thaw. */
@@ -57,11 +63,14 @@ export class WorkerFreezer {
   readonly #deps: Deps;
   readonly #loop: Loop;
   readonly #tasks: WorkloadTasks;
+  readonly #waker: WorkerWaker;
+  #hasReleased = false;
   #unsubscribe = () => {};
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { logger } = deps;
     this.#deps = { ...deps, monotonic };
+    this.#waker = new WorkerWaker(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: () => this.#loop.wake() });
     this.#loop = new Loop({ name: 'freeze-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
   }
@@ -84,6 +93,7 @@ export class WorkerFreezer {
 
   async #run(): Promise<NextRun | undefined> {
     const workers = await listFreezingWorkers(this.#deps.pool);
+    await this.#repeatReleases(workers);
     if (workers.length === 0) return undefined;
     const now = this.#deps.clock.now();
     let inMs = TICK_MS;
@@ -94,18 +104,56 @@ export class WorkerFreezer {
     return { inMs };
   }
 
+  /** Once, at the start: the runtime knows only what this process told it. */
+  async #repeatReleases(workers: readonly FreezingWorker[]): Promise<void> {
+    if (this.#hasReleased) return;
+    const { gpuSleep } = this.#deps.runtime;
+    for (const { id, asleepAt, gpuPool, holdsGpus } of workers) {
+      if (asleepAt !== null && gpuPool !== null && !holdsGpus) await gpuSleep?.release(id).catch(() => {}); // it has ended
+    }
+    this.#hasReleased = true;
+  }
+
   /** Takes the next step of one worker. Returns after how many ms there may be another. */
   async #advance(worker: FreezingWorker, now: number): Promise<number> {
-    const { id, phase, wanted, leased, requests, drainAt } = worker;
-    if (phase === 'FROZEN' && wanted === 'RUN') this.#tasks.run(id, () => this.#thaw(worker));
-    else if (wanted === 'FREEZE' && leased > 0) await this.#cancelFreeze(worker);
-    else if (wanted === 'FREEZE' && phase === 'RUNNING') {
-      const settlesInMs = (drainAt?.getTime() ?? 0) + SETTLE_MS - now;
-      if (requests > 0 && settlesInMs + REQUESTS_TIMEOUT_MS <= 0) await this.#cancelFreeze(worker);
-      else if (requests > 0) return SETTLE_MS;
-      else if (settlesInMs > 0) return settlesInMs;
-      else this.#tasks.run(id, () => this.#freeze(worker));
+    if (worker.wanted === 'RUN') return this.#advanceToRun(worker, now);
+    if (worker.wanted === 'FREEZE' && worker.leased > 0) await this.#cancelFreeze(worker);
+    else if (worker.wanted === 'FREEZE' && worker.phase === 'RUNNING') return this.#advanceToFreeze(worker, now);
+    return TICK_MS;
+  }
+
+  /** Claims its GPUs, thaws it, wakes it. */
+  #advanceToRun(worker: FreezingWorker, now: number): number {
+    const { id, phase, holdsGpus, gpuPool, sleepMethod, thawWantedAt, thawedAt } = worker;
+    const waitsSince = thawWantedAt?.getTime() ?? now;
+    if (gpuPool !== null && !holdsGpus) {
+      this.#tasks.run(id, () => this.#waker.claim(worker, now - waitsSince));
+      return CLAIM_INTERVAL_MS;
     }
+    if (phase === 'FROZEN' || sleepMethod !== 'HANDLER') {
+      this.#tasks.run(id, () => this.#waker.resume(worker));
+      return TICK_MS;
+    }
+    const wakesUntil = Math.max(waitsSince, thawedAt?.getTime() ?? 0) + SLEEP_TIMEOUT_MS;
+    if (wakesUntil > now) return wakesUntil - now;
+    this.#tasks.run(id, () =>
+      this.#waker.giveUp(worker, because('NOT_WOKEN', `it took longer than ${SLEEP_TIMEOUT_MS / 1000} s`)),
+    );
+    return TICK_MS;
+  }
+
+  #advanceToFreeze(worker: FreezingWorker, now: number): number | Promise<number> {
+    const { id, requests, drainAt, sleepMethod, asleepAt } = worker;
+    const drainsSince = drainAt?.getTime() ?? 0;
+    const settlesInMs = drainsSince + SETTLE_MS - now;
+    if (requests > 0 && settlesInMs + REQUESTS_TIMEOUT_MS <= 0) return this.#cancelFreeze(worker).then(() => TICK_MS);
+    if (requests > 0) return SETTLE_MS;
+    if (sleepMethod === 'HANDLER') {
+      // Its kit reported that it sleeps, so it has no job and asks for none: there is nothing to settle.
+      const sleepsInMs = asleepAt === null ? drainsSince + SLEEP_TIMEOUT_MS - now : 0;
+      if (sleepsInMs > 0) return sleepsInMs;
+    } else if (settlesInMs > 0) return settlesInMs;
+    this.#tasks.run(id, () => this.#freeze(worker));
     return TICK_MS;
   }
 
@@ -114,17 +162,18 @@ export class WorkerFreezer {
     if (await thawWorker(this.#deps.pool, id, because('WORK_ARRIVED'))) this.#deps.bus.publish('worker', id);
   }
 
-  /** Freezes a worker, or drains it when that is not possible. */
+  /** Freezes a worker, asleep if it can sleep, or drains it when that is not possible. */
   async #freeze(worker: FreezingWorker): Promise<void> {
     const { pool, bus, runtime } = this.#deps;
     const { id, wantedReason, isPriority } = worker;
+    const isAsleep = await this.#sleep(worker);
     let hindrance: string | null;
     try {
       const bytes = await runtime.memoryBytes(id);
       hindrance = await this.#findHindrance(bytes, isPriority);
       if (hindrance === null) {
         await runtime.freeze(id);
-        return await this.#recordFrozen(worker, bytes);
+        return await this.#recordFrozen(worker, bytes, isAsleep);
       }
     } catch (error) {
       hindrance = messageOf(error);
@@ -133,12 +182,50 @@ export class WorkerFreezer {
     bus.publish('worker', id);
   }
 
-  async #recordFrozen({ id, endpointId, wantedReason }: FreezingWorker, memoryBytes: number): Promise<void> {
+  /** Has the worker give back its GPU memory, if it can, and frees its GPUs. True when it sleeps. */
+  async #sleep(worker: FreezingWorker): Promise<boolean> {
+    const { pool, bus, runtime, logs, capacity } = this.#deps;
+    const { id, sleepMethod, asleepAt, gpuPool, holdsGpus } = worker;
+    if (sleepMethod === null || gpuPool === null || runtime.gpuSleep === null) return false;
+    if (asleepAt === null) {
+      const failure = await this.#trySleep(worker);
+      if (failure !== null) {
+        logs.system(id, `could not sleep, so it keeps its GPUs: ${failure}`);
+        return false;
+      }
+    }
+    if (!holdsGpus) return true;
+    await runtime.gpuSleep.release(id); // first: a workload that is placed on them must be able to choose them
+    if (!(await releaseGpus(pool, id))) return false;
+    capacity.expire();
+    bus.publish('worker', id);
+    return true;
+  }
+
+  /** Returns null, or why the worker does not sleep. */
+  async #trySleep(worker: FreezingWorker): Promise<string | null> {
+    const { pool, runtime } = this.#deps;
+    if (worker.sleepMethod === 'HANDLER') return `its onSleep took longer than ${SLEEP_TIMEOUT_MS / 1000} s`;
+    try {
+      await runSleepHook(runtime, worker, 'sleep');
+    } catch (error) {
+      return messageOf(error);
+    }
+    await markAsleep(pool, worker.id);
+    return null;
+  }
+
+  async #recordFrozen(
+    { id, endpointId, wantedReason }: FreezingWorker,
+    memoryBytes: number,
+    isAsleep: boolean,
+  ): Promise<void> {
     const { pool, bus, logs, logger } = this.#deps;
     if (!(await markFrozen(pool, id, memoryBytes))) return;
     bus.publish('worker', id);
-    logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(memoryBytes)} of memory`);
-    logger.info({ endpointId, workerId: id, memoryBytes }, 'worker frozen');
+    const gpus = isAsleep ? ' and no GPU' : '';
+    logs.system(id, `frozen: ${wantedReason}; it holds ${inMebibytes(memoryBytes)} of memory${gpus}`);
+    logger.info({ endpointId, workerId: id, memoryBytes, isAsleep }, 'worker frozen');
   }
 
   /** Returns why the worker does not fit the budget; null if it does, after evictions at most. */
@@ -149,47 +236,6 @@ export class WorkerFreezer {
     const reserved = others.reduce((sum, one) => sum + (one.isPriority && !isPriority ? one.memoryBytes : 0), 0);
     if (bytes <= budgetBytes - reserved) return null;
     return `it holds ${inMebibytes(bytes)} of memory, and of ${inMebibytes(budgetBytes)} for frozen workers ${inMebibytes(reserved)} are kept for PRIORITY_FLASHBOOT`;
-  }
-
-  async #thaw(worker: FreezingWorker): Promise<void> {
-    const { pool, bus, logs, logger, metrics, monotonic } = this.#deps;
-    const { id, endpointId } = worker;
-    const startedAt = monotonic.now();
-    const failure = await this.#tryThaw(id);
-    const tookMs = Math.round(monotonic.now() - startedAt);
-    if (failure !== null) return this.#giveUp(worker, failure, tookMs);
-    await markThawed(pool, id);
-    logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
-    metrics.thaws.observe(tookMs / 1000);
-    logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
-    bus.publish('worker', id);
-  }
-
-  /** Records its exit only: its container is then removed as an orphan, and the cold start need not wait for that. */
-  async #giveUp({ id, endpointId }: FreezingWorker, failure: string, tookMs: number): Promise<void> {
-    const { pool, bus, logs, logger } = this.#deps;
-    const why = because('NOT_THAWED', failure);
-    await markExited(pool, [{ id, code: null, ...why, isLost: false }]);
-    logs.system(id, `ended: ${why.reason}`);
-    logger.warn({ endpointId, workerId: id, durationMs: tookMs, reason: failure }, 'thaw failed');
-    bus.publish('worker', id);
-    bus.publish('demand', endpointId);
-  }
-
-  /** Returns null, or why the thaw failed. */
-  async #tryThaw(id: WorkerId): Promise<string | null> {
-    const limit = new AbortController();
-    const thaw = this.#deps.runtime.thaw(id).then(
-      () => null,
-      (error: unknown) => messageOf(error),
-    );
-    const late = sleep(THAW_TIMEOUT_MS, `it took longer than ${THAW_TIMEOUT_MS / 1000} s`, { signal: limit.signal });
-    late.catch(() => {});
-    try {
-      return await Promise.race([thaw, late]);
-    } finally {
-      limit.abort();
-    }
   }
 
   /** Evicts what is over the budget, or one worker per run while the machine runs out of memory. */

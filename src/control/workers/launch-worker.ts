@@ -5,6 +5,7 @@ import type { Pool } from '../../db/pool.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
+import { updateSleepMethod } from '../../domain/workers/sleeping-workers.ts';
 import { type ControlledWorker, markWaiting } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
@@ -13,6 +14,7 @@ import type { LogCollector } from '../workloads/collect-logs.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';
+import { hasSleepUrls } from './sleep-hooks.ts';
 import { workerEnv } from './worker-env.ts';
 import { workerPorts } from './worker-ports.ts';
 
@@ -53,6 +55,7 @@ export async function launchWorker(
 ): Promise<boolean> {
   const token = newSecret('pyw');
   if (!(await takePlace(deps, worker, place, token))) return false;
+  await recordSleepMethod(deps, worker, place);
   const placedAt = deps.monotonic.now();
   const sincePlaced = () => deps.monotonic.now() - placedAt;
   const onProgress = (line: string) => deps.logs.system(worker.id, line);
@@ -92,6 +95,17 @@ function gpuOf({ gpuCount }: ControlledWorker, { pool, gpuTypeId, cudaVersion }:
   return { pool, count: gpuCount, ...(gpuTypeId && { gpuTypeId }), ...(cudaVersion && { cudaVersion }) };
 }
 
+/** A kit that can sleep says so itself, and is preferred. */
+async function recordSleepMethod(
+  { pool, runtime }: LaunchDeps,
+  { id, spec }: ControlledWorker,
+  place: Place,
+): Promise<void> {
+  if (place.pool === null || runtime.gpuSleep === null) return;
+  if (hasSleepUrls(spec.env)) await updateSleepMethod(pool, id, 'URL');
+  else if ((await runtime.gpuSleep.checkpointHindrance()) === null) await updateSleepMethod(pool, id, 'CHECKPOINT');
+}
+
 async function buildSpec(
   deps: LaunchDeps,
   worker: ControlledWorker,
@@ -114,6 +128,7 @@ async function buildSpec(
     dataCenterId: place.dataCenterId,
     cpus: cpus ?? machine.cpus,
     memoryBytes: memoryBytes ?? machine.memoryBytes,
+    canSleep: place.pool !== null && deps.runtime.gpuSleep !== null,
     ports,
   };
   return {

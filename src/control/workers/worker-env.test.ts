@@ -11,6 +11,7 @@ const OPTIONS = {
   dataCenterId: 'EU-RO-1',
   cpus: 4,
   memoryBytes: 8.5 * 2 ** 30,
+  canSleep: false,
   ports: null,
 };
 const worker = (env: Record<string, string> = {}) => ({

@@ -20,6 +20,8 @@ export function workerEnv(
     dataCenterId: string | null;
     cpus: number;
     memoryBytes: number;
+    /** Another worker can use its GPUs while it sleeps. */
+    canSleep: boolean;
     /** Null unless it is a load-balancing worker. */
     ports: WorkerPorts | null;
   },
@@ -43,6 +45,7 @@ export function workerEnv(
     RUNPOD_MEM_GB: String(Math.floor(options.memoryBytes / 2 ** 30)),
     RUNPOD_DC_ID: options.dataCenterId ?? '',
     ...(options.gpuTypeId === null ? {} : { RUNPOD_GPU_TYPE_ID: options.gpuTypeId }),
+    ...(options.canSleep && { PODYARD_SLEEP: '1' }),
     ...(options.ports && { PORT: String(options.ports.http), PORT_HEALTH: String(options.ports.health) }),
   };
 }

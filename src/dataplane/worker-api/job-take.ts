@@ -2,6 +2,7 @@ import type { TakenJob } from '../../domain/jobs/job.ts';
 import { sendJson, sendNoContent } from '../exchange.ts';
 import type { WorkerEntry } from '../worker-directory.ts';
 import { markReady } from './mark-ready.ts';
+import { NO_ORDER, ORDER_SLEEP, ORDER_WAKE, recordAsleep, recordAwake, recordSleepHandler } from './sleep-orders.ts';
 import type { WorkerCall } from './worker-call.ts';
 
 const MAX_BATCH = 100;
@@ -32,8 +33,10 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   if (!call.worker.isReady) await markReady(call);
   if (call.search.includes('job_in_progress=0')) await plane.undeliveredJobs.checkIdleWorker(call.worker);
   plane.activity.recordTake(call.worker.id);
+  const isAsleep = call.search.includes('sleep=') && (await readSleepState(call));
   const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have become unwanted meanwhile
-  if (!worker.isWanted || plane.dispatch.isStopping) return answerWithoutJob(call, worker);
+  if (isAsleep && worker.mayWake) return sendNoContent(res, ORDER_WAKE);
+  if (isAsleep || !worker.isWanted || plane.dispatch.isStopping) return answerWithoutJob(call, worker, isAsleep);
   if (res.destroyed) return;
   const { endpointId, id: workerId, version } = worker;
   const { abandon } = plane.dispatch.handOver.take(
@@ -43,12 +46,26 @@ async function take(call: WorkerCall, slots: number, body: (jobs: readonly Taken
   res.once('close', abandon);
 }
 
+/**
+ * A kit with a sleep handler says `can_sleep=1` with each take, `asleep=1` as well while it sleeps, and `can_sleep=0` when its
+ * handler failed. True when it sleeps.
+ */
+async function readSleepState(call: WorkerCall): Promise<boolean> {
+  const worker = call.plane.workers.peek(call.worker.id) ?? call.worker;
+  const hasHandler = !call.search.includes('can_sleep=0');
+  if (worker.hasSleepHandler !== hasHandler) await recordSleepHandler(call, hasHandler);
+  const isAsleep = call.search.includes('asleep=1');
+  if (isAsleep && !worker.isAsleep && !worker.mayWake) await recordAsleep(call);
+  else if (!isAsleep && worker.isAsleep && worker.mayWake) await recordAwake(call);
+  return isAsleep;
+}
+
 /** Answers the take. False when the connection is gone and the jobs were not sent. */
 function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: readonly TakenJob[]) => string): boolean {
   const { plane, worker, res } = call;
   if (res.headersSent || res.destroyed || res.socket?.destroyed !== false) return false;
   if (jobs.length === 0) {
-    sendNoContent(res);
+    sendNoContent(res, sleepOrder(call, false));
   } else {
     plane.activity.recordWork(worker.id);
     sendJson(res, 200, body(jobs));
@@ -60,7 +77,8 @@ function deliver(call: WorkerCall, jobs: readonly TakenJob[], body: (jobs: reado
  * Answers a worker that drains or is frozen: at once the first time, so that it can exit, later after a delay. A frozen
  * worker's connection has no idle timeout, so that it can continue on it when it is thawed.
  */
-function answerWithoutJob({ plane, res }: WorkerCall, worker: WorkerEntry): void {
+function answerWithoutJob(call: WorkerCall, worker: WorkerEntry, isAsleep: boolean): void {
+  const { plane, res } = call;
   const { socket } = res;
   const end = () => {
     clearTimeout(timer);
@@ -69,11 +87,19 @@ function answerWithoutJob({ plane, res }: WorkerCall, worker: WorkerEntry): void
   const answer = () => {
     end();
     res.once('finish', () => socket?.setTimeout(0));
-    sendNoContent(res);
+    sendNoContent(res, sleepOrder(call, isAsleep));
   };
   const holdMs = worker.isFrozen ? FROZEN_HOLD_MS : DRAINING_HOLD_MS;
-  const timer = setTimeout(answer, worker.wasRefused ? holdMs : 0);
+  const timer = setTimeout(answer, worker.wasRefused || isAsleep ? holdMs : 0);
   const remove = plane.parkedTakes.add(worker.id, answer);
   worker.wasRefused = true;
   res.once('close', end);
+}
+
+/** Returns the header of a 204: whether a worker with a sleep handler is to sleep, or may wake. */
+function sleepOrder({ plane, worker: { id } }: WorkerCall, isAsleep: boolean): readonly string[] {
+  const worker = plane.workers.peek(id);
+  if (!worker?.hasSleepHandler) return NO_ORDER;
+  if (isAsleep) return worker.mayWake ? ORDER_WAKE : NO_ORDER;
+  return worker.isFrozen ? ORDER_SLEEP : NO_ORDER;
 }

@@ -43,6 +43,7 @@ const WORDS = {
       ? `its GPUs are needed for ${wordsOf(by)}`
       : `its GPUs are needed for ${wordsOf(by)}, which holds ${held} and has waited for ${waitedSeconds} s`,
   EVICTED: (by: SeenClaimant) => `its GPUs are needed for ${wordsOf(by)}`,
+  PUT_TO_SLEEP: (by: SeenClaimant) => `its GPUs are needed for ${wordsOf(by)}; it sleeps until it has work`,
   FROZEN_MEMORY: (budget: string) => `the memory for frozen workers, ${budget}, is needed for others`,
   MACHINE_MEMORY: () => 'the machine runs out of memory',
 
@@ -50,6 +51,7 @@ const WORDS = {
   NOT_FROZEN: ({ why, hindrance }: { why: string; hindrance: string }) =>
     `${why}; it could not be frozen: ${hindrance}`,
   NOT_THAWED: (failure: string) => `it could not be thawed: ${failure}`,
+  NOT_WOKEN: (failure: string) => `it could not be woken: ${failure}`,
   UNHEALTHY: (report: string) => `unhealthy: ${report}`,
   SILENT: (seconds: number | string) => `it was silent for ${seconds} s`,
   IGNORED_STOP: () => 'it went on with a job that it was told to stop',

@@ -52,7 +52,7 @@ async function placeOverFrozen(
   used: readonly GpusInUse[],
 ): Promise<{ place: PodPlace; evicted: WorkerId[] }> {
   const frozen = (await listFreezingWorkers(db))
-    .filter(({ phase, wanted }) => phase === 'FROZEN' && wanted !== 'RUN')
+    .filter(({ phase, wanted, holdsGpus }) => phase === 'FROZEN' && wanted !== 'RUN' && holdsGpus)
     .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
   if (!place) throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}`);

@@ -1,9 +1,10 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import type { SleepMethod } from './sleeping-workers.ts';
 import type { WorkerPhase, WorkerWanted } from './worker-lifecycle.ts';
 
-/** A worker that is frozen or to be frozen. */
+/** A worker that is frozen, asleep, or to be frozen. */
 export interface FreezingWorker {
   id: WorkerId;
   endpointId: EndpointId;
@@ -25,6 +26,18 @@ export interface FreezingWorker {
   gpuTypeId: string | null;
   gpuCount: number;
   dataCenterId: string | null;
+  /** False while it sleeps and its GPUs are free for others. */
+  holdsGpus: boolean;
+  /** Null: it cannot sleep. */
+  sleepMethod: SleepMethod | null;
+  /** Since when it holds no GPU memory. */
+  asleepAt: Date | null;
+  /** When its last thaw was ordered, and when it was done. */
+  thawWantedAt: Date | null;
+  thawedAt: Date | null;
+  /** Its PODYARD_SLEEP_URL and PODYARD_WAKE_URL. */
+  sleepUrl: string | null;
+  wakeUrl: string | null;
 }
 
 /** Returns those of all users, because they share memory and GPUs. Served by workers_frozen. */
@@ -34,11 +47,14 @@ export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
     text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.wanted, w.wanted_reason as "wantedReason", w.phase,
                   w.drain_at as "drainAt", coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
                   coalesce(w.memory_bytes, 0) as "memoryBytes", w.frozen_at as "frozenAt", w.gpu_pool as "gpuPool",
-                  w.gpu_type_id as "gpuTypeId", w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId",
+                  w.gpu_type_id as "gpuTypeId", w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.user_id as "userId",
+                  w.gpu_pool is not null and w.gpus_released_at is null as "holdsGpus", w.sleep_method as "sleepMethod",
+                  w.asleep_at as "asleepAt", w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
+                  w.spec -> 'env' ->> 'PODYARD_SLEEP_URL' as "sleepUrl", w.spec -> 'env' ->> 'PODYARD_WAKE_URL' as "wakeUrl",
                   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased,
                   ${REQUESTS_OF_WORKER} as requests
            from workers w left join endpoints e on e.id = w.endpoint_id
-           where (w.wanted = 'FREEZE' or w.phase = 'FROZEN') and w.phase <> 'EXITED'
+           where (w.wanted = 'FREEZE' or w.phase = 'FROZEN' or w.asleep_at is not null) and w.phase <> 'EXITED'
            order by w.frozen_at, w.id`,
   });
   return result.rows;

@@ -70,7 +70,8 @@ export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
                   exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy",
                   coalesce(e.workers_min, 0) as min
            from workers w left join endpoints e on e.id = w.endpoint_id
-           where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE' and w.gpu_pool is not null`,
+           where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE' and w.gpu_pool is not null
+             and w.gpus_released_at is null`,
   });
   return result.rows;
 }

@@ -58,7 +58,7 @@ export interface ProbedWorker {
   wasReady: boolean;
 }
 
-/** Returns the running workers of all endpoints that are not leaving. */
+/** Returns the running workers of all endpoints that are neither leaving nor asleep. */
 export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
   const result = await db.query<ProbedWorker>({
     name: 'probed-workers',
@@ -66,7 +66,8 @@ export async function listProbedWorkers(db: Db): Promise<ProbedWorker[]> {
                   coalesce(spec -> 'env' ->> 'HEALTH_CHECK_PATH', '') as "healthPath",
                   serving_at is not null as "isServing", ready_at is not null as "wasReady"
            from workers
-           where endpoint_type = 'LOAD_BALANCING' and phase = 'RUNNING' and wanted = 'RUN' and http_port is not null`,
+           where endpoint_type = 'LOAD_BALANCING' and phase = 'RUNNING' and wanted = 'RUN' and http_port is not null
+             and asleep_at is null`,
   });
   return result.rows;
 }

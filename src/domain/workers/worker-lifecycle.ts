@@ -250,8 +250,8 @@ export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
 }
 
 /**
- * Returns the GPUs in use by pool, type and data center: those of live workers, frozen ones included, and of pods that run or are
- * to run. A stopped pod keeps its place until its container is gone. `exceptPodId` leaves out one pod; `withFrozen: false`
+ * Returns the GPUs in use by pool, type and data center: those of live workers, frozen ones included unless they sleep, and of
+ * pods that run or are to run. A stopped pod keeps its place until its container is gone. `exceptPodId` leaves out one pod; `withFrozen: false`
  * leaves out frozen workers, which can be evicted.
  */
 export async function listGpusInUse(
@@ -264,7 +264,7 @@ export async function listGpusInUse(
                   sum(gpu_count)::int8 as count
            from (
              select gpu_pool, gpu_type_id, data_center_id, gpu_count from workers
-             where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null
+             where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null and gpus_released_at is null
                and ($2 or phase <> 'FROZEN' or wanted = 'RUN')
              union all
              select gpu_pool, gpu_type_id, data_center_id, gpu_count from pods

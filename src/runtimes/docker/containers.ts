@@ -72,6 +72,17 @@ export class Containers {
     return (await this.list()).filter((container) => stateOf(container) !== 'exited');
   }
 
+  /** Returns its processes, as the engine's machine numbers them. */
+  async listPids(id: string): Promise<number[]> {
+    const path = `/containers/${this.nameOf(id)}/top`;
+    const { Titles, Processes } = await this.#engine.json<{ Titles: string[]; Processes: string[][] }>({
+      method: 'GET',
+      path,
+    });
+    const at = Titles.indexOf('PID');
+    return Processes.map((process) => Number(process[at]));
+  }
+
   /** `container`: its name or the engine's id. */
   inspect(container: string): Promise<ContainerDetails> {
     return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });

@@ -6,6 +6,7 @@
 import type { EgressSettings } from '../../core/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
@@ -70,6 +71,7 @@ class DockerRuntime implements Runtime {
   readonly name = 'docker';
   readonly egress: EgressGuard;
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
+  readonly gpuSleep: GpuLending;
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #containers: Containers;
@@ -104,7 +106,12 @@ class DockerRuntime implements Runtime {
       publishIp: options.publishIp ?? '127.0.0.1',
       logger,
     };
-    this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool);
+    this.gpuSleep = new GpuLending({
+      devicesOf: () => this.#gpus.devicesOf(),
+      pidsOf: (id) => this.#containers.listPids(id),
+      simulated: gpus === null ? null : NO_REAL_GPUS,
+    });
+    this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool, this.gpuSleep);
     this.#whereabouts = new ContainerWhereabouts(this.#containers, network.name);
     this.#observed = new ObservedContainers(this.#containers, network.name);
   }
@@ -187,6 +194,7 @@ class DockerRuntime implements Runtime {
     }
     this.#observed.forget(id);
     this.#gpus.release(id);
+    this.gpuSleep.forget(id);
     this.#whereabouts.forget(id);
   }
 

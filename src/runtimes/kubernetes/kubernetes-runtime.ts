@@ -77,6 +77,8 @@ export function createKubernetesRuntime(
 class KubernetesRuntime implements Runtime {
   readonly name = 'kubernetes';
   readonly capabilities = { gpu: true, freeze: 'parked', volumes: true, logs: true, isolation: true } as const;
+  /** The device plugin gives GPUs to a pod until it ends. */
+  readonly gpuSleep = null;
   readonly storage: WorkloadStorage;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: ApiServer;

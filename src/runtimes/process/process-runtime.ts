@@ -8,6 +8,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseArgs } from '../args.ts';
+import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus, requireGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
@@ -59,6 +60,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
 class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly capabilities;
+  readonly gpuSleep: GpuLending;
   readonly #options: ProcessRuntimeOptions;
   readonly #hostEnv: Readonly<Record<string, string>>;
   readonly #path: string;
@@ -80,6 +82,11 @@ class ProcessRuntime implements Runtime {
       maxLogBytes: options.maxLogBytes ?? DEFAULT_MAX_LOG_BYTES,
       onEnd: (id) => this.#emit(id),
       logger: options.logger,
+    });
+    this.gpuSleep = new GpuLending({
+      devicesOf: async () => new Map(),
+      pidsOf: async () => [],
+      simulated: NO_REAL_GPUS,
     });
     this.capabilities = {
       gpu: options.gpus.size > 0,
@@ -161,6 +168,7 @@ class ProcessRuntime implements Runtime {
     if (group) await this.#end(group, id, graceMs);
     killOrphans(this.#marker(id));
     this.#remove(id);
+    this.gpuSleep.forget(id);
     this.#emit(id);
   }
 
@@ -199,7 +207,8 @@ class ProcessRuntime implements Runtime {
 
   #gpus(): GpuCapacity[] {
     const ids = this.#folders.ids();
-    const held = ids.flatMap((id) => (this.#folders.isOver(id) ? [] : [this.#folders.find(id)?.gpu ?? null]));
+    const holders = ids.filter((id) => !this.#folders.isOver(id) && !this.gpuSleep.isLent(id));
+    const held = holders.map((id) => this.#folders.find(id)?.gpu ?? null);
     return gpuCapacity(this.#options.gpus, held, this.#options.describePool ?? describePool);
   }
 

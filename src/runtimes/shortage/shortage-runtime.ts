@@ -112,6 +112,10 @@ export class ShortageRuntime implements Runtime {
     return whereabouts;
   }
 
+  get gpuSleep() {
+    return this.#inner.gpuSleep;
+  }
+
   reach(id: string, port: number) {
     return this.#inner.reach(id, port);
   }

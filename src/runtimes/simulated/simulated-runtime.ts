@@ -3,11 +3,13 @@
  * Podyard sees shortage, slow pulls, slow starts and crashes as it would anywhere else.
  */
 import { Failure, notFound } from '../../core/errors.ts';
+import { NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus, notEnoughGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import {
   type Capacity,
   type GpuCapacity,
+  type GpuSleep,
   type LogLine,
   type LogsOptions,
   NoCapacity,
@@ -59,6 +61,13 @@ class OwnWorld extends SimulatedWorld {
 class SimulatedRuntime implements Runtime {
   readonly name = 'simulated';
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
+  readonly gpuSleep: GpuSleep = {
+    release: async (id) => this.#getRunning(id).lendGpus(),
+    claim: async (id) => (this.#getRunning(id).reclaimGpus() ? [] : this.#sharersOf(id)),
+    checkpointHindrance: async () => NO_REAL_GPUS,
+    suspend: async () => {},
+    resume: async () => {},
+  };
   readonly #world: SimulatedWorld;
   readonly #installation: string;
   readonly #starts = new InFlight<Whereabouts>();
@@ -208,6 +217,13 @@ class SimulatedRuntime implements Runtime {
     const place = places.find(({ free }) => free >= gpu.count);
     if (!place) throw new NoCapacity(notEnoughGpus(gpu, Math.max(0, ...places.map(({ free }) => free))));
     return place;
+  }
+
+  /** Returns the workloads that hold GPUs where this one has lent its own. */
+  #sharersOf(id: string): string[] {
+    const { place } = this.#getRunning(id);
+    const others = [...this.#world.workloads.values()].filter((one) => one.place === place && one.spec.id !== id);
+    return others.flatMap(({ spec, ended, hasLentGpus }) => (ended !== null || hasLentGpus ? [] : [spec.id]));
   }
 
   #getRunning(id: string): SimulatedWorkload {

@@ -72,10 +72,11 @@ export class SimulatedWorld {
   }
 
   gpus(): GpuCapacity[] {
-    return this.pools.map((pool) => ({
-      ...pool,
-      free: Math.max(0, pool.total - (this.#held.get(placeKey(pool)) ?? 0)),
-    }));
+    return this.pools.map((pool) => ({ ...pool, free: this.freeIn(pool) }));
+  }
+
+  freeIn(pool: SimulatedPool): number {
+    return Math.max(0, pool.total - (this.#held.get(placeKey(pool)) ?? 0));
   }
 
   /** Keeps a running count: summing thousands of workloads at each start would be slow. */
@@ -108,6 +109,8 @@ export class SimulatedWorkload {
   ended: { at: number; exitCode: number; reason: string | null } | null = null;
   /** Past freezes: at which run time, and for how long. */
   readonly #freezes: { atMs: number; forMs: number }[] = [];
+  /** While it sleeps, others may have its GPUs. */
+  hasLentGpus = false;
   #cancelExit = () => {};
   #observed: Observed | undefined;
 
@@ -172,10 +175,29 @@ export class SimulatedWorkload {
     this.changed();
   }
 
+  lendGpus(): void {
+    if (this.hasLentGpus) return;
+    this.hasLentGpus = true;
+    this.#world.hold(this.place, -this.#gpuCount);
+  }
+
+  /** False when too few are free. */
+  reclaimGpus(): boolean {
+    if (!this.hasLentGpus) return true;
+    if (this.place && this.#world.freeIn(this.place) < this.#gpuCount) return false;
+    this.hasLentGpus = false;
+    this.#world.hold(this.place, this.#gpuCount);
+    return true;
+  }
+
+  get #gpuCount(): number {
+    return this.spec.gpu?.count ?? 0;
+  }
+
   end(exitCode: number, reason: string | null): void {
     if (this.ended !== null) return;
     this.#cancelExit();
-    this.#world.hold(this.place, -(this.spec.gpu?.count ?? 0));
+    this.lendGpus(); // for good
     this.ended = { at: this.#clock.now(), exitCode, reason };
     this.changed();
   }

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BoundedSet } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { WorkerId } from '../../core/ids.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import type { Bus } from '../../db/bus.ts';
+import type { Pool } from '../../db/pool.ts';
+import { type Because, because } from '../../domain/decisions/because.ts';
+import type { FreezingWorker } from '../../domain/workers/frozen-workers.ts';
+import { markAwake } from '../../domain/workers/sleeping-workers.ts';
+import { markExited, markThawed } from '../../domain/workers/worker-lifecycle.ts';
+import type { Runtime } from '../../runtimes/runtime.ts';
+import type { LogCollector } from '../workloads/collect-logs.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
+import { claimForWake } from './claim-gpus.ts';
+import { runSleepHook } from './sleep-hooks.ts';
+
+/** A slower thaw is no better than a start. */
+const THAW_TIMEOUT_MS = 1_000;
+/** A worker that sleeps waits no longer for its GPUs; one that is started in its place gets its fair share of all. */
+const CLAIM_TIMEOUT_MS = 60_000;
+const MAX_WAITING = 10_000;
+
+interface Deps {
+  pool: Pool;
+  bus: Bus;
+  /** Measures intervals. */
+  monotonic: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  runtime: Runtime;
+  logs: LogCollector;
+  capacity: CapacityLedger;
+}
+
+/** Lets frozen workers run again: claims the GPUs of those that sleep, thaws, wakes. One that fails is given up. */
+export class WorkerWaker {
+  readonly #deps: Deps;
+  /** Workers whose wait for GPUs is in their log. */
+  readonly #waiting = new BoundedSet<WorkerId>(MAX_WAITING);
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Claims the GPUs of a sleeping worker. It is thawed by the next run; without hope it makes way for a cold start. */
+  async claim(worker: FreezingWorker, waitedMs: number): Promise<void> {
+    const { bus, logs } = this.#deps;
+    const claim = await claimForWake(this.#deps, worker);
+    if (claim === 'claimed') return bus.publish('worker', worker.id);
+    if (claim === 'hopeless')
+      return this.giveUp(worker, because('NOT_WOKEN', 'its GPU is in use, and a cold start on another is sooner'));
+    if (waitedMs > CLAIM_TIMEOUT_MS) {
+      return this.giveUp(worker, because('NOT_WOKEN', `its GPUs were in use for ${CLAIM_TIMEOUT_MS / 1000} s`));
+    }
+    if (!this.#waiting.has(worker.id)) logs.system(worker.id, 'waits: its GPUs are in use');
+    this.#waiting.add(worker.id);
+  }
+
+  /** Thaws a worker, and wakes it unless its kit does that. */
+  async resume(worker: FreezingWorker): Promise<void> {
+    const { pool, bus, runtime } = this.#deps;
+    const { id, phase, asleepAt, sleepMethod } = worker;
+    this.#waiting.delete(id);
+    if (phase === 'FROZEN' && !(await this.#thaw(worker))) return;
+    if (asleepAt === null || sleepMethod === 'HANDLER') return;
+    try {
+      await runSleepHook(runtime, worker, 'wake');
+    } catch (error) {
+      return this.giveUp(worker, because('NOT_WOKEN', messageOf(error)));
+    }
+    await markAwake(pool, id);
+    bus.publish('worker', id);
+  }
+
+  /** False when it failed. */
+  async #thaw(worker: FreezingWorker): Promise<boolean> {
+    const { pool, bus, logs, logger, metrics, monotonic } = this.#deps;
+    const { id, endpointId } = worker;
+    const startedAt = monotonic.now();
+    const failure = await this.#tryThaw(id);
+    const tookMs = Math.round(monotonic.now() - startedAt);
+    if (failure !== null) {
+      logger.warn({ endpointId, workerId: id, durationMs: tookMs, reason: failure }, 'thaw failed');
+      await this.giveUp(worker, because('NOT_THAWED', failure));
+      return false;
+    }
+    await markThawed(pool, id);
+    logs.system(id, `thawed in ${tookMs} ms: ${worker.wantedReason}`);
+    metrics.thaws.observe(tookMs / 1000);
+    logger.info({ endpointId, workerId: id, durationMs: tookMs }, 'worker thawed');
+    bus.publish('worker', id);
+    return true;
+  }
+
+  /** Records its exit only: its container is then removed as an orphan, and the cold start need not wait for that. */
+  async giveUp({ id, endpointId }: FreezingWorker, why: Because): Promise<void> {
+    const { pool, bus, logs } = this.#deps;
+    this.#waiting.delete(id);
+    await markExited(pool, [{ id, code: null, ...why, isLost: false }]);
+    logs.system(id, `ended: ${why.reason}`);
+    bus.publish('worker', id);
+    bus.publish('demand', endpointId);
+  }
+
+  /** Returns null, or why the thaw failed. */
+  async #tryThaw(id: WorkerId): Promise<string | null> {
+    const limit = new AbortController();
+    const thaw = this.#deps.runtime.thaw(id).then(
+      () => null,
+      (error: unknown) => messageOf(error),
+    );
+    const late = sleep(THAW_TIMEOUT_MS, `it took longer than ${THAW_TIMEOUT_MS / 1000} s`, { signal: limit.signal });
+    late.catch(() => {});
+    try {
+      return await Promise.race([thaw, late]);
+    } finally {
+      limit.abort();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { findCheckpointHindrance, resumeProcesses, suspendProcesses } from './cuda-checkpoint.ts';
+import type { GpuSleep } from './runtime.ts';
+
+interface Deps {
+  /** Returns the GPUs of live workloads by their UUIDs; none of them where GPUs are simulated. */
+  devicesOf: () => Promise<ReadonlyMap<string, readonly string[]>>;
+  /** Returns the processes of a workload, as this machine numbers them. */
+  pidsOf: (id: string) => Promise<readonly number[]>;
+  /** Null where GPUs are real. */
+  simulated: string | null;
+}
+
+/** Which workloads of a machine have lent their GPUs to others while they sleep. */
+export class GpuLending implements GpuSleep {
+  readonly #deps: Deps;
+  readonly #lenders = new Set<string>();
+  #hindrance: Promise<string | null> | undefined;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** True while others may use the GPUs of this workload. */
+  isLent(id: string): boolean {
+    return this.#lenders.has(id);
+  }
+
+  /** Forgets a workload that is gone. */
+  forget(id: string): void {
+    this.#lenders.delete(id);
+  }
+
+  async release(id: string): Promise<void> {
+    this.#lenders.add(id);
+  }
+
+  async claim(id: string): Promise<string[]> {
+    const devices = await this.#deps.devicesOf();
+    // From here on nothing waits, so a start that chooses GPUs sees this claim or was seen by it.
+    const own = new Set(devices.get(id));
+    const holders = [...devices].filter(
+      ([other, uuids]) => other !== id && !this.#lenders.has(other) && uuids.some((uuid) => own.has(uuid)),
+    );
+    if (holders.length === 0) this.#lenders.delete(id);
+    return holders.map(([other]) => other);
+  }
+
+  checkpointHindrance(): Promise<string | null> {
+    const { simulated } = this.#deps;
+    this.#hindrance ??= simulated === null ? findCheckpointHindrance() : Promise.resolve(simulated);
+    return this.#hindrance;
+  }
+
+  async suspend(id: string): Promise<void> {
+    await suspendProcesses(await this.#deps.pidsOf(id));
+  }
+
+  async resume(id: string): Promise<void> {
+    await resumeProcesses(await this.#deps.pidsOf(id));
+  }
+}
+
+/** Why GPUs that do not exist hold no memory to move. */
+export const NO_REAL_GPUS = 'the GPUs are simulated';
