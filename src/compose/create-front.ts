@@ -1,11 +1,9 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Config, Role } from '../config.ts';
 import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
-import { Failure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -28,10 +26,11 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
-import { rawProblem } from '../http/problem.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
+import { refuseUnreadable } from '../http/refuse-unreadable.ts';
 import { newRequestId } from '../http/request-id.ts';
+import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import type * as restApp from '../rest/app.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -135,13 +134,16 @@ function withStrictTransport(answer: Answer): Answer {
 /** The HTTP server of the other planes, behind the front, which hands connections to it. */
 function createHttp(dispatch: Dispatch, { answer, prepare }: Apps, trustedProxies: TrustedProxies): HttpServer {
   const http = createServer({
+    ...HEAD_TIMEOUTS,
     keepAliveTimeout: 75_000,
     requestTimeout: 0,
     shouldUpgradeCallback: (req) => dispatch(req.headers.host ?? '', req.url!) !== null, // only the proxy takes upgrades
   });
+  const slowBodies = new SlowBodies();
   const isProxied: (...request: Parameters<Answer>) => boolean = (req, res) => {
     const handler = dispatch(req.headers.host ?? '', req.url!);
     if (handler) answerOnSharedConnection(req, res, trustedProxies, handler);
+    else slowBodies.watch(res); // what is proxied holds no memory, and may come as slowly as its upstream allows
     return handler !== null;
   };
   http.once('listening', () => setImmediate(prepare));
@@ -204,19 +206,6 @@ export function serveNewCertificates(config: Config, logger: Logger, front: Fron
     (error) => logger.warn({ err: error }, 'new certificate not usable; keeping the old one'),
   );
   cleanUp.add(async () => stop());
-}
-
-/** Sends a problem record for what node's parser rejects, which never becomes a request. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const failure =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Failure('headersTooLarge', 'The request headers are larger than 16 KiB.')
-      : new Failure('badRequest', 'The request is not valid HTTP.');
-  socket.end(rawProblem(failure));
 }
 
 /** Where this client reaches the server. On a wildcard address only its Host header knows. */

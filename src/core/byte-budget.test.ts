@@ -9,11 +9,11 @@ const TIMEOUT_MS = 1_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function budget(maxWaiting = 1_000): ByteBudget {
+function budget(maxWaiting = 1_000, timeoutMs = TIMEOUT_MS): ByteBudget {
   return new ByteBudget({
     limitBytes: LIMIT,
     maxWaiting,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     refusal: () => new Failure('unavailable', 'no room'),
     clock: { now: () => Date.now() },
   });
@@ -114,6 +114,72 @@ describe('waiting', () => {
     held.release();
     await settle();
     expect(waiting.got!.waitedMs).toBe(300);
+  });
+});
+
+describe('owners', () => {
+  test('take turns: one with many waiters keeps another back for one turn only', async () => {
+    const bytes = budget();
+    const held = bytes.tryReserve(100, 'a')!;
+    const many = Array.from({ length: 5 }, () => watch(bytes.reserve(100, 'a')));
+    const one = watch(bytes.reserve(100, 'b'));
+    held.release();
+    await settle();
+    expect(many.filter(({ got }) => got)).toHaveLength(1);
+    many[0]!.got!.release();
+    await settle();
+    expect(one.got).toBeDefined();
+  });
+
+  test('with as many waiting as may, the one with the most loses its latest', async () => {
+    const bytes = budget(3);
+    bytes.tryReserve(100, 'a');
+    const many = Array.from({ length: 4 }, () => watch(bytes.reserve(100, 'a')));
+    const one = watch(bytes.reserve(100, 'b'));
+    await settle();
+    expect(many.map(({ refused }) => refused !== undefined)).toEqual([false, false, true, true]);
+    expect([one.refused, bytes.waiting]).toEqual([undefined, 3]);
+  });
+
+  /** Reserves what depends on a slow peer. */
+  function holdSlowly(bytes: ByteBudget, owner: string, size: number, yielded: string[]): void {
+    const held = bytes.tryReserve(size, owner)!;
+    held.onYield = () => {
+      yielded.push(`${owner}${size}`);
+      held.release();
+    };
+  }
+
+  test('above their share yield what depends on a slow peer, the oldest first, once another has waited a second', async () => {
+    const bytes = budget(10, 5_000);
+    const yielded: string[] = [];
+    for (const size of [40, 30]) holdSlowly(bytes, 'a', size, yielded);
+    holdSlowly(bytes, 'b', 20, yielded);
+    await vi.advanceTimersByTimeAsync(2_000);
+    const own = watch(bytes.reserve(35, 'a'));
+    const waiting = watch(bytes.reserve(35, 'c'));
+    await vi.advanceTimersByTimeAsync(900);
+    expect(yielded).toEqual([]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(yielded).toEqual(['a40']);
+    expect([own.got, waiting.got?.bytes]).toEqual([undefined, 35]);
+  });
+
+  test('yield to no owner above the share, and nothing in its first two seconds', async () => {
+    const bytes = budget(10, 5_000);
+    const yielded: string[] = [];
+    holdSlowly(bytes, 'b', 60, yielded);
+    holdSlowly(bytes, 'a', 40, yielded);
+    watch(bytes.reserve(70, 'b'));
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(yielded).toEqual([]);
+    const fresh = budget(10, 5_000);
+    holdSlowly(fresh, 'b', 100, yielded);
+    watch(fresh.reserve(10, 'a'));
+    await vi.advanceTimersByTimeAsync(1_900);
+    expect(yielded).toEqual([]);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(yielded).toEqual(['b100']);
   });
 });
 

@@ -1,25 +1,48 @@
 import { type Clock, monotonicClock } from './clock.ts';
 import type { Failure } from './errors.ts';
 
+/** After a second without room, a waiter makes others yield; only what has been arriving for a while yields. */
+const YIELD_AFTER_MS = 1_000;
+const SLOW_AFTER_MS = 2_000;
+const DEFAULT_OWNER = '';
+
 interface Waiter {
+  owner: string;
   bytes: number;
   sinceMs: number;
   grant: (reservation: ByteReservation) => void;
   refuse: (error: unknown) => void;
 }
 
+interface Ledger {
+  giveBack: (reservation: ByteReservation, bytes: number, isAll: boolean) => void;
+}
+
 /** Bytes taken from a budget. They return to it once, however often `release` is called. */
 export class ByteReservation {
+  readonly owner: string;
   /** How long it waited for room. */
   readonly waitedMs: number;
-  readonly #giveBack: (bytes: number) => void;
+  readonly sinceMs: number;
+  /**
+   * Set while what needs the bytes depends on a peer that may be slow: called when others have waited too long. Gives up
+   * the work, and releases the reservation soon.
+   */
+  onYield: (() => void) | null = null;
+  readonly #ledger: Ledger;
   #bytes: number;
   #kept: Promise<unknown> | undefined;
 
-  constructor(bytes: number, waitedMs: number, giveBack: (bytes: number) => void) {
-    this.#bytes = bytes;
-    this.waitedMs = waitedMs;
-    this.#giveBack = giveBack;
+  constructor(from: { owner: string; bytes: number; waitedMs: number; sinceMs: number }, ledger: Ledger) {
+    this.owner = from.owner;
+    this.waitedMs = from.waitedMs;
+    this.sinceMs = from.sinceMs;
+    this.#bytes = from.bytes;
+    this.#ledger = ledger;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Gives back what is beyond `bytes`; never takes more. */
@@ -27,7 +50,7 @@ export class ByteReservation {
     if (bytes >= this.#bytes) return;
     const excess = this.#bytes - bytes;
     this.#bytes = bytes;
-    this.#giveBack(excess);
+    this.#ledger.giveBack(this, excess, bytes === 0);
   }
 
   /** Puts off the release until `work` has settled: it still holds the bytes, although nobody waits for it. */
@@ -42,8 +65,13 @@ export class ByteReservation {
 }
 
 /**
- * Bounds the bytes that are in memory at once. What does not fit waits in FIFO order, and nothing passes it: a large
- * reservation is never starved by small ones. One that exceeds the whole budget is granted once nothing else is reserved.
+ * Bounds the bytes that are in memory at once, and shares them between owners:
+ *
+ * - What does not fit waits. The owners take turns; the reservations of one are granted in FIFO order. Nothing passes the
+ *   one whose turn it is: a large reservation is never starved by small ones. One that exceeds the whole budget is granted
+ *   once nothing else is reserved.
+ * - When as many wait as may, the owner with the most loses its latest waiter to an owner with fewer.
+ * - When an owner with less than its share has waited for a second, owners with more yield what depends on a slow peer.
  */
 export class ByteBudget {
   readonly #limitBytes: number;
@@ -51,12 +79,12 @@ export class ByteBudget {
   readonly #timeoutMs: number;
   readonly #refusal: () => Failure;
   readonly #clock: Clock;
-  readonly #waiting = new Set<Waiter>();
-  readonly #giveBack = (bytes: number) => {
-    this.#usedBytes -= bytes;
-    if (this.#waiting.size > 0) this.#grantWaiting();
-  };
+  /** In the order in which the owners take turns. Never an empty list. */
+  readonly #queues = new Map<string, Waiter[]>();
+  readonly #held = new Set<ByteReservation>();
+  readonly #ledger: Ledger = { giveBack: (...given) => this.#takeBack(...given) };
   #usedBytes = 0;
+  #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /**
@@ -82,22 +110,28 @@ export class ByteBudget {
   }
 
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#waiting;
   }
 
   /** Reserves at once; undefined when there is no room or others wait. */
-  tryReserve(bytes: number): ByteReservation | undefined {
-    return this.#waiting.size === 0 && this.#fits(bytes) ? this.#take(bytes, 0) : undefined;
+  tryReserve(bytes: number, owner = DEFAULT_OWNER): ByteReservation | undefined {
+    return this.#waiting === 0 && this.#fits(bytes) ? this.#take(owner, bytes, 0) : undefined;
   }
 
   /** Waits for room; rejects with the refusal. `cancel` ends a wait that is no longer needed in the same way. */
-  reserve(bytes: number): { granted: Promise<ByteReservation>; cancel: () => void } {
-    const ready = this.tryReserve(bytes);
+  reserve(bytes: number, owner = DEFAULT_OWNER): { granted: Promise<ByteReservation>; cancel: () => void } {
+    const ready = this.tryReserve(bytes, owner);
     if (ready) return { granted: Promise.resolve(ready), cancel: () => {} };
-    if (this.#waiting.size >= this.#maxWaiting) return { granted: Promise.reject(this.#refusal()), cancel: () => {} };
+    if (this.#waiting >= this.#maxWaiting && !this.#dropForOwner(owner)) {
+      return { granted: Promise.reject(this.#refusal()), cancel: () => {} };
+    }
     const { promise, resolve, reject } = Promise.withResolvers<ByteReservation>();
-    const waiter = { bytes, sinceMs: this.#clock.now(), grant: resolve, refuse: reject };
-    this.#waiting.add(waiter);
+    const waiter = { owner, bytes, sinceMs: this.#clock.now(), grant: resolve, refuse: reject };
+    const queue = this.#queues.get(owner);
+    if (queue) queue.push(waiter);
+    else this.#queues.set(owner, [waiter]);
+    this.#waiting += 1;
+    this.#grantWaiting();
     this.#armTimer();
     return { granted: promise, cancel: () => this.#withdraw(waiter) };
   }
@@ -106,40 +140,111 @@ export class ByteBudget {
     return this.#usedBytes === 0 || this.#usedBytes + bytes <= this.#limitBytes;
   }
 
-  #take(bytes: number, waitedMs: number): ByteReservation {
+  #take(owner: string, bytes: number, waitedMs: number): ByteReservation {
     this.#usedBytes += bytes;
-    return new ByteReservation(bytes, waitedMs, this.#giveBack);
+    const reservation = new ByteReservation({ owner, bytes, waitedMs, sinceMs: this.#clock.now() }, this.#ledger);
+    this.#held.add(reservation);
+    return reservation;
+  }
+
+  #takeBack(reservation: ByteReservation, bytes: number, isAll: boolean): void {
+    this.#usedBytes -= bytes;
+    if (isAll) this.#held.delete(reservation);
+    if (this.#waiting > 0) this.#grantWaiting();
   }
 
   #grantWaiting(): void {
-    for (const waiter of this.#waiting) {
+    for (const [owner, queue] of this.#queues) {
+      const waiter = queue[0]!;
       if (!this.#fits(waiter.bytes)) return;
-      this.#waiting.delete(waiter);
-      waiter.grant(this.#take(waiter.bytes, this.#clock.now() - waiter.sinceMs));
+      this.#remove(waiter);
+      const rest = this.#queues.get(owner);
+      if (rest) {
+        this.#queues.delete(owner); // its next turn comes after those of the others
+        this.#queues.set(owner, rest);
+      }
+      waiter.grant(this.#take(owner, waiter.bytes, this.#clock.now() - waiter.sinceMs));
     }
   }
 
+  /** Refuses the latest waiter of the owner with the most. False if that is no other than `owner`. */
+  #dropForOwner(owner: string): boolean {
+    const most = [...this.#queues.values()].reduce((one, other) => (other.length > one.length ? other : one), []);
+    if (most.length <= (this.#queues.get(owner)?.length ?? 0) + 1) return false;
+    this.#withdraw(most.at(-1)!);
+    return true;
+  }
+
   #withdraw(waiter: Waiter): void {
-    if (!this.#waiting.delete(waiter)) return;
+    if (!this.#remove(waiter)) return;
     waiter.refuse(this.#refusal());
     this.#grantWaiting(); // it may have been the one that did not fit
   }
 
-  /** One timer, for the first: it waits longest. */
-  #armTimer(): void {
-    const [first] = this.#waiting;
-    if (this.#timer !== undefined || first === undefined) return;
-    const remainingMs = first.sinceMs + this.#timeoutMs - this.#clock.now();
-    this.#timer = setTimeout(() => this.#refuseOverdue(), Math.max(1, remainingMs)).unref();
+  #remove(waiter: Waiter): boolean {
+    const queue = this.#queues.get(waiter.owner);
+    const at = queue?.indexOf(waiter) ?? -1;
+    if (at < 0) return false;
+    queue!.splice(at, 1);
+    if (queue!.length === 0) this.#queues.delete(waiter.owner);
+    this.#waiting -= 1;
+    return true;
   }
 
-  #refuseOverdue(): void {
+  /** One timer, for the first that is overdue, or that makes others yield. */
+  #armTimer(): void {
+    if (this.#timer !== undefined || this.#waiting === 0) return;
+    const firstSinceMs = Math.min(...[...this.#queues.values()].map((queue) => queue[0]!.sinceMs));
+    const remainingMs = firstSinceMs + this.#timeoutMs - this.#clock.now();
+    const delayMs = Math.max(1, Math.min(remainingMs, YIELD_AFTER_MS));
+    this.#timer = setTimeout(() => this.#onTimer(), delayMs).unref();
+  }
+
+  #onTimer(): void {
     this.#timer = undefined;
-    const latest = this.#clock.now() - this.#timeoutMs;
-    for (const waiter of this.#waiting) {
-      if (waiter.sinceMs > latest) break;
-      this.#withdraw(waiter);
+    const latestMs = this.#clock.now() - this.#timeoutMs;
+    for (const queue of [...this.#queues.values()]) {
+      for (const waiter of [...queue]) {
+        if (waiter.sinceMs > latestMs) break;
+        this.#withdraw(waiter);
+      }
     }
+    this.#makeRoom();
     this.#armTimer();
+  }
+
+  /** Lets owners above their share yield until the next waiter of an owner below it fits. */
+  #makeRoom(): void {
+    const now = this.#clock.now();
+    const used = this.#usedByOwner();
+    const shareBytes = this.#limitBytes / new Set([...used.keys(), ...this.#queues.keys()]).size;
+    const waiter = [...this.#queues.values()]
+      .map((queue) => queue[0]!)
+      .find(({ owner, sinceMs }) => (used.get(owner) ?? 0) < shareBytes && now - sinceMs >= YIELD_AFTER_MS);
+    if (!waiter) return;
+    this.#giveTurn(waiter.owner);
+    let lackingBytes = this.#usedBytes + waiter.bytes - this.#limitBytes;
+    for (const held of this.#held) {
+      if (lackingBytes <= 0) return;
+      const isSlow = held.onYield !== null && now - held.sinceMs >= SLOW_AFTER_MS;
+      const usedBytes = used.get(held.owner)!;
+      if (!isSlow || usedBytes <= shareBytes) continue;
+      used.set(held.owner, usedBytes - held.bytes);
+      lackingBytes -= held.bytes;
+      held.onYield!();
+    }
+  }
+
+  /** Makes the owner the next. */
+  #giveTurn(owner: string): void {
+    const others = [...this.#queues].filter(([other]) => other !== owner);
+    for (const [other] of others) this.#queues.delete(other);
+    for (const [other, queue] of others) this.#queues.set(other, queue);
+  }
+
+  #usedByOwner(): Map<string, number> {
+    const used = new Map<string, number>();
+    for (const { owner, bytes } of this.#held) used.set(owner, (used.get(owner) ?? 0) + bytes);
+    return used;
   }
 }

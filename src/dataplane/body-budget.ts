@@ -1,5 +1,6 @@
 import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
+import type { UserId } from '../core/ids.ts';
 
 /**
  * Memory that a body takes until its job or result is committed, in multiples of its size: its bytes, its text, what
@@ -17,7 +18,7 @@ const MAX_WAITING = 1_000;
 /** How long a request may wait for room. */
 export const BODY_TIMEOUT_MS = 10_000;
 
-/** The memory that all request bodies of this process may take together. */
+/** The memory that all request bodies of this process may take together, shared fairly between users. */
 export class BodyBudget {
   readonly #small: ByteBudget;
   readonly #large: ByteBudget;
@@ -29,13 +30,13 @@ export class BodyBudget {
   }
 
   /** Reserves at once; undefined when the body has to wait. */
-  tryReserve(bytes: number): ByteReservation | undefined {
-    return this.#of(bytes).tryReserve(bytes * COST);
+  tryReserve(bytes: number, userId?: UserId): ByteReservation | undefined {
+    return this.#of(bytes).tryReserve(bytes * COST, userId);
   }
 
   /** Waits for room; rejects with `unavailable`. */
-  reserve(bytes: number): ReturnType<ByteBudget['reserve']> {
-    return this.#of(bytes).reserve(bytes * COST);
+  reserve(bytes: number, userId?: UserId): ReturnType<ByteBudget['reserve']> {
+    return this.#of(bytes).reserve(bytes * COST, userId);
   }
 
   /** Gives back what was reserved for more than `bytes`, the real size of a body. */
@@ -52,4 +53,10 @@ function refusal(): Failure {
   return new Failure('unavailable', 'the server is handling as many request bodies as it has memory for; try again', {
     retryAfterSeconds: 5,
   });
+}
+
+/** For a body that is cut while it arrives, because another user waits for the memory that it holds. */
+export function yieldedBody(): Failure {
+  const detail = 'the request body arrived slowly while other users waited for the memory that it took; try again';
+  return new Failure('unavailable', detail, { retryAfterSeconds: 5 });
 }

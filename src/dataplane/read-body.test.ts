@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../core/errors.ts';
+import type { UserId } from '../core/ids.ts';
 import { BodyBudget } from './body-budget.ts';
 import { withBody } from './read-body.ts';
 
@@ -20,20 +21,22 @@ function exchange(headers: Record<string, string>): { req: IncomingMessage; body
 const tooLarge = (limit: number) => new Failure('badRequest', `over ${limit}`);
 const sizeOf = async (body: Buffer) => body.length;
 
-function source(budget: BodyBudget, headers: Record<string, string>) {
+function source(budget: BodyBudget, headers: Record<string, string>, user = 'u1') {
   const { req, res, body } = exchange(headers);
-  return { given: { req, res, budget, limitBytes: 10 * MB, tooLarge }, body };
+  const userId = user as UserId;
+  return { given: { req, res, budget, userId, limitBytes: 10 * MB, tooLarge }, body };
 }
 
-test('a large body that stops arriving is cut, and its memory is free again', async () => {
+test('a large body that stops arriving is refused with 408, and its memory is free again', async () => {
   const budget = new BodyBudget(16 * MB); // room for one
   const stalled = source(budget, { 'content-length': String(8 * MB) });
   const reading = withBody(stalled.given, sizeOf);
-  const failing = expect(reading).rejects.toThrow('closed before the request was complete');
+  const ended = vi.fn();
+  const failing = expect(reading.finally(ended)).rejects.toMatchObject({ kind: 'requestTimeout' });
   await vi.advanceTimersByTimeAsync(25_000);
   stalled.body.write('x');
   await vi.advanceTimersByTimeAsync(25_000);
-  expect(stalled.body.destroyed).toBe(false);
+  expect(ended).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(6_000);
   await failing;
   const next = source(budget, { 'content-length': String(MB) });
@@ -52,6 +55,31 @@ test('a body for which there is no room is not read, and gets a 503 after ten se
   const small = source(budget, { 'content-length': '5' });
   small.body.end('small');
   expect(await withBody(small.given, sizeOf)).toBe(5); // small ones have a share of their own
+});
+
+test.each([
+  ['large', 8 * MB, 4],
+  ['small', 60_000, 100],
+])('a user who sends %s bodies slowly yields to another user, and to nobody else', async (_, bytes, count) => {
+  const budget = new BodyBudget(16 * MB);
+  const headers = { 'content-length': String(bytes) };
+  const slow = Array.from({ length: count }, () => source(budget, headers, 'slow'));
+  const outcomes = slow.map(({ given }) =>
+    withBody(given, sizeOf).then(
+      () => 'read',
+      ({ message }: Error) => message,
+    ),
+  );
+  await vi.advanceTimersByTimeAsync(5_000);
+  const other = source(budget, headers, 'other');
+  other.body.end(Buffer.alloc(bytes));
+  const reading = withBody(other.given, sizeOf);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await Promise.race([reading, vi.advanceTimersByTimeAsync(1).then(() => 'waits')])).toBe(bytes);
+  for (const { body } of slow) body.end(Buffer.alloc(bytes));
+  await vi.advanceTimersByTimeAsync(20_000);
+  const yielded = (await Promise.all(outcomes)).filter((outcome) => /other users waited/.test(outcome));
+  expect(yielded).toHaveLength(1);
 });
 
 test('a chunked body reserves the limit, and only its size once it is read', async () => {

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
-import { type BodyBudget, SMALL_BYTES } from './body-budget.ts';
+import type { UserId } from '../core/ids.ts';
+import { slowBody } from '../http/slow-bodies.ts';
+import { type BodyBudget, SMALL_BYTES, yieldedBody } from './body-budget.ts';
 
 /** How long the rest of a refused body is read and dropped before the connection is cut. */
 const DRAIN_MS = 60_000;
 
-/** A large body of which nothing arrives for this long gives up its memory: the connection is cut. */
+/** A large body of which nothing arrives for this long gives up its memory. */
 const STALL_MS = 30_000;
 
 /** Where a body comes from and what it may take. */
@@ -14,6 +16,8 @@ export interface BodySource {
   req: IncomingMessage;
   res: ServerResponse;
   budget: BodyBudget;
+  /** Who is charged for the memory. */
+  userId: UserId;
   limitBytes: number;
   /** A body over this size cuts the connection. One over the limit is otherwise read to its end and dropped. */
   cutBytes?: number;
@@ -29,12 +33,12 @@ export async function withBody<T>(
   source: BodySource,
   use: (body: Buffer, reservation: ByteReservation) => Promise<T>,
 ): Promise<T> {
-  const { req, budget, limitBytes } = source;
+  const { req, budget, userId, limitBytes } = source;
   const announced = announcedBytes(req);
   if (announced !== undefined && announced > limitBytes) throw refuseUnread(source, announced);
-  const reservation = budget.tryReserve(announced ?? limitBytes) ?? (await waitForRoom(source, announced));
+  const reservation = budget.tryReserve(announced ?? limitBytes, userId) ?? (await waitForRoom(source, announced));
   try {
-    const body = await readBody(source, announced);
+    const body = await readBody(source, announced, reservation);
     if (announced === undefined) budget.correct(reservation, body.length);
     return await use(body, reservation);
   } finally {
@@ -76,10 +80,10 @@ function announcedBytes({ headers }: IncomingMessage): number | undefined {
 }
 
 async function waitForRoom(
-  { req, res, budget, limitBytes }: BodySource,
+  { req, res, budget, userId, limitBytes }: BodySource,
   announced: number | undefined,
 ): Promise<ByteReservation> {
-  const { granted, cancel } = budget.reserve(announced ?? limitBytes);
+  const { granted, cancel } = budget.reserve(announced ?? limitBytes, userId);
   res.once('close', cancel);
   try {
     const reservation = await granted;
@@ -97,22 +101,33 @@ async function waitForRoom(
 function readBody(
   { req, limitBytes, cutBytes = Number.POSITIVE_INFINITY, tooLarge }: BodySource,
   announced: number | undefined,
+  reservation: ByteReservation,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (req.destroyed) return reject(closedEarly());
-    const body = new BodyBuffer(announced);
+    let body: BodyBuffer | null = new BodyBuffer(announced);
+    const giveUp = (why: Failure) => {
+      body = null; // the rest is dropped
+      reject(why);
+    };
+    reservation.onYield = () => giveUp(yieldedBody());
     const isSmall = announced !== undefined && announced <= SMALL_BYTES;
-    const stall = isSmall ? undefined : setTimeout(() => req.destroy(), STALL_MS).unref();
+    const stall = isSmall ? undefined : setTimeout(() => giveUp(slowBody()), STALL_MS).unref();
     req.on('data', (chunk: Buffer) => {
       stall?.refresh();
+      if (body === null) return;
       body.add(chunk, limitBytes);
       if (body.size <= limitBytes) return;
       reject(tooLarge(limitBytes));
       if (body.size > cutBytes) req.destroy();
     });
-    req.on('end', () => resolve(body.take()));
+    req.on('end', () => {
+      reservation.onYield = null;
+      if (body) resolve(body.take());
+    });
     req.on('close', () => {
       clearTimeout(stall);
+      reservation.onYield = null;
       if (!req.readableEnded) reject(closedEarly());
     });
   });

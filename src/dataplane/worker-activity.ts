@@ -70,7 +70,7 @@ export class WorkerActivity {
   recordUnhealthy(workerId: WorkerId, reason: string): void {
     const activity = this.#get(workerId);
     activity.seenAt = this.#monotonic.now();
-    activity.unhealthyReason = reason;
+    activity.unhealthyReason = reason.replaceAll('\0', '\ufffd'); // one text that cannot be stored would fail the batch
     activity.isUrgent = true;
     this.#loop.wake();
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { EndpointId, WorkerId } from '../core/ids.ts';
+import type { EndpointId, UserId, WorkerId } from '../core/ids.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import { EntryCache } from './entry-cache.ts';
@@ -8,6 +8,7 @@ import { EntryCache } from './entry-cache.ts';
 export interface WorkerEntry {
   readonly id: WorkerId;
   readonly endpointId: EndpointId;
+  readonly userId: UserId;
   readonly version: number;
   readonly tokenHash: Buffer | null;
   /** False once it drains, stops, freezes or sleeps: it gets no more jobs. */
@@ -75,7 +76,7 @@ export class WorkerDirectory {
   async #load(id: string): Promise<WorkerEntry | undefined> {
     const result = await this.#pool.query<WorkerEntry>({
       name: 'worker-entry',
-      text: `select id, endpoint_id as "endpointId", version, token_hash as "tokenHash",
+      text: `select id, endpoint_id as "endpointId", user_id as "userId", version, token_hash as "tokenHash",
                wanted = 'RUN' and asleep_at is null as "isWanted", wanted = 'FREEZE' as "isFrozen",
                coalesce(sleep_method = 'HANDLER', false) as "hasSleepHandler", asleep_at is not null as "isAsleep",
                wanted = 'RUN' and gpus_released_at is null as "mayWake", ready_at is not null as "isReady"

@@ -14,7 +14,7 @@ import { readBearer } from '../http/bearer.ts';
 import { logFailure, renderProblem } from '../http/problem.ts';
 import { refuseExceeded } from '../http/rate-limiter.ts';
 import { newRequestId } from '../http/request-id.ts';
-import { toFailure } from '../http/to-failure.ts';
+import { toRequestFailure } from '../http/to-failure.ts';
 import { countRootFields } from './document-limits.ts';
 import { Documents } from './documents.ts';
 import { GraphqlCall, type GraphqlDeps } from './graphql-call.ts';
@@ -61,7 +61,9 @@ export function buildGraphqlApp(deps: GraphqlDeps): FastifyInstance {
     return503OnClosing: false, // the outer server stops accepting first
   });
   acceptOnlyJson(app, { isEmptyAllowed: false, detail: 'The request body is not valid JSON.', check: checkTexts });
-  app.setErrorHandler((error, request, reply) => sendFailure(deps, toFailure(error), request, reply));
+  app.setErrorHandler((error, request, reply) =>
+    sendFailure(deps, toRequestFailure(error, request.raw), request, reply),
+  );
   app.setNotFoundHandler(() => {
     throw notPosted();
   });

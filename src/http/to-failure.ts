@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Failure, type FailureKind } from '../core/errors.ts';
 import { databaseFailure } from '../db/database-fault.ts';
 
@@ -18,4 +19,10 @@ export function toFailure(error: unknown): Failure {
   const known = BY_STATUS[(error as { statusCode?: number } | null)?.statusCode ?? 500];
   if (known) return new Failure(known[0], known[1], { cause: error });
   return new Failure('internal', 'An unexpected error occurred.', { cause: error });
+}
+
+/** Like `toFailure`, for what a request failed with: a client that disconnects while it sends is no error of the server. */
+export function toRequestFailure(error: unknown, { complete, destroyed }: IncomingMessage): Failure {
+  if (complete || !destroyed || error instanceof Failure) return toFailure(error);
+  return new Failure('badRequest', 'The connection was closed before the request was complete.', { cause: error });
 }

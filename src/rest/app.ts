@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { newRequestId } from '../http/request-id.ts';
-import { toFailure } from '../http/to-failure.ts';
+import { toRequestFailure } from '../http/to-failure.ts';
 import { NAMED_SCHEMAS } from './named-schemas.ts';
 import { OPENAPI } from './openapi.ts';
 import { OPERATOR_ROUTES, ROUTES } from './routes.ts';
@@ -38,7 +38,9 @@ export function buildRestApp(deps: RestDeps, isWhole = true): RestApp {
   app.setValidatorCompiler(createValidatorCompiler(NAMED_SCHEMAS));
   app.setSerializerCompiler(createSerializerCompiler(NAMED_SCHEMAS));
   for (const schema of NAMED_SCHEMAS) app.addSchema(schema);
-  app.setErrorHandler((error, request, reply) => sendProblem(deps, toFailure(error), request, reply));
+  app.setErrorHandler((error, request, reply) =>
+    sendProblem(deps, toRequestFailure(error, request.raw), request, reply),
+  );
   app.setNotFoundHandler((request, reply) => sendProblem(deps, pathNotFound(), request, reply));
   addRequestHooks(app, deps);
   app.register(swagger, OPENAPI);

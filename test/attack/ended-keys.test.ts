@@ -16,6 +16,8 @@ let worker: Server;
 let queue: EndpointId;
 let web: EndpointId;
 let jobId: string;
+/** Resolves when the worker has a request that it does not answer. */
+let heard = Promise.withResolvers<void>();
 beforeAll(async () => {
   plane = await QueuePlaneFixture.start();
   worker = await startWorker();
@@ -33,9 +35,12 @@ afterAll(async () => {
   await plane?.close();
 });
 
-/** Accepts upgrades and keeps them open; any other request gets a response that never ends. */
+/** Accepts upgrades and keeps them open; any other request gets a response that never ends, or at /silent none at all. */
 async function startWorker(): Promise<Server> {
-  const server = createServer((_, res) => res.write('first'));
+  const server = createServer((req, res) => {
+    if (req.url === '/silent') heard.resolve();
+    else res.write('first');
+  });
   server.on('upgrade', (_, socket: Socket) => {
     socket.on('error', () => {});
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello');
@@ -173,4 +178,15 @@ test('a request held for a worker is answered with 401 when its key is revoked, 
   await plane.sql('update api_keys set revoked_at = now() where secret_hash = $1', hashSecret(key));
   expect(await ended).toBe(401);
   await until(held, (count) => count === 0);
+});
+
+test('a request that its worker does not answer is answered with 401 when its key is revoked, and counts no more', async () => {
+  const key = await plane.keyFor(plane.userId, 'invoke');
+  heard = Promise.withResolvers();
+  const { ended } = open(key, 'POST', `/v2/${web}/lb/silent`);
+  await heard.promise;
+  const revokedAt = performance.now();
+  await plane.sql('update api_keys set revoked_at = now() where secret_hash = $1', hashSecret(key));
+  expect(await Promise.race([ended, sleep(8_000).then(() => 'still open')])).toBe(401);
+  expect(performance.now() - revokedAt).toBeLessThan(LIMIT_MS + SLACK_MS);
 });

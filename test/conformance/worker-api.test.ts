@@ -431,6 +431,32 @@ describe('readiness and health', () => {
     const [row] = await plane.sql('select wanted_reason from workers where id = $1', own.id);
     expect(row.wanted_reason).toBe('unhealthy: gpu: no device');
   });
+
+  test('whose report cannot be stored as it is keeps no other worker from being seen', async () => {
+    const [id, other] = [await plane.endpoint(1), await plane.endpoint(1)];
+    const [own, neighbor] = [await plane.worker(id), await plane.worker(other)];
+    await own.ping('status=unhealthy&check=%00&reason=a%00b%ED%A0%80');
+    const seenAt = async () =>
+      (await plane.sql('select seen_at from worker_activity where worker_id = $1', neighbor.id))[0]?.seen_at;
+    const before = (await seenAt()) ?? new Date(0);
+    await until(
+      async () => {
+        await neighbor.ping();
+        return seenAt();
+      },
+      (now) => now > before,
+    );
+    const reason = 'select wanted_reason as reason from workers where id = $1';
+    await until(
+      () => plane.sql(reason, own.id),
+      ([row]) => row.reason.startsWith('unhealthy: \ufffd: a\ufffdb'),
+    );
+  });
+
+  test('that names jobs no job can have is answered as ever', async () => {
+    const own = await plane.worker(await plane.endpoint(1));
+    expect((await own.ping('job_id=%00,a%00b,x&runpod_version=1')).status).toBe(200);
+  });
 });
 
 /** docs/interface/worker-api.md, "Undelivered jobs" */

@@ -25,7 +25,7 @@ let healthStatus = 200;
 const ROUTES = { '/health': setHealth, '/events': events, '/exit': exit };
 
 async function handle(req, res) {
-  const url = new URL(req.url, 'http://worker');
+  const url = new URL(`http://worker${req.url.replace(/^\*/, '/')}`); // not relative: `//x` would be a host
   if (url.pathname === '/ping') return answer(res, performance.now() < readyAt ? 204 : healthStatus, '');
   await pause(Number(url.searchParams.get('delayMs') ?? 0));
   await (ROUTES[url.pathname] ?? echo)(req, res, url);

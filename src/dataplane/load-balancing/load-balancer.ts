@@ -16,13 +16,7 @@ import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { problemWithError } from '../exchange.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import {
-  type ForwardOutcome,
-  forwardFor,
-  type LastingResponse,
-  type OutcomeReader,
-  statusOf,
-} from '../proxy/forward.ts';
+import { type Forwarded, type ForwardOutcome, forwardFor, type OutcomeReader, statusOf } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { Admission, type Applicant } from './admission.ts';
 import { readAffinity } from './affinity.ts';
@@ -133,7 +127,9 @@ export class LoadBalancer {
     request.backend = backend;
     const { exchange, target } = request;
     const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
-    forwardFor(request, request.traffic!.settings, exchange, backend.upstream!, options);
+    // It ends with its key, even if its worker has not begun to answer.
+    request.unwatchKey = this.#deps.keyRing.onEnd(request.keyId!, () => request.forwarded?.cut(keyEnded()));
+    request.forwarded = forwardFor(request, request.traffic!.settings, exchange, backend.upstream!, options);
   }
 
   /** Ends the request, or tries another worker if no connection could be opened: only then was nothing sent. */
@@ -155,14 +151,10 @@ export class LoadBalancer {
     }
   }
 
-  /** Streams and tunnels end with their key. */
-  onLasting(request: BalancedRequest, response: LastingResponse): void {
-    request.unwatchKey = this.#deps.keyRing.onEnd(request.keyId!, () => response.cut());
-  }
-
   #release(request: BalancedRequest): void {
     const { backend } = request;
     if (backend === null) return;
+    request.unwatchKey?.();
     request.backend = null;
     request.traffic!.balancer.release(backend);
     this.#deps.activity.recordWork(backend.id); // the idle timeout counts from the end of its last request
@@ -171,7 +163,6 @@ export class LoadBalancer {
   /** `status`: the one the client got. */
   #end(request: BalancedRequest, status: number): void {
     this.#release(request);
-    request.unwatchKey?.();
     this.#deps.metrics.proxyEnded('endpoint', status, performance.now() - request.startedAt);
   }
 
@@ -247,6 +238,8 @@ class BalancedRequest implements OutcomeReader, Applicant {
   backend: Backend | null = null;
   /** How long it may be held, in ms of the monotonic clock. */
   deadline: number | undefined = undefined;
+  /** Set while a worker has it. */
+  forwarded: Forwarded | null = null;
   unwatchKey: (() => void) | null = null;
   readonly #owner: LoadBalancer;
 
@@ -263,10 +256,6 @@ class BalancedRequest implements OutcomeReader, Applicant {
 
   onOutcome(outcome: ForwardOutcome): void {
     this.#owner.onOutcome(this, outcome);
-  }
-
-  onLasting(response: LastingResponse): void {
-    this.#owner.onLasting(this, response);
   }
 }
 

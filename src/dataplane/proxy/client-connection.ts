@@ -22,7 +22,7 @@ export interface ConnectionOwner {
 }
 
 const MAX_HEAD_BYTES = 32_768;
-const HEAD_TIMEOUT_MS = 60_000;
+const HEAD_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 75_000;
 /** How long a client that is still sending has to read the final response. */
 const LINGER_MS = 2000;
@@ -186,7 +186,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #readRequests(): void {
     this.#isReading = true;
     try {
-      while (this.#exchange === null && this.#held.length > 0 && this.#readRequest());
+      while (this.#exchange === null && this.#held.length > 0 && !this.wire.isClosed && this.#readRequest());
     } catch (error) {
       if (!(error instanceof BadHead)) throw error;
       this.#refuse('invalid');

@@ -61,13 +61,13 @@ const NONE_WITHHELD: ReadonlySet<string> = new Set();
 export interface OutcomeReader {
   onOutcome(outcome: ForwardOutcome): void;
   /** Called at most once, when the response is still open after its first bytes: a stream or a tunnel. */
-  onLasting?(response: LastingResponse): void;
+  onLasting?(request: Forwarded): void;
 }
 
-/** A response that may stay open for long. */
-export interface LastingResponse {
-  /** Closes it on both sides; the outcome follows. */
-  cut(): void;
+/** A request on its way. */
+export interface Forwarded {
+  /** Ends it on both sides: the client gets `why` unless its response has begun. The outcome follows. */
+  cut(why: Failure): void;
 }
 
 /** Streams one request to the upstream and its response to the client. Never rejects. */
@@ -87,13 +87,13 @@ export function forwardFor(
   exchange: ClientExchange,
   upstream: Upstream,
   options: ForwardOptions,
-): LastingResponse {
+): Forwarded {
   const forwarding = new Forwarding(settings, exchange, upstream, options, reader);
   forwarding.start();
   return forwarding;
 }
 
-class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, LastingResponse {
+class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
   readonly #settings: ForwardSettings;
   readonly #exchange: ClientExchange;
   readonly #upstream: Upstream;
@@ -309,10 +309,13 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, LastingResp
     this.#reader.onLasting?.(this);
   }
 
-  cut(): void {
+  cut(why: Failure): void {
     if (this.#isOver) return;
     if (this.#tunnel) this.#tunnel.destroy();
-    else {
+    else if (this.#answer === null) {
+      refuse(this.#exchange, why);
+      this.#finish({ kind: 'done', status: FAILURES[why.kind].status });
+    } else {
       this.#exchange.abort();
       this.#finish({ kind: 'clientGone' });
     }

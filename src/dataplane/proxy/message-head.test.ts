@@ -60,6 +60,7 @@ describe('the head of a request', () => {
     ['a fragment', 'GET /#x HTTP/1.1'],
     ['an invalid method', 'G(T / HTTP/1.1'],
     ['an authority for a target', 'CONNECT x:80 HTTP/1.1'],
+    ['CONNECT', 'CONNECT / HTTP/1.1'],
     ['a target without a slash', 'GET x HTTP/1.1'],
     ['an asterisk for another method', 'GET * HTTP/1.1'],
     ['an absolute form with another host', 'GET http://y/ HTTP/1.1'],

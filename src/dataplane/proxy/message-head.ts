@@ -64,6 +64,8 @@ export function parseRequestHead(text: string, known: FieldBlock | null = null):
   const { headers, framing: fields } = block;
   const minorVersion = line[3] === '1' ? 1 : 0;
   const method = line[1]!;
+  // A successful response to CONNECT would turn the connection into a tunnel, which is not how it would be read here.
+  if (method === 'CONNECT') throw new BadHead('CONNECT is for proxies that clients choose');
   if (fields.hostCount > 1 || (minorVersion === 1 && fields.hostCount === 0)) {
     throw new BadHead('there must be one Host header');
   }

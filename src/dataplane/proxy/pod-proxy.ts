@@ -5,11 +5,12 @@ import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
+import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from './client-exchange.ts';
-import { type ForwardOutcome, type ForwardSettings, forwardFor, type LastingResponse, statusOf } from './forward.ts';
+import { type Forwarded, type ForwardOutcome, type ForwardSettings, forwardFor, statusOf } from './forward.ts';
 import { type Admission, ASK_BROWSER, admitToPod, WITHHELD_KEY } from './pod-access.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
@@ -47,7 +48,7 @@ export class PodProxy {
   /** Pod → port → its connections. */
   readonly #upstreams = new Map<string, Map<number, { upstream: Upstream; usedAt: number }>>();
   /** Streams and tunnels that were opened without a key, by pod: cut when it becomes private. */
-  readonly #open = new Map<string, Set<LastingResponse>>();
+  readonly #open = new Map<string, Set<Forwarded>>();
   readonly #unsubscribe: () => void;
   readonly #sweep: NodeJS.Timeout;
 
@@ -112,17 +113,17 @@ export class PodProxy {
         unwatch?.();
         resolve(outcome);
       };
-      const onLasting = (response: LastingResponse) => {
+      const onLasting = (response: Forwarded) => {
         if (admission === null) unwatch = this.#watchStranger(podId, response);
       };
       const { settings, keyRing } = this.#deps;
       const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
       const request = forwardFor({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
-      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut());
+      if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut(keyEnded()));
     });
   }
 
-  #watchStranger(podId: string, response: LastingResponse): () => void {
+  #watchStranger(podId: string, response: Forwarded): () => void {
     const open = this.#open.get(podId) ?? new Set();
     this.#open.set(podId, open.add(response));
     return () => {
@@ -137,7 +138,7 @@ export class PodProxy {
     try {
       const route = await this.#routes.find(podId);
       if (route?.privateTo == null) return;
-      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut();
+      for (const response of [...(this.#open.get(podId) ?? [])]) response.cut(keyEnded());
     } catch (error) {
       this.#deps.logger.warn({ podId, err: error }, 'open connections of a pod could not be checked');
     }

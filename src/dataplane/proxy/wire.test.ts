@@ -95,3 +95,18 @@ describe('what is written to a wire', () => {
     expect(wire.isClosed).toBe(true);
   });
 });
+
+test('a wire whose write failed may be released: its error reaches nobody, and ends no process', async () => {
+  const uncaught: unknown[] = [];
+  const onUncaught = (error: unknown) => void uncaught.push(error);
+  process.on('uncaughtException', onUncaught);
+  client.resetAndDestroy();
+  await once(client, 'close');
+  for (let i = 0; i < 50 && !wire.isClosed; i++) wire.writeText(LINE); // fails at once: the peer has reset the connection
+  expect(wire.isClosed).toBe(true);
+  const released = wire.release(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  process.off('uncaughtException', onUncaught);
+  expect(uncaught).toEqual([]);
+  released.destroy();
+});

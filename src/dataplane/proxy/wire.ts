@@ -147,6 +147,7 @@ export class SocketWire implements Wire {
   release(unread: Buffer): Socket {
     this.reader = noReader;
     this.socket.removeAllListeners();
+    this.socket.on('error', () => {}); // of a write that has just failed: nobody else would hear it, and the process end
     const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
     socket.unshift(unread);
     return socket;

@@ -79,8 +79,8 @@ function submit(call: QueueCall, { id, isSync, onRead }: Submission): Promise<Su
 }
 
 /** The body of a job: at most `serverBytes`, and what the user's limit allows. */
-export function bodySource({ req, res, plane, endpoint }: QueueCall, serverBytes: number): BodySource {
-  const shared = { req, res, budget: plane.bodies, cutBytes: 4 * serverBytes };
+export function bodySource({ req, res, plane, endpoint, actor }: QueueCall, serverBytes: number): BodySource {
+  const shared = { req, res, budget: plane.bodies, userId: actor.userId, cutBytes: 4 * serverBytes };
   const { requestBytes } = endpoint.user.limits;
   if (requestBytes === null || requestBytes >= serverBytes) return { ...shared, limitBytes: serverBytes, tooLarge };
   return { ...shared, limitBytes: requestBytes, tooLarge: bodyOverLimit };

@@ -48,9 +48,9 @@ interface Stored {
 
 /** Reads the report and stores it. A result over the limit fails the job; it is not read if its size is announced. */
 async function store(call: WorkerCall): Promise<Stored> {
-  const { req, res, plane } = call;
+  const { req, res, plane, worker } = call;
   const limitBytes = plane.limits.resultBytes;
-  const source = { req, res, budget: plane.bodies, limitBytes, tooLarge };
+  const source = { req, res, budget: plane.bodies, userId: worker.userId, limitBytes, tooLarge };
   try {
     return await withBody(source, (body, reservation) => storeReport(call, parseReport(body), reservation));
   } catch (error) {

@@ -8,7 +8,8 @@ import type { WorkerCall } from './worker-call.ts';
 /** One chunk of a job's stream. A chunk of a job that the worker no longer holds is dropped with 200. */
 export async function jobStream(call: WorkerCall): Promise<void> {
   const { req, res, plane, worker, jobId } = call;
-  const source = { req, res, budget: plane.bodies, limitBytes: plane.limits.resultBytes, tooLarge };
+  const { userId } = worker;
+  const source = { req, res, budget: plane.bodies, userId, limitBytes: plane.limits.resultBytes, tooLarge };
   const waiter = await withBody(source, async (bytes) => {
     plane.activity.recordWork(worker.id);
     const chunk = chunkOf(bytes);

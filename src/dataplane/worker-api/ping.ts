@@ -1,3 +1,4 @@
+import { JOB_ID } from '../../domain/jobs/job.ts';
 import { sendJson } from '../exchange.ts';
 import { repeatStopOrders } from './job-stop.ts';
 import { markReady } from './mark-ready.ts';
@@ -17,7 +18,7 @@ export async function ping(call: WorkerCall): Promise<void> {
     await markReady(call);
     // A job missing from a ping means something only if the worker names its jobs; SDKs that do send their version.
     const isNaming = query.has('job_id') || query.has('runpod_version');
-    const named = (query.get('job_id') ?? '').split(',').filter(Boolean);
+    const named = (query.get('job_id') ?? '').split(',').filter((id) => JOB_ID.test(id));
     if (isNaming) await Promise.all([plane.undeliveredJobs.checkPing(worker, named), repeatStopOrders(call, named)]);
   }
   sendJson(res, 200, '{}');

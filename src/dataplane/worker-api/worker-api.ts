@@ -6,6 +6,8 @@ import { databaseFailure } from '../../db/database-fault.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
+import { refuseUnreadable } from '../../http/refuse-unreadable.ts';
+import { HEAD_TIMEOUTS, SlowBodies, slowBody } from '../../http/slow-bodies.ts';
 import { stayPaused } from '../../http/stay-paused.ts';
 import { sendProblem } from '../exchange.ts';
 import { drainBody } from '../read-body.ts';
@@ -38,11 +40,13 @@ const ERROR_DELAY_MS = 1_000;
 
 /** Creates the server of the worker API. Bind it where only workloads can reach it. */
 export function createWorkerServer(plane: WorkerPlane): Server {
-  const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
+  const slowBodies = new SlowBodies({ refusal: () => tryAgain(slowBody()) });
+  const server = createServer({ ...HEAD_TIMEOUTS, keepAliveTimeout: 120_000, requestTimeout: 0 }, (req, res) => {
+    slowBodies.watch(res);
     void handle(plane, req, res);
   });
   server.on('connection', stayPaused);
-  server.on('clientError', (_error, socket) => socket.destroy());
+  server.on('clientError', refuseUnreadable);
   return server;
 }
 
@@ -51,15 +55,19 @@ async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerRespo
   try {
     await route(plane, req, res, log);
   } catch (error) {
-    const failure = error instanceof Failure ? error : (databaseFailure(error) ?? tryAgain(error));
-    if (failure !== error) logFailure(plane.logger, failure, log);
+    const isOwn = error instanceof Failure && error.kind !== 'requestTimeout';
+    const failure = isOwn ? error : (databaseFailure(error) ?? tryAgain(error));
+    if (!(error instanceof Failure)) logFailure(plane.logger, failure, log);
     drainBody(req);
     const timer = setTimeout(() => sendProblem(res, failure), ERROR_DELAY_MS);
     res.once('close', () => clearTimeout(timer));
   }
 }
 
-/** For any unexpected error: workers repeat a request after a 503, so no result is lost while the database is down. */
+/**
+ * For any unexpected error, and for a result that came too slowly: workers repeat a request after a 503, so no result is
+ * lost while the database or the network is down. They would drop it after a 408.
+ */
 function tryAgain(cause: unknown): Failure {
   return new Failure('unavailable', 'temporarily unavailable; try again', { retryAfterSeconds: 1, cause });
 }

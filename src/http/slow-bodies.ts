@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Clock, monotonicClock } from '../core/clock.ts';
+import { Failure } from '../core/errors.ts';
+import { rawProblem } from './problem.ts';
+
+/** How long a body may arrive at any speed, and what it must have brought for each second after that. */
+const GRACE_MS = 30_000;
+const MIN_BYTES_PER_SECOND = 8 * 1024;
+const CHECK_MS = 5_000;
+
+/** How long the head of a request may take, and how often node looks. */
+export const HEAD_TIMEOUTS = { headersTimeout: 30_000, connectionsCheckingInterval: CHECK_MS } as const;
+
+interface Seen {
+  res: ServerResponse;
+  sinceMs: number;
+  bytesBefore: number;
+}
+
+/**
+ * Ends requests whose body arrives more slowly than 8 KiB a second after its first half minute: a client that sends a byte
+ * now and then would hold its connection, and the memory reserved for the body, for ever. Node's own limit is one for the
+ * whole request, and would end large uploads at a fair speed. One check every five seconds for all connections of a server
+ * costs a request next to nothing.
+ */
+export class SlowBodies {
+  readonly #refusal: () => Failure;
+  readonly #clock: Clock;
+  readonly #sockets = new Map<Socket, Seen | null>();
+  readonly #latest = new WeakMap<Socket, ServerResponse>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `refusal`: what a request gets whose response has not begun; other connections are cut. */
+  constructor(options: { refusal?: () => Failure; clock?: Clock } = {}) {
+    this.#refusal = options.refusal ?? slowBody;
+    this.#clock = options.clock ?? monotonicClock;
+  }
+
+  /** Notes the request that its connection is sending now. */
+  watch(res: ServerResponse): void {
+    const { socket, headers } = res.req;
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+    this.#latest.set(socket, res);
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.set(socket, null);
+    socket.once('close', () => this.#forget(socket));
+    this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Ends what is too slow now. */
+  check(): void {
+    const now = this.#clock.now();
+    for (const [socket, before] of this.#sockets) {
+      const res = this.#latest.get(socket)!;
+      if (res.req.complete) {
+        if (before) this.#sockets.set(socket, null);
+      } else if (before?.res !== res) {
+        this.#sockets.set(socket, { res, sinceMs: now, bytesBefore: socket.bytesRead });
+      } else {
+        const dueBytes = ((now - before.sinceMs - GRACE_MS) / 1_000) * MIN_BYTES_PER_SECOND;
+        if (socket.bytesRead - before.bytesBefore < dueBytes) this.#end(res);
+      }
+    }
+  }
+
+  #end(res: ServerResponse): void {
+    const { socket } = res.req;
+    this.#forget(socket);
+    const isNext = res.socket === socket; // else a response to an earlier request comes first
+    if (res.headersSent || !isNext) {
+      socket.destroy();
+      return;
+    }
+    res.statusCode = 408;
+    socket.end(rawProblem(this.#refusal()), () => socket.destroy());
+  }
+
+  #forget(socket: Socket): void {
+    this.#sockets.delete(socket);
+    if (this.#sockets.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** For a body that stops arriving, or arrives too slowly. */
+export function slowBody(): Failure {
+  return new Failure('requestTimeout', 'The request body did not come in time.');
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect } from 'vitest';
+import { hashSecret } from '../../src/domain/access/secret-hash.ts';
+import { Api, until } from '../e2e/api.ts';
+import type { ServerProcess } from '../e2e/server-process.ts';
+import { createTenant } from './tenant.ts';
+
+/** From a job's submission to its result, at most, for 99 of 100 jobs of a neighbor. */
+export const MAX_P99_MS = 250;
+const TOKEN = 'pyw_neighbor';
+
+export interface NeighborTask {
+  url: string;
+  key: string;
+  endpointId: string;
+  pauseMs: number;
+  /** Set if the thread stands in for the worker. */
+  worker: { apiUrl: string; workerId: string; token: string } | null;
+}
+
+/** One job of the neighbor. `fault`: what it got instead of its own result. */
+export interface NeighborJob {
+  id: string;
+  ms: number;
+  fault: string | null;
+}
+
+/** Another user of the attacked server, whose jobs run all the time. */
+export class Neighbor {
+  readonly key: string;
+  readonly endpointId: string;
+  readonly #server: ServerProcess;
+  readonly #thread: Worker;
+
+  /** Resolves once its first job has ended. `pauseMs`: between the result of a job and the next job. */
+  static async start(server: ServerProcess, options: { name?: string; pauseMs?: number } = {}): Promise<Neighbor> {
+    const { name = 'neighbor', pauseMs = 50 } = options;
+    const { key } = await createTenant(server, name);
+    const api = new Api({ url: server.url, key });
+    const endpointId = await api.createEndpoint({ name, workers: { min: 1, max: 1 } });
+    const worker = server.runtime === 'simulated' ? await standIn(server, endpointId) : null;
+    if (!worker) await api.runToEnd(endpointId, { echo: 'first' });
+    return new Neighbor(server, { url: server.url, key, endpointId, pauseMs, worker });
+  }
+
+  private constructor(server: ServerProcess, task: NeighborTask) {
+    this.key = task.key;
+    this.endpointId = task.endpointId;
+    this.#server = server;
+    this.#thread = new Worker(new URL('./neighbor-thread.ts', import.meta.url), { workerData: task });
+  }
+
+  /** Ends it, and checks that each of its jobs ended once, with its own result, in time. */
+  async expectUnharmed(attack: string, maxP99Ms = MAX_P99_MS): Promise<void> {
+    this.#thread.postMessage('end');
+    const [jobs] = (await once(this.#thread, 'message')) as [NeighborJob[]];
+    const times = jobs.map(({ ms }) => ms).toSorted((one, other) => one - other);
+    const p99 = times[Math.ceil(times.length * 0.99) - 1]!;
+    const [median, slowest] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
+    console.log(
+      `${attack}: ${jobs.length} jobs of the neighbor; p50 ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, ` +
+        `slowest ${slowest.toFixed(0)} ms`,
+    );
+    expect.soft(jobs.filter(({ fault }) => fault !== null)).toEqual([]);
+    const ended = await this.#server.query<{ id: string; status: string }>(
+      'select id, status from finished_jobs where id = any($1)',
+      [jobs.map(({ id }) => id)],
+    );
+    expect.soft(ended.map(({ id }) => id).toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+    expect.soft(p99).toBeLessThanOrEqual(maxP99Ms);
+  }
+
+  /** Ends it without a look at its jobs. */
+  async stop(): Promise<void> {
+    await this.#thread.terminate();
+  }
+}
+
+/** Gives the simulated worker of the endpoint a token that is known here. */
+async function standIn(server: ServerProcess, endpointId: string): Promise<NonNullable<NeighborTask['worker']>> {
+  const workerId = await until('a worker of the neighbor runs', async () => {
+    const running = "select id from workers where endpoint_id = $1 and phase = 'RUNNING'";
+    return (await server.query<{ id: string }>(running, [endpointId]))[0]?.id;
+  });
+  await server.query('update workers set token_hash = $2 where id = $1', [workerId, hashSecret(TOKEN)]);
+  await server.query("select pg_notify('podyard', $1)", [JSON.stringify(['test', 'worker', workerId])]);
+  return { apiUrl: await workerApiUrl(server), workerId, token: TOKEN };
+}
+
+export async function workerApiUrl(server: ServerProcess): Promise<string> {
+  const [row] = await server.query<{ port: number }>(
+    "select (value->>'workerApiPort')::int as port from settings where key = 'installation'",
+  );
+  return `http://127.0.0.1:${row!.port}`;
+}
