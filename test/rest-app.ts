@@ -103,6 +103,7 @@ export async function startRestApp(
       isIsolated: true,
       areGpusSimulated: true,
       freeze: 'freezer' as const,
+      sleep: async () => 'COOPERATIVE' as const,
       notices: ['No worker really runs'],
     },
     metrics,

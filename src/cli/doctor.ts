@@ -51,7 +51,7 @@ async function checkMachine(): Promise<Finding> {
 /** Checks where workers would run, in the order of `--runtime auto`. */
 async function checkRuntime(config: Config): Promise<Finding[]> {
   const isCluster = config.runtime === 'kubernetes';
-  const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config)]);
+  const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config), checkSleep(config)]);
   const hasEngine = machine[0]?.verdict === 'ok';
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
   return isCluster || isInCluster ? checkOwnCluster(config) : machine;
@@ -96,6 +96,19 @@ async function checkGpus(config: Config): Promise<Finding> {
       config.simulateGpus === null ? 'none: 4 GPUs of pool ADA_24 are simulated' : 'simulated, as --simulate-gpus says',
     advice: 'Workers run on the CPU. For NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
   };
+}
+
+/** Says which idle workers can give their GPUs to others (docs/guide/flashboot.md, "Share GPUs between endpoints"). */
+async function checkSleep(config: Config): Promise<Finding> {
+  const what = 'GPU sleep';
+  const byThemselves = 'idle workers with sleep handlers or URLs give their GPUs to others';
+  if (config.simulateGpus !== null && config.simulateGpus.length > 0)
+    return { what, verdict: 'ok', found: byThemselves };
+  const { findCheckpointHindrance } = await import('../runtimes/cuda-checkpoint.ts');
+  const hindrance = await findCheckpointHindrance();
+  if (hindrance === null)
+    return { what, verdict: 'ok', found: 'all idle workers that use CUDA give their GPUs to others' };
+  return { what, verdict: 'ok', found: `${byThemselves}; others do not: ${hindrance}` };
 }
 
 async function checkDatabase(config: Config): Promise<Finding> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { InstallationFacts } from '../domain/installation-facts.ts';
+import type { InstallationFacts, SleepSupport } from '../domain/installation-facts.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 
@@ -18,8 +18,14 @@ export function describeInstallation(id: string, runtime: Runtime, notices: read
     isIsolated: isolation,
     areGpusSimulated: runtime instanceof ShortageRuntime,
     freeze,
+    sleep: () => describeSleep(runtime),
     notices: [...notices, ...onFreeze],
   };
+}
+
+async function describeSleep({ gpuSleep }: Runtime): Promise<SleepSupport> {
+  if (gpuSleep === null) return 'NONE';
+  return (await gpuSleep.checkpointHindrance()) === null ? 'CHECKPOINT' : 'COOPERATIVE';
 }
 
 function readVersion(): string {

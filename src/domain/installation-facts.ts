@@ -1,3 +1,6 @@
+/** Which frozen workers can give their GPUs to others: any, by checkpoint; those that sleep by themselves; none. */
+export type SleepSupport = 'CHECKPOINT' | 'COOPERATIVE' | 'NONE';
+
 /** The runtime and limits of an installation, decided when the server starts and shown to users. */
 export interface InstallationFacts {
   /** Labels its containers and pods. */
@@ -9,6 +12,8 @@ export interface InstallationFacts {
   areGpusSimulated: boolean;
   /** What FlashBoot does with an idle worker: `freezer` stops execution, `parked` leaves it little CPU, null does nothing. */
   freeze: 'freezer' | 'parked' | null;
+  /** Looks at the machine the first time. */
+  sleep: () => Promise<SleepSupport>;
   /** Notices for the operator, each a sentence without a period. */
   notices: string[];
 }

@@ -19,6 +19,7 @@ test('returns what the installation runs on, the same for every account', async 
     isolation: true,
     gpus: 'SIMULATED',
     freeze: 'STOPPED',
+    sleep: 'COOPERATIVE',
     notices: ['No worker really runs'],
   });
   expect(bob!.body).toBe(alice!.body);

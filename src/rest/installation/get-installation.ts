@@ -18,7 +18,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readAccount },
     },
     async () => {
-      const { id, version, runtime, isIsolated, areGpusSimulated, freeze, notices } = deps.facts;
+      const { id, version, runtime, isIsolated, areGpusSimulated, freeze, sleep, notices } = deps.facts;
       return {
         id,
         version,
@@ -26,6 +26,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         isolation: isIsolated,
         gpus: areGpusSimulated ? ('SIMULATED' as const) : ('REAL' as const),
         freeze: freeze === null ? ('NONE' as const) : FREEZES[freeze],
+        sleep: await sleep(),
         notices,
       };
     },

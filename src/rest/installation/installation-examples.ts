@@ -8,6 +8,7 @@ export const INSTALLATION_EXAMPLES: Examples = {
     isolation: true,
     gpus: 'REAL',
     freeze: 'PARKED',
+    sleep: 'NONE',
     notices: ['Frozen workers are parked here'],
   },
 };

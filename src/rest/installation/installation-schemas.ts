@@ -11,6 +11,11 @@ export const InstallationResponse = Type.Object(
     freeze: stringEnum(['STOPPED', 'PARKED', 'NONE'], {
       description: 'How FlashBoot keeps a worker: `STOPPED` executes nothing; `PARKED` keeps running with minimal CPU.',
     }),
+    sleep: stringEnum(['CHECKPOINT', 'COOPERATIVE', 'NONE'], {
+      description:
+        'Which frozen workers give their GPUs to others: any that uses CUDA (`CHECKPOINT`), those with sleep handlers or URLs ' +
+        '(`COOPERATIVE`), or none.',
+    }),
     notices: Type.Array(Type.String(), { description: 'Notices for the operator.' }),
   },
   { $id: 'Installation', description: 'Podyard only: what this installation runs on.' },

@@ -8,6 +8,7 @@ const DOCKER = {
   isolation: true,
   gpus: 'REAL',
   freeze: 'STOPPED',
+  sleep: 'COOPERATIVE',
   notices: [],
 } as const;
 
@@ -22,17 +23,21 @@ test('real GPUs and isolation are shown', () => {
     Isolation: 'Isolated workers',
     GPUs: 'Physical',
     'Frozen workers': 'Stopped, memory kept',
+    'Idle GPUs': 'Shared while workers with sleep handlers or URLs sleep',
     Version: '0.1.0',
     'Installation ID': 'k2v9q0x4zt',
   });
 });
 
 test('missing isolation, GPUs and freezing are shown', () => {
-  expect(valuesOf({ runtime: 'process', isolation: false, gpus: 'SIMULATED', freeze: 'NONE' })).toMatchObject({
+  expect(
+    valuesOf({ runtime: 'process', isolation: false, gpus: 'SIMULATED', freeze: 'NONE', sleep: 'NONE' }),
+  ).toMatchObject({
     Runtime: 'Local processes',
     Isolation: 'None',
     GPUs: 'Simulated: workers run on the CPU',
     'Frozen workers': 'Not supported',
+    'Idle GPUs': 'Kept by frozen workers',
   });
 });
 

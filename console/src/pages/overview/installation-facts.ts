@@ -14,14 +14,21 @@ const FROZEN: Record<Installation['freeze'], string> = {
   NONE: 'Not supported',
 };
 
+const SLEEPING: Record<Installation['sleep'], string> = {
+  CHECKPOINT: 'Shared while workers sleep, by checkpoint too',
+  COOPERATIVE: 'Shared while workers with sleep handlers or URLs sleep',
+  NONE: 'Kept by frozen workers',
+};
+
 /** Describes an installation as labels and values. */
 export function installationFacts(installation: Installation): { label: string; value: string }[] {
-  const { runtime, isolation, gpus, freeze, version, id } = installation;
+  const { runtime, isolation, gpus, freeze, sleep, version, id } = installation;
   return [
     { label: 'Runtime', value: RUNTIMES[runtime] },
     { label: 'Isolation', value: isolation ? 'Isolated workers' : 'None' },
     { label: 'GPUs', value: gpus === 'REAL' ? 'Physical' : 'Simulated: workers run on the CPU' },
     { label: 'Frozen workers', value: FROZEN[freeze] },
+    { label: 'Idle GPUs', value: SLEEPING[sleep] },
     { label: 'Version', value: version },
     { label: 'Installation ID', value: id },
   ];
