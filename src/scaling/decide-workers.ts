@@ -6,7 +6,16 @@ import type { Because } from '../domain/decisions/because.ts';
 import { nextStartAt } from './crash-loop.ts';
 import { freezeOrDrain, frozenToStop, thawable } from './frozen-workers.ts';
 import { outdatedToLeave, surplusToLeave } from './leaving-workers.ts';
-import { earliest, isCurrent, type Leave, liveOf, type ScalingEndpoint, type ScalingInput } from './situation.ts';
+import {
+  earliest,
+  isCurrent,
+  type Leave,
+  liveOf,
+  type ScalingEndpoint,
+  type ScalingInput,
+  type UserCut,
+} from './situation.ts';
+import { mostWorkers } from './user-allowance.ts';
 import { wantedWorkers } from './wanted-workers.ts';
 
 export type ScalingAction = Because &
@@ -22,6 +31,8 @@ export interface DecisionInputs {
   version: number;
   min: number;
   max: number;
+  /** The user's limit that kept it from more workers; absent if none did. */
+  userCut?: UserCut;
   scaler: ScalingEndpoint['scaler'];
   queued: number;
   queuedLowPriority: number;
@@ -49,7 +60,7 @@ export interface ScalingDecision {
 
 /** Returns the decision for one endpoint. Once it is carried out, the next decision has no actions. */
 export function decideWorkers(input: ScalingInput): ScalingDecision {
-  const { wanted, reason, why, nextAt } = wantedWorkers(input);
+  const { wanted, reason, why, nextAt, isCutByUser = false } = wantedWorkers(input);
   const outdated = outdatedToLeave(input, wanted);
   const isOutdated = new Set(outdated.map(({ id }) => id));
   const staying = liveOf(input.workers).filter(({ id }) => !isOutdated.has(id));
@@ -62,7 +73,7 @@ export function decideWorkers(input: ScalingInput): ScalingDecision {
   const frozen = input.workers.filter(({ id, state }) => state === 'frozen' && !isThawed.has(id));
   return {
     at: input.now,
-    inputs: describeInputs(input),
+    inputs: describeInputs(input, isCutByUser),
     wanted,
     reason,
     actions: [
@@ -82,7 +93,7 @@ function missingWorkers({ endpoint, workers }: ScalingInput, wanted: number, lea
     ({ id, state, leased }) => leased > 0 || (state !== 'leaving' && state !== 'frozen' && !isLeaving.has(id)),
   );
   const fresh = liveOf(workers).filter((worker) => isCurrent(endpoint, worker) && !isLeaving.has(worker.id));
-  return Math.max(0, Math.min(wanted - fresh.length, endpoint.max - occupied.length));
+  return Math.max(0, Math.min(wanted - fresh.length, mostWorkers(endpoint) - occupied.length));
 }
 
 /** Thaws before any cold start. In a crash loop, starts one worker at a time, after a pause. */
@@ -123,14 +134,18 @@ function toActions(kind: 'thaw' | 'freeze' | 'drain' | 'stop', leave: readonly L
   return leave.map(({ id, ...why }) => ({ kind, workerId: id, ...why }));
 }
 
-function describeInputs({ endpoint, demand, workers, failedStarts, now }: ScalingInput): DecisionInputs {
-  const { version, min, max, scaler } = endpoint;
+function describeInputs(
+  { endpoint, demand, workers, failedStarts, now }: ScalingInput,
+  isCutByUser: boolean,
+): DecisionInputs {
+  const { version, min, max, userCut, scaler } = endpoint;
   const { queued, queuedLowPriority, inProgress, oldestQueuedAt } = demand;
   const count = (isCounted: (worker: ScalingInput['workers'][number]) => boolean) => workers.filter(isCounted).length;
   return {
     version,
     min,
     max,
+    ...(isCutByUser && userCut ? { userCut } : {}),
     scaler,
     queued,
     queuedLowPriority,

@@ -1,5 +1,6 @@
 import { type Because, because } from '../domain/decisions/because.ts';
 import { earliest, isCurrent, type Leave, liveOf, type ScalingInput, type ScalingWorker } from './situation.ts';
+import { mostWorkers, whyNoMore } from './user-allowance.ts';
 
 /**
  * Returns the workers of older releases that should leave. Those without a job leave at once, but as many ready ones as demand
@@ -19,7 +20,7 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   const readyOld = order.filter((worker) => worker.state === 'ready').length;
   let spare = order.length - readyOld + Math.max(0, readyOld - needed);
   const occupied = live.length + workers.filter((worker) => worker.state === 'leaving' && worker.leased > 0).length;
-  const isFull = occupied >= endpoint.max && ready === current.length && current.length < wanted;
+  const isFull = occupied >= mostWorkers(endpoint) && ready === current.length && current.length < wanted;
   const isReplacing = workers.some((worker) => worker.state === 'leaving');
   if (isFull && spare === 0 && !isReplacing) spare = 1;
   return order.slice(0, spare).map((worker) => ({
@@ -43,8 +44,8 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
   const order = [...staying].sort(
     (a, b) => leavingOrder(a) - leavingOrder(b) || (a.idleSince ?? 0) - (b.idleSince ?? 0),
   );
-  const beyond = order.slice(0, Math.max(0, staying.length - endpoint.max));
-  const overMax = beyond.map((worker) => ({ id: worker.id, ...because('OVER_MAXIMUM', endpoint.max) }));
+  const beyond = order.slice(0, Math.max(0, staying.length - mostWorkers(endpoint)));
+  const overMax = beyond.map((worker) => ({ id: worker.id, ...whyNoMore(endpoint) }));
   if (!input.hasObserved || demand.queued + demand.queuedLowPriority > 0) return { overMax, idle: [], nextAt: null };
   const current = order.slice(beyond.length).filter((worker) => isCurrent(endpoint, worker));
   const idle: Leave[] = [];

@@ -1,9 +1,21 @@
 /** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
 import type { Because } from '../domain/decisions/because.ts';
 
+/** A limit of the user that allows an endpoint fewer workers than `workers.max`. */
+export interface UserCut {
+  name: 'workers' | 'gpus';
+  limit: number;
+  /** How much of it the user's other endpoints and pods have. */
+  elsewhere: number;
+  /** How many workers are left for the endpoint. */
+  max: number;
+}
+
 export interface ScalingEndpoint {
   min: number;
   max: number;
+  /** A limit of the user that allows fewer than `max`. */
+  userCut?: UserCut | null;
   scaler: { type: 'QUEUE_DELAY' | 'REQUEST_COUNT'; value: number };
   idleTimeoutMs: number;
   /** The newest release. */

@@ -7,6 +7,7 @@ import {
   type ScalingInput,
   type ScalingWorker,
 } from './situation.ts';
+import { mostWorkers, whyNoMore } from './user-allowance.ts';
 
 /** Clocks within one installation differ by less than this. */
 const CLOCK_DIFFERENCE_MS = 10_000;
@@ -17,22 +18,28 @@ export interface Wanted {
   reason: string;
   /** When the number may change by the passing of time alone. */
   nextAt: number | null;
+  /** A limit of the user cut it. */
+  isCutByUser?: boolean;
 }
 
 /** Returns how many workers the demand calls for, within [min, max]; `why`: the cause of those that are added. */
 export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted & { why: Because } {
-  const { min, max } = endpoint;
-  if (max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
+  const { min } = endpoint;
+  const max = mostWorkers(endpoint);
+  if (endpoint.max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
   const step =
     endpoint.scaler.type === 'REQUEST_COUNT'
       ? byRequestCount(endpoint, demand)
       : byQueueDelay(endpoint, demand, workers, now);
   if (step.wanted > max) {
-    return forDemand({ wanted: max, reason: `${step.reason}; workers.max allows ${max}`, nextAt: null });
+    const reason = `${step.reason}; ${whyNoMore(endpoint).reason}`;
+    return forDemand({ wanted: max, reason, nextAt: null, isCutByUser: Boolean(endpoint.userCut) });
   }
   if (step.wanted >= min) return forDemand(step);
   const why = because('MINIMUM', min);
-  return { wanted: Math.min(min, max), reason: why.reason, nextAt: step.nextAt, why };
+  if (min <= max) return { wanted: min, reason: why.reason, nextAt: step.nextAt, why };
+  const reason = `${why.reason}; ${whyNoMore(endpoint).reason}`;
+  return { wanted: max, reason, nextAt: step.nextAt, why, isCutByUser: Boolean(endpoint.userCut) };
 }
 
 function forDemand(wanted: Wanted): Wanted & { why: Because } {

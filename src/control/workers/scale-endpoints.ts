@@ -11,12 +11,15 @@ import {
   listActiveEndpoints,
   listEndpointDemand,
 } from '../../domain/endpoints/endpoint-demand.ts';
+import { type EndpointUser, readEndpointUsers } from '../../domain/quotas/endpoint-users.ts';
 import { listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import { decideWorkers, type ScalingDecision } from '../../scaling/decide-workers.ts';
 import { type FrozenWorker, reservedBytes } from '../../scaling/frozen-workers.ts';
+import type { UserCut } from '../../scaling/situation.ts';
 import { ScalingFacts, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
+import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
 /** Each tick sweeps this many endpoints, in steps, because a hint may have been lost. */
@@ -48,6 +51,7 @@ export class EndpointScaler {
   readonly #loop: Loop;
   readonly #facts = new ScalingFacts();
   readonly #writer: ScalingWriter;
+  readonly #allowances = new UserAllowances();
   /** Endpoints to poll, and when. This and all times below are monotonic. */
   readonly #due = new Map<EndpointId, number>();
   readonly #polledAt = new BoundedMap<EndpointId, number>(MAX_POLLED);
@@ -143,34 +147,40 @@ export class EndpointScaler {
 
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
     const { pool, frozenBudget } = this.#deps;
-    const [demands, workers] = await Promise.all([
+    const [demands, workers, users] = await Promise.all([
       listEndpointDemand(pool, ids),
       listControlledWorkers(pool, { endpointIds: ids }),
+      readEndpointUsers(pool, ids),
     ]);
     const budgetBytes = await frozenBudget();
     const frozen = mayFreeze(budgetBytes, demands, workers) ? await this.#listFrozen() : [];
     const workersOf = Map.groupBy(workers, (worker) => worker.endpointId);
     for (const demand of demands) {
       const own = workersOf.get(demand.id) ?? [];
-      const decision = this.#decide(demand, own, { budgetBytes, frozen }, now);
+      const user = users.get(demand.id);
+      const userCut = user === undefined ? null : this.#allowances.cut(user, demand.max, own);
+      const decision = this.#decide(demand, own, { budgetBytes, frozen, userCut }, now);
       const isQuiet = own.every(({ wanted }) => wanted === 'FREEZE') && decision.actions.length === 0;
       if (isQuiet) this.#polledAt.delete(demand.id); // the next demand is served at once
       if (decision.nextAt !== null) {
         const waitMs = Math.max(decision.nextAt - decision.at, MIN_INTERVAL_MS);
         this.#setDue(demand.id, now + waitMs);
       }
-      if (decision.actions.length > 0) this.#apply(demand.id, decision);
+      if (user === undefined) continue;
+      if (decision.inputs.userCut && this.#allowances.isAdding(user)) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
+      const isNews = this.#allowances.isNews(demand.id, decision);
+      if (decision.actions.length > 0 || isNews) this.#apply(user, decision);
     }
   }
 
   #decide(
     demand: EndpointDemand,
     workers: readonly ControlledWorker[],
-    { budgetBytes, frozen }: { budgetBytes: number; frozen: readonly FrozenWorker[] },
+    { budgetBytes, frozen, userCut }: { budgetBytes: number; frozen: readonly FrozenWorker[]; userCut: UserCut | null },
     now: number,
   ): ScalingDecision {
     const wallNow = this.#deps.clock.now();
-    const endpoint = toScalingEndpoint(demand, budgetBytes > 0);
+    const endpoint = toScalingEndpoint(demand, { canFreeze: budgetBytes > 0, userCut });
     return decideWorkers({
       endpoint,
       demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
@@ -188,7 +198,9 @@ export class EndpointScaler {
   }
 
   /** Writes a decision while the scaler continues with other endpoints. */
-  #apply(id: EndpointId, decision: ScalingDecision): void {
+  #apply(user: EndpointUser, decision: ScalingDecision): void {
+    const id = user.endpointId;
+    const added = this.#allowances.add(user, decision);
     const applied = this.#write(id, decision)
       .catch((error) => {
         const message = `writing a scaling decision failed: ${messageOf(error)}`;
@@ -196,6 +208,7 @@ export class EndpointScaler {
         this.#setDue(id, this.#deps.monotonic.now() + RETRY_MS);
       })
       .finally(() => {
+        added();
         this.#applying.delete(id);
         if (this.#due.has(id)) this.#loop.wake();
       });
@@ -212,7 +225,7 @@ export class EndpointScaler {
       return [done];
     });
     const actions = (await Promise.all(written)).flat();
-    if (actions.length > 0) await this.#writer.record(endpointId, decision, actions);
+    if (actions.length > 0 || decision.actions.length === 0) await this.#writer.record(endpointId, decision, actions);
   }
 
   /** Keeps the earliest time; false if an earlier one was set. */

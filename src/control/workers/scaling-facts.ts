@@ -2,7 +2,7 @@ import { BoundedMap } from '../../core/bounded-map.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { EndpointDemand } from '../../domain/endpoints/endpoint-demand.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
-import type { ScalingEndpoint, ScalingInput, ScalingWorker } from '../../scaling/situation.ts';
+import type { ScalingEndpoint, ScalingInput, ScalingWorker, UserCut } from '../../scaling/situation.ts';
 
 /**
  * Activity is written with a delay of half a second: a worker is certainly idle only after it was seen idle, with the same
@@ -12,10 +12,14 @@ const CERTAIN_AFTER_MS = 1_500;
 const MAX_IDLE = 50_000;
 
 /** Returns an endpoint as the scaling rules see it. */
-export function toScalingEndpoint(demand: EndpointDemand, canFreeze: boolean): ScalingEndpoint {
+export function toScalingEndpoint(
+  demand: EndpointDemand,
+  { canFreeze, userCut }: { canFreeze: boolean; userCut: UserCut | null },
+): ScalingEndpoint {
   return {
     min: demand.min,
     max: demand.max,
+    userCut,
     scaler: { type: demand.scalerType, value: demand.scalerValue },
     idleTimeoutMs: demand.idleTimeoutSeconds * 1000,
     version: demand.version,

@@ -30,6 +30,8 @@ const WORDS = {
     `idle for ${seconds} s, the idle timeout is ${timeoutSeconds} s`,
   WORK_GONE: () => 'the work it was wanted for is gone',
   OVER_MAXIMUM: (max: number) => `workers.max allows ${max}`,
+  OVER_USER_LIMIT: (of: { name: string; limit: number; elsewhere: number; max: number }) =>
+    `the user's limit '${of.name}' of ${of.limit} allows ${of.max}${of.elsewhere > 0 ? `, with ${of.elsewhere} in use elsewhere` : ''}`,
   OUTDATED: ({ version, newest }: { version: number; newest: number }) =>
     `release ${newest} replaces release ${version}`,
   FLASHBOOT_OFF: () => 'FlashBoot is off',

@@ -41,7 +41,18 @@ async function explain(db: Db, endpointId: EndpointId, mayReadLog: boolean): Pro
   if (wanted.some(({ isServing }) => isServing)) return 'its workers are at their concurrency limit';
   if (lost) return `the last start failed: ${lost}`;
   if (wanted.length > 0) return `its worker is still starting${mayReadLog ? await findLastLine(db, endpointId) : ''}`;
-  return 'it has no worker';
+  return (await findUserCut(db, endpointId)) ?? 'it has no worker';
+}
+
+/** Returns why a limit of the user keeps the endpoint from more workers, as its last decision said; null if none did. */
+async function findUserCut(db: Db, endpointId: EndpointId): Promise<string | null> {
+  const result = await db.query<{ reason: string; isCut: boolean }>(
+    `select reason, inputs ? 'userCut' as "isCut" from scaling_decisions where endpoint_id = $1
+     order by id desc limit 1`,
+    [endpointId],
+  );
+  const last = result.rows[0];
+  return last?.isCut ? last.reason : null;
 }
 
 /** Returns why the worker that ended last failed, if it failed before it was ready. */

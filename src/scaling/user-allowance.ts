@@ -1,0 +1,46 @@
+/** How far a user's limits let an endpoint grow. Pure. */
+import { type Because, because } from '../domain/decisions/because.ts';
+import type { ScalingEndpoint, UserCut } from './situation.ts';
+
+/** What an endpoint's user may have, and has over all endpoints and pods. Null: unlimited. */
+export interface UserAllowance {
+  workerLimit: number | null;
+  gpuLimit: number | null;
+  workers: number;
+  gpus: number;
+  /** GPUs of one worker of the endpoint. */
+  gpusPerWorker: number;
+}
+
+/**
+ * Returns the limit that allows an endpoint, which has `own`, the fewest workers; null if none is below `workers.max`. What
+ * the user has elsewhere only stops growth: otherwise two endpoints over a lowered limit would both give way, and grow again.
+ */
+export function cutByUser(max: number, own: { workers: number; gpus: number }, user: UserAllowance): UserCut | null {
+  const { workerLimit, gpuLimit, gpusPerWorker } = user;
+  const cuts = [
+    cutBy('workers', { limit: workerLimit, used: user.workers, own: own.workers, perWorker: 1 }),
+    cutBy('gpus', { limit: gpuLimit, used: user.gpus, own: own.gpus, perWorker: gpusPerWorker }),
+  ];
+  return cuts.reduce((least, cut) => (cut !== null && cut.max < (least?.max ?? max) ? cut : least), null);
+}
+
+function cutBy(
+  name: UserCut['name'],
+  { limit, used, own, perWorker }: { limit: number | null; used: number; own: number; perWorker: number },
+): UserCut | null {
+  if (limit === null || perWorker === 0) return null;
+  const elsewhere = Math.max(0, used - own);
+  const left = Math.max(0, limit - elsewhere, Math.min(own, limit));
+  return { name, limit, elsewhere, max: Math.floor(left / perWorker) };
+}
+
+/** Returns how many workers an endpoint may have: `workers.max`, or what a limit of its user leaves. */
+export function mostWorkers({ max, userCut }: ScalingEndpoint): number {
+  return userCut?.max ?? max;
+}
+
+/** Returns why an endpoint may have no more than that. */
+export function whyNoMore({ max, userCut }: ScalingEndpoint): Because {
+  return userCut ? because('OVER_USER_LIMIT', userCut) : because('OVER_MAXIMUM', max);
+}
