@@ -19,6 +19,7 @@ import {
   parseMemory,
   parseNetworks,
   parseOneOf,
+  parseRegistries,
   parseUrl,
   secondsVariable,
 } from './core/parse-setting.ts';
@@ -81,6 +82,8 @@ export interface Config {
   publishIp: string;
   /** What workers and pods can reach. */
   egress: EgressSettings;
+  /** Patterns of the registries that images may come from; null: any. */
+  registries: readonly string[] | null;
 
   kubernetes: KubernetesSettings;
   /** The part of the environment that workers of the process runtime inherit: PATH, HOME, LANG, TMPDIR. */
@@ -244,6 +247,7 @@ function readWorkloads(
   | 'stopWorkersOnExit'
   | 'publishIp'
   | 'egress'
+  | 'registries'
   | 'kubernetes'
   | 'hostEnv'
   | 'imagesFiles'
@@ -260,6 +264,7 @@ function readWorkloads(
       text(flags.egress, env, 'PODYARD_EGRESS'),
       text(flags.egressAllow, env, 'PODYARD_EGRESS_ALLOW'),
     ),
+    registries: parseRegistries('--registries', text(flags.registries, env, 'PODYARD_REGISTRIES')),
     kubernetes: readKubernetesSettings(env),
     hostEnv: Object.fromEntries(HOST_ENV.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     allowInsecureProcesses: flags.insecureProcessRuntime ?? env.PODYARD_INSECURE_PROCESS_RUNTIME === 'true',

@@ -5,6 +5,7 @@ import { describeInstallation } from './compose/describe-installation.ts';
 import { prepareEgress, startEgress } from './compose/limit-egress.ts';
 import { hostInUrl } from './compose/listen.ts';
 import { openPools, startDatabase } from './compose/open-database.ts';
+import { registryPolicyOf } from './compose/registry-policy.ts';
 import { pickRoles } from './compose/roles.ts';
 import { serveByProcesses } from './compose/serve-by-processes.ts';
 import { servePorts } from './compose/serve-ports.ts';
@@ -31,6 +32,7 @@ import { KeyRing } from './domain/access/key-ring.ts';
 import { refuseSharedProcesses } from './domain/access/refuse-shared-processes.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
+import { useRegistries } from './domain/images/registry-policy.ts';
 import { ensureInstallation } from './domain/installation.ts';
 import { refuseMoved } from './domain/move-mark.ts';
 import { openSecretBox } from './domain/secrets/open-secret-box.ts';
@@ -131,9 +133,11 @@ async function start(options: Start): Promise<RunningServer> {
   const serving = isFirstOfSeveral
     ? await serveByProcesses(config, parts, DATA_PROCESS_FILE)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
+  useRegistries(registryPolicyOf(config, { port: config.port, workerApiUrl: serving.workerApiUrl }));
   if (guard) await startEgress(guard, serving.workerApiUrl);
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
+  useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now
   return { ...describeServer(config, parts, port), newKey, stop: stopOf(options, parts, serving) };
 }
 

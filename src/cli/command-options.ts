@@ -28,6 +28,10 @@ export function addServerOptions(command: Command): Command {
       'what workers and pods can reach: internet, lan (also private networks) or all (default: lan)',
     )
     .option('--egress-allow <networks>', 'what they can reach as well, e.g. 10.0.5.0/24,192.168.1.10:5432')
+    .option(
+      '--registries <patterns>',
+      'registries that images may come from, e.g. docker.io,*.example.com (default: any)',
+    )
     .option('--insecure-process-runtime', 'let several users share the process runtime, which does not separate them')
     .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
     .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')

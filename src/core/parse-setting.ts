@@ -74,6 +74,17 @@ export function parseNetworks(name: string, value: string | undefined): string[]
   return items;
 }
 
+/** Patterns of registries separated by commas, e.g. `docker.io,*.example.com,registry.lan:5000`; null where there are none. */
+export function parseRegistries(name: string, value: string | undefined): string[] | null {
+  const items = (value ?? '').split(',').flatMap((item) => item.trim().toLowerCase() || []);
+  for (const item of items) {
+    if (!/^(?:[a-z0-9*.-]+|\[[0-9a-f:]+\])(?::(?:\d{1,5}|\*))?$/.test(item)) {
+      throw new Error(`${name} has '${item}', but takes registries, e.g. docker.io,*.example.com,registry.lan:5000`);
+    }
+  }
+  return items.length === 0 ? null : items;
+}
+
 const MEMORY_UNITS = { B: 1, MB: 1e6, MIB: 2 ** 20, GB: 1e9, GIB: 2 ** 30 } as const;
 
 /** A size such as `8GiB`, a share of the machine's memory such as `25%`, or 0. */

@@ -326,3 +326,9 @@ test('podTemplates and myself list the user’s templates, oldest first; there a
   const both = [{ name: 'b' }, { name: 'a' }];
   expect(data).toEqual({ podTemplates: both, own: both, all: [], myself: { podTemplates: both } });
 });
+
+test('an image of a registry that is not allowed is refused', async () => {
+  const [code, message] = await refusal({ ...LEAST, imageName: '169.254.169.254/a' });
+  expect(code).toBe('BAD_USER_INPUT');
+  expect(message).toContain("images cannot come from '169.254.169.254'");
+});

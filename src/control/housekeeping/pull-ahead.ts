@@ -59,7 +59,7 @@ export class ImagePuller {
       try {
         await bringImage(this.#deps, wanted);
       } catch (error) {
-        this.#deps.logger.info({ image: wanted.image }, `pull ahead failed: ${messageOf(error)}`);
+        this.#deps.logger.info({ image: wanted.image, err: error }, `pull ahead failed: ${messageOf(error)}`);
       }
     }
     return undefined;

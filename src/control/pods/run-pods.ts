@@ -225,7 +225,7 @@ export class PodRunner {
     const reason = messageOf(error);
     if (error instanceof NoCapacity) return this.#putBack(pod, reason);
     logs.system(pod.id, `could not be started: ${reason}`);
-    logger.warn({ userId: pod.userId, podId: pod.id, reason }, 'pod start failed');
+    logger.warn({ userId: pod.userId, podId: pod.id, image: pod.image, err: error }, 'pod start failed');
     await runtime.stop(pod.id, 0);
     await this.#recordEnd(pod, 'ERROR', { reason });
   }

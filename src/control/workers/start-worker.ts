@@ -47,6 +47,8 @@ async function handleFailure(
   if (error instanceof NoCapacity) return putBack(deps, worker, `${NO_CAPACITY}: ${reason}`);
   if (isRuntimeAway || isCancelled) return putBack(deps, worker, reason);
   deps.logs.system(worker.id, `could not be started: ${reason}`);
+  const { userId, endpointId, id, spec } = worker;
+  deps.logger.warn({ userId, endpointId, workerId: id, image: spec.image, err: error }, 'worker start failed');
   await recordExit(deps, worker, { code: null, ...because('START_FAILED', reason), isLost: true });
 }
 

@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { RegistryId, UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
-import { findImageFault } from '../../domain/images/image-reference.ts';
+import { findImageRefusal } from '../../domain/images/registry-policy.ts';
 import { openCredentials } from '../../domain/registries/open-credentials.ts';
 import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 
@@ -16,7 +16,7 @@ export async function bringImage(
   onProgress?: OnProgress,
 ): Promise<WorkloadSpec['registry']> {
   const { userId, image, registryId } = wanted;
-  const fault = findImageFault(image); // a row from before references were checked
+  const fault = findImageRefusal(image); // a row from before references were checked, or other registries allowed
   if (fault !== null) throw new Failure('unprocessable', fault);
   const auth = registryId && (await openCredentials(deps, userId, registryId as RegistryId));
   await deps.runtime.prepare(image, { ...(auth && { auth }), ...(onProgress && { onProgress }) });

@@ -1,5 +1,5 @@
 import { Failure } from '../../core/errors.ts';
-import { findImageFault } from '../images/image-reference.ts';
+import { findImageRefusal } from '../images/registry-policy.ts';
 import type { ContainerConfig } from './endpoint.ts';
 
 /** Bytes of one value; the kernel's limit is 128 KiB, name included. */
@@ -10,7 +10,7 @@ export const MAX_ENV_BYTES = 512 * 1024;
 
 /** Checks the given fields: an image reference and the limits of env. Throws `unprocessable` with every error and its place. */
 export function checkContainer({ image, env }: Partial<Pick<ContainerConfig, 'image' | 'env'>>): void {
-  const imageFault = image === undefined ? null : findImageFault(image);
+  const imageFault = image === undefined ? null : findImageRefusal(image);
   const errors = imageFault === null ? [] : [`/image: ${imageFault}`];
   if (env !== undefined) errors.push(...envFaults(env));
   if (errors.length > 0) throw new Failure('unprocessable', 'Request validation failed.', { errors });

@@ -31,6 +31,14 @@ describe.each(RESOURCES)('%s', (path, minimal) => {
     expect(response.json().errors).toEqual([expect.stringMatching(/^\/image: '.*' is not a valid image reference: /s)]);
   });
 
+  test('an image of a registry at a link-local address is a 422, in an update too', async () => {
+    const image = '169.254.169.254/latest/meta-data';
+    const errors = [expect.stringMatching(/^\/image: images cannot come from '169\.254\.169\.254'/)];
+    expect((await send('POST', path, { ...minimal, image })).json()).toMatchObject({ status: 422, errors });
+    const { id } = (await send('POST', path, { ...minimal, name: 'moved', image: 'app:1' })).json();
+    expect((await send('PATCH', `${path}/${id}`, { image })).json()).toMatchObject({ status: 422, errors });
+  });
+
   test('an update to such an image is rejected, and the record is unchanged', async () => {
     const { id } = (await send('POST', path, { ...minimal, name: 'kept', image: 'app:1' })).json();
     expect((await send('PATCH', `${path}/${id}`, { image: '/app' })).statusCode).toBe(422);

@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { EgressSettings } from '../../core/egress.ts';
+import { MACHINE_SERVICES } from '../../core/machine-services.ts';
 
 export type Family = 4 | 6;
 
@@ -40,11 +41,6 @@ const PUBLISHED = '-m conntrack --ctstate DNAT';
 const REJECT: Record<Family, string> = {
   4: '-j REJECT --reject-with icmp-port-unreachable',
   6: '-j REJECT --reject-with icmp6-port-unreachable',
-};
-/** Besides link-local addresses, the services of clouds for their machines: metadata, and Azure's WireServer. */
-const MACHINE_SERVICES: Record<Family, readonly string[]> = {
-  4: ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
-  6: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128', 'fd00:c1::a9fe:a9fe/128'],
 };
 /** What is not the internet: IANA's special-purpose registries. */
 export const PRIVATE_NETWORKS: Record<Family, readonly string[]> = {

@@ -6,11 +6,13 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
+import { checkRegistryAddress } from '../../domain/images/registry-policy.ts';
 import { InFlight } from '../in-flight.ts';
+import { pullFailure, registryOf } from '../pull-failure.ts';
 import type { OnProgress, RegistryAuth } from '../runtime.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
 import { PrivateImages } from './private-images.ts';
-import { familiarName, pullFailure, pullImage, registryOf } from './pull-image.ts';
+import { familiarName, pullImage } from './pull-image.ts';
 
 /** How long a registry's answer is cached: revoked credentials start nothing new after this. */
 const ACCESS_TTL_MS = 5 * 60_000;
@@ -79,6 +81,7 @@ export class EngineImages {
   }
 
   async #pull(image: string, options: PrepareOptions): Promise<boolean> {
+    await checkRegistryAddress(image);
     if (options.auth) this.#private.add(familiarName(image)); // before the pull: a kill in between must not open it to all
     await pullImage(this.#engine, image, { ...options, clock: this.#clock });
     if (!options.auth) return true;
@@ -97,6 +100,7 @@ export class EngineImages {
 
   /** Requests the image's manifest from the registry, through the engine. Throws a Failure with a sentence for users. */
   async #checkAccess(image: string, auth: RegistryAuth | undefined): Promise<void> {
+    await checkRegistryAddress(image);
     try {
       await this.#engine.json({
         method: 'GET',
@@ -105,7 +109,7 @@ export class EngineImages {
         timeoutMs: CHECK_TIMEOUT_MS,
       });
     } catch (error) {
-      throw error instanceof EngineError ? pullFailure(image, error, auth !== undefined) : error;
+      throw error instanceof EngineError ? pullFailure(image, error, auth) : error;
     }
   }
 

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { Failure, messageOf } from '../../core/errors.ts';
+import { pullFailure, registryOf } from '../pull-failure.ts';
 import type { OnProgress, RegistryAuth } from '../runtime.ts';
 import { type Engine, EngineError } from './engine.ts';
 
@@ -25,12 +25,6 @@ export function withTag(image: string): string {
 /** Returns one name for the several that the engine accepts for a Docker Hub image. */
 export function familiarName(image: string): string {
   return withTag(image.replace(/^(index\.)?docker\.io\//, '').replace(/^library\//, ''));
-}
-
-/** Returns the registry by the engine's own rule: a first part with a dot, a colon, or `localhost`. */
-export function registryOf(image: string): string {
-  const [first, ...rest] = image.split('/');
-  return rest.length > 0 && (/[.:]/.test(first!) || first === 'localhost') ? first! : 'docker.io';
 }
 
 /** Pulls an image. Rejects with a Failure whose text is fit for users. */
@@ -61,7 +55,7 @@ export async function pullImage(
     if (stall.signal.aborted) throw new Error(`nothing came for ${STALL_MS / 60_000} minutes`);
     progress.finish();
   } catch (error) {
-    throw pullFailure(image, error, auth !== undefined);
+    throw pullFailure(image, error, auth);
   } finally {
     clearTimeout(timer);
   }
@@ -106,39 +100,4 @@ class PullProgress {
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);
-}
-
-/** Classifies a failed pull by the engine's words; its status is 500 in most cases. */
-export function pullFailure(image: string, error: unknown, hasAuth: boolean): Failure {
-  const words = messageOf(error);
-  const fail = (kind: 'unprocessable' | 'unavailable', text: string) => new Failure(kind, text, { cause: error });
-  if (/invalid reference format/i.test(words)) return fail('unprocessable', `'${image}' is not a valid image name.`);
-  if (/manifest unknown|manifest for \S+ not found|name unknown/i.test(words)) {
-    return fail('unprocessable', `Image '${image}' does not exist in the registry ${registryOf(image)}.`);
-  }
-  if (
-    /unauthorized|authentication required|access denied|denied:|access to the resource is denied|no basic auth|incorrect username/i.test(
-      words,
-    )
-  ) {
-    return hasAuth
-      ? fail('unprocessable', `The registry ${registryOf(image)} refused the credentials for image '${image}'.`)
-      : fail('unprocessable', `Image '${image}' was not found, or it is private and needs registry credentials.`);
-  }
-  if (/no matching manifest|does not match the specified platform/i.test(words)) {
-    return fail('unprocessable', `Image '${image}' has no version for this machine's processor.`);
-  }
-  if (/no space left/i.test(words))
-    return fail('unavailable', `Image '${image}' does not fit on the disk of this machine.`);
-  if (/toomanyrequests|rate limit/i.test(words)) {
-    return fail('unavailable', `The registry ${registryOf(image)} refused image '${image}': pull rate limit reached.`);
-  }
-  if (
-    /no such host|dial tcp|i\/o timeout|connection re|TLS|x509|EOF|unreachable|deadline exceeded|Client\.Timeout|nothing came/i.test(
-      words,
-    )
-  ) {
-    return fail('unavailable', `The registry ${registryOf(image)} could not be reached for image '${image}': ${words}`);
-  }
-  return fail('unavailable', `Image '${image}' could not be pulled: ${words}`);
 }

@@ -98,8 +98,8 @@ describe.skipIf(!isPossible)('images in a registry with a password', () => {
     await doubting.prepare(image, { auth: AUTH });
     await registry.pause();
     await doubting.prepare(image, { auth: AUTH });
-    await expect(doubting.prepare(image)).rejects.toThrow(`The registry ${host} could not be reached`);
-    await expect(open().prepare(image, { auth: AUTH })).rejects.toThrow(`The registry ${host} could not be reached`);
+    await expect(doubting.prepare(image)).rejects.toThrow(`The registry ${host} gave no usable answer`);
+    await expect(open().prepare(image, { auth: AUTH })).rejects.toThrow(`The registry ${host} gave no usable answer`);
     await registry.resume();
     await open().prepare(image, { auth: AUTH });
   });

@@ -33,12 +33,14 @@ test('a start succeeds when the container runs and has an address, or has run', 
 });
 
 test.each([
+  ['ErrImagePull', 'unauthorized: hunter2 is wrong', /^The registry docker.io refused the credentials for image/],
+  ['ErrImagePull', 'manifest unknown', /^Image 'team\/model:v1' does not exist in the registry docker.io\.$/],
   [
-    'ErrImagePull',
-    'unauthorized: hunter2 is wrong',
-    /^Image 'team\/model:v1' cannot be pulled: unauthorized: … is wrong$/,
+    'ImagePullBackOff',
+    'failed to do request: Head "https://10.0.0.5:22/v2/": dial tcp 10.0.0.5:22: connection refused',
+    /^The registry docker.io gave no usable answer for image 'team\/model:v1'\.$/,
   ],
-  ['InvalidImageName', '', /^Image 'team\/model:v1' cannot be pulled: InvalidImageName$/],
+  ['InvalidImageName', '', /^'team\/model:v1' is not a valid image name\.$/],
   [
     'CreateContainerConfigError',
     'secret "podyard-w1" has no key',

@@ -1,7 +1,8 @@
 import { Failure } from '../../core/errors.ts';
+import { pullFailure } from '../pull-failure.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../runtime.ts';
 import { endReason, lacksImage, startError } from './observed-pod.ts';
-import type { PodProgress } from './pod-events.ts';
+import { type PodProgress, progressLine } from './pod-events.ts';
 import type { PodRecord } from './pod-record.ts';
 
 const CONTAINER_PROBLEMS = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError']);
@@ -54,8 +55,8 @@ export class StartJudge {
 
   #checkContainer({ reason, message }: { reason: string; message: string }): void {
     if (lacksImage(reason)) {
-      const cause = this.#withoutCredentials(message || this.#progress.last.message);
-      throw new Failure('unprocessable', `Image '${this.#spec.image}' cannot be pulled: ${cause || reason}`);
+      const words = `${reason}: ${message} ${this.#progress.last.message}`;
+      throw pullFailure(this.#spec.image, words, this.#spec.registry?.auth);
     }
     if (!CONTAINER_PROBLEMS.has(reason) || SECRET_PENDING.test(message)) return;
     const failure = startError({ reason: 'StartError', message: message || reason })!;
@@ -77,13 +78,7 @@ export class StartJudge {
     if (now - at < (reason === 'Pulling' ? PULL_MS : STALL_MS)) return;
     const seconds = Math.round((now - at) / 1000);
     if (pod.nodeName === null) throw new NoCapacity(`Not scheduled for ${seconds} s`);
-    throw new Failure('unavailable', `No progress for ${seconds} s: ${message || 'no message'}`);
-  }
-
-  /** No registry should repeat the password, but a proxy in front of one might. */
-  #withoutCredentials(text: string): string {
-    const { password } = this.#spec.registry?.auth ?? { password: '' };
-    return password === '' ? text : text.replaceAll(password, '…');
+    throw new Failure('unavailable', `No progress for ${seconds} s: ${progressLine(reason, message) || 'no message'}`);
   }
 }
 
