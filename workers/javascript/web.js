@@ -7,6 +7,7 @@
  *   GET  /events?count=n        server-sent events, `delayMs` apart
  *   GET  /socket                a WebSocket that echoes
  *   POST /exit?code=n           exits
+ *   POST /sleep, /wake_up       falls asleep, wakes up; requests in between get 503
  *   any  /status/n              responds with that status
  *   any other path              `{ method, path, headers, bytes, worker, version }`; `bytes` is the length of the body
  *
@@ -22,7 +23,15 @@ const healthPort = Number(env.PORT_HEALTH ?? port);
 const readyAt = performance.now() + Number(env.LOADING_MS ?? 0);
 let healthStatus = 200;
 
-const ROUTES = { '/health': setHealth, '/events': events, '/exit': exit };
+let isAsleep = false;
+
+const ROUTES = {
+  '/health': setHealth,
+  '/events': events,
+  '/exit': exit,
+  '/sleep': sleepOrWake,
+  '/wake_up': sleepOrWake,
+};
 
 async function handle(req, res) {
   const url = new URL(`http://worker${req.url.replace(/^\*/, '/')}`); // not relative: `//x` would be a host
@@ -34,9 +43,16 @@ async function handle(req, res) {
 async function echo(req, res, url) {
   let bytes = 0;
   for await (const chunk of req) bytes += chunk.length;
+  if (isAsleep) return answer(res, 503, 'asleep');
   const status = Number(/^\/status\/(\d{3})$/.exec(url.pathname)?.[1] ?? 200);
   const { method, url: path, headers } = req;
   answer(res, status, JSON.stringify({ method, path, headers, bytes, worker, version: env.VERSION ?? null }));
+}
+
+function sleepOrWake(req, res, url) {
+  req.resume();
+  isAsleep = url.pathname === '/sleep';
+  answer(res, 200, '');
 }
 
 function setHealth(req, res, url) {

@@ -29,6 +29,7 @@ const frozen = (id: string, age: number, more: Partial<FreezingWorker> = {}): Fr
   thawedAt: null,
   sleepUrl: null,
   wakeUrl: null,
+  httpPort: null,
   ...more,
 });
 const place = (free: number, dataCenterId = 'A', pool = 'ADA_24') => ({

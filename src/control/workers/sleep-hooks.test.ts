@@ -28,12 +28,13 @@ const worker = (sleepUrl: string, wakeUrl = 'http://localhost:8000/wake_up') => 
   sleepMethod: 'URL' as const,
   sleepUrl,
   wakeUrl,
+  httpPort: 8000,
 });
 
 test('a hook is a POST to the worker, whatever host its URL names for itself', async () => {
   requests = [];
   await runSleepHook(runtime, worker('http://0.0.0.0:8000/sleep?level=1'), 'sleep');
-  await runSleepHook(runtime, worker('http://localhost:8000/sleep'), 'wake');
+  await runSleepHook(runtime, worker('http://localhost:8000/sleep', 'http://localhost/wake_up'), 'wake');
   expect(requests).toEqual(['POST /sleep?level=1', 'POST /wake_up']);
 });
 
@@ -45,7 +46,7 @@ test('an answer outside 200 to 299, a redirect and a closed port are failures th
 });
 
 test('only plain URLs of the worker itself are hooks', () => {
-  expect(parseHookUrl('http://localhost/a')).toEqual({ port: 80, path: '/a' });
+  expect(parseHookUrl('http://localhost/a')).toEqual({ port: null, path: '/a' });
   expect(parseHookUrl('http://[::1]:81/')).toEqual({ port: 81, path: '/' });
   for (const url of [
     'http://example.com/sleep',

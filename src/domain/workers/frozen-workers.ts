@@ -38,6 +38,8 @@ export interface FreezingWorker {
   /** Its PODYARD_SLEEP_URL and PODYARD_WAKE_URL. */
   sleepUrl: string | null;
   wakeUrl: string | null;
+  /** Where a load-balancing worker takes requests. */
+  httpPort: number | null;
 }
 
 /** Returns those of all users, because they share memory and GPUs. Served by workers_frozen. */
@@ -51,6 +53,7 @@ export async function listFreezingWorkers(db: Db): Promise<FreezingWorker[]> {
                   w.gpu_pool is not null and w.gpus_released_at is null as "holdsGpus", w.sleep_method as "sleepMethod",
                   w.asleep_at as "asleepAt", w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
                   w.spec -> 'env' ->> 'PODYARD_SLEEP_URL' as "sleepUrl", w.spec -> 'env' ->> 'PODYARD_WAKE_URL' as "wakeUrl",
+                  w.http_port as "httpPort",
                   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as leased,
                   ${REQUESTS_OF_WORKER} as requests
            from workers w left join endpoints e on e.id = w.endpoint_id
