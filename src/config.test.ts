@@ -153,3 +153,19 @@ test('traces follow OpenTelemetry’s variables', () => {
   });
   expect(tracing({ OTEL_TRACES_SAMPLER: 'of my own', OTEL_TRACES_SAMPLER_ARG: 'x' })).toEqual(tracing());
 });
+
+test('limits per GPU are a size, a share, a number of CPUs, auto or off', () => {
+  const memory = (memoryPerGpu: string) => readConfig({ memoryPerGpu }, {}).perGpu.memory;
+  const cpus = (cpusPerGpu: string) => readConfig({ cpusPerGpu }, {}).perGpu.cpus;
+  expect(readConfig({}, {}).perGpu).toEqual({ memory: 'auto', cpus: 'auto' });
+  const env = { PODYARD_MEMORY_PER_GPU: '25%', PODYARD_CPUS_PER_GPU: '0.5' };
+  expect(readConfig({}, env).perGpu).toEqual({ memory: { share: 0.25 }, cpus: 0.5 });
+  expect([memory('auto'), memory('off'), memory('8GiB')]).toEqual(['auto', null, { bytes: 2 ** 33 }]);
+  expect([cpus('auto'), cpus('off'), cpus('8')]).toEqual(['auto', null, 8]);
+  for (const wrong of ['much', '5', '0', '0%', '1MiB', '101%', '-1GiB']) {
+    expect(() => memory(wrong)).toThrow(/^--memory-per-gpu is/);
+  }
+  for (const wrong of ['many', '0', '-1', '1e9', '2000', '8 cores', 'Infinity']) {
+    expect(() => cpus(wrong)).toThrow(/^--cpus-per-gpu is/);
+  }
+});

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { type EgressSettings, parseEgress } from './core/egress.ts';
+import { type PerGpuSettings, parseCpusPerGpu, parseMemoryPerGpu } from './core/gpu-share-settings.ts';
 import { type KubernetesSettings, readKubernetesSettings } from './core/kubernetes-settings.ts';
 import {
   type JobLimits,
@@ -56,6 +57,8 @@ export interface Config {
   simulateGpus: readonly { pool: string; dataCenterId: string | null; total: number }[] | null;
   /** Memory that all frozen workers may hold together: bytes, or a share of the machine's memory. 0 disables freezing. */
   frozenMemory: { bytes: number } | { share: number };
+  /** Limits of workers and pods with GPUs. */
+  perGpu: PerGpuSettings;
   logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** API requests per user and window; null: unlimited. A user's own quotas override it. */
   rateLimit: RateQuotas | null;
@@ -130,6 +133,8 @@ export interface Flags {
   registries?: string;
   simulateGpus?: string;
   frozenMemory?: string;
+  memoryPerGpu?: string;
+  cpusPerGpu?: string;
   rateLimit?: string;
   catalog?: string;
   logLevel?: string;
@@ -244,6 +249,7 @@ function readWorkloads(
   | 'runtime'
   | 'simulateGpus'
   | 'frozenMemory'
+  | 'perGpu'
   | 'stopWorkersOnExit'
   | 'publishIp'
   | 'egress'
@@ -258,6 +264,10 @@ function readWorkloads(
     runtime: parseOneOf('--runtime', text(flags.runtime, env, 'PODYARD_RUNTIME') ?? 'auto', RUNTIMES),
     simulateGpus: simulatedGpus(text(flags.simulateGpus, env, 'PODYARD_SIMULATE_GPUS')),
     frozenMemory: parseMemory('--frozen-memory', text(flags.frozenMemory, env, 'PODYARD_FROZEN_MEMORY') ?? '25%'),
+    perGpu: {
+      memory: parseMemoryPerGpu('--memory-per-gpu', text(flags.memoryPerGpu, env, 'PODYARD_MEMORY_PER_GPU')),
+      cpus: parseCpusPerGpu('--cpus-per-gpu', text(flags.cpusPerGpu, env, 'PODYARD_CPUS_PER_GPU')),
+    },
     stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
     publishIp: parseIpAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
     egress: parseEgress(

@@ -52,12 +52,14 @@ async function serve(flags: Flags): Promise<void> {
 }
 
 async function startAndReport(config: Config): Promise<RunningServer> {
-  const [{ startServer }, { surviveShortage }, logger] = await Promise.all([
+  const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
     import('./compose/survive-shortage.ts'),
+    import('./compose/protect-from-oom.ts'),
     openLogger(config),
   ]);
   surviveShortage(logger);
+  await protectFromOom(); // before the database starts, which inherits it
   const server = await startServer(config, logger, (step) => note(`… ${step}`));
   for (const notice of server.notices) note(`! ${notice}.`);
   if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);

@@ -67,6 +67,7 @@ describe('serve', () => {
     const names = serve.options.map((option) => option.attributeName());
     expect(names.toSorted()).toEqual([
       'catalog',
+      'cpusPerGpu',
       'dataDir',
       'dataProcesses',
       'databaseUrl',
@@ -75,6 +76,7 @@ describe('serve', () => {
       'insecureProcessRuntime',
       'lbHost',
       'logLevel',
+      'memoryPerGpu',
       'port',
       'proxyHost',
       'publicUrl',

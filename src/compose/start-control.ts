@@ -187,7 +187,8 @@ function createWorkerRunner(
 ): WorkerRunner {
   const { graceMs, leaseMs } = config.limits;
   const { drainMs } = config.loadBalancing;
-  return new WorkerRunner({ ...parts, ...own, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs });
+  const perGpu = perGpuOf(config, parts.runtime);
+  return new WorkerRunner({ ...parts, ...own, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs, perGpu });
 }
 
 function createPodRunner(
@@ -196,7 +197,13 @@ function createPodRunner(
   own: { logs: LogCollector; mounts: WorkloadMounts },
 ): PodRunner {
   const publishIp = parts.runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
-  return new PodRunner({ ...parts, ...own, publishIp, graceMs: config.limits.graceMs });
+  const perGpu = perGpuOf(config, parts.runtime);
+  return new PodRunner({ ...parts, ...own, publishIp, perGpu, graceMs: config.limits.graceMs });
+}
+
+/** Processes have no limits: what they are told is what the machine has. */
+function perGpuOf({ perGpu }: Config, { capabilities }: Runtime): Config['perGpu'] {
+  return capabilities.isolation ? perGpu : { cpus: null, memory: null };
 }
 
 function createJobLoops(config: Config, { pool, bus, logger, tracing, queue }: TermParts, notify: Notify): Loop[] {

@@ -12,6 +12,8 @@ export interface GpuCapacity {
   dataCenterId: string;
   total: number;
   free: number;
+  /** The machine that they are in, with all its GPUs. Absent: the one that `Capacity` describes. */
+  machine?: { cpus: number; memoryBytes: number; gpus: number };
   /** The CUDA version that the driver supports. Absent: unknown. */
   cudaVersion?: string;
 }
@@ -60,8 +62,11 @@ export interface WorkloadSpec {
   gpu: WantedGpus | null;
   /** Where it must run; null: anywhere. */
   dataCenterId: string | null;
+  /** Limits; null: none. */
   memoryBytes: number | null;
   cpus: number | null;
+  /** The share of the limits that is set aside for it, where the runtime can. Default 1; the rest is used only while free. */
+  requestShare?: number;
   mounts: readonly Mount[];
   /** Preferred where the runtime has to choose which workloads stay. */
   isPriority: boolean;

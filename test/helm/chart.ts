@@ -76,6 +76,8 @@ export const EVERYTHING = {
     serviceType: 'LoadBalancer',
     publicIp: '192.0.2.1',
     storageClasses: { STANDARD: 'slow', HIGH_PERFORMANCE: 'fast' },
+    memoryPerGpu: '64GiB',
+    cpusPerGpu: 8,
     simulateGpus: 'ADA_24:4',
     priorityClasses: { create: true, value: 1_000_000 },
   },

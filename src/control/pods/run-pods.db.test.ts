@@ -103,6 +103,7 @@ function lead(): void {
     logs,
     mounts: new WorkloadMounts({ pool, storage }),
     secretBox,
+    perGpu: { cpus: 'auto', memory: 'auto' },
     publishIp: '127.0.0.1',
     graceMs: 1_000,
   });
@@ -182,8 +183,8 @@ test('a pod gets its variables, its secrets, its public ports and its GPUs', asy
       RUNPOD_POD_HOSTNAME: pod.id,
       RUNPOD_DC_ID: 'LOCAL-1',
       RUNPOD_GPU_COUNT: '2',
-      RUNPOD_CPU_COUNT: '256',
-      RUNPOD_MEM_GB: '1024',
+      RUNPOD_CPU_COUNT: '115',
+      RUNPOD_MEM_GB: '460',
       RUNPOD_PUBLIC_IP: '127.0.0.1',
     },
   });
@@ -202,7 +203,7 @@ test('a pod has a route while it runs, and only to its HTTP ports', async () => 
   const pod = await create({ ports: ['80/http', '22/tcp'] });
   await statusIs(pod.id, 'RUNNING');
   const route = await findPodRoute(database.pool, pod.id);
-  expect(route).toEqual({ isRunning: true, httpPorts: [80], address: (await get(pod.id)).address });
+  expect(route).toEqual({ isRunning: true, httpPorts: [80], privateTo: null, address: (await get(pod.id)).address });
   await act(pod.id, 'stop');
   expect(await findPodRoute(database.pool, pod.id)).toMatchObject({ isRunning: false });
   await act(pod.id, 'terminate');
@@ -391,9 +392,9 @@ test('a pod may take the GPUs of frozen workers, and starts once these are gone'
   const addFrozen = async (id: string, minutes: number) => {
     await runtime.start({ ...SPEC, id, kind: 'worker', gpu: { pool: 'ADA_24', count: 2 } });
     await sql(
-      `insert into workers (id, endpoint_id, user_id, version, wanted, wanted_reason, phase, spec, gpu_pool, gpu_count,
-         data_center_id, frozen_at)
-       values ($1, 'e', 'u', 1, 'FREEZE', '', 'FROZEN', '{}', 'ADA_24', 2, 'LOCAL-1', now() - $2 * interval '1 minute')`,
+      `insert into workers (id, endpoint_id, user_id, version, wanted, wanted_reason, phase, spec, gpu_pool, gpu_type_id,
+         gpu_count, data_center_id, frozen_at)
+       values ($1, 'e', 'u', 1, 'FREEZE', '', 'FROZEN', '{}', 'ADA_24', '${GPU}', 2, 'LOCAL-1', now() - $2 * interval '1 minute')`,
       id,
       minutes,
     );

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
+import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
@@ -8,6 +9,7 @@ import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { Runtime, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
+import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { podEnv } from './pod-env.ts';
 import { choosePublicPorts } from './public-ports.ts';
@@ -21,6 +23,7 @@ export interface PodStart {
   secretBox: SecretBox;
   /** The address on which ports of pods are published; null: that of the machine a pod runs on, which the runtime sets. */
   publishIp: string | null;
+  perGpu: PerGpuSettings;
 }
 
 /** An engine's message when another process took the port first. */
@@ -94,17 +97,17 @@ async function startContainer(
 }
 
 async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<WorkloadSpec, 'registry'>> {
-  const { pool, runtime, publishIp } = deps;
+  const { pool, runtime, publishIp, perGpu } = deps;
   const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
   // Without a network of its own, a container's ports are this machine's.
   const tcpPorts = runtime.capabilities.isolation
     ? await choosePublicPorts(publishIp ?? '127.0.0.1', tcp)
     : new Map(tcp.map((port) => [port, port]));
   const storage = await deps.mounts.ofPod(pod);
-  const cpus = pod.cpu?.vcpuCount ?? null;
-  const memoryBytes = pod.cpu ? pod.cpu.memory * 2 ** 30 : null;
   const capacity = await runtime.capacity();
-  const machine = capacity.largest ?? capacity;
+  const { dataCenterId } = pod;
+  const gpu = pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count, gpuTypeId: pod.gpu!.id };
+  const limits = decideLimits({ cpu: pod.cpu, gpu: gpu && { ...gpu, dataCenterId } }, capacity, perGpu);
   return {
     id: pod.id,
     kind: 'pod',
@@ -113,8 +116,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     env: podEnv(pod, {
       env: await resolveSecrets(deps, pod.userId, pod.env),
       storageEnv: storage.env,
-      cpus: cpus ?? machine.cpus,
-      memoryBytes: memoryBytes ?? machine.memoryBytes,
+      ...visibleLimits(limits, capacity),
       publicKeys: await readPublicKeys(pool, pod.userId),
       publicIp: publishIp,
       tcpPorts,
@@ -122,10 +124,9 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     diskGb: pod.diskGb,
     ports: pod.ports,
     publicPorts: Object.fromEntries(tcpPorts),
-    gpu: pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count, gpuTypeId: pod.gpu!.id },
-    dataCenterId: pod.dataCenterId,
-    memoryBytes,
-    cpus,
+    gpu,
+    dataCenterId,
+    ...limits,
     mounts: storage.mounts,
     isPriority: false,
   };

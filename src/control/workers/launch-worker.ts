@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import { newSecret } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -11,6 +12,7 @@ import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
+import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';
@@ -41,6 +43,7 @@ export interface LaunchDeps {
   /** Where workloads reach the worker API. */
   apiUrl: string;
   leaseMs: number;
+  perGpu: PerGpuSettings;
 }
 
 /**
@@ -117,17 +120,17 @@ async function buildSpec(
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
   const spec = { ...worker.spec, env };
-  const machine = deps.capacity.machine.largest ?? deps.capacity.machine;
-  const cpus = spec.cpu?.vcpuCount ?? null;
-  const memoryBytes = spec.cpu ? spec.cpu.memory * 2 ** 30 : null;
+  const gpu = gpuOf(worker, place);
+  const { dataCenterId } = place;
+  const { machine } = deps.capacity;
+  const limits = decideLimits({ cpu: spec.cpu, gpu: gpu && { ...gpu, dataCenterId } }, machine, deps.perGpu);
   const facts = {
     apiUrl: deps.apiUrl,
     leaseMs: deps.leaseMs,
     token,
     gpuTypeId: place.gpuTypeId,
-    dataCenterId: place.dataCenterId,
-    cpus: cpus ?? machine.cpus,
-    memoryBytes: memoryBytes ?? machine.memoryBytes,
+    dataCenterId,
+    ...visibleLimits(limits, machine),
     canSleep: place.pool !== null && deps.runtime.gpuSleep !== null,
     ports,
   };
@@ -139,10 +142,9 @@ async function buildSpec(
     env: { ...workerEnv({ ...worker, spec }, facts), ...storage.env },
     diskGb: spec.diskGb,
     ports: spec.ports,
-    gpu: gpuOf(worker, place),
-    dataCenterId: place.dataCenterId,
-    memoryBytes,
-    cpus,
+    gpu,
+    dataCenterId,
+    ...limits,
     mounts: storage.mounts,
     isPriority: worker.isPriority,
   };

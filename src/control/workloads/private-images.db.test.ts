@@ -88,6 +88,7 @@ async function runWorker(
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     notify: { queued: () => {}, ended: () => {} },
     secretBox: box,
+    perGpu: { cpus: 'auto', memory: 'auto' },
     mounts: new WorkloadMounts({ pool, storage: null }),
     apiUrl: 'http://127.0.0.1:1',
     leaseMs: 40_000,

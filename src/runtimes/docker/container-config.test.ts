@@ -32,6 +32,7 @@ test('a container gets limits, labels and a bind mount, and no unneeded privileg
       MemorySwap: 2 ** 30,
       NanoCpus: 1_500_000_000,
       PidsLimit: 4096,
+      OomScoreAdj: 500,
       SecurityOpt: ['no-new-privileges'],
       CapDrop: ['MKNOD', 'NET_RAW', 'SETPCAP'],
       Mounts: [{ Type: 'bind', Source: '/data/a:b', Target: '/workspace' }],

@@ -1,4 +1,5 @@
 import { parseArgs } from '../args.ts';
+import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
@@ -71,6 +72,7 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       ...(spec.memoryBytes && { Memory: spec.memoryBytes, MemorySwap: spec.memoryBytes }), // equal: no swap on top
       ...(spec.cpus && { NanoCpus: Math.round(spec.cpus * 1e9) }),
       PidsLimit: PIDS_LIMIT,
+      OomScoreAdj: WORKLOAD_OOM_SCORE,
       // ML data loaders share memory, and crash with the engine's default of 64 MB. It counts towards Memory.
       ShmSize: spec.memoryBytes ? Math.max(64 * MEBIBYTE, Math.floor(spec.memoryBytes / 2)) : DEFAULT_SHM_BYTES,
       SecurityOpt: ['no-new-privileges'],

@@ -81,6 +81,11 @@ describe.skipIf(!answers)('containers of a real engine', () => {
     expect(lines).toEqual(['here,nothing']);
   });
 
+  test('when the machine runs out of memory, a workload is killed before the server', async () => {
+    const { lines } = await run("console.log(require('fs').readFileSync('/proc/self/oom_score_adj', 'utf8').trim())");
+    expect(lines).toEqual(['500']);
+  });
+
   test('a workload cannot gain privileges', async () => {
     const { lines } = await run(
       "console.log(require('fs').readFileSync('/proc/self/status', 'utf8').match(/(NoNewPrivs|CapBnd):.*/g).join())",

@@ -50,8 +50,22 @@ test('each node with GPUs is an entry, in the local data center unless labelled'
   ];
   const { gpus, cpus, memoryBytes, largest } = clusterCapacity(nodes, own, [{ nodeName: 'b', count: 3 }]);
   expect(gpus).toEqual([
-    { pool: 'ADA_24', gpuTypeId: 'NVIDIA GeForce RTX 4090', dataCenterId: 'EU-RO-1', total: 8, free: 5 },
-    { pool: 'ADA_80_PRO', gpuTypeId: 'NVIDIA H100 80GB HBM3', dataCenterId: 'LOCAL-1', total: 1, free: 1 },
+    {
+      pool: 'ADA_24',
+      gpuTypeId: 'NVIDIA GeForce RTX 4090',
+      dataCenterId: 'EU-RO-1',
+      total: 8,
+      free: 5,
+      machine: { cpus: 3.92, memoryBytes: 2 ** 31, gpus: 8 },
+    },
+    {
+      pool: 'ADA_80_PRO',
+      gpuTypeId: 'NVIDIA H100 80GB HBM3',
+      dataCenterId: 'LOCAL-1',
+      total: 1,
+      free: 1,
+      machine: { cpus: 3.92, memoryBytes: 2 ** 31, gpus: 4 },
+    },
   ]);
   expect(cpus).toBeCloseTo(3 * 3.92);
   expect(memoryBytes).toBe(3 * 2 ** 31);

@@ -43,8 +43,9 @@ function sumByNode(held: Iterable<HeldGpus>): Map<string, number> {
 
 function entryOf(node: NodeRecord, total: number, free: number): GpuCapacity {
   const { pool, gpuTypeId } = gpuOfProduct(node.gpuProduct ?? '');
+  const machine = { cpus: node.cpus, memoryBytes: node.memoryBytes, gpus: node.gpus };
   const cuda = node.cudaVersion === null ? {} : { cudaVersion: node.cudaVersion };
-  return { pool, gpuTypeId, dataCenterId: node.dataCenterId ?? LOCAL_DATA_CENTER, total, free, ...cuda };
+  return { pool, gpuTypeId, dataCenterId: node.dataCenterId ?? LOCAL_DATA_CENTER, total, free, machine, ...cuda };
 }
 
 /**

@@ -10,6 +10,7 @@ afterEach(() => cluster.close());
 /** A cluster that accepts patches; `resizes` are the requested CPUs. */
 async function begin(canResize: boolean, onResize: (cpu: string) => void = () => {}) {
   const resizes: string[] = [];
+  const requested: string[] = [];
   cluster = await startFakeCluster((url, response, method) => {
     if (url.pathname === '/api/v1') {
       send(response, { resources: canResize ? [{ name: 'pods' }, { name: 'pods/resize' }] : [{ name: 'pods' }] });
@@ -21,7 +22,10 @@ async function begin(canResize: boolean, onResize: (cpu: string) => void = () =>
     response.req.on('end', () => {
       const body = JSON.parse(text);
       if (url.pathname.endsWith('/resize')) {
-        const { cpu } = body.spec.containers[0].resources.limits;
+        const { limits, requests } = body.spec.containers[0].resources;
+        const { cpu } = limits;
+        requested.push(requests.cpu);
+        cluster.pod.spec.containers[0] = { resources: { limits, requests } };
         resizes.push(cpu);
         onResize(cpu);
       } else {
@@ -33,7 +37,7 @@ async function begin(canResize: boolean, onResize: (cpu: string) => void = () =>
     });
     return true;
   });
-  return { resizes, state: async () => (await cluster.runtime.list())[0]?.state };
+  return { resizes, requested, state: async () => (await cluster.runtime.list())[0]?.state };
 }
 
 const granted = (cpu: string) => {
@@ -53,6 +57,19 @@ test('where the cluster can resize pods, a parked one gives up its CPU and gets 
   await cluster.runtime.thaw('w1');
   expect([await state(), resizes]).toEqual(['running', ['50m', '2000m']]);
   expect(cluster.fake.requests.filter((line) => line === 'GET /api/v1')).toHaveLength(1);
+});
+
+test.each([
+  ['5000m', ['42m', '5040m']],
+  ['0', ['0m', '0m']],
+])('a request of %s out of a limit of 6 CPUs keeps its share', async (cpu, expected) => {
+  const { requested } = await begin(true, granted);
+  cluster.pod.metadata.annotations![ANNOTATIONS.cpus] = '6';
+  cluster.pod.spec.containers = [{ resources: { limits: { cpu: '6' }, requests: { cpu } } }];
+  cluster.change(undefined);
+  await cluster.runtime.freeze('w1');
+  await cluster.runtime.thaw('w1');
+  expect(requested).toEqual(expected);
 });
 
 test('where it cannot, a parked pod is only marked', async () => {

@@ -57,8 +57,8 @@ export class Parking {
 
   /** Changes requests with limits: their ratio must stay. */
   async #resize(pod: PodRecord, cpus: number): Promise<void> {
-    const cpu = `${Math.round(cpus * 1000)}m`;
-    const resources = { requests: { cpu }, limits: { cpu } };
+    const amount = (share: number) => ({ cpu: `${Math.round(cpus * share * 1000)}m` });
+    const resources = { requests: amount(pod.cpuRequestShare), limits: amount(1) };
     await this.#patch(pod, 'resize', { spec: { containers: [{ name: CONTAINER, resources }] } }, STRATEGIC_PATCH);
   }
 

@@ -65,8 +65,19 @@ test('requests equal limits for CPU, memory and GPUs; the disk is only limited',
     limits: { ...same, 'ephemeral-storage': '20Gi' },
     requests: { ...same, 'ephemeral-storage': '0' },
   });
-  const simulated = container({ gpu: { pool: 'ADA_24', count: 2 } }, {}, null);
-  expect(simulated.resources.limits).not.toHaveProperty(['nvidia.com/gpu']);
+});
+
+test('a share of a GPU’s CPU and memory is requested, and nothing where GPUs are simulated', () => {
+  const spec = { cpus: 6, memoryBytes: 6 * 2 ** 30, requestShare: 5 / 6, gpu: { pool: 'ADA_24', count: 1 } };
+  expect(container(spec).resources).toEqual({
+    limits: { cpu: '6000m', memory: String(6 * 2 ** 30), 'nvidia.com/gpu': '1', 'ephemeral-storage': '20Gi' },
+    requests: { cpu: '5000m', memory: String(5 * 2 ** 30), 'nvidia.com/gpu': '1', 'ephemeral-storage': '0' },
+  });
+  expect(container(spec, {}, null).resources).toEqual({
+    limits: { cpu: '6000m', memory: String(6 * 2 ** 30), 'ephemeral-storage': '20Gi' },
+    requests: { cpu: '0m', memory: '0', 'ephemeral-storage': '0' },
+  });
+  expect(manifest(spec).metadata.annotations).toMatchObject({ 'podyard.dev/cpus': '6' }); // so it can be parked
 });
 
 test('pool and data center select nodes by their labels', () => {

@@ -168,18 +168,20 @@ function nodeTolerations(): object[] {
 }
 
 /**
- * Requests equal limits for CPU, memory and GPUs. The disk is limited but not requested: the limit is the most a workload may
- * write, and few do.
+ * Limits CPU, memory and disk, and requests the part of CPU and memory that the spec says: none with simulated GPUs, of which a
+ * node may have more than it could hold. The disk is not requested: the limit is the most a workload may write, and few do.
  */
 function resourcesOf(spec: WorkloadSpec, place: PodPlace): object {
-  const same = {
-    ...(spec.cpus && { cpu: `${Math.round(spec.cpus * 1000)}m` }),
-    ...(spec.memoryBytes && { memory: String(spec.memoryBytes) }),
+  const isSimulated = spec.gpu !== null && !needsGpus(spec, place);
+  const requested = isSimulated ? 0 : (spec.requestShare ?? 1);
+  const amounts = (share: number) => ({
+    ...(spec.cpus && { cpu: `${Math.round(spec.cpus * share * 1000)}m` }),
+    ...(spec.memoryBytes && { memory: String(Math.floor(spec.memoryBytes * share)) }),
     ...(needsGpus(spec, place) && { [place.settings.gpuResource]: String(spec.gpu!.count) }),
-  };
+  });
   return {
-    limits: { ...same, 'ephemeral-storage': `${spec.diskGb}Gi` },
-    requests: { ...same, 'ephemeral-storage': '0' },
+    limits: { ...amounts(1), 'ephemeral-storage': `${spec.diskGb}Gi` },
+    requests: { ...amounts(requested), 'ephemeral-storage': '0' },
   };
 }
 

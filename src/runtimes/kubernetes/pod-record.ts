@@ -37,6 +37,8 @@ export interface PodRecord extends CachedObject {
   /** CPU limit when it is not parked; null: none. */
   cpus: number | null;
   memoryBytes: number | null;
+  /** The CPU request as a share of the limit. */
+  cpuRequestShare: number;
   /** The CPU limit the node enforces; null where the node does not report it. */
   grantedCpus: number | null;
   /** Why a resize is pending, e.g. Infeasible. */
@@ -63,7 +65,7 @@ export function toPodRecord(object: ApiObject): PodRecord {
     status.conditions?.find((one) => one.type === type && one.status === is);
   const scheduled = condition('PodScheduled', 'False');
   const disrupted = condition('DisruptionTarget', 'True');
-  const limits = spec.containers[0]?.resources?.limits ?? {};
+  const { limits = {}, requests = {} } = spec.containers[0]?.resources ?? {};
   const { waiting, running, terminated } = state;
   return {
     key: metadata.name,
@@ -83,6 +85,7 @@ export function toPodRecord(object: ApiObject): PodRecord {
     ports: (annotations[ANNOTATIONS.ports] ?? '').split(',').filter(Boolean),
     cpus: amountOf(annotations[ANNOTATIONS.cpus]) || null,
     memoryBytes: amountOf(limits.memory) || null,
+    cpuRequestShare: limits.cpu === undefined ? 1 : amountOf(requests.cpu ?? limits.cpu) / amountOf(limits.cpu),
     grantedCpus: amountOf(resources.limits?.cpu) || null,
     resizeProblem: condition('PodResizePending', 'True')?.reason ?? null,
     claims: (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []),

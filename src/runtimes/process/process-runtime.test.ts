@@ -162,6 +162,16 @@ describe('the process runtime', () => {
     expect(readFileSync(join(stateDir, INSTALLATION, 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
   });
 
+  test.runIf(process.platform === 'linux')(
+    'when the machine runs out of memory, a workload is killed before the server',
+    async () => {
+      await runtime.start(
+        spec('w1', "console.log(require('fs').readFileSync('/proc/self/oom_score_adj', 'utf8').trim())"),
+      );
+      expect(await linesOf('w1')).toEqual(['500']);
+    },
+  );
+
   test('each workload writes into its own folder, which also has the files of the image', async () => {
     const code = "require('fs').writeFileSync('mine', ''); console.log(require('fs').readdirSync('.').sort().join())";
     await runtime.start(spec('w1', code));

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import { identify } from './process-group.ts';
 
 /**
@@ -10,6 +11,7 @@ import { identify } from './process-group.ts';
  * while the command handles SIGTERM. At the end it kills what the command left running, as the end of a container does.
  */
 const SHELL = `
+{ echo ${WORKLOAD_OOM_SCORE} >/proc/self/oom_score_adj; } 2>/dev/null
 trap : TERM INT HUP
 folder=$1; shift
 identify() { read -r line 2>/dev/null </proc/$$/stat && set -- $line && echo "$$ \${22}" >"$folder/process"; }

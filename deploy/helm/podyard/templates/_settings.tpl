@@ -32,6 +32,8 @@
 {{- with .Values.podsHost }}{{ $_ := set $settings "PODYARD_PROXY_HOST" . }}{{ end -}}
 {{- with .Values.lbHost }}{{ $_ := set $settings "PODYARD_LB_HOST" . }}{{ end -}}
 {{- with .Values.trustedProxies }}{{ $_ := set $settings "PODYARD_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
+{{- with .Values.workloads.memoryPerGpu }}{{ $_ := set $settings "PODYARD_MEMORY_PER_GPU" . }}{{ end -}}
+{{- with .Values.workloads.cpusPerGpu }}{{ $_ := set $settings "PODYARD_CPUS_PER_GPU" (toString .) }}{{ end -}}
 {{- with .Values.workloads.simulateGpus }}{{ $_ := set $settings "PODYARD_SIMULATE_GPUS" . }}{{ end -}}
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
 {{- if .Values.tlsSecret -}}
