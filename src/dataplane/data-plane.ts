@@ -7,6 +7,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Tracing } from '../core/tracing.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
+import { GuessLimiter } from '../domain/access/guess-limiter.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import { AREAS } from '../domain/access/scopes.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
@@ -102,8 +103,9 @@ export class DataPlane {
     });
     const undeliveredJobs = new UndeliveredJobs({ ...deps, dispatch });
     const stopPolls = this.#stopPolls;
+    const guesses = new GuessLimiter(deps.monotonic);
     return createWorkerServer({
-      ...{ ...deps, ...shared, dispatch, workers, activity, undeliveredJobs, parkedTakes, stopPolls },
+      ...{ ...deps, ...shared, dispatch, workers, activity, guesses, undeliveredJobs, parkedTakes, stopPolls },
       streamedBytes: new StreamedBytes(),
     });
   }

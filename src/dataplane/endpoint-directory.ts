@@ -46,7 +46,7 @@ export class EndpointDirectory {
   readonly #deps: { readonly pool: Pool; readonly monotonic: Clock; readonly users: UserDirectory };
   readonly #cache: EntryCache<EndpointEntry>;
   readonly #depths = new BoundedMap<string, QueueDepth>(MAX_DEPTHS);
-  readonly #countedAt = new Map<string, number>();
+  readonly #countedAt = new BoundedMap<string, number>(MAX_DEPTHS);
   readonly #counts = new Map<string, Promise<number>>();
 
   constructor(options: { pool: Pool; bus: Bus; monotonic: Clock; users: UserDirectory }) {

@@ -293,6 +293,18 @@ describe('a worker', () => {
   });
 });
 
+test('remembers nothing of a deleted endpoint, whatever is reported of it and its workers afterwards', async () => {
+  const queue = new FakeQueue();
+  const take = await waiting(queue, 'a');
+  queue.handOver.forget(ENDPOINT);
+  expect(queue.handOver.size).toBe(1); // a worker waits
+  queue.handOver.dismiss(ENDPOINT, 'a' as WorkerId);
+  expect([take.got, queue.handOver.size]).toEqual([[], 0]);
+  queue.handOver.wake(ENDPOINT, 3);
+  queue.handOver.dismiss(ENDPOINT, 'a' as WorkerId);
+  expect(queue.handOver.size).toBe(0);
+});
+
 test('dismissAll answers every held take, and a job on its way still arrives', async () => {
   const queue = new FakeQueue();
   const held = await waiting(queue, 'held');

@@ -20,6 +20,9 @@ interface Waiter {
 
 /** The held takes of one endpoint. */
 interface WaitList {
+  readonly endpointId: EndpointId;
+  /** Its endpoint may be gone: nothing is remembered once no worker waits. */
+  isForgotten: boolean;
   readonly waiters: Waiter[];
   /** False only when the last poll found the queue empty and nothing was queued since. */
   mayHaveQueued: boolean;
@@ -68,6 +71,7 @@ export class HandOver {
         waiter.isClosed = true;
         clearTimeout(waiter.holdTimer);
         this.#remove(list, waiter);
+        this.#dropIfUnused(list);
       },
     };
   }
@@ -88,7 +92,8 @@ export class HandOver {
 
   /** Polls for up to `count` waiting workers, after `count` jobs were queued here or elsewhere. Returns how many there were. */
   wake(endpointId: EndpointId, count: number): number {
-    const list = this.#waitList(endpointId);
+    const list = this.#waitLists.get(endpointId);
+    if (!list) return 0;
     list.mayHaveQueued = true;
     list.hints += 1;
     for (let i = 0; i < count; i++) {
@@ -106,7 +111,8 @@ export class HandOver {
 
   /** Gives the worker no more jobs: answers its held takes now, and those with a job on its way once that is requeued. */
   dismiss(endpointId: EndpointId, workerId: WorkerId): void {
-    const list = this.#waitList(endpointId);
+    const list = this.#waitLists.get(endpointId);
+    if (!list) return;
     for (const waiter of [...list.waiters, ...list.busy].filter((candidate) => candidate.workerId === workerId)) {
       waiter.isClosed = true;
       if (!list.busy.has(waiter)) this.#answerEmpty(list, waiter);
@@ -121,15 +127,29 @@ export class HandOver {
     }
   }
 
+  /** The endpoint was changed or deleted. */
   forget(endpointId: EndpointId): void {
     const list = this.#waitLists.get(endpointId);
-    if (list && list.waiters.length === 0 && list.busy.size === 0) this.#waitLists.delete(endpointId);
+    if (!list) return;
+    list.isForgotten = true;
+    this.#dropIfUnused(list);
+  }
+
+  /** How many endpoints are remembered. */
+  get size(): number {
+    return this.#waitLists.size;
+  }
+
+  #dropIfUnused(list: WaitList): void {
+    const isUsed = list.waiters.length > 0 || list.busy.size > 0;
+    if (list.isForgotten && !isUsed && this.#waitLists.get(list.endpointId) === list)
+      this.#waitLists.delete(list.endpointId);
   }
 
   #waitList(endpointId: EndpointId): WaitList {
     let list = this.#waitLists.get(endpointId);
     if (!list) {
-      list = { waiters: [], mayHaveQueued: true, hints: 0, busy: new Set() };
+      list = { endpointId, isForgotten: false, waiters: [], mayHaveQueued: true, hints: 0, busy: new Set() };
       this.#waitLists.set(endpointId, list);
     }
     return list;
@@ -167,6 +187,7 @@ export class HandOver {
   #deliver(endpointId: EndpointId, list: WaitList, waiter: Waiter, jobs: readonly TakenJob[]): void {
     list.busy.delete(waiter);
     clearTimeout(waiter.holdTimer);
+    this.#dropIfUnused(list);
     if (!waiter.isClosed && waiter.deliver(jobs)) return;
     this.#returnToQueue(endpointId, waiter.workerId, jobs);
     waiter.deliver([]);
@@ -193,6 +214,7 @@ export class HandOver {
   #answerEmpty(list: WaitList, waiter: Waiter): void {
     clearTimeout(waiter.holdTimer);
     this.#remove(list, waiter);
+    this.#dropIfUnused(list);
     waiter.deliver([]);
   }
 

@@ -47,6 +47,11 @@ export class WorkerDirectory {
     });
   }
 
+  /** True when the worker has called this process lately. */
+  isKnown(id: string): boolean {
+    return this.#cache.peek(id) !== undefined;
+  }
+
   /** The cached entry, however old. */
   peek(id: string): WorkerEntry | undefined {
     return this.#cache.peek(id);

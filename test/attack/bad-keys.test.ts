@@ -1,7 +1,8 @@
-/** Guessing keys (docs/guide/security.md, "Keys"). */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+/** Guessing keys and worker tokens (docs/guide/security.md, "Keys"). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EndpointId } from '../../src/core/ids.ts';
-import { QueuePlaneFixture } from '../queue-plane.ts';
+import type { FakeWorker } from '../fake-worker.ts';
+import { QueuePlaneFixture, until } from '../queue-plane.ts';
 
 let plane: QueuePlaneFixture;
 let endpoint: EndpointId;
@@ -31,4 +32,57 @@ test.each([
   await sleep(1_100);
   const fresh = await plane.keyFor(plane.userId, 'all');
   expect((await plane.call('GET', path(), { authorization: `Bearer ${fresh}` })).status).toBe(200);
+});
+
+describe('the worker API', () => {
+  let worker: FakeWorker;
+  beforeAll(async () => {
+    worker = await plane.worker(await plane.endpoint(1));
+  });
+  const take = (workerId: string, token: string) =>
+    worker.call('GET', `job-take/${workerId}?job_in_progress=1`, { token });
+
+  /** While it runs, whoever asks the database about workers waits. */
+  async function whileWorkersAreLocked<T>(work: () => Promise<T>): Promise<T> {
+    const client = await plane.database.pool.connect();
+    try {
+      await client.query('begin; lock table workers in access exclusive mode');
+      return await work();
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+
+  test('refuses what cannot be a token, and wrong tokens of known workers, without asking the database', async () => {
+    const answers = await whileWorkersAreLocked(() =>
+      Promise.all([
+        take('nobody', ''),
+        take('nobody', 'x'),
+        take('nobody', 'Bearer pyk_x'),
+        take(worker.id, 'pyw_wrong'),
+      ]),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+  });
+
+  test('asks the database about few of many unknown workers, and serves the known ones meanwhile', async () => {
+    const { refused, asked } = await whileWorkersAreLocked(async () => {
+      const all = Array.from({ length: 300 }, (_, i) => take(`nobody${i}`, 'pyw_guess'));
+      const early = new Set<number>();
+      all.forEach((one, i) => void one.then(() => early.add(i)));
+      await until(
+        () => early.size,
+        (size) => size === 200,
+      );
+      return { refused: await Promise.all([...early].map((i) => all[i]!)), asked: all.filter((_, i) => !early.has(i)) };
+    });
+    for (const { status } of refused) expect(status).toBe(503);
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(401);
+    const [known] = await Promise.all([
+      worker.ping(),
+      ...Array.from({ length: 100 }, (_, i) => take(`noone${i}`, 'pyw_guess')),
+    ]);
+    expect(known.status).toBe(200);
+  });
 });

@@ -44,13 +44,13 @@ interface Drip {
   closedAfterMs: number;
 }
 
-/** Sends the bytes at once, then one a second, until the server closes the connection. */
-function drip(port: number, start: string): Promise<Drip> {
+/** Sends the bytes at once, then a few a second, until the server closes the connection. */
+function drip(port: number, start: string, drop = 'x'): Promise<Drip> {
   return new Promise((resolve) => {
     const startedAt = performance.now();
     let answer = '';
     const socket = connect(port, '127.0.0.1', () => socket.write(start));
-    const dripping = setInterval(() => socket.write('x'), 1_000);
+    const dripping = setInterval(() => socket.write(drop), 1_000);
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       answer += chunk;
     });
@@ -62,8 +62,9 @@ function drip(port: number, start: string): Promise<Drip> {
   });
 }
 
-const post = (path: string, authorization: string, framing = `content-length: ${LARGE}`) =>
-  `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${framing}\r\n\r\n{`;
+const post = (path: string, authorization: string, framing = `content-length: ${LARGE}`, start = '{') =>
+  `POST ${path} HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\n${framing}\r\n\r\n${start}`;
+const CHUNK = '1\r\n \r\n';
 
 test('slow heads and bodies end in time, on both listeners, and the neighbor notices nothing', async () => {
   const bearer = `Bearer ${key}`;
@@ -77,7 +78,11 @@ test('slow heads and bodies end in time, on both listeners, and the neighbor not
     'a GraphQL body': onPublic('/graphql', 'content-length: 90000'),
     'a job': onPublic(`/v2/${endpoint}/run`),
     'a small job': onPublic(`/v2/${endpoint}/run`, 'content-length: 60000'),
-    'a job of unknown length': onPublic(`/v2/${endpoint}/runsync`, 'transfer-encoding: chunked'),
+    'a job of unknown length': drip(
+      ports.public,
+      post(`/v2/${endpoint}/runsync`, bearer, 'transfer-encoding: chunked', CHUNK),
+      CHUNK,
+    ),
     'an OpenAI call': onPublic(`/v2/${endpoint}/openai/v1/chat`),
     'a small result': ofWorker('job-done', 'content-length: 60000'),
     'a chunk': ofWorker('job-stream'),

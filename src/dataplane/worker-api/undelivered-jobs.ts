@@ -21,7 +21,7 @@ export class UndeliveredJobs {
   readonly #deps: { readonly pool: Pool; readonly dispatch: JobDispatch; readonly logger: Logger };
   /** The first check of each worker that asked this process for work. All its takes wait for it. */
   readonly #firstChecks = new BoundedMap<WorkerId, Promise<void>>(MAX_WORKERS);
-  readonly #missing = new Map<WorkerId, Set<JobId>>();
+  readonly #missing = new BoundedMap<WorkerId, Set<JobId>>(MAX_WORKERS);
 
   constructor(options: { pool: Pool; dispatch: JobDispatch; logger: Logger }) {
     this.#deps = options;

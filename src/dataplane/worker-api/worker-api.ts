@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { clientNetwork } from '../../core/client-address.ts';
 import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
+import type { GuessLimiter } from '../../domain/access/guess-limiter.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
 import { logFailure } from '../../http/problem.ts';
@@ -34,6 +36,9 @@ const OPERATIONS: Record<string, Operation> = {
   'job-done': { method: 'POST', hasJobId: true, handle: jobDone },
   'job-stream': { method: 'POST', hasJobId: true, handle: jobStream },
 };
+
+/** Worker tokens (launch-worker.ts). */
+const TOKEN = /^pyw_[\w-]{1,100}$/;
 
 /** Delay of error responses: workers retry at once (docs/interface/worker-api.md, "Addresses and tokens"). */
 const ERROR_DELAY_MS = 1_000;
@@ -81,7 +86,7 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
   if (version !== 'v2' || !operation || !workerId || operation.hasJobId !== Boolean(jobId)) {
     throw new Failure('notFound', 'no such path on the worker API');
   }
-  const found = plane.workers.find(workerId);
+  const found = plane.workers.isKnown(workerId) ? plane.workers.find(workerId) : findUnknown(plane, req, workerId);
   const worker = authenticate(req, endpointId!, found instanceof Promise ? await found : found);
   if (req.method !== operation.method) throw new Failure('methodNotAllowed', `${name} takes ${operation.method}`);
   log.route = name!;
@@ -100,9 +105,46 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
   await operation.handle(call);
 }
 
+/**
+ * Looks up a worker that this process has not seen. Only for a token that may be one, and only so often for one address:
+ * anything that reaches this listener could otherwise make the database work for names it invents.
+ */
+async function findUnknown(
+  { workers, guesses }: WorkerPlane,
+  req: IncomingMessage,
+  workerId: string,
+): Promise<WorkerEntry | undefined> {
+  if (!TOKEN.test(tokenOf(req))) return undefined;
+  const end = beginGuess(guesses, req);
+  let isRefused = false;
+  try {
+    const found = await workers.find(workerId);
+    isRefused = found === undefined;
+    return found;
+  } finally {
+    end(isRefused);
+  }
+}
+
+/** Throws `unavailable`: workers repeat a request after that, and would drop a result after a 429. */
+function beginGuess(guesses: GuessLimiter, { socket }: IncomingMessage): (isRefused: boolean) => void {
+  try {
+    return guesses.begin(clientNetwork(socket.remoteAddress ?? ''));
+  } catch (cause) {
+    throw new Failure('unavailable', 'too many requests of unknown workers from this address; try again', {
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
+}
+
+function tokenOf({ headers }: IncomingMessage): string {
+  return headers.authorization?.replace(/^bearer /i, '') ?? '';
+}
+
 /** Throws the same `unauthorized` unless the token is that of this worker and endpoint. */
 function authenticate(req: IncomingMessage, endpointId: string, worker: WorkerEntry | undefined): WorkerEntry {
-  const token = req.headers.authorization?.replace(/^bearer /i, '') ?? '';
+  const token = tokenOf(req);
   const isValid =
     worker?.tokenHash != null &&
     worker.endpointId === endpointId &&

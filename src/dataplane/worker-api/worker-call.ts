@@ -5,6 +5,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { GuessLimiter } from '../../domain/access/guess-limiter.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory } from '../endpoint-directory.ts';
@@ -23,6 +24,8 @@ export interface WorkerPlane {
   streamedBytes: StreamedBytes;
   endpoints: EndpointDirectory;
   workers: WorkerDirectory;
+  /** Of workers that do not exist. */
+  guesses: GuessLimiter;
   activity: WorkerActivity;
   undeliveredJobs: UndeliveredJobs;
   parkedTakes: ParkedTakes;

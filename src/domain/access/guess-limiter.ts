@@ -1,4 +1,3 @@
-import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 
@@ -15,10 +14,15 @@ interface Guesses {
   pending: number;
 }
 
-/** Bounds the look-ups of keys that nobody has, by the network that sends them. */
+/**
+ * Bounds the look-ups of secrets that nobody has, by the network that sends them. While more networks guess than can be told
+ * apart, the others count as one: a client with many networks gains nothing, and makes nobody else's guesses forgotten.
+ */
 export class GuessLimiter {
   readonly #monotonic: Clock;
-  readonly #byNetwork = new BoundedMap<string, Guesses>(MAX_NETWORKS);
+  /** In the order in which their windows end. */
+  readonly #byNetwork = new Map<string, Guesses>();
+  readonly #others: Guesses = { windowEndsMs: 0, failed: 0, pending: 0 };
 
   constructor(monotonic: Clock) {
     this.#monotonic = monotonic;
@@ -39,14 +43,24 @@ export class GuessLimiter {
 
   #find(network: string): Guesses {
     const now = this.#monotonic.now();
-    let guesses = this.#byNetwork.get(network);
-    if (!guesses) {
-      guesses = { windowEndsMs: now + WINDOW_MS, failed: 0, pending: 0 };
-      this.#byNetwork.set(network, guesses);
-    } else if (guesses.windowEndsMs <= now) {
-      guesses.windowEndsMs = now + WINDOW_MS;
-      guesses.failed = 0;
-    }
+    const known = this.#byNetwork.get(network);
+    if (known && known.windowEndsMs > now) return known;
+    if (!known && this.#byNetwork.size >= MAX_NETWORKS && !this.#forgetOldest(now)) return renew(this.#others, now);
+    const guesses = known ?? { windowEndsMs: 0, failed: 0, pending: 0 };
+    this.#byNetwork.delete(network);
+    this.#byNetwork.set(network, renew(guesses, now));
     return guesses;
   }
+
+  /** False if the oldest is still needed. */
+  #forgetOldest(now: number): boolean {
+    const [[network, { windowEndsMs, pending }]] = this.#byNetwork as unknown as [[string, Guesses]];
+    if (windowEndsMs > now || pending > 0) return false;
+    return this.#byNetwork.delete(network);
+  }
+}
+
+function renew(guesses: Guesses, now: number): Guesses {
+  if (guesses.windowEndsMs > now) return guesses;
+  return Object.assign(guesses, { windowEndsMs: now + WINDOW_MS, failed: 0 });
 }
