@@ -74,6 +74,12 @@ const STATEMENTS = {
     jobs: BATCH,
   },
   cancel: { text: sql.CANCEL, values: [...ENDING, "'q17'", "'e1'"], indexes: ['jobs_pkey'], jobs: 1 },
+  'cancel all': {
+    text: sql.CANCEL_ALL,
+    values: [...ENDING, "'e2'"],
+    indexes: ['jobs_leased', 'jobs_pkey', 'jobs_queue'],
+    jobs: DEPTH / 10 + LEASED, // it reads all leases
+  },
   'newest of the queue': { text: sql.NEWEST_QUEUED, values: ["'e1'"], indexes: ['jobs_queue'], jobs: 2 },
   purge: {
     text: sql.PURGE,

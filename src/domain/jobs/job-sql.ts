@@ -158,9 +158,14 @@ export const FAIL_RUNNING = `${endJobs(`
     returning *, 'FAILED' as end_status, null::text as end_output, $6::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
-/** $4 endpoint: all its jobs, because it is being deleted. */
+/**
+ * $4 endpoint: all its jobs, because it is being deleted. Served by jobs_queue, and by jobs_leased, of which it reads the
+ * leases of all endpoints: an index of all jobs by endpoint would cost each job more.
+ */
 export const CANCEL_ALL = `${endJobs(`
-    delete from jobs where endpoint_id = $4
+    delete from jobs where id = any(array(
+      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE'
+      union all select id from jobs where endpoint_id || '' = $4 and status = 'IN_PROGRESS'))
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}${STOP_ORDERS}
   ${ENDED_VIEW}`;
 
