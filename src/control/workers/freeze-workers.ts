@@ -17,7 +17,7 @@ import type { Pool } from '../../db/pool.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/frozen-workers.ts';
 import { drainWorker, stopWorker, thawWorker } from '../../domain/workers/order-workers.ts';
-import { markAsleep, releaseGpus } from '../../domain/workers/sleeping-workers.ts';
+import { markAsleep, markAwake, releaseGpus } from '../../domain/workers/sleeping-workers.ts';
 import { markFrozen } from '../../domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { byEvictionOrder, frozenOverBudget } from '../../scaling/frozen-workers.ts';
@@ -187,7 +187,8 @@ export class WorkerFreezer {
     const { pool, bus, runtime, logs, capacity } = this.#deps;
     const { id, sleepMethod, asleepAt, gpuPool, holdsGpus } = worker;
     if (sleepMethod === null || gpuPool === null || runtime.gpuSleep === null) return false;
-    if (asleepAt === null) {
+    // A kit reports that it sleeps. Otherwise a server may have been killed just before or after the hook, which may run twice.
+    if (asleepAt === null || (holdsGpus && sleepMethod !== 'HANDLER')) {
       const failure = await this.#trySleep(worker);
       if (failure !== null) {
         logs.system(id, `could not sleep, so it keeps its GPUs: ${failure}`);
@@ -202,17 +203,21 @@ export class WorkerFreezer {
     return true;
   }
 
-  /** Returns null, or why the worker does not sleep. */
+  /**
+   * Returns null, or why the worker does not sleep. Recorded first: whatever happens in between, it gets no work before it was
+   * woken.
+   */
   async #trySleep(worker: FreezingWorker): Promise<string | null> {
     const { pool, runtime } = this.#deps;
     if (worker.sleepMethod === 'HANDLER') return `its onSleep took longer than ${SLEEP_TIMEOUT_MS / 1000} s`;
+    if (!(await markAsleep(pool, worker.id))) return 'it was given work';
     try {
       await runSleepHook(runtime, worker, 'sleep');
+      return null;
     } catch (error) {
+      await markAwake(pool, worker.id);
       return messageOf(error);
     }
-    await markAsleep(pool, worker.id);
-    return null;
   }
 
   async #recordFrozen(

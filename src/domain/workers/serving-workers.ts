@@ -86,7 +86,7 @@ export async function markServing(
   const result = await db.query<WorkerStart & { isFirst: boolean }>(
     `update workers set serving_at = now(), serving_host = $2, serving_port = $3, phase_reason = null,
        ready_at = coalesce(ready_at, now()), timeline = jsonb_build_object('readyAt', now()) || timeline
-     where id = $1 and phase = 'RUNNING' and serving_at is null
+     where id = $1 and phase = 'RUNNING' and serving_at is null and asleep_at is null
      returning created_at as "createdAt", timeline, ready_at = now() as "isFirst"`,
     [id, at.host, at.port],
   );

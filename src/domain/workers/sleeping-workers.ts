@@ -19,10 +19,11 @@ export async function updateSleepMethod(db: Db, id: WorkerId, method: SleepMetho
   ]);
 }
 
-/** Records that a worker that is to be frozen holds no GPU memory. False if it is to run after all. */
+/** Records that a worker that is to be frozen sleeps or is about to: it gets no work before it is awake. False if it is to run after all. */
 export async function markAsleep(db: Db, id: WorkerId): Promise<boolean> {
   const result = await db.query(
-    `update workers set asleep_at = coalesce(asleep_at, now()) where id = $1 and wanted = 'FREEZE' and phase = 'RUNNING'`,
+    `update workers set asleep_at = coalesce(asleep_at, now()), serving_at = null
+     where id = $1 and wanted = 'FREEZE' and phase = 'RUNNING'`,
     [id],
   );
   return result.rowCount === 1;
