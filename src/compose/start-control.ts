@@ -161,7 +161,7 @@ function createLoops(
   notify: Notify,
 ): { workers: WorkerRunner; pods: PodRunner; loops: Loop[] } {
   const { pool, runtime, storage } = parts;
-  const logs = new LogCollector(parts);
+  const logs = new LogCollector({ ...parts, rates: config.limits.logRates });
   const mounts = new WorkloadMounts({ pool, storage });
   const capacity = new CapacityLedger({ pool, runtime });
   const workers = createWorkerRunner(config, parts, { logs, mounts, capacity, notify });

@@ -11,6 +11,7 @@ export interface JobLimits {
   resultRetentionMs: number;
   syncResultRetentionMs: number;
   logRetentionMs: number;
+  logRates: LogRates;
   /** A worker without a heartbeat for this long loses its jobs (docs/interface/worker-api.md, "Leases"). */
   leaseMs: number;
   /** How long a worker's request for a job is held open. */
@@ -18,6 +19,16 @@ export interface JobLimits {
   /** How long a stopping worker may keep running its jobs. */
   graceMs: number;
 }
+
+/** How many bytes of log lines are stored a second (control/workloads/log-gate.ts). */
+export interface LogRates {
+  /** Of each worker and pod. */
+  workloadBytes: number;
+  /** Of all workers of an endpoint together. */
+  endpointBytes: number;
+}
+
+export const DEFAULT_LOG_RATES: LogRates = { workloadBytes: 256 * 2 ** 10, endpointBytes: 2 ** 20 };
 
 /** Limits of requests to load-balancing endpoints. */
 export interface LoadBalancingLimits {
@@ -54,6 +65,16 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
     logRetentionMs: secondsVariable(env, 'PODYARD_LOG_RETENTION_SECONDS', 86_400),
+    logRates: {
+      workloadBytes: integerVariable(env, 'PODYARD_LOG_WORKLOAD_BYTES', {
+        ...body,
+        fallback: DEFAULT_LOG_RATES.workloadBytes,
+      }),
+      endpointBytes: integerVariable(env, 'PODYARD_LOG_ENDPOINT_BYTES', {
+        ...body,
+        fallback: DEFAULT_LOG_RATES.endpointBytes,
+      }),
+    },
     leaseMs: secondsVariable(env, 'PODYARD_LEASE_SECONDS', 40),
     takeHoldMs: secondsVariable(env, 'PODYARD_TAKE_HOLD_SECONDS', 30),
     graceMs: secondsVariable(env, 'PODYARD_GRACE_SECONDS', 30),

@@ -9,6 +9,7 @@ import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.t
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
+import { deleteOldLogUsage } from '../../domain/quotas/log-usage.ts';
 import { deleteOldRateWindows } from '../../domain/rate-limits/count-requests.ts';
 
 const TICK_MS = 60_000;
@@ -54,6 +55,7 @@ export class Cleaner {
     await makePartitions(pool, limits, now);
     await this.#dropPartitions(now);
     await deleteOldLogLines(pool, logsBefore);
+    await deleteOldLogUsage(pool);
     await this.#deleteOldJobs(now);
     await this.#deleteOldWorkers(logsBefore);
     await deleteDecisionsOfGone(pool);

@@ -1,19 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '../../core/batcher.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import { DEFAULT_LOG_RATES, type LogRates } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { appendLogLines, type NewLogLine } from '../../domain/logs/append-log-lines.ts';
 import { findLastStored, type LastStored } from '../../domain/logs/find-last-stored.ts';
-import type { Runtime } from '../../runtimes/runtime.ts';
+import { findLogOwners, type LogOwner } from '../../domain/logs/log-owners.ts';
+import type { LogLine, Runtime } from '../../runtimes/runtime.ts';
+import { LogBuckets, type LogGate, lineCost } from './log-gate.ts';
+import { UserLogDays } from './user-log-days.ts';
 
 const FLUSH_MS = 100;
 const FLUSH_BATCH = 1_000;
 const MAX_LINE_CHARACTERS = 16_384;
 /** Above this, readers wait, and with them the engine's pipes: a workload that floods its log slows down only itself. */
 const MAX_BUFFERED = 10_000;
+/** While lines are dropped, at most 8 MiB a second are read: dropping must not take the processor from others. */
+const DROPPED_AT_ONCE_BYTES = 256 * 2 ** 10;
+const DROP_PAUSE_MS = 32;
+/** How often drops that have ended are reported, when no line of the workload comes. */
+const REPORT_MS = 1_000;
+
+interface Buffered {
+  line: NewLogLine;
+  /** What it counts for its user today; absent for `system` lines. */
+  cost?: { userId: UserId; bytes: number };
+}
+
+interface Followed {
+  workloadId: string;
+  gate: LogGate;
+  owner: LogOwner | undefined;
+}
 
 interface Deps {
   pool: Pool;
@@ -22,7 +45,10 @@ interface Deps {
   logger: Logger;
 }
 
-/** Follows the output of workloads and stores it in batches, with `system` lines about their life. */
+/**
+ * Follows the output of workloads and stores it in batches, with `system` lines about their life. Of a flood, only what the
+ * gate of the workload passes is stored, with one line about the rest.
+ */
 export class LogCollector {
   readonly #deps: Deps;
   readonly #clock: Clock;
@@ -30,13 +56,29 @@ export class LogCollector {
   readonly #following = new Map<string, { abort: AbortController; done: Promise<void> }>();
   /** In batches: a new leader follows thousands of workloads at once. */
   readonly #lastStored: Batcher<string, LastStored | undefined>;
-  #buffer: NewLogLine[] = [];
+  readonly #owners: Batcher<string, LogOwner | undefined>;
+  readonly #buckets: LogBuckets;
+  readonly #days: UserLogDays;
+  readonly #dropping = new Set<Followed>();
+  #reportTimer: NodeJS.Timeout | undefined;
+  #buffer: Buffered[] = [];
   #flushTimer: NodeJS.Timeout | undefined;
   #waitingReaders: (() => void)[] = [];
 
-  constructor({ clock = systemClock, ...deps }: Deps & { clock?: Clock }) {
+  constructor({ clock = systemClock, rates = DEFAULT_LOG_RATES, ...deps }: Deps & { clock?: Clock; rates?: LogRates }) {
     this.#deps = deps;
     this.#clock = clock;
+    this.#buckets = new LogBuckets(rates);
+    this.#days = new UserLogDays({ ...deps, now: () => clock.now() });
+    this.#owners = new Batcher({
+      lanes: 1,
+      maxSize: 500,
+      isCallFault: () => false,
+      flush: async (ids) => {
+        const found = await findLogOwners(deps.pool, ids);
+        return ids.map((id) => found.get(id));
+      },
+    });
     this.#lastStored = new Batcher({
       lanes: 1,
       maxSize: 500,
@@ -63,13 +105,14 @@ export class LogCollector {
     for (const { abort } of this.#following.values()) abort.abort();
     await Promise.all([...this.#following.values()].map(({ done }) => done));
     clearTimeout(this.#flushTimer);
+    clearInterval(this.#reportTimer);
     await this.#loop.stop();
     await this.#flush().catch(() => {});
   }
 
   /** Adds a line about the workload's life, for its user. */
   system(workloadId: string, line: string): void {
-    this.#add({ workloadId, ts: new Date(this.#clock.now()), source: 'system', line });
+    this.#add({ line: { workloadId, ts: new Date(this.#clock.now()), source: 'system', line } });
   }
 
   /**
@@ -98,16 +141,70 @@ export class LogCollector {
   }
 
   async #read(workloadId: string, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const last = isNew ? undefined : await this.#lastStored.run(workloadId);
+    const [owner, last] = await Promise.all([
+      this.#owners.run(workloadId),
+      isNew ? undefined : this.#lastStored.run(workloadId),
+    ]);
+    const user = owner === undefined ? { limit: null, usedToday: () => 0 } : await this.#days.find(owner.userId);
+    const group = owner?.group ?? workloadId;
+    const followed = { workloadId, owner, gate: this.#buckets.open(group, user, this.#clock.now()) };
     const from = last ? { since: last.ts, seen: last.seen } : {};
-    for await (const { ts, line } of this.#deps.runtime.logs(workloadId, { ...from, follow: true, signal })) {
-      this.#add({ workloadId, ts, source: 'container', line: line.slice(0, MAX_LINE_CHARACTERS) });
-      if (this.#buffer.length >= MAX_BUFFERED) await new Promise<void>((resolve) => this.#waitingReaders.push(resolve));
+    try {
+      await this.#follow(followed, this.#deps.runtime.logs(workloadId, { ...from, follow: true, signal }));
+    } finally {
+      this.#buckets.release(group);
+      this.#dropping.delete(followed);
     }
   }
 
-  #add(line: NewLogLine): void {
-    this.#buffer.push(line);
+  async #follow(followed: Followed, output: AsyncIterable<LogLine>): Promise<void> {
+    let droppedBytes = 0;
+    for await (const { ts, line: whole } of output) {
+      const line = whole.slice(0, MAX_LINE_CHARACTERS);
+      const { isStored, notices } = followed.gate.pass({ ts, line }, this.#clock.now());
+      for (const notice of notices) this.system(followed.workloadId, notice);
+      if (isStored) this.#addOutput(followed, { ts, line });
+      else {
+        this.#reportLater(followed);
+        droppedBytes += lineCost(whole);
+      }
+      if (this.#buffer.length >= MAX_BUFFERED) await new Promise<void>((resolve) => this.#waitingReaders.push(resolve));
+      if (droppedBytes < DROPPED_AT_ONCE_BYTES) continue;
+      droppedBytes = 0;
+      await sleep(DROP_PAUSE_MS);
+    }
+    const { notices, last } = followed.gate.end(this.#clock.now());
+    for (const notice of notices) this.system(followed.workloadId, notice);
+    for (const line of last) this.#addOutput(followed, line);
+  }
+
+  #addOutput({ workloadId, owner }: Followed, { ts, line }: LogLine): void {
+    const entry: Buffered = { line: { workloadId, ts, source: 'container', line } };
+    if (owner) {
+      entry.cost = { userId: owner.userId, bytes: lineCost(line) };
+      this.#days.add(owner.userId, entry.cost.bytes, this.#clock.now());
+    }
+    this.#add(entry);
+  }
+
+  /** Reports what was dropped once the drop is over, even if the workload says nothing more. */
+  #reportLater(followed: Followed): void {
+    this.#dropping.add(followed);
+    this.#reportTimer ??= setInterval(() => this.#report(), REPORT_MS).unref();
+  }
+
+  #report(): void {
+    for (const followed of this.#dropping) {
+      for (const notice of followed.gate.poll(this.#clock.now())) this.system(followed.workloadId, notice);
+      if (!followed.gate.isDropping) this.#dropping.delete(followed);
+    }
+    if (this.#dropping.size > 0) return;
+    clearInterval(this.#reportTimer);
+    this.#reportTimer = undefined;
+  }
+
+  #add(entry: Buffered): void {
+    this.#buffer.push(entry);
     this.#flushTimer ??= setTimeout(() => {
       this.#flushTimer = undefined;
       this.#loop.wake();
@@ -115,13 +212,22 @@ export class LogCollector {
   }
 
   async #flush(): Promise<undefined> {
+    await this.#days.refresh(this.#clock.now());
     while (this.#buffer.length > 0) {
-      const lines = this.#buffer.slice(0, FLUSH_BATCH);
-      await appendLogLines(this.#deps.pool, lines);
+      const entries = this.#buffer.slice(0, FLUSH_BATCH);
+      const lines = entries.map(({ line }) => line);
+      await appendLogLines(this.#deps.pool, lines, usageOf(entries));
       this.#buffer = this.#buffer.slice(lines.length);
       for (const workloadId of new Set(lines.map((line) => line.workloadId))) this.#deps.bus.publish('log', workloadId);
     }
     for (const resolve of this.#waitingReaders.splice(0)) resolve();
     return undefined;
   }
+}
+
+/** Adds up what lines count for their users. */
+function usageOf(entries: readonly Buffered[]): Map<UserId, number> {
+  const usage = new Map<UserId, number>();
+  for (const { cost } of entries) if (cost) usage.set(cost.userId, (usage.get(cost.userId) ?? 0) + cost.bytes);
+  return usage;
 }

@@ -24,6 +24,11 @@ export function overLimit(name: LimitName, { limit, used, more }: LimitUse): Fai
   return new Failure('tooManyRequests', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
+/** Why further log lines of a user are dropped. */
+export function overDay(limitBytes: number): string {
+  return `the limit 'logBytesPerDay' allows ${limitBytes} ${LIMITS.logBytesPerDay.unit}`;
+}
+
 /** The refusal of a request body over `requestBytes`, whose size may not be known yet. */
 export function bodyOverLimit(limitBytes: number): Failure {
   const { unit } = LIMITS.requestBytes;
