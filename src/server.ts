@@ -32,6 +32,7 @@ import { KeyRing } from './domain/access/key-ring.ts';
 import { refuseSharedProcesses } from './domain/access/refuse-shared-processes.ts';
 import { useCatalog } from './domain/catalog/catalog.ts';
 import { readCatalogFile } from './domain/catalog/read-catalog-file.ts';
+import { ActivityReporter } from './domain/history/activity-reporter.ts';
 import { useRegistries } from './domain/images/registry-policy.ts';
 import { ensureInstallation } from './domain/installation.ts';
 import { refuseMoved } from './domain/move-mark.ts';
@@ -128,6 +129,7 @@ async function start(options: Start): Promise<RunningServer> {
   const facts = describeInstallation(identity.installation.id, runtime, [...config.warnings, ...notices]);
   if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
   const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
+  startReporter(base);
   const data = createDataPlane(config, base);
   const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };
   const serving = isFirstOfSeveral
@@ -189,6 +191,13 @@ async function joinInstallation(
   bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
   const keyRing = new KeyRing({ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) });
   return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
+}
+
+/** Stops after everything that it reports, and before the database. */
+function startReporter({ pool, metrics, clock, logger, cleanUp }: Omit<ServerParts, 'data' | 'readiness'>): void {
+  const reporter = new ActivityReporter({ pool, activity: metrics.activity, clock, logger });
+  cleanUp.add(() => reporter.stop());
+  reporter.start();
 }
 
 function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'readiness'>): DataPlane {

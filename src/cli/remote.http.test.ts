@@ -84,6 +84,8 @@ describe('endpoints', () => {
     expect(await json(['jobs', 'echo', '--status', 'FAILED', 'TIMED_OUT', '--since', '2h', '--limit', '300'])).toEqual(
       [],
     );
+    expect(await json(['history', 'echo', '--range', '24h', '--step', '300'])).toEqual([]);
+    expect((await podyard(['history', 'echo', '--range', '7d', '--step', '60'])).status).toBe(5);
     expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({
       status: 1,
       err: "podyard: 'yesterday' is neither a time such as 2026-11-20T10:00:00Z nor an age such as 15m",

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { Cleaner } from '../control/housekeeping/clean-up.ts';
+import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
@@ -221,6 +222,7 @@ function createHousekeeping(
 ): Loop[] {
   const loops: Loop[] = [
     new UsageMeter({ pool, logger }),
+    new HistoryKeeper({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),
   ];

@@ -1,4 +1,5 @@
 import { monotonicClock } from './clock.ts';
+import { EndpointActivity } from './endpoint-activity.ts';
 import type { EndpointId } from './ids.ts';
 
 /**
@@ -100,6 +101,8 @@ export class Metrics {
   readonly coldStarts = new Map<string, Histogram>();
   readonly thaws = new Histogram(START_BOUNDS);
   readonly eventLoopLag = new Histogram(LAG_BOUNDS);
+  /** For the history, not for a scrape. */
+  readonly activity = new EndpointActivity();
   readonly #maxEndpoints: number;
   readonly #jobs = new Map<EndpointId, JobFigures>();
   readonly #others = jobFigures(OTHER_ENDPOINTS);
@@ -123,6 +126,7 @@ export class Metrics {
     figures.ended[status] += 1;
     if (delayMs !== null) figures.wait.observe(delayMs / 1000);
     if (executionMs !== null) figures.execution.observe(executionMs / 1000);
+    this.activity.jobEnded(endpointId, delayMs, executionMs);
   }
 
   /** `route`: the program's name for it, never the client's path. */

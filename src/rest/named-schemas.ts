@@ -30,6 +30,7 @@ import {
   EndpointResponse,
   UpdateEndpointRequest,
 } from './endpoints/endpoint-schemas.ts';
+import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobList } from './jobs/job-schemas.ts';
 import {
@@ -92,6 +93,7 @@ export const NAMED_SCHEMAS = [
   SimulateRequest,
   DecisionList,
   JobList,
+  HistoryResponse,
   ReleaseResponse,
   RolloutResponse,
   ChangeRolloutRequest,

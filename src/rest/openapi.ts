@@ -6,6 +6,7 @@ import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
 import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
+import { HISTORY_EXAMPLES } from './history/history-examples.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
 import { JOB_EXAMPLES } from './jobs/job-examples.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
@@ -28,6 +29,7 @@ export const EXAMPLES: Examples = {
   ...BILLING_EXAMPLES,
   ...CATALOG_EXAMPLES,
   ...ENDPOINT_EXAMPLES,
+  ...HISTORY_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
   ...JOB_EXAMPLES,
   ...VOLUME_EXAMPLES,

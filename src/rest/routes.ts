@@ -24,6 +24,8 @@ import { listDecisionsRoute } from './endpoints/list-decisions.ts';
 import { listEndpointsRoute } from './endpoints/list-endpoints.ts';
 import { updateEndpointRoute } from './endpoints/update-endpoint.ts';
 import { watchEndpointRoute } from './endpoints/watch-endpoint.ts';
+import { getEndpointHistoryRoute } from './history/get-endpoint-history.ts';
+import { getInstallationHistoryRoute } from './history/get-installation-history.ts';
 import { getHealthRoute } from './installation/get-health.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
 import { getMetricsRoute } from './installation/get-metrics.ts';
@@ -98,6 +100,7 @@ export const ROUTES: readonly RestRoute[] = [
   getWorkerRoute,
   listDecisionsRoute,
   listJobsRoute,
+  getEndpointHistoryRoute,
   listEndpointReleasesRoute,
   rollbackReleaseRoute,
   changeRolloutRoute,
@@ -134,6 +137,7 @@ export const ROUTES: readonly RestRoute[] = [
   getClusterBillingRoute,
   getAccountRoute,
   getInstallationRoute,
+  getInstallationHistoryRoute,
   getSimulationRoute,
   simulateRoute,
   watchAccountRoute,

@@ -28,18 +28,23 @@ function useColors() {
   };
 }
 
-/**
- * Values over the last minutes: counts as stacked areas, or measurements as lines with a dot for each sample.
- */
+/** From this many samples on, dots would hide the lines. */
+const MAX_DOTS = 300;
+
+/** Values over time: counts as stacked areas, or measurements as lines with a dot for each sample. */
 export function TimeChart(props: {
   label: string;
   points: readonly Point[];
   series: readonly Series[];
   areMeasurements?: boolean;
+  /** Over days: the axis shows dates. */
+  isLong?: boolean;
 }) {
+  const formatTime = props.isLong ? dateOf : timeOf;
+  const dot = props.points.length > MAX_DOTS ? false : { r: 2 };
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
-    ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot: { r: 2 } } as const)
+    ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot } as const)
     : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one' } as const);
   const { grid, text, paper, colorOf } = useColors();
   return (
@@ -50,13 +55,13 @@ export function TimeChart(props: {
           dataKey="at"
           type="number"
           domain={['dataMin', 'dataMax']}
-          tickFormatter={timeOf}
+          tickFormatter={formatTime}
           stroke={text}
           fontSize={11}
           minTickGap={60}
         />
         <YAxis allowDecimals={false} stroke={text} fontSize={11} />
-        <Tooltip labelFormatter={timeOf} contentStyle={{ background: paper, borderColor: grid }} />
+        <Tooltip labelFormatter={formatTime} contentStyle={{ background: paper, borderColor: grid }} />
         {props.series.map((series) => (
           <Area
             key={series.name}
@@ -126,6 +131,10 @@ function legend(color: string) {
       formatter={(label: string) => <span style={{ color }}>{label}</span>}
     />
   );
+}
+
+function dateOf(at: unknown): string {
+  return new Date(Number(at)).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' });
 }
 
 function timeOf(at: unknown): string {

@@ -34,6 +34,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     showRecords(workers, WORKER_COLUMNS, options.json === true, pieces);
   }).description('list the workers of an endpoint');
   addReleases(program, pieces);
+  addHistory(program, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const { showRecords } = await records();
@@ -44,6 +45,19 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     ];
     showRecords(decisions, columns, options.json === true, pieces);
   }).description('list the latest scaling decisions of an endpoint, with reasons');
+}
+
+function addHistory(program: Command, pieces: CliPieces): void {
+  onEndpoint<{ range: string; step?: string }>(
+    program.command('history'),
+    pieces,
+    async (client, endpointId, options) => {
+      await (await import('./show-history.ts')).showHistory(client, endpointId, options, pieces);
+    },
+  )
+    .description('show what an endpoint did: jobs or requests, latency, cold starts, workers and cost')
+    .addOption(new Option('--range <range>', 'how far back').choices(['1h', '24h', '7d', '30d']).default('1h'))
+    .addOption(new Option('--step <seconds>', 'seconds per line; beyond 24h only 3600').choices(['60', '300', '3600']));
 }
 
 function addReleases(program: Command, pieces: CliPieces): void {

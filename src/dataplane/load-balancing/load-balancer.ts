@@ -163,7 +163,10 @@ export class LoadBalancer {
   /** `status`: the one the client got. */
   #end(request: BalancedRequest, status: number): void {
     this.#release(request);
-    this.#deps.metrics.proxyEnded('endpoint', status, performance.now() - request.startedAt);
+    const { metrics } = this.#deps;
+    const durationMs = performance.now() - request.startedAt;
+    metrics.proxyEnded('endpoint', status, durationMs);
+    if (request.endpoint !== null) metrics.activity.requestEnded(request.endpoint.id, status, durationMs);
   }
 
   /** Resolves with undefined when the client has gone. Throws why there was no worker in time. */

@@ -103,6 +103,8 @@ export async function listWorkerConditions(
 /** The number of live workers of an endpoint in the same condition. */
 export interface WorkerGroup extends WorkerCondition {
   endpointId: EndpointId;
+  /** The GPU pool of their place; null before they have one, and without GPUs. */
+  pool: string | null;
   count: number;
 }
 
@@ -110,12 +112,12 @@ export interface WorkerGroup extends WorkerCondition {
 export async function groupLiveWorkers(db: Db): Promise<WorkerGroup[]> {
   const result = await db.query<WorkerGroup>({
     name: 'workers-grouped',
-    text: `select g."endpointId", g.phase, case when starts_with(g."phaseReason", $1) then $1 end as "phaseReason",
+    text: `select g."endpointId", g.pool, g.phase, case when starts_with(g."phaseReason", $1) then $1 end as "phaseReason",
                   g."isLost", g."isReady", g."isBusy", case when g."unhealthyReason" is not null then '' end as "unhealthyReason",
                   count(*)::int8 as count
-           from (select w.endpoint_id as "endpointId", ${CONDITION_COLUMNS}
+           from (select w.endpoint_id as "endpointId", w.gpu_pool as pool, ${CONDITION_COLUMNS}
                  from ${WORKERS} where w.phase not in ('FROZEN', 'EXITED')) g
-           group by 1, 2, 3, 4, 5, 6, 7`,
+           group by 1, 2, 3, 4, 5, 6, 7, 8`,
     values: [NO_CAPACITY],
   });
   return result.rows;

@@ -1,10 +1,12 @@
-import { Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
-import { lazy } from 'react';
+import { Paper, Progress, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
+import { lazy, useState } from 'react';
 import { type EndpointSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
+import { HistoryCharts } from './history-charts.tsx';
+import type { Range } from './history-points.ts';
 import { rolloutText } from './release-text.ts';
 import { useHistory } from './use-history.ts';
 import { WorkerTable } from './worker-table.tsx';
@@ -27,7 +29,16 @@ const WORKERS: Series[] = [
   { name: 'workersUnhealthy', label: 'Unhealthy', color: 'red' },
 ];
 
+const PERIODS: { value: 'live' | Range; label: string }[] = [
+  { value: 'live', label: 'Live' },
+  { value: '1h', label: '1 h' },
+  { value: '24h', label: '24 h' },
+  { value: '7d', label: '7 d' },
+  { value: '30d', label: '30 d' },
+];
+
 export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
+  const [period, setPeriod] = useState<'live' | Range>('live');
   return (
     <Stack>
       <Figures
@@ -41,7 +52,18 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
         ]}
       />
       {snapshot?.rollout.inProgress && <RolloutProgress snapshot={snapshot} />}
-      <Charts endpoint={endpoint} snapshot={snapshot} />
+      <SegmentedControl
+        aria-label="Period of the charts"
+        data={PERIODS}
+        value={period}
+        onChange={(value) => setPeriod(value as 'live' | Range)}
+        w="max-content"
+      />
+      {period === 'live' ? (
+        <Charts endpoint={endpoint} snapshot={snapshot} />
+      ) : (
+        <HistoryCharts endpoint={endpoint} range={period} />
+      )}
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
     </Stack>
   );

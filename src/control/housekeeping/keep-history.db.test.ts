@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { HistoryKeeper } from './keep-history.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await sql("insert into users (id, name) values ('user', 'user')");
+  await sql(
+    `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, workers_min, workers_max,
+       scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
+     values ('e1', 'user', 'e', 'QUEUE_BASED', 'i', '', 1, '{}', '{}', 0, 3, 'QUEUE_DELAY', 4, 5, '{}', '{}', 0, 'OFF', 1)`,
+  );
+});
+afterAll(() => database.drop());
+
+const sql = (text: string, ...values: unknown[]) => database.pool.query(text, values).then((result) => result.rows);
+const completed = (span: string) =>
+  sql("select completed from history where kind = 'ENDPOINT' and span = $1 order by starts_at", span);
+
+test('runs write minutes, fold hours and delete what is old; two keepers together count nothing twice', async () => {
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+  await sql('update history_progress set written_until = $1, usage_until = $1, hours_until = $1', new Date(hour));
+  await sql(
+    "insert into history (kind, subject, span, starts_at) values ('ENDPOINT', 'e1', 'minute', $1)",
+    new Date(hour - 30 * 3_600_000),
+  );
+  let now = hour + 66_000;
+  const clock = { now: () => now };
+  const keepers = [1, 2].map(() => new HistoryKeeper({ pool: database.pool, logger: silentLogger, clock }));
+  const run = () => Promise.all(keepers.map((keeper) => keeper.runOnce()));
+  await sql("insert into endpoint_counters (endpoint_id, lane, completed) values ('e1', 'p/finish0', 3)");
+  await run();
+  expect(await completed('minute')).toEqual([{ completed: 3 }]);
+  await sql('update endpoint_counters set completed = 5');
+  now += 71 * 60_000;
+  await sql('update usage_meter set metered_until = $1', new Date(now));
+  await run();
+  expect(await completed('minute')).toEqual([{ completed: 3 }, { completed: 2 }]);
+  expect(await completed('hour')).toEqual([{ completed: 3 }]);
+});
