@@ -60,6 +60,41 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
 
 const json = async (args: string[]) => JSON.parse((await podyard([...args, '--json'])).out);
 
+test('an endpoint that fails says so in the list; its ended workers are listed with the reason, and the last one is logged', async () => {
+  const { id } = await json(['endpoints', 'create', '--name', 'broken', '--image', 'i:1', '--pool', 'ADA_24']);
+  await rest.database.pool.query(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, is_lost, exit_code, exited_at, phase_reason)
+     values ('wbroken', $1, $2, 1, '', '{}', 'EXITED', true, 1, now(), $3)`,
+    [
+      id,
+      rest.alice.userId,
+      'it exited with code 1:\nTraceback (most recent call last):\nValueError: \u001b[31mno model',
+    ],
+  );
+  const end = 'it exited with code 1: ValueError: no model';
+  expect((await podyard(['endpoints'])).out).toContain(`failing  the last start failed: ${end}`);
+  expect(await json(['endpoints'])).toContainEqual(
+    expect.objectContaining({ id, state: expect.objectContaining({ state: 'FAILING' }) }),
+  );
+  expect((await podyard(['workers', 'broken'])).err).toBe('There are none.');
+  expect((await podyard(['workers', 'broken', '--ended'])).out).toMatch(
+    /^ID.*WHY\nwbroken .* 1 +yes +it exited with code 1: V/,
+  );
+  const logs = await podyard(['logs', 'broken']);
+  expect(logs).toMatchObject({ status: 0, err: expect.stringContaining(`Worker wbroken ended at`) });
+  expect(logs.err).toContain(end);
+  await podyard(['endpoints', 'delete', 'broken']);
+});
+
+test('without any worker there is no log to show', async () => {
+  await podyard(['endpoints', 'create', '--name', 'silent', '--image', 'i:1', '--pool', 'ADA_24']);
+  expect(await podyard(['logs', 'silent'])).toMatchObject({
+    status: 1,
+    err: expect.stringContaining('no worker is running, and none has ended within 24 hours'),
+  });
+  await podyard(['endpoints', 'delete', 'silent']);
+});
+
 describe('endpoints', () => {
   test('are created, listed, found by name, partially updated and deleted', async () => {
     const made = await json([

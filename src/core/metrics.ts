@@ -17,7 +17,7 @@ const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 const LAG_TICK_MS = 100;
 
 /** The label of all endpoints beyond `maxEndpoints`. */
-const OTHER_ENDPOINTS = 'other';
+export const OTHER_ENDPOINTS = 'other';
 /** The client disconnected before the response; no server sends this status. */
 export const CLIENT_GONE = 499;
 

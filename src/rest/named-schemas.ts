@@ -31,6 +31,7 @@ import {
   UpdateEndpointRequest,
 } from './endpoints/endpoint-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
+import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobList } from './jobs/job-schemas.ts';
 import {
@@ -70,7 +71,12 @@ import {
   TemplateResponse,
   UpdateTemplateRequest,
 } from './templates/template-schemas.ts';
-import { WorkerDetailResponse, WorkerListResponse, WorkerResponse } from './workers/worker-schemas.ts';
+import {
+  EndedWorkerResponse,
+  WorkerDetailResponse,
+  WorkerListResponse,
+  WorkerResponse,
+} from './workers/worker-schemas.ts';
 
 /** Every schema that the OpenAPI description lists under its own name. */
 export const NAMED_SCHEMAS = [
@@ -83,11 +89,13 @@ export const NAMED_SCHEMAS = [
   PodAccess,
   EndpointResponse,
   EndpointList,
+  EndpointStateResponse,
   CreateEndpointRequest,
   UpdateEndpointRequest,
   WorkerResponse,
   WorkerListResponse,
   WorkerDetailResponse,
+  EndedWorkerResponse,
   InstallationResponse,
   SimulationResponse,
   SimulateRequest,

@@ -20,6 +20,7 @@ import { listGpuTypesRoute } from './catalog/list-gpu-types.ts';
 import { createEndpointRoute } from './endpoints/create-endpoint.ts';
 import { deleteEndpointRoute } from './endpoints/delete-endpoint.ts';
 import { getEndpointRoute } from './endpoints/get-endpoint.ts';
+import { getEndpointStateRoute } from './endpoints/get-endpoint-state.ts';
 import { listDecisionsRoute } from './endpoints/list-decisions.ts';
 import { listEndpointsRoute } from './endpoints/list-endpoints.ts';
 import { updateEndpointRoute } from './endpoints/update-endpoint.ts';
@@ -94,6 +95,7 @@ export const ROUTES: readonly RestRoute[] = [
   listEndpointsRoute,
   createEndpointRoute,
   getEndpointRoute,
+  getEndpointStateRoute,
   updateEndpointRoute,
   deleteEndpointRoute,
   listEndpointWorkersRoute,

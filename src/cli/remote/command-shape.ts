@@ -30,8 +30,8 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
   addCommon(parent.command('list', { isDefault: true }))
     .description(`list ${parent.name()}`)
     .action(async (options: Common) => {
-      const [{ listRecords, showRecords }, kind] = await Promise.all([records(), kindOf()]);
-      const found = await listRecords(await connect(pieces, options), kind);
+      const [{ listForTable, showRecords }, kind] = await Promise.all([records(), kindOf()]);
+      const found = await listForTable(await connect(pieces, options), kind);
       showRecords(found, kind.columns, options.json === true, pieces);
     });
   addCommon(parent.command('get'))

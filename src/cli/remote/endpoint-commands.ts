@@ -28,20 +28,27 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
       await send(pieces, options, () => client.call('PATCH', `/v2/serverless/${found.id}`, endpointBody(options)));
       if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
     });
-  onEndpoint(program.command('workers'), pieces, async (client, endpointId, options) => {
-    const { showRecords, WORKER_COLUMNS } = await records();
-    const { workers } = await client.call<{ workers: [] }>('GET', `/v2/serverless/${endpointId}/workers`);
-    showRecords(workers, WORKER_COLUMNS, options.json === true, pieces);
-  }).description('list the workers of an endpoint');
+  onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, endpointId, options) => {
+    const { ENDED_WORKER_COLUMNS, showRecords, WORKER_COLUMNS } = await records();
+    const path = `/v2/serverless/${endpointId}/workers${options.ended ? '?include=ENDED' : ''}`;
+    const { workers, ended } = await client.call<{ workers: []; ended?: [] }>('GET', path);
+    if (options.ended) showRecords(ended ?? [], ENDED_WORKER_COLUMNS, options.json === true, pieces);
+    else showRecords(workers, WORKER_COLUMNS, options.json === true, pieces);
+  })
+    .description('list the workers of an endpoint')
+    .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
   addReleases(program, pieces);
   addHistory(program, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
-    const { showRecords } = await records();
+    const [{ showRecords }, { inOneLine }] = await Promise.all([
+      records(),
+      import('../../domain/logs/quote-output.ts'),
+    ]);
     const columns: Column<Wire>[] = [
       ['AT', (r) => r.at],
       ['WANTED', (r) => r.wanted],
-      ['WHY', (r) => r.reason],
+      ['WHY', (r) => inOneLine(r.reason)],
     ];
     showRecords(decisions, columns, options.json === true, pieces);
   }).description('list the latest scaling decisions of an endpoint, with reasons');

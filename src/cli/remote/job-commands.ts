@@ -21,17 +21,15 @@ export function addJobs(program: Command, pieces: CliPieces): void {
     });
   addJobList(program, pieces);
   addLogOptions(addCommon(program.command('logs')))
-    .description('show the log of a worker (default: the newest)')
+    .description('show the log of a worker (default: the newest; without a running one, the last that ended)')
     .argument('<endpoint>', 'id or name')
     .option('--worker <id>', 'worker whose log to show')
     .action(async (id: string, options: LogOptions & Common & { worker?: string }) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const endpoint = await findRecord(client, RECORDS.endpoints, id);
       const path = `/v2/serverless/${endpoint.id}/workers`;
-      const newest = async () => (await client.call<{ workers: { id: string }[] }>('GET', path)).workers.at(-1)?.id;
-      const worker = options.worker ?? (await newest());
-      if (worker === undefined) throw new Error('no worker is running; name a former one with --worker');
-      const { showLog } = await import('./show-log.ts');
+      const { findLoggedWorker, showLog } = await import('./show-log.ts');
+      const worker = options.worker ?? (await findLoggedWorker(client, path, pieces));
       await showLog(client, `${path}/${worker}/logs`, options, pieces.terminal);
     });
 }

@@ -1,3 +1,4 @@
+import { inOneLine } from '../../domain/logs/quote-output.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import { type Column, formatTable } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
@@ -12,6 +13,26 @@ export interface RecordKind {
   /** Member of the list response that holds the records. */
   list: string;
   columns: readonly Column<Wire>[];
+  /** What `list` reads in addition: a query, and how its answer becomes records. */
+  more?: { query: string; toRecords: (answer: Wire) => Wire[] };
+}
+
+const MAX_REASON = 160;
+
+/** Returns a reason for a cell: the sentence and the last line of output. */
+function shortReason(reason: string | null | undefined): string {
+  if (!reason) return '-';
+  const line = inOneLine(reason);
+  return line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
+}
+
+function stateOf(state: string | undefined): string {
+  return state?.toLowerCase().replaceAll('_', ' ') ?? '-';
+}
+
+function withStates({ endpoints, states }: Wire): Wire[] {
+  const stateById = new Map((states as Wire[] | undefined)?.map(({ id, ...state }) => [id, state]));
+  return (endpoints as Wire[]).map((endpoint) => ({ ...endpoint, state: stateById.get(endpoint.id) ?? null }));
 }
 
 const list = (items: unknown): string => (items as unknown[] | undefined)?.join(', ') || '-';
@@ -28,7 +49,10 @@ export const RECORDS = {
       ['WORKERS', (r) => `${r.workers.min}-${r.workers.max}`],
       ['POOLS', (r) => list(r.gpu?.pools)],
       ['FLASHBOOT', (r) => r.flashboot],
+      ['STATE', (r) => stateOf(r.state?.state)],
+      ['WHY', (r) => shortReason(r.state?.reason)],
     ],
+    more: { query: 'include=STATE', toRecords: withStates },
   },
   pods: {
     path: '/v2/pods',
@@ -41,7 +65,9 @@ export const RECORDS = {
       ['HARDWARE', (r) => (r.gpu ? `${r.gpu.count} x ${r.gpu.id}` : `${r.cpu?.vcpuCount} vCPU`)],
       ['PORTS', (r) => list(r.ports)],
       ['USD/H', (r) => r.cost],
+      ['WHY', (r) => shortReason(r.reason)],
     ],
+    more: { query: 'include=REASON', toRecords: ({ pods }) => pods },
   },
   templates: {
     path: '/v2/templates',
@@ -123,6 +149,17 @@ export const WORKER_COLUMNS: readonly Column<Wire>[] = [
   ['GPU', (r) => (r.gpuTypeId ? `${r.gpuCount} x ${r.gpuTypeId}` : '-')],
   ['DATA CENTER', (r) => r.dataCenterId ?? '-'],
   ['UP, S', (r) => r.uptimeSeconds ?? '-'],
+  ['WHY', (r) => shortReason(r.reason)],
+];
+
+export const ENDED_WORKER_COLUMNS: readonly Column<Wire>[] = [
+  ['ID', (r) => r.id],
+  ['ENDED', (r) => r.endedAt],
+  ['VERSION', (r) => r.version],
+  ['UP, S', (r) => r.uptimeSeconds ?? '-'],
+  ['EXIT', (r) => r.exitCode ?? '-'],
+  ['LOST', (r) => (r.lost ? 'yes' : 'no')],
+  ['WHY', (r) => shortReason(r.reason)],
 ];
 
 export const RELEASE_COLUMNS: readonly Column<Wire>[] = [
@@ -157,6 +194,12 @@ export function showRecord(record: Wire, isJson: boolean, output: CliOutput): vo
 
 export async function listRecords(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
   return (await client.call<Wire>('GET', kind.path))[kind.list];
+}
+
+/** Lists records with what their table shows in addition. */
+export async function listForTable(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
+  if (!kind.more) return listRecords(client, kind);
+  return kind.more.toRecords(await client.call<Wire>('GET', `${kind.path}?${kind.more.query}`));
 }
 
 /** Finds a record by id, or by a unique name. Throws the server's `404` if there is none. */

@@ -1,3 +1,5 @@
+import { inOneLine } from '../../domain/logs/quote-output.ts';
+import type { CliOutput } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -39,4 +41,29 @@ export async function showLog(client: ApiClient, path: string, options: LogOptio
 
 function quiet(): Promise<undefined> {
   return new Promise((resolve) => setTimeout(() => resolve(undefined), QUIET_MS));
+}
+
+interface Workers {
+  workers: { id: string; startedAt: string | null }[];
+  ended?: { id: string; endedAt: string; reason: string | null }[];
+}
+
+/**
+ * Returns the worker whose log to show: the newest with a container, else the last that ended, which is then noted with its
+ * reason; else one that waits.
+ */
+export async function findLoggedWorker(client: ApiClient, path: string, output: CliOutput): Promise<string> {
+  const { workers, ended = [] } = await client.call<Workers>('GET', `${path}?include=ENDED`);
+  const running = workers.findLast(({ startedAt }) => startedAt !== null);
+  if (running) return running.id;
+  const [last] = ended;
+  if (last) {
+    output.note(
+      `No worker is running. Worker ${last.id} ended at ${last.endedAt}: ${inOneLine(last.reason ?? 'no reason known')}`,
+    );
+    return last.id;
+  }
+  const waiting = workers.at(-1);
+  if (!waiting) throw new Error('no worker is running, and none has ended within 24 hours');
+  return waiting.id;
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => endpoint.close());
 
-const read = (id = userId) => readAccountActivity(endpoint.database.pool, id);
+const read = (id = userId) => readAccountActivity(endpoint.database.pool, id, Date.now());
 const has = (held: number, workers: Record<WorkerId, number>) =>
   writeRequestDemand(endpoint.database.pool, 'test', [
     { endpointId: endpoint.id, held, inFlight: Object.values(workers).length, oldestHeldAt: null, workers },

@@ -4,6 +4,8 @@ import type { JobCounts } from '../jobs/count-jobs.ts';
 import type { WorkerSummary } from '../workers/worker-status.ts';
 import { summarizeWorkers, workerStatus } from '../workers/worker-status.ts';
 import { listWorkerConditions } from '../workers/worker-store.ts';
+import type { EndpointState } from './endpoint-state.ts';
+import { listEndpointStates } from './list-endpoint-states.ts';
 import { countRequests, type RequestCounts } from './request-demand.ts';
 
 export interface AccountActivity {
@@ -12,12 +14,12 @@ export interface AccountActivity {
   requests: RequestCounts;
   workers: WorkerSummary;
   /** Endpoints with workers, jobs or load-balanced requests, the busiest first, at most 100. */
-  active: { id: EndpointId; inQueue: number; inProgress: number; workers: WorkerSummary }[];
+  active: { id: EndpointId; state: EndpointState; inQueue: number; inProgress: number; workers: WorkerSummary }[];
 }
 
 const MAX_ACTIVE = 100;
 
-export async function readAccountActivity(db: Db, userId: UserId): Promise<AccountActivity> {
+export async function readAccountActivity(db: Db, userId: UserId, now: number): Promise<AccountActivity> {
   const [endpoints, counts, requests, workers] = await Promise.all([
     db.query<{ count: number }>({
       name: 'account-endpoints',
@@ -52,12 +54,16 @@ export async function readAccountActivity(db: Db, userId: UserId): Promise<Accou
     .filter((entry) => entry.inQueue + entry.inProgress + entry.workers.total > 0)
     .sort((a, b) => b.inQueue + b.inProgress - (a.inQueue + a.inProgress) || b.workers.total - a.workers.total)
     .slice(0, MAX_ACTIVE);
+  const states = active.length === 0 ? null : await listEndpointStates(db, { ids: active.map(({ id }) => id) }, now);
   return {
     endpoints: endpoints.rows[0]!.count,
     jobs,
     requests: sumRequests(requests.values()),
     workers: summarizeWorkers(workers.map(workerStatus)),
-    active,
+    active: active.flatMap((entry) => {
+      const state = states?.get(entry.id);
+      return state ? [{ ...entry, state }] : []; // deleted meanwhile
+    }),
   };
 }
 

@@ -45,7 +45,8 @@ export function withoutOutput(reason: string): string {
 /** Returns a reason as one line: the sentence and the last line of output, which usually names the error. */
 export function inOneLine(reason: string): string {
   const end = reason.indexOf(':\n');
-  return end === -1 ? reason : `${reason.slice(0, end)}: ${reason.slice(reason.lastIndexOf('\n') + 1).trim()}`;
+  const line = end === -1 ? reason : `${reason.slice(0, end)}: ${reason.slice(reason.lastIndexOf('\n') + 1).trim()}`;
+  return line.replaceAll('\n', ' ').replace(SEQUENCES, '').replace(CONTROLS, '');
 }
 
 /** What a terminal would show of a line; a progress bar overwrites itself with carriage returns. */

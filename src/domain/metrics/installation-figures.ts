@@ -1,5 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { EndpointStateName } from '../endpoints/endpoint-state.ts';
+import { listEndpointStates } from '../endpoints/list-endpoint-states.ts';
 import { LIVE_REQUEST_DEMAND } from '../endpoints/request-demand.ts';
 import { type WorkerStatus, workerStatus } from '../workers/worker-status.ts';
 import { groupLiveWorkers } from '../workers/worker-store.ts';
@@ -9,6 +11,7 @@ export interface InstallationFigures {
   /** Endpoints with work, the busiest first, then the other `known` ones. */
   endpoints: EndpointLoad[];
   workers: { endpointId: EndpointId; status: WorkerStatus; count: number }[];
+  states: { endpointId: EndpointId; state: EndpointStateName }[];
   frozen: { count: number; memoryBytes: number };
   /** By observed phase, without pods that are gone. */
   pods: { phase: string; count: number }[];
@@ -26,10 +29,15 @@ export interface EndpointLoad {
 }
 
 /** `known`: endpoints to include even without work, unless deleted. */
-export async function readInstallationFigures(db: Db, known: readonly EndpointId[]): Promise<InstallationFigures> {
-  const [endpoints, groups, rest] = await Promise.all([
+export async function readInstallationFigures(
+  db: Db,
+  known: readonly EndpointId[],
+  now: number,
+): Promise<InstallationFigures> {
+  const [endpoints, groups, states, rest] = await Promise.all([
     listEndpointLoads(db, known),
     groupLiveWorkers(db),
+    listEndpointStates(db, 'all', now),
     db.query<{ frozen: InstallationFigures['frozen']; pods: InstallationFigures['pods'] | null; webhooks: number }>({
       name: 'installation-figures',
       text: `select (select jsonb_build_object('count', count(*), 'memoryBytes', coalesce(sum(memory_bytes), 0))
@@ -45,7 +53,8 @@ export async function readInstallationFigures(db: Db, known: readonly EndpointId
     status: workerStatus(group),
     count: group.count,
   }));
-  return { endpoints, workers, frozen, pods: pods ?? [], webhooks };
+  const named = [...states].map(([endpointId, { state }]) => ({ endpointId, state }));
+  return { endpoints, workers, states: named, frozen, pods: pods ?? [], webhooks };
 }
 
 /** Reads only counters and index heads: the cost grows with the number of endpoints, not with their queues. */

@@ -4,7 +4,7 @@ import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-
 import type { RestRoute } from '../shared/rest-app.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
   ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
 );
 
@@ -26,7 +26,7 @@ export const watchAccountRoute: RestRoute = (app, deps) => {
     async (request, reply) => {
       const { userId } = request.actor;
       const feed = deps.live.watch('account', userId, () => async () => {
-        return JSON.stringify(await readAccountActivity(deps.pool, userId));
+        return JSON.stringify(await readAccountActivity(deps.pool, userId, deps.clock.now()));
       });
       return sendEventStream(reply, streamFeed(deps, { socket: reply.raw, keyId: request.actor.keyId }, feed));
     },

@@ -43,12 +43,21 @@ const decision = {
     outdated: 0,
     failedStarts: 0,
   },
-  actions: [{ kind: 'start', workerId: 'w9h3s6d1f8g2jk', reason: 'a job waits and there is no worker' }],
+  actions: [
+    { kind: 'start', workerId: 'w9h3s6d1f8g2jk', cause: 'DEMAND', reason: 'a job waits and there is no worker' },
+  ],
 };
 
 export const ENDPOINT_EXAMPLES: Examples = {
   Endpoint: endpoint,
   EndpointList: { endpoints: [endpoint] },
+  EndpointState: {
+    id: ENDPOINT_ID,
+    state: 'FAILING',
+    since: '2026-11-20T10:02:09.119Z',
+    reason:
+      "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+  },
   CreateEndpointRequest: { ...settings, ...CONTAINER_EXAMPLE },
   UpdateEndpointRequest: { workers: { max: 5 }, image: CONTAINER_EXAMPLE.image },
   DecisionList: { decisions: [decision] },

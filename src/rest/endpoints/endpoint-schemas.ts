@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
+import { includeQuery } from '../shared/include-query.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { EndpointStateResponse } from './state-schemas.ts';
 
 const name = Type.String({ minLength: 1, description: 'Endpoint name.' });
 const dataCenterIds = Type.Array(Type.String(), {
@@ -141,8 +143,15 @@ export const EndpointResponse = Type.Object(
 );
 
 export const EndpointList = Type.Object(
-  { endpoints: Type.Array(ref(EndpointResponse)) },
+  {
+    endpoints: Type.Array(ref(EndpointResponse)),
+    states: Type.Optional(
+      Type.Array(ref(EndpointStateResponse), { description: 'Podyard only, with `include=STATE`: the state of each.' }),
+    ),
+  },
   { $id: 'EndpointList', description: 'The endpoints of the account, oldest first.' },
 );
+
+export const EndpointQuery = includeQuery('`STATE`: adds the state of each endpoint, as `states`.');
 
 export const EndpointParams = Type.Object({ id: Type.String({ description: 'Endpoint identifier.' }) });

@@ -1,9 +1,14 @@
+import type { UserId } from '../../core/ids.ts';
+import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
+import { listEndpointStates } from '../../domain/endpoints/list-endpoint-states.ts';
+import { includes } from '../shared/include-query.ts';
 import { renderList } from '../shared/render-list.ts';
-import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { PERMISSIONS, type RestDeps, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { EndpointList, EndpointResponse } from './endpoint-schemas.ts';
+import { EndpointList, EndpointQuery, EndpointResponse } from './endpoint-schemas.ts';
 import { toEndpointResponse } from './endpoint-wire.ts';
+import { toStateResponse } from './state-schemas.ts';
 
 const Item = { ...ref(EndpointResponse) };
 
@@ -15,6 +20,7 @@ export const listEndpointsRoute: RestRoute = (app, deps) => {
         operationId: 'listEndpoints',
         summary: 'List serverless endpoints',
         tags: ['serverless'],
+        querystring: EndpointQuery,
         response: { 200: ref(EndpointList) },
       },
       config: { permission: PERMISSIONS.readEndpoint },
@@ -23,8 +29,15 @@ export const listEndpointsRoute: RestRoute = (app, deps) => {
       const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
       const serialize = reply.compileSerializationSchema(Item);
       const pages = listEndpointPages(deps.pool, request.actor.userId);
-      const json = await renderList('endpoints', pages, (endpoint) => serialize(toEndpointResponse(endpoint, bases)));
+      const more = includes(request.query, 'STATE') ? { states: await readStates(deps, request.actor.userId) } : {};
+      const render = (endpoint: Endpoint) => serialize(toEndpointResponse(endpoint, bases));
+      const json = await renderList('endpoints', pages, render, more);
       return reply.type('application/json; charset=utf-8').send(json as never); // already rendered
     },
   );
 };
+
+async function readStates({ pool, clock }: RestDeps, userId: UserId) {
+  const states = await listEndpointStates(pool, { userId }, clock.now());
+  return [...states].map(([id, state]) => ({ id, ...toStateResponse(state) }));
+}

@@ -130,6 +130,9 @@ test('workers are counted by the status that users see; frozen ones with their m
   const count = (state: string) => samples.get(`podyard_workers{endpoint="${id}",state="${state}"}`);
   const states = ['RUNNING', 'IDLE', 'INITIALIZING', 'THROTTLED', 'UNHEALTHY'];
   expect(states.map(count)).toEqual([0, 2, 1, 1, 1]);
+  const inState = (endpoint: string, state: string) =>
+    samples.get(`podyard_endpoint_state{endpoint="${endpoint}",state="${state}"}`);
+  expect(['HEALTHY', 'FAILING', 'PAUSED'].map((state) => inState(id, state))).toEqual([1, 0, 0]);
   expect(samples.get('podyard_frozen_workers{}')).toBe(1);
   expect(samples.get('podyard_frozen_memory_bytes{}')).toBe(1000);
   await rest.database.pool.query('delete from workers');

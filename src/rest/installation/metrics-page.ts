@@ -1,8 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { systemClock } from '../../core/clock.ts';
 import { Exposition } from '../../core/exposition.ts';
 import type { EndpointId } from '../../core/ids.ts';
-import type { Histogram, Metrics } from '../../core/metrics.ts';
+import { type Histogram, type Metrics, OTHER_ENDPOINTS } from '../../core/metrics.ts';
 import type { Pool } from '../../db/pool.ts';
+import { ENDPOINT_STATES } from '../../domain/endpoints/endpoint-state.ts';
 import { type InstallationFigures, readInstallationFigures } from '../../domain/metrics/installation-figures.ts';
 import type { WorkerStatus } from '../../domain/workers/worker-status.ts';
 import { type ProcessFigures, readProcessFigures } from './process-figures.ts';
@@ -94,11 +96,14 @@ export class MetricsPage {
     const inTime = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, DATABASE_MS, null);
     });
-    const asked = readInstallationFigures(this.#deps.pool, known).catch(() => null);
+    const asked = readInstallationFigures(this.#deps.pool, known, systemClock.now()).catch(() => null);
     return Promise.race([asked, inTime]).finally(() => clearTimeout(timer));
   }
 
-  #addInstallation(out: Exposition, { endpoints, workers, frozen, pods, webhooks }: InstallationFigures): void {
+  #addInstallation(
+    out: Exposition,
+    { endpoints, workers, states: endpointStates, frozen, pods, webhooks }: InstallationFigures,
+  ): void {
     const labelOf = (id: EndpointId) => this.#deps.metrics.jobsOf(id).label;
     const queued = new Totals();
     const inProgress = new Totals();
@@ -119,11 +124,24 @@ export class MetricsPage {
     const ages = [...oldest].map(([endpoint, seconds]) => [{ endpoint }, seconds] as const);
     out.gauge('podyard_queue_oldest_seconds', 'Age of the oldest queued job or held request.', ages);
     out.gauge('podyard_workers', 'Live workers by state, without frozen ones.', states);
+    this.#addEndpointStates(out, endpointStates);
     out.gauge('podyard_frozen_workers', 'Frozen workers.', [[{}, frozen.count]]);
     out.gauge('podyard_frozen_memory_bytes', 'Memory held by frozen workers.', [[{}, frozen.memoryBytes]]);
     const phases = pods.map(({ phase, count }) => [{ phase }, count] as const);
     out.gauge('podyard_pods', 'Pods by observed phase, without terminated ones.', phases);
     out.gauge('podyard_webhooks_waiting', 'Undelivered webhooks.', [[{}, webhooks]]);
+  }
+
+  /** Of endpoints that have a label already: idle ones must not take the labels of those with work. */
+  #addEndpointStates(out: Exposition, states: InstallationFigures['states']): void {
+    const { metrics } = this.#deps;
+    const labelled = new Set(metrics.endpointIds);
+    const totals = new Totals();
+    for (const { endpointId, state: current } of states) {
+      const endpoint = labelled.has(endpointId) ? endpointId : OTHER_ENDPOINTS;
+      for (const state of ENDPOINT_STATES) totals.add({ endpoint, state }, state === current ? 1 : 0);
+    }
+    out.gauge('podyard_endpoint_state', 'Endpoints by state: 1 for the current one, or a count of the others.', totals);
   }
 
   #addJobs(out: Exposition): void {

@@ -114,3 +114,45 @@ test("workers and releases need read access; another user's endpoint and a missi
     expect(foreign.body).toBe(missing.body);
   }
 });
+
+test('with include=ENDED, workers that ended within a day are listed, the last one first, with reason and exit code', async () => {
+  const body = { name: 'ended', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
+  const other = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
+  const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+  const end = (workerId: string, minutes: number, more: object) =>
+    insertWorker(workerId, { endpoint_id: other, phase: 'EXITED', exited_at: ago(minutes), ...more });
+  const reason = 'it exited with code 1:\nValueError: no model';
+  await end('crashed', 5, { phase_reason: reason, exit_code: 1, is_lost: true, started_at: ago(6) });
+  await end('drained', 9, { phase_reason: 'idle for 5 s' });
+  await end('long ago', 60 * 24 + 1, { phase_reason: 'idle for 5 s' });
+  await insertWorker('alive', { endpoint_id: other });
+  const listed = async (query: string, key = rest.alice.key) =>
+    (await rest.call('GET', `/v2/serverless/${other}/workers${query}`, { key })).json();
+  const answer = await listed('?include=ENDED');
+  expect(answer.ended.map((worker: { id: string }) => worker.id)).toEqual(['crashed', 'drained']);
+  expect(answer.ended[0]).toEqual({
+    id: 'crashed',
+    status: 'EXITED',
+    isStale: false,
+    version: 1,
+    image: 'podyard/echo:1',
+    gpuCount: 0,
+    gpuTypeId: null,
+    dataCenterId: null,
+    uptimeSeconds: 60,
+    startedAt: expect.any(String),
+    reason,
+    lost: true,
+    createdAt: expect.any(String),
+    endedAt: expect.any(String),
+    exitCode: 1,
+  });
+  expect(answer.workers.map((worker: { id: string }) => worker.id)).toEqual(['alive']);
+  expect(answer.summary.total).toBe(1);
+  expect(await listed('')).not.toHaveProperty('ended');
+  expect(await listed('?include=OTHER')).not.toHaveProperty('ended');
+  await Promise.all(Array.from({ length: 120 }, (_, n) => end(`many${n}`, n, {})));
+  expect((await listed('?include=ended,other')).ended).toHaveLength(100);
+  const foreign = await rest.call('GET', `/v2/serverless/${other}/workers?include=ENDED`, { key: rest.bob.key });
+  expect(foreign.statusCode).toBe(404);
+});

@@ -1,10 +1,12 @@
 import type { EndpointId } from '../../core/ids.ts';
+import { listEndedWorkers } from '../../domain/workers/list-ended-workers.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { WorkerListResponse } from './worker-schemas.ts';
-import { toWorkerListResponse } from './worker-wire.ts';
+import { WorkerListResponse, WorkerQuery } from './worker-schemas.ts';
+import { toEndedWorkerResponse, toWorkerListResponse } from './worker-wire.ts';
 
 export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
   app.get(
@@ -15,13 +17,18 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
         summary: 'List the live workers of an endpoint',
         tags: ['serverless'],
         params: EndpointParams,
+        querystring: WorkerQuery,
         response: { 200: ref(WorkerListResponse) },
       },
       config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
     },
     async (request) => {
       const id = request.params.id as EndpointId;
-      return toWorkerListResponse(await listWorkers(deps.pool, request.actor.userId, id, deps.clock.now()));
+      const { userId } = request.actor;
+      const list = await listWorkers(deps.pool, userId, id, deps.clock.now());
+      if (!includes(request.query, 'ENDED')) return toWorkerListResponse(list);
+      const ended = await listEndedWorkers(deps.pool, userId, id, list.endpointVersion);
+      return { ...toWorkerListResponse(list), ended: ended.map(toEndedWorkerResponse) };
     },
   );
 };

@@ -39,4 +39,15 @@ export const WORKER_EXAMPLES: Examples = {
     endpointVersion: 2,
   },
   WorkerDetail: workerDetail,
+  EndedWorker: {
+    ...worker,
+    id: 'w2k8f4h6d0s3ja',
+    status: 'EXITED',
+    uptimeSeconds: 3,
+    reason: "it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+    lost: true,
+    createdAt: '2026-11-20T10:01:58.004Z',
+    endedAt: '2026-11-20T10:02:03.730Z',
+    exitCode: 1,
+  },
 };

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { includeQuery } from '../shared/include-query.ts';
 import { dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
 
 const count = Type.Integer({ minimum: 0 });
@@ -56,6 +57,27 @@ export const WorkerDetailResponse = Type.Object(
   { $id: 'WorkerDetail', description: 'Podyard only: a live, frozen or ended worker.' },
 );
 
+export const EndedWorkerResponse = Type.Object(
+  {
+    id: Type.String(),
+    status: stringEnum(['EXITED']),
+    ...properties,
+    reason: nullableString({
+      description:
+        'Why it ended; of a lost worker or a failed start with the last lines of its output, at most 8 and 2 KiB.',
+    }),
+    lost: Type.Boolean({ description: 'It ended unexpectedly, or could not be started.' }),
+    createdAt: dateTime(),
+    endedAt: dateTime(),
+    exitCode: nullableInteger(),
+  },
+  { $id: 'EndedWorker', description: 'Podyard only: a worker that ended. `getWorkerLogs` has its log.' },
+);
+
+export const WorkerQuery = includeQuery(
+  '`ENDED`: adds the workers that ended within 24 hours, at most the last 100, as `ended`.',
+);
+
 export const WorkerListResponse = Type.Object(
   {
     workers: Type.Array(ref(WorkerResponse)),
@@ -68,6 +90,11 @@ export const WorkerListResponse = Type.Object(
       total: count,
     }),
     endpointVersion: nullableInteger(),
+    ended: Type.Optional(
+      Type.Array(ref(EndedWorkerResponse), {
+        description: 'Podyard only, with `include=ENDED`: the last one to end first.',
+      }),
+    ),
   },
   { $id: 'WorkerList', description: 'The live workers, oldest first, with counts by status.' },
 );

@@ -1,11 +1,23 @@
 import type { Static } from 'typebox';
 import type { WorkerDetail } from '../../domain/workers/get-worker.ts';
+import type { EndedWorker } from '../../domain/workers/list-ended-workers.ts';
 import type { WorkerList } from '../../domain/workers/list-workers.ts';
-import type { WorkerDetailResponse, WorkerListResponse } from './worker-schemas.ts';
+import type { EndedWorkerResponse, WorkerDetailResponse, WorkerListResponse } from './worker-schemas.ts';
 
 export function toWorkerListResponse(list: WorkerList): Static<typeof WorkerListResponse> {
   const workers = list.workers.map((worker) => ({ ...worker, startedAt: worker.startedAt?.toISOString() ?? null }));
   return { ...list, workers };
+}
+
+export function toEndedWorkerResponse({ isLost, ...worker }: EndedWorker): Static<typeof EndedWorkerResponse> {
+  return {
+    ...worker,
+    status: 'EXITED',
+    lost: isLost,
+    createdAt: worker.createdAt.toISOString(),
+    startedAt: worker.startedAt?.toISOString() ?? null,
+    endedAt: worker.endedAt.toISOString(),
+  };
 }
 
 export function toWorkerDetailResponse(worker: WorkerDetail): Static<typeof WorkerDetailResponse> {
