@@ -30,8 +30,8 @@ import {
   EndpointResponse,
   UpdateEndpointRequest,
 } from './endpoints/endpoint-schemas.ts';
-import { HistoryResponse } from './history/history-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
+import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobList } from './jobs/job-schemas.ts';
 import {
