@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { MACHINE_SERVICES } from '../../src/core/machine-services.ts';
+import { PRIVATE_NETWORKS } from '../../src/runtimes/docker/egress-rules.ts';
 import { CHART, EVERYTHING, type Manifest, MINIMUM, render, renderText, withValues } from './chart.ts';
 import { findHelm, type HelmPrograms, noHelm } from './helm-programs.ts';
 import { misfits } from './kubernetes-models.ts';
@@ -13,6 +15,7 @@ const SETS: Record<string, object> = {
   'what is needed': MINIMUM,
   everything: EVERYTHING,
   'two namespaces': { ...MINIMUM, workloads: { namespace: 'elsewhere' }, networkPolicy: { enabled: true } },
+  'no policies': { ...MINIMUM, networkPolicy: { enabled: false } },
   'accounts of others': { ...MINIMUM, rbac: { create: false }, serviceAccounts: { create: false, control: 'own' } },
 };
 
@@ -100,6 +103,10 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     ['numbers as numbers', { control: { replicas: 'two' } }, /at '\/control\/replicas': got string, want integer/],
     ['known tiers', { workloads: { storageClasses: { SLOW: 'x' } } }, /additional properties 'SLOW' not allowed/],
     ['no secret among the settings', { config: { PODYARD_MASTER_KEY: 'hidden' } }, /PODYARD_MASTER_KEY/],
+    ['a known scope of egress', { egress: 'none' }, /at '\/egress': value must be one of 'internet', 'lan', 'all'/],
+    ['networks to allow', { egressAllow: ['example.com'] }, /egressAllow\/0/],
+    ['an allow list that has an effect', { egress: 'all', egressAllow: ['10.0.0.0/8'] }, /egressAllow has no effect/],
+    ['egress as its own value', { config: { PODYARD_EGRESS: 'all' } }, /set egress and egressAllow/],
     ['two different ports', { workerApi: { port: 8080 } }, /workerApi\/port/],
   ])('it wants %s, and says so without showing a secret', async (_, more, words) => {
     const text = (await refused(more)).replaceAll('\n', ' ');
@@ -197,6 +204,59 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
         expect(matches(spec.selector.matchLabels).map((each) => each.metadata.name)).toEqual([metadata.name]);
       }
     }
+  });
+
+  describe('egress of workloads', () => {
+    const policies = async (more: object) => ofKind(await render(programs, merged(MINIMUM, more)), 'NetworkPolicy');
+    const setting = async (more: object) =>
+      one(await render(programs, merged(MINIMUM, more)), 'ConfigMap', 'py-podyard-settings').data.PODYARD_EGRESS;
+    const workloads = async (more: object) => {
+      const found = (await policies(more)).find(({ metadata }) => metadata.name === 'py-podyard-workloads');
+      expect(found!.spec.policyTypes).toEqual(['Egress']);
+      return found!.spec.egress as { to?: Record<string, unknown>[]; ports?: object[] }[];
+    };
+    const open = (v4: readonly string[], v6: readonly string[]) => ({
+      to: [{ ipBlock: { cidr: '0.0.0.0/0', except: v4 } }, { ipBlock: { cidr: '::/0', except: v6 } }],
+    });
+    const DNS = { ports: [53, 53].map((port, i) => ({ port, protocol: ['UDP', 'TCP'][i] })) };
+    const API = {
+      to: [expect.objectContaining({ podSelector: expect.anything() })],
+      ports: [{ port: 'workers', protocol: 'TCP' }],
+    };
+
+    test('by default they reach the worker API, DNS and everything but link-local addresses', async () => {
+      expect(await workloads({})).toEqual([API, DNS, open(MACHINE_SERVICES[4], MACHINE_SERVICES[6])]);
+      expect(await setting({})).toBe('lan');
+    });
+
+    test('with `internet`, private networks are closed as on a machine, except those allowed', async () => {
+      const more = {
+        egress: 'internet',
+        egressAllow: ['10.0.5.0/24', '192.168.1.10:5432', 'fd00::/8', '[fd00::1]:443'],
+      };
+      const closed = ([4, 6] as const).map((family) => [...MACHINE_SERVICES[family], ...PRIVATE_NETWORKS[family]]);
+      expect(await workloads(more)).toEqual([
+        API,
+        DNS,
+        open(closed[0]!, closed[1]!),
+        { to: [{ ipBlock: { cidr: '10.0.5.0/24' } }] },
+        { to: [{ ipBlock: { cidr: '192.168.1.10/32' } }], ports: [{ port: 5432, protocol: 'TCP' }] },
+        { to: [{ ipBlock: { cidr: 'fd00::/8' } }] },
+        { to: [{ ipBlock: { cidr: 'fd00::1/128' } }], ports: [{ port: 443, protocol: 'TCP' }] },
+      ]);
+    });
+
+    test('blocked networks are closed too', async () => {
+      const blocked = { networkPolicy: { blockedCidrs: ['10.8.0.0/16', 'fd01::/16'] } };
+      const closed = open([...MACHINE_SERVICES[4], '10.8.0.0/16'], [...MACHINE_SERVICES[6], 'fd01::/16']);
+      expect(await workloads(blocked)).toContainEqual(closed);
+    });
+
+    test('with `all` only the worker API is protected; without policies Podyard knows that nothing is', async () => {
+      expect((await policies({ egress: 'all' })).map(({ metadata }) => metadata.name)).toEqual(['py-podyard-server']);
+      expect(await policies({ networkPolicy: { enabled: false } })).toEqual([]);
+      expect(await setting({ networkPolicy: { enabled: false } })).toBe('all');
+    });
   });
 
   test('the worker API is not a port of the public Service, and only a ClusterIP Service leads to it', () => {

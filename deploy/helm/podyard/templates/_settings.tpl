@@ -7,6 +7,7 @@
   "PODYARD_DATA_DIR" "/var/lib/podyard"
   "PODYARD_WORKER_API_PORT" (toString (int .Values.workerApi.port))
   "PODYARD_WORKER_API_HOST" (include "podyard.workerApiHost" .)
+  "PODYARD_EGRESS" (ternary .Values.egress "all" .Values.networkPolicy.enabled)
   "PODYARD_KUBERNETES_NAMESPACE" (include "podyard.workloadNamespace" .)
   "PODYARD_KUBERNETES_TOLERATIONS" (include "podyard.tolerations" .Values.workloads.tolerations)
 -}}
@@ -31,6 +32,7 @@
 {{- with include "podyard.publicUrl" . }}{{ $_ := set $settings "PODYARD_PUBLIC_URL" . }}{{ end -}}
 {{- with .Values.podsHost }}{{ $_ := set $settings "PODYARD_PROXY_HOST" . }}{{ end -}}
 {{- with .Values.lbHost }}{{ $_ := set $settings "PODYARD_LB_HOST" . }}{{ end -}}
+{{- if and .Values.egressAllow .Values.networkPolicy.enabled (ne .Values.egress "all") }}{{ $_ := set $settings "PODYARD_EGRESS_ALLOW" (join "," .Values.egressAllow) }}{{ end -}}
 {{- with .Values.trustedProxies }}{{ $_ := set $settings "PODYARD_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
 {{- with .Values.workloads.memoryPerGpu }}{{ $_ := set $settings "PODYARD_MEMORY_PER_GPU" . }}{{ end -}}
 {{- with .Values.workloads.cpusPerGpu }}{{ $_ := set $settings "PODYARD_CPUS_PER_GPU" (toString .) }}{{ end -}}
