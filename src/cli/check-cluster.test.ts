@@ -66,16 +66,22 @@ const storageClass = (name: string, isDefault = false) => ({
   metadata: { name, annotations: { 'storageclass.kubernetes.io/is-default-class': String(isDefault) } },
 });
 
-async function check(env: Record<string, string> = {}, more: { isControl?: boolean } = {}): Promise<Finding[]> {
+async function check(
+  env: Record<string, string> = {},
+  more: { isControl?: boolean; egress?: 'all' } = {},
+): Promise<Finding[]> {
   const settings = readKubernetesSettings({ PODYARD_KUBERNETES_NAMESPACE: 'gpus', ...env });
   const open = async () => openAccess(url);
-  return checkCluster({ settings, isControl: true, areGpusSimulated: false, open, ...more });
+  return checkCluster({ settings, isControl: true, areGpusSimulated: false, egress: 'lan', open, ...more });
 }
 const about = (findings: Finding[], what: string) => findings.filter((finding) => finding.what === what);
 
 test('a complete cluster has nothing missing', async () => {
   answers['/api/v1/nodes'] = { items: [gpuNode('a', 'NVIDIA-GeForce-RTX-4090'), gpuNode('b', 'AMPERE_80'), node('c')] };
   answers['/apis/scheduling.k8s.io/v1/priorityclasses/high'] = {};
+  answers['/apis/networking.k8s.io/v1/namespaces/gpus/networkpolicies'] = {
+    items: [{ metadata: { name: 'py-workloads' }, spec: { policyTypes: ['Egress'], podSelector: {} } }],
+  };
   const findings = await check({
     PODYARD_WORKER_API_HOST: 'localhost',
     PODYARD_KUBERNETES_PRIORITY_CLASSES: 'PRIORITY_FLASHBOOT=high',
@@ -90,6 +96,7 @@ test('a complete cluster has nothing missing', async () => {
     'priority: high',
     'metrics: the cluster has the metrics API',
     expect.stringMatching(/^workers: use the worker API at localhost \(.*\)$/),
+    'egress: lan, by the policy py-workloads',
   ]);
 });
 
@@ -168,4 +175,24 @@ test('an unresolvable worker API host is missing inside a cluster and a note out
   expect(about(await check({ ...name, KUBERNETES_SERVICE_HOST: '10.0.0.1' }), 'workers')).toMatchObject([
     { verdict: 'missing', found: 'cannot resolve podyard-workers.invalid from here' },
   ]);
+});
+
+test('a policy for workloads is found; whether the network plugin enforces it is left to a try', async () => {
+  const policy = (labels: object, policyTypes: string[]) => ({
+    metadata: { name: 'py-workloads' },
+    spec: { policyTypes, podSelector: { matchLabels: labels } },
+  });
+  const ours = { 'app.kubernetes.io/managed-by': 'podyard' };
+  const path = '/apis/networking.k8s.io/v1/namespaces/gpus/networkpolicies';
+  const found = async (items: object[] | number, more = {}) => {
+    answers[path] = typeof items === 'number' ? items : { items };
+    return about(await check({}, more), 'egress')[0]!.found;
+  };
+  expect(await found([policy(ours, ['Egress'])])).toBe('lan, by the policy py-workloads');
+  expect(await found([policy({}, ['Egress'])])).toBe('lan, by the policy py-workloads');
+  const none = 'no NetworkPolicy limits the egress of workers and pods in gpus';
+  expect(await found([policy(ours, ['Ingress']), policy({ app: 'other' }, ['Egress'])])).toBe(none);
+  expect(await found([])).toBe(none);
+  expect(await found(403)).toBe('lan (no permission to check policies)');
+  expect(await found([], { egress: 'all' })).toBe('all: workers and pods reach every address');
 });

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import type { EgressMode } from '../core/egress.ts';
 import { messageOf } from '../core/errors.ts';
 import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { ApiServer, isRefusal } from '../runtimes/kubernetes/api-server.ts';
@@ -13,6 +14,7 @@ export interface ClusterCheck {
   /** Whether the server has role `control` and so starts workloads. */
   isControl: boolean;
   areGpusSimulated: boolean;
+  egress: EgressMode;
   /** Default: the access that the settings describe. */
   open?: () => Promise<ClusterAccess>;
 }
@@ -37,6 +39,7 @@ export async function checkCluster(check: ClusterCheck): Promise<Finding[]> {
       checkPriorities(api, settings),
       checkMetrics(api),
       checkWorkerApiHost(settings),
+      checkPolicies(api, namespace, check.egress),
     ]);
     return [cluster, ...findings.flat()];
   } finally {
@@ -125,6 +128,29 @@ async function checkMetrics(api: ApiServer): Promise<Finding> {
   const advice =
     'Usage of pods then comes from kubelets, if allowed (get nodes/proxy); otherwise it is shown as 0. metrics-server provides the API.';
   return { what, verdict: 'note', found: 'the cluster has no metrics API', advice };
+}
+
+interface NetworkPolicy extends ApiObject {
+  spec: { policyTypes?: string[]; podSelector?: { matchLabels?: Record<string, string> } };
+}
+
+/** Looks for a policy; whether the network plugin enforces it cannot be known. */
+async function checkPolicies(api: ApiServer, namespace: string, mode: EgressMode): Promise<Finding> {
+  const what = 'egress';
+  if (mode === 'all') return { what, verdict: 'note', found: 'all: workers and pods reach every address' };
+  const path = `/apis/networking.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/networkpolicies`;
+  const answer = await ask<{ items: NetworkPolicy[] }>(api, path);
+  const advice = 'The network plugin must enforce policies: in a pod, try curl -m 3 169.254.169.254, which must fail.';
+  if (answer === 'hidden') return { what, verdict: 'note', found: `${mode} (no permission to check policies)`, advice };
+  const limits = ({ spec }: NetworkPolicy) => {
+    const labels = Object.entries(spec.podSelector?.matchLabels ?? {});
+    const isAboutOurs = labels.every(([name, value]) => name === 'app.kubernetes.io/managed-by' && value === 'podyard');
+    return isAboutOurs && spec.policyTypes?.includes('Egress');
+  };
+  const found = answer === 'absent' ? undefined : answer.items.find(limits);
+  if (found) return { what, verdict: 'ok', found: `${mode}, by the policy ${found.metadata.name}`, advice };
+  const none = `no NetworkPolicy limits the egress of workers and pods in ${namespace}`;
+  return { what, verdict: 'note', found: none, advice: 'The chart creates one; or accept it with --egress all.' };
 }
 
 /** Resolves the name from here, as an approximation: how pods resolve it cannot be checked. */

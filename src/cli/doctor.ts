@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
+import { checkEgress, checkUsers } from './check-egress.ts';
 import type { CliOutput } from './cli-pieces.ts';
 import type { Finding } from './finding.ts';
 
@@ -54,7 +55,8 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
   const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config), checkSleep(config)]);
   const hasEngine = machine[0]?.verdict === 'ok';
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
-  return isCluster || isInCluster ? checkOwnCluster(config) : machine;
+  if (isCluster || isInCluster) return [...(await checkOwnCluster(config)), ...(await checkUsers(config))];
+  return config.runtime === 'simulated' ? machine : [...machine, ...(await checkEgress(config, hasEngine))];
 }
 
 async function checkOwnCluster(config: Config): Promise<Finding[]> {
@@ -63,6 +65,7 @@ async function checkOwnCluster(config: Config): Promise<Finding[]> {
   return checkCluster({
     settings: config.kubernetes,
     isControl: config.roles.has('control'),
+    egress: config.egress.mode,
     areGpusSimulated: config.simulateGpus !== null && config.simulateGpus.length > 0,
   });
 }

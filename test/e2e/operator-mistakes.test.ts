@@ -71,6 +71,31 @@ test('the process runtime refuses to start with several users, unless told to', 
   await rm(own, { recursive: true, force: true });
 });
 
+test('egress that cannot be enforced ends the start, and doctor says so', async () => {
+  const own = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  const args = ['--data-dir', own, '--port', '0', '--runtime', 'process', '--egress', 'internet'];
+  expect(await runToFailure(['serve', ...args])).toContain('podyard: --egress internet: processes cannot be limited');
+  const doctor = podyard(['doctor', ...args]);
+  await once(doctor, 'close');
+  expect(doctor.text()).toContain('MISS  egress     not limited: workers and pods reach all services');
+  expect(await runToFailure(['serve', '--egress', 'lan', '--egress-allow', 'example.com'])).toContain(
+    "podyard: --egress-allow has 'example.com', but takes networks",
+  );
+  await rm(own, { recursive: true, force: true });
+});
+
+test('doctor advises several users to close private networks', async () => {
+  await run(['users', 'create', 'anna', '--data-dir', dataDir]);
+  const ask = async (...more: string[]) => {
+    const doctor = podyard(['doctor', '--data-dir', dataDir, '--port', '0', '--runtime', 'process', ...more]);
+    await once(doctor, 'close');
+    return doctor.text();
+  };
+  const advice = '2 users, whose code reaches the private networks of this machine';
+  expect(await ask()).toContain(advice);
+  expect(await ask('--egress', 'internet')).not.toContain(advice);
+});
+
 test('with TLS, answers tell browsers to stay with it', async () => {
   for (const path of ['/', '/healthz', '/v2/serverless', '/v2/none/health', '/graphql']) {
     expect((await request(path)).headers['strict-transport-security']).toBe('max-age=31536000');
