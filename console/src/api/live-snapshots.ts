@@ -21,8 +21,11 @@ interface Percentiles {
   p95: number;
 }
 
+export type EndpointState = Omit<Schemas['EndpointState'], 'id'>;
+
 /** An event of `GET /v2/serverless/{id}/live`. */
 export interface EndpointSnapshot {
+  state: EndpointState;
   jobs: JobCounts;
   requests: RequestCounts;
   workers: Omit<Schemas['Worker'], 'uptimeSeconds'>[];
@@ -39,7 +42,7 @@ export interface AccountSnapshot {
   jobs: JobCounts;
   requests: RequestCounts;
   workers: WorkerSummary;
-  active: { id: string; inQueue: number; inProgress: number; workers: WorkerSummary }[];
+  active: { id: string; state: EndpointState; inQueue: number; inProgress: number; workers: WorkerSummary }[];
 }
 
 /** Jobs in the queue plus requests held for a worker; undefined before the first snapshot. */

@@ -7,6 +7,20 @@ export const endpointsQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/v2/serverless')),
 });
 
+/** The endpoints with their states, which the live view has only of those with work. */
+export const endpointStatesQuery = queryOptions({
+  queryKey: ['endpoints', 'states'],
+  queryFn: () => unwrap(api.GET('/v2/serverless', { params: { query: { include: 'STATE' } } })),
+  refetchInterval: ({ state }) => ((state.data?.endpoints.length ?? 0) > 2_000 ? 120_000 : 20_000),
+});
+
+export const endedWorkersQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['endpoint', id, 'ended-workers'],
+    queryFn: () =>
+      unwrap(api.GET('/v2/serverless/{id}/workers', { params: { path: { id }, query: { include: 'ENDED' } } })),
+  });
+
 export const volumesQuery = queryOptions({
   queryKey: ['volumes'],
   queryFn: () => unwrap(api.GET('/v2/network-volumes')),

@@ -4,6 +4,7 @@ import { type EndpointSnapshot, queuedOf, runningOf } from '../../api/live-snaps
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
+import { EndpointStateAlert } from './endpoint-state.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
@@ -41,6 +42,7 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
   const [period, setPeriod] = useState<'live' | Range>('live');
   return (
     <Stack>
+      {snapshot && <EndpointStateAlert state={snapshot.state} />}
       <Figures
         figures={[
           { label: 'Queued', value: queuedOf(snapshot) },

@@ -3,14 +3,19 @@ import { IconPlus, IconServerBolt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
 import { Link } from 'react-router';
+import type { Schemas } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import type { AccountSnapshot } from '../../api/live-snapshots.ts';
-import { endpointsQuery } from '../../api/queries.ts';
+import type { AccountSnapshot, EndpointState } from '../../api/live-snapshots.ts';
+import { endpointStatesQuery } from '../../api/queries.ts';
+import { enumLabel } from '../../ui/enum-label.ts';
 import { formatDate, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { shortReason } from '../../ui/reason.ts';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordLink } from '../../ui/record-name.tsx';
+import { Status } from '../../ui/status.tsx';
 import type { Endpoint } from './endpoint-values.ts';
+import { stateTitle } from './state-text.ts';
 
 type Activity = AccountSnapshot['active'][number];
 
@@ -21,7 +26,8 @@ const linkOf = ({ id }: Endpoint) => `/endpoints/${id}`;
 export function EndpointsPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
   const query = useEndpoints(snapshot?.endpoints);
-  const columns = useMemo(() => columnsOf(snapshot?.active ?? []), [snapshot]);
+  const states = query.data?.states;
+  const columns = useMemo(() => columnsOf(snapshot?.active ?? [], states ?? []), [snapshot, states]);
   return (
     <Page title="Endpoints" actions={<NewEndpointLink />}>
       <Loaded query={query}>
@@ -49,7 +55,7 @@ export function EndpointsPage() {
 
 /** Reads the endpoints again when the live count differs from the list. */
 function useEndpoints(liveCount: number | undefined) {
-  const query = useQuery(endpointsQuery);
+  const query = useQuery(endpointStatesQuery);
   const { refetch } = query;
   const listed = query.data?.endpoints.length;
   useEffect(() => {
@@ -58,10 +64,16 @@ function useEndpoints(liveCount: number | undefined) {
   return query;
 }
 
-function columnsOf(active: readonly Activity[]): Column<Endpoint>[] {
+function columnsOf(active: readonly Activity[], states: readonly Schemas['EndpointState'][]): Column<Endpoint>[] {
   const activity = new Map(active.map((entry) => [entry.id, entry]));
+  const stateById = new Map(states.map((state) => [state.id, state]));
   return [
     { title: 'Name', render: (endpoint) => <RecordLink to={linkOf(endpoint)} name={endpoint.name} /> },
+    {
+      title: 'State',
+      width: '200px',
+      render: ({ id }) => <State state={activity.get(id)?.state ?? stateById.get(id)} />,
+    },
     {
       title: 'Type',
       isSecondary: true,
@@ -80,6 +92,18 @@ function columnsOf(active: readonly Activity[]): Column<Endpoint>[] {
       render: ({ createdAt }) => <Text size="sm">{formatDate(createdAt)}</Text>,
     },
   ];
+}
+
+/** The state; why on hover. */
+function State({ state }: { state: EndpointState | undefined }) {
+  if (!state) return null;
+  const title =
+    state.reason === null ? '' : `${stateTitle(enumLabel(state.state), state.since)}: ${shortReason(state.reason)}`;
+  return (
+    <span title={title}>
+      <Status value={state.state} />
+    </span>
+  );
 }
 
 function ImageName({ image }: { image: string }) {

@@ -1,9 +1,10 @@
-import { Alert, Drawer, Group, Progress, Stack, Table, Text } from '@mantine/core';
+import { Drawer, Group, Progress, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { formatDate, formatDuration } from '../../ui/format.ts';
 import { LogView } from '../../ui/log-view.tsx';
 import { Loaded } from '../../ui/page.tsx';
+import { ReasonAlert } from '../../ui/reason-view.tsx';
 import { Status } from '../../ui/status.tsx';
 
 type Timeline = Schemas['WorkerDetail']['timeline'];
@@ -51,7 +52,7 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
               <Text size="sm">Created {formatDate(worker.createdAt)}</Text>
             </Group>
             <Text size="sm">{worker.decision}</Text>
-            {worker.reason && <Alert color={worker.status === 'UNHEALTHY' ? 'red' : 'orange'}>{worker.reason}</Alert>}
+            {worker.reason && <ReasonAlert color={colorOf(worker.status)} reason={worker.reason} />}
             <StartupTimeline timeline={worker.timeline} />
           </>
         )}
@@ -59,6 +60,10 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
       <LogView path={`/v2/serverless/${endpointId}/workers/${workerId}/logs`} />
     </Stack>
   );
+}
+
+function colorOf(status: Schemas['WorkerDetail']['status']): string {
+  return status === 'UNHEALTHY' ? 'red' : status === 'EXITED' ? 'gray' : 'orange';
 }
 
 function StartupTimeline({ timeline }: { timeline: Timeline }) {

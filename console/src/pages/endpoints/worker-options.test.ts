@@ -24,3 +24,14 @@ test('a requested worker stays listed after it ended', () => {
 test('without workers nothing is chosen', () => {
   expect(workerOptions([], null)).toEqual({ chosen: null, options: [] });
 });
+
+test('ended workers can be chosen, and without a running one the last that ended is', () => {
+  const ended = [{ id: 'w9' }, { id: 'w8' }];
+  const labels = [
+    { value: 'w9', label: 'w9 · Ended' },
+    { value: 'w8', label: 'w8 · Ended' },
+  ];
+  expect(workerOptions(WORKERS, null, ended)).toEqual({ chosen: 'w2', options: [...LABELS, ...labels] });
+  expect(workerOptions([], null, ended)).toEqual({ chosen: 'w9', options: labels });
+  expect(workerOptions([], 'w8', ended)).toEqual({ chosen: 'w8', options: labels });
+});

@@ -4,39 +4,41 @@ import { useState } from 'react';
 import type { EndpointSnapshot } from '../../api/live-snapshots.ts';
 import { formatDuration, NO_VALUE } from '../../ui/format.ts';
 import { EmptyNote } from '../../ui/page.tsx';
+import { ReasonCell } from '../../ui/reason-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
+import { EndedWorkers } from './ended-workers.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { WorkerDrawer } from './worker-drawer.tsx';
 
 type Worker = EndpointSnapshot['workers'][number];
 
-/** The live workers; choosing one opens its details. */
+/** The live workers and those that ended lately; choosing one opens its details. */
 export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
   const now = useNow();
   const [chosen, setChosen] = useState<string | null>(null);
   if (!snapshot) return <Skeleton h={120} />;
-  if (snapshot.workers.length === 0) {
-    return (
-      <EmptyNote>
-        {endpoint.workers.max === 0
-          ? 'This endpoint is paused because max workers is 0. Jobs stay queued until you raise it.'
-          : 'No workers running. One starts when a request arrives.'}
-      </EmptyNote>
-    );
-  }
   return (
     <>
       <WorkerDrawer endpointId={endpoint.id} workerId={chosen} onClose={() => setChosen(null)} />
-      <SmallTable
-        label="Workers"
-        titles={['Worker', 'Status', 'Version', 'GPU', 'Data center', 'Uptime']}
-        minWidth={760}
-      >
-        {snapshot.workers.map((worker) => (
-          <WorkerRow key={worker.id} worker={worker} now={now} onChoose={() => setChosen(worker.id)} />
-        ))}
-      </SmallTable>
+      {snapshot.workers.length === 0 ? (
+        <EmptyNote>
+          {endpoint.workers.max === 0
+            ? 'This endpoint is paused because max workers is 0. Jobs stay queued until you raise it.'
+            : 'No workers running. One starts when a request arrives.'}
+        </EmptyNote>
+      ) : (
+        <SmallTable
+          label="Workers"
+          titles={['Worker', 'Status', 'Version', 'GPU', 'Data center', 'Uptime', 'Reason']}
+          minWidth={860}
+        >
+          {snapshot.workers.map((worker) => (
+            <WorkerRow key={worker.id} worker={worker} now={now} onChoose={() => setChosen(worker.id)} />
+          ))}
+        </SmallTable>
+      )}
+      <EndedWorkers endpoint={endpoint} snapshot={snapshot} onChoose={setChosen} />
     </>
   );
 }
@@ -65,6 +67,9 @@ function WorkerRow({ worker, now, onChoose }: { worker: Worker; now: number; onC
       <Table.Td>{worker.dataCenterId ?? NO_VALUE}</Table.Td>
       <Table.Td className="figure">
         {worker.startedAt ? formatDuration(Math.max(0, now - Date.parse(worker.startedAt))) : NO_VALUE}
+      </Table.Td>
+      <Table.Td>
+        <ReasonCell reason={worker.reason} />
       </Table.Td>
     </Table.Tr>
   );

@@ -8,6 +8,7 @@ import { endpointsQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { EmptyNote, EmptyState, Page } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
+import { Status } from '../../ui/status.tsx';
 import { Installation } from './installation.tsx';
 import { describeWorkers } from './worker-summary.ts';
 
@@ -62,16 +63,19 @@ function ActiveEndpoints({ snapshot }: { snapshot: AccountSnapshot | undefined }
       ) : (
         <SmallTable
           label="Active endpoints"
-          titles={['Endpoint', 'Queued', 'Running', 'Workers']}
-          minWidth={420}
+          titles={['Endpoint', 'State', 'Queued', 'Running', 'Workers']}
+          minWidth={520}
           className="figure"
         >
-          {active.map(({ id, inQueue, inProgress, workers }) => (
+          {active.map(({ id, state, inQueue, inProgress, workers }) => (
             <Table.Tr key={id}>
               <Table.Td>
                 <Anchor component={Link} to={`/endpoints/${id}`} size="sm">
                   {names.get(id) ?? id}
                 </Anchor>
+              </Table.Td>
+              <Table.Td>
+                <Status value={state.state} />
               </Table.Td>
               <Table.Td>{inQueue}</Table.Td>
               <Table.Td>{inProgress}</Table.Td>

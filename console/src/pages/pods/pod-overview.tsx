@@ -4,6 +4,7 @@ import { BASE_URL } from '../../api/client.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDate, formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
 import { Panel } from '../../ui/panel.tsx';
+import { ReasonAlert } from '../../ui/reason-view.tsx';
 import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
 import { portUrl } from './port-url.ts';
@@ -13,6 +14,7 @@ export function PodOverview({ pod }: { pod: Pod }) {
   const { runtime } = pod;
   return (
     <Stack>
+      {pod.reason && <ReasonAlert color={pod.status === 'ERROR' ? 'red' : 'orange'} reason={pod.reason} />}
       <Figures
         figures={[
           { label: 'Hardware', value: describeHardware(pod) },

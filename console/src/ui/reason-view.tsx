@@ -1,0 +1,27 @@
+import { Alert, Code, Text } from '@mantine/core';
+import { shortReason, splitReason } from './reason.ts';
+
+/** Why something is as it is: the sentence, and the output of a program as it was printed. */
+export function ReasonAlert({ reason, color, title }: { reason: string | null; color: string; title?: string }) {
+  const { sentence, output } = splitReason(reason ?? '');
+  return (
+    <Alert color={color} {...(title === undefined ? {} : { title })}>
+      {sentence !== '' && <Text size="sm">{sentence}</Text>}
+      {output !== '' && (
+        <Code block mt="xs" className="reason">
+          {output}
+        </Code>
+      )}
+    </Alert>
+  );
+}
+
+/** A reason in one line of a table; all of it on hover. */
+export function ReasonCell({ reason }: { reason: string | null | undefined }) {
+  if (!reason) return null;
+  return (
+    <Text size="sm" truncate maw={420} title={reason}>
+      {shortReason(reason)}
+    </Text>
+  );
+}
