@@ -15,8 +15,8 @@ function play(name: string, hours: number): TenantResult[] {
   }
   return results;
 }
-const before = (result: TenantResult, hours: number) => result.samples.filter(({ at }) => at < hours * 3_600_000);
-const after = (result: TenantResult, hours: number) => result.samples.filter(({ at }) => at >= hours * 3_600_000);
+const until = (result: TenantResult, hours: number) => result.samples.filter(({ at }) => at < hours * 3_600_000);
+const since = (result: TenantResult, hours: number) => result.samples.filter(({ at }) => at >= hours * 3_600_000);
 const longest = (samples: TenantResult['samples']) => Math.max(...samples.map(({ waitMs }) => waitMs)) / 1_000;
 
 describe('a simulated day', () => {
@@ -58,8 +58,8 @@ describe('a simulated day', () => {
     expect(broken!.failedStarts).toBeLessThan(25);
     expect(broken!.failedStarts).toBeGreaterThan(8);
     expect(broken!.waitsMs.length).toBeGreaterThan(0.98 * broken!.submitted);
-    expect(longest(before(broken!, 1))).toBeLessThan(60);
-    expect(longest(after(broken!, 2.5))).toBeLessThan(60);
+    expect(longest(until(broken!, 1))).toBeLessThan(60);
+    expect(longest(since(broken!, 2.5))).toBeLessThan(60);
     expect(waitSeconds(healthy!, 1)).toBeLessThan(60);
   });
 
@@ -74,6 +74,35 @@ describe('a simulated day', () => {
     const [greedy, modest] = play('two-tenants', 2);
     expect(waitSeconds(modest!, 1)).toBeLessThan(120);
     expect(greedy!.busyMs / greedy!.workerMs).toBeGreaterThan(0.9);
+  });
+});
+
+describe('when everything is full', () => {
+  test('full: releases roll out, and each endpoint keeps all but one of its workers', () => {
+    const [released, steady] = play('full', 2);
+    const onlyReleases = released!.starts - 4; // four workers, replaced by each of two releases
+    expect(onlyReleases).toBe(8);
+    expect(steady!.starts).toBe(4);
+    for (const { ready } of since(released!, 0.1)) expect(ready).toBeGreaterThanOrEqual(3);
+    expect([...released!.gaveTo, ...steady!.gaveTo]).toEqual([]);
+  });
+
+  test('broken-neighbour: endpoints whose starts fail take no worker of a healthy one, and try ever more rarely', () => {
+    const [busy, badImage, crashLoop] = play('broken-neighbour', 1);
+    expect([...busy!.gaveTo]).toEqual([]);
+    expect(since(busy!, 0.1).every(({ ready, starting }) => ready + starting === 6)).toBe(true);
+    expect(badImage!.starts).toBe(0); // without its image it never gets a GPU
+    expect(badImage!.failedStarts).toBeLessThan(25);
+    expect(crashLoop!.failedStarts).toBeLessThan(10);
+  });
+
+  test('borrow: idle quota is used by the other user, and is back within ten seconds and the rest of a job', () => {
+    const [borrower, owner] = play('borrow', 2);
+    expect(Math.max(...until(borrower!, 0.45).map(({ ready }) => ready))).toBe(8);
+    const back = owner!.samples.filter(({ at }) => at > 30 * 60_000 + 45_000 && at < 60 * 60_000); // a start takes 20 s, a job 6 s
+    expect(back.every(({ ready, starting }) => ready + starting === 4)).toBe(true);
+    const never = borrower!.samples.filter(({ at }) => at > 5 * 60_000);
+    expect(never.every(({ ready, starting }) => ready + starting >= 4)).toBe(true);
   });
 });
 

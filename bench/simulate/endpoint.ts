@@ -1,4 +1,5 @@
 import type { ScalingWorker } from '../../src/scaling/situation.ts';
+import type { PastStart } from '../../src/scaling/start-record.ts';
 import type { Tenant } from './scenarios.ts';
 
 export interface Sample {
@@ -26,6 +27,8 @@ export interface TenantResult {
   freezes: number;
   /** Decisions that drained a busy worker of the newest release. */
   busyDrained: number;
+  /** Workers that left for another endpoint, and by the name of that endpoint. */
+  gaveTo: Map<string, number>;
   mostWorkers: number;
   workerMs: number;
   busyMs: number;
@@ -41,6 +44,9 @@ export interface Worker extends ScalingWorker {
   waitsSince: number;
   place: { pool: string | null; dataCenterId: string | null } | null;
   startedAt: number;
+  readyAt: number | null;
+  /** The endpoint that it leaves for. */
+  yieldsTo: string | null;
   job: Job | null;
 }
 
@@ -53,6 +59,8 @@ export class Endpoint {
   queueHead = 0;
   version = 1;
   failures = { count: 0, lastAt: 0 };
+  /** Its last starts, the newest last. */
+  readonly starts: PastStart[] = [];
   decidesAt = Number.POSITIVE_INFINITY;
   decidedAt = Number.NEGATIVE_INFINITY;
   longestWaitMs = 0;
@@ -70,6 +78,7 @@ export class Endpoint {
       thaws: 0,
       freezes: 0,
       busyDrained: 0,
+      gaveTo: new Map(),
       mostWorkers: 0,
       workerMs: 0,
       busyMs: 0,

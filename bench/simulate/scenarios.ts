@@ -9,6 +9,7 @@ const GIB = 2 ** 30;
 /** An endpoint and its traffic. Times are milliseconds since the start of the scenario. */
 export interface Tenant {
   name: string;
+  userId: string;
   settings: ScalingEndpoint;
   request: PlaceRequest | null;
   /** The arrival rate at a time. */
@@ -18,8 +19,9 @@ export interface Tenant {
   coldStartMs: number;
   thawMs: number;
   memoryBytes: number;
-  /** True when a start at that time fails before the worker is ready. */
+  /** True when a start at that time fails before the worker is ready: then after `failMs`, or at once without its image. */
   isBroken: (at: number) => boolean;
+  failMs: number | 'no image' | null;
   /** When releases are made. */
   releasesAt: number[];
 }
@@ -33,6 +35,8 @@ export interface Scenario {
   /** All GPUs at a time. */
   capacities: (at: number) => PoolCapacity[];
   frozenBudgetBytes: number;
+  /** GPUs that users are sure to get. */
+  quotas?: Readonly<Record<string, number>>;
 }
 
 function settings(change: Partial<ScalingEndpoint> = {}): ScalingEndpoint {
@@ -51,6 +55,7 @@ function settings(change: Partial<ScalingEndpoint> = {}): ScalingEndpoint {
 function tenant(change: Partial<Tenant>): Tenant {
   return {
     name: 'endpoint',
+    userId: change.name ?? 'endpoint',
     settings: settings(),
     request: { pools: ['ADA_24'], count: 1, dataCenterIds: [] },
     jobsPerSecond: () => 1,
@@ -59,6 +64,7 @@ function tenant(change: Partial<Tenant>): Tenant {
     thawMs: 40,
     memoryBytes: 8 * GIB,
     isBroken: () => false,
+    failMs: null,
     releasesAt: [],
     ...change,
   };
@@ -180,5 +186,71 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
     ],
     capacities: () => [gpus(8)],
     frozenBudgetBytes: 0,
+  }),
+  full: (hours = 24) => ({
+    name: 'full',
+    about: 'Eight GPUs that two busy endpoints hold all the time, and a new release of one of them every hour.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        name: 'released',
+        settings: settings({ min: 4, max: 20, scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: () => 3,
+        releasesAt: Array.from({ length: Math.floor(hours * 2) }, (_, i) => (i + 0.5) * HOUR).filter(
+          (at) => at < hours * HOUR - 10 * MINUTE,
+        ),
+      }),
+      tenant({
+        name: 'steady',
+        settings: settings({ min: 4, max: 20, scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: () => 3,
+      }),
+    ],
+    capacities: () => [gpus(8)],
+    frozenBudgetBytes: 0,
+  }),
+  'broken-neighbour': (hours = 24) => ({
+    name: 'broken-neighbour',
+    about: 'A busy endpoint on six GPUs, beside one whose image does not exist and one that crashes within a second.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        name: 'busy',
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: () => 3,
+      }),
+      ...(['no image', SECOND] as const).map((failMs) =>
+        tenant({
+          name: failMs === 'no image' ? 'bad-image' : 'crash-loop',
+          settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+          jobsPerSecond: (at) => (at < SECOND ? 2 : 0),
+          isBroken: () => true,
+          failMs,
+        }),
+      ),
+    ],
+    capacities: () => [gpus(6)],
+    frozenBudgetBytes: 0,
+  }),
+  borrow: (hours = 24) => ({
+    name: 'borrow',
+    about:
+      'Two users with a quota of four of eight GPUs each; one wants all of them, the other is away every other half hour.',
+    durationMs: hours * HOUR,
+    tenants: [
+      tenant({
+        name: 'borrower',
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: () => 3,
+      }),
+      tenant({
+        name: 'owner',
+        settings: settings({ scaler: { type: 'REQUEST_COUNT', value: 1 } }),
+        jobsPerSecond: (at) => (Math.floor(at / (30 * MINUTE)) % 2 === 1 ? 2 : 0),
+      }),
+    ],
+    capacities: () => [gpus(8)],
+    frozenBudgetBytes: 0,
+    quotas: { borrower: 4, owner: 4 },
   }),
 };

@@ -4,7 +4,9 @@
  */
 import { decideWorkers, type ScalingAction } from '../../src/scaling/decide-workers.ts';
 import type { PoolCapacity } from '../../src/scaling/place-worker.ts';
-import { type HoldingWorker, shareCapacity } from '../../src/scaling/share-capacity.ts';
+import { shareCapacity } from '../../src/scaling/share-capacity.ts';
+import type { HoldingWorker, PastYield, Reservation, Yield } from '../../src/scaling/sharing.ts';
+import { type PastStart, startRecordOf } from '../../src/scaling/start-record.ts';
 import { Agenda } from './agenda.ts';
 import { Endpoint, type TenantResult, type Worker } from './endpoint.ts';
 import { mulberry32 } from './random.ts';
@@ -13,6 +15,9 @@ import type { Scenario } from './scenarios.ts';
 const MIN_INTERVAL_MS = 250;
 const CERTAIN_AFTER_MS = 1_500;
 const PLACE_AGAIN_MS = 2_000;
+const RESERVED_MS = 10_000;
+const FIVE_MINUTES_MS = 300_000;
+const STARTS_KEPT = 20;
 const SAMPLES = 480;
 
 /** Runs a scenario. The same seed gives the same result. */
@@ -29,6 +34,8 @@ class World {
   #serial = 0;
   #placesAt = Number.POSITIVE_INFINITY;
   #total = 0;
+  #reserved: (Reservation & { until: number })[] = [];
+  #past: (PastYield & { at: number })[] = [];
 
   constructor(scenario: Scenario, seed: number) {
     this.#scenario = scenario;
@@ -149,6 +156,7 @@ class World {
       const worker = endpoint.workers.get(action.workerId)!;
       const isLoss = action.kind === 'drain' && worker.leased > 0 && worker.version === endpoint.version;
       if (isLoss) endpoint.result.busyDrained += 1;
+      if (worker.readyAt !== null) this.#past = this.#past.filter((one) => one.toEndpointId !== endpoint.tenant.name);
       if (action.kind === 'drain') this.#drain(endpoint, worker);
       else if (action.kind === 'stop') this.#end(endpoint, worker);
       else if (action.kind === 'freeze') this.#freeze(endpoint, worker);
@@ -185,10 +193,19 @@ class World {
       waitsSince: notBefore,
       place: null,
       startedAt: this.#now,
+      readyAt: null,
+      yieldsTo: null,
       job: null,
     };
     endpoint.workers.set(worker.id, worker);
-    this.#placeAt(notBefore);
+    const { failMs, isBroken } = endpoint.tenant;
+    if (failMs !== 'no image' || !isBroken(notBefore)) this.#placeAt(notBefore);
+    else {
+      worker.waitsSince = worker.notBefore = Number.POSITIVE_INFINITY; // it never gets as far as a place
+      this.#agenda.add(notBefore, () => {
+        if (endpoint.workers.get(worker.id) === worker) this.#fail(endpoint, worker);
+      });
+    }
   }
 
   #drain(endpoint: Endpoint, worker: Worker): void {
@@ -199,8 +216,21 @@ class World {
   #end(endpoint: Endpoint, worker: Worker): void {
     if (worker.frozenAt === null) this.#count(worker, endpoint.result);
     endpoint.workers.delete(worker.id);
+    this.#reserve(endpoint, worker);
     this.#wake(endpoint);
     this.#placeAt(this.#now);
+  }
+
+  /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
+  #reserve(endpoint: Endpoint, { place, state, yieldsTo }: Worker): void {
+    const { name, request } = endpoint.tenant;
+    if (!place?.pool || !place.dataCenterId || request === null || state !== 'leaving') return;
+    const isReplaced = [...endpoint.workers.values()].some((one) => one.state === 'pending');
+    const endpointId = yieldsTo ?? (isReplaced ? name : null);
+    if (endpointId === null) return;
+    const { pool, dataCenterId } = place;
+    const until = this.#now + RESERVED_MS;
+    this.#reserved.push({ endpointId, pool, gpuTypeId: null, dataCenterId, count: request.count, until });
   }
 
   /** Adds the worker's time since it was placed or thawed. */
@@ -228,27 +258,50 @@ class World {
     const waiting = due.map(({ endpoint, worker }) => ({
       id: worker.id,
       endpointId: endpoint.tenant.name,
+      userId: endpoint.tenant.userId,
       request: endpoint.tenant.request,
       waitsSince: worker.waitsSince,
     }));
-    const min = new Map(this.#endpoints.map(({ tenant }) => [tenant.name, tenant.settings.min]));
-    const minOf = (endpointId: string) => min.get(endpointId) ?? 0;
-    const share = shareCapacity({ capacities, waiting, holding: this.#holding(), minOf, now: this.#now });
+    const byName = new Map(this.#endpoints.map((endpoint) => [endpoint.tenant.name, endpoint]));
+    const minOf = (endpointId: string) => byName.get(endpointId)?.tenant.settings.min ?? 0;
+    const quotaOf = (userId: string) => this.#scenario.quotas?.[userId] ?? 0;
+    const recordOf = (endpointId: string) => {
+      const { starts, version } = byName.get(endpointId)!;
+      return startRecordOf(starts, version, this.#now);
+    };
+    this.#reserved = this.#reserved.filter(({ until }) => until > this.#now);
+    this.#past = this.#past.filter(({ at }) => this.#now - at < FIVE_MINUTES_MS);
+    const { reserved, past } = { reserved: this.#reserved, past: this.#past };
+    const rules = { minOf, quotaOf, recordOf, now: this.#now };
+    const share = shareCapacity({ capacities, waiting, holding: this.#holding(), reserved, past, ...rules });
     for (const { endpoint, worker } of due) {
       const place = share.placed.get(worker.id);
-      if (place) this.#start(endpoint, worker, place);
+      if (!place) continue;
+      this.#start(endpoint, worker, place);
+      const kept = this.#reserved.findIndex(({ endpointId }) => endpointId === endpoint.tenant.name);
+      if (kept >= 0) this.#reserved.splice(kept, 1);
     }
     if (share.missing.size === 0) return;
     const frozen = all.filter(({ worker }) => worker.state === 'frozen');
     const oldest = frozen.sort((a, b) => a.worker.frozenAt! - b.worker.frozenAt!)[0];
     if (oldest) this.#end(oldest.endpoint, oldest.worker);
     else {
-      for (const { id } of share.preempted) {
-        const holder = all.find(({ worker }) => worker.id === id)!;
-        this.#drain(holder.endpoint, holder.worker);
+      for (const one of share.yields) {
+        const holder = all.find(({ worker }) => worker.id === one.id)!;
+        this.#yield(holder.endpoint, holder.worker, one);
       }
     }
     this.#placeAt(this.#now + PLACE_AGAIN_MS);
+  }
+
+  #yield(endpoint: Endpoint, worker: Worker, { forEndpointId, level, cause }: Yield): void {
+    if (cause !== 'rollout') {
+      const { gaveTo } = endpoint.result;
+      gaveTo.set(forEndpointId, (gaveTo.get(forEndpointId) ?? 0) + 1);
+      this.#past.push({ fromEndpointId: endpoint.tenant.name, toEndpointId: forEndpointId, level, at: this.#now });
+    }
+    worker.yieldsTo = forEndpointId;
+    this.#drain(endpoint, worker);
   }
 
   #start(endpoint: Endpoint, worker: Worker, place: NonNullable<Worker['place']>): void {
@@ -258,22 +311,37 @@ class World {
     const awake = [...endpoint.workers.values()].filter((one) => one.place !== null && one.state !== 'frozen');
     result.mostWorkers = Math.max(result.mostWorkers, awake.length);
     const isBroken = tenant.isBroken(this.#now);
-    this.#agenda.add(this.#now + tenant.coldStartMs, () => {
+    const startMs = isBroken && typeof tenant.failMs === 'number' ? tenant.failMs : tenant.coldStartMs;
+    this.#agenda.add(this.#now + startMs, () => {
       if (!isBroken) this.#becomeReady(endpoint, worker);
-      else if (endpoint.workers.get(worker.id) === worker) {
-        result.failedStarts += 1;
-        if (worker.version === endpoint.version) {
-          endpoint.failures = { count: endpoint.failures.count + 1, lastAt: this.#now };
-        }
-        this.#end(endpoint, worker);
-      }
+      else if (endpoint.workers.get(worker.id) === worker) this.#fail(endpoint, worker);
     });
+  }
+
+  #fail(endpoint: Endpoint, worker: Worker): void {
+    endpoint.result.failedStarts += 1;
+    if (worker.version === endpoint.version) {
+      endpoint.failures = { count: endpoint.failures.count + 1, lastAt: this.#now };
+    }
+    const placedAt = worker.place === null ? null : worker.startedAt;
+    this.#remember(endpoint, worker, { placedAt, readyAt: null, exitedAt: this.#now, isLost: true });
+    this.#end(endpoint, worker);
+  }
+
+  #remember(endpoint: Endpoint, { version }: Worker, start: Omit<PastStart, 'version'>): void {
+    endpoint.starts.push({ version, ...start });
+    if (endpoint.starts.length > STARTS_KEPT) endpoint.starts.shift();
   }
 
   #becomeReady(endpoint: Endpoint, worker: Worker): void {
     if (endpoint.workers.get(worker.id) !== worker || worker.state !== 'starting') return;
     if (worker.version === endpoint.version) endpoint.failures.count = 0;
     worker.state = 'ready';
+    if (worker.readyAt === null) {
+      const times = { placedAt: worker.startedAt, readyAt: this.#now, exitedAt: null };
+      this.#remember(endpoint, worker, { ...times, isLost: false });
+    }
+    worker.readyAt = this.#now;
     this.#rest(worker);
     this.#dispatch(endpoint);
     this.#wake(endpoint);
@@ -305,17 +373,21 @@ class World {
   }
 
   #holding(): HoldingWorker[] {
-    return this.#endpoints.flatMap(({ tenant, workers }) =>
+    return this.#endpoints.flatMap(({ tenant, workers, version }) =>
       [...workers.values()]
         .filter(({ place, state }) => place !== null && state !== 'frozen')
         .map((worker) => ({
           id: worker.id,
           endpointId: tenant.name,
+          userId: tenant.userId,
           pool: worker.place!.pool!,
           dataCenterId: worker.place!.dataCenterId!,
           count: tenant.request?.count ?? 0,
-          since: worker.startedAt,
+          since: worker.readyAt ?? worker.startedAt,
+          isReady: worker.readyAt !== null,
           isBusy: worker.job !== null,
+          isOutdated: worker.version !== version,
+          yieldsTo: worker.yieldsTo,
           isLeaving: worker.state === 'leaving',
         })),
     );

@@ -144,7 +144,7 @@ test('numbers add up: additions never exceed workers.max, and workers.min is rea
     const occupied = liveOf(after).length + after.filter(busyLeaving).length;
     if (startsOf(decision).length + idsOf(decision, 'thaw').size > 0) expect(occupied).toBeLessThanOrEqual(max);
     expect(liveOf(after).length).toBeLessThanOrEqual(max);
-    const isBraked = (input.failedStarts?.count ?? 0) >= 3;
+    const isBraked = (input.failedStarts?.count ?? 0) >= 2;
     if (!isBraked) expect(occupied).toBeGreaterThanOrEqual(min);
     expect(decision.wanted).toBeLessThanOrEqual(max);
     expect(decision.wanted).toBeGreaterThanOrEqual(min);
@@ -236,7 +236,7 @@ test('while work waits workers of the newest release leave only for workers.max,
 
 test('in a crash loop one start is tried at a time, after a pause; a thaw does not wait', () => {
   always((input, decision) => {
-    if ((input.failedStarts?.count ?? 0) < 3) return;
+    if ((input.failedStarts?.count ?? 0) < 2) return;
     const { version } = input.endpoint;
     const trying = input.workers.filter(
       (one) => one.version === version && ['pending', 'starting'].includes(one.state),

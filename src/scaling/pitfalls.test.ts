@@ -143,9 +143,9 @@ describe('starts that fail', () => {
     demand: { queued: 9, oldestQueuedAt: START },
   });
 
-  test('three follow each other at once; then one is tried at a time, after a backoff that doubles', () => {
-    expect(decide(3, failing(2, 3)).did).toEqual(Array(5).fill('start'));
-    const pauses = [3, 4, 5, 20].map((times) => {
+  test('two follow each other at once; then one is tried at a time, after a backoff that doubles', () => {
+    expect(decide(3, failing(1, 3)).did).toEqual(Array(5).fill('start'));
+    const pauses = [2, 3, 4, 20].map((times) => {
       const [action, ...others] = decide(100, failing(times, 100)).actions;
       expect(others).toEqual([]);
       return action!.kind === 'start' && action!.pause ? (action!.pause.until - at(100)) / 1_000 : null;
@@ -163,7 +163,7 @@ describe('starts that fail', () => {
     expect(action).toMatchObject({
       pause: {
         reason: expect.stringMatching(
-          /^3 starts ended before the worker was ready; the last one: exit code 1\. Next try at /,
+          /^3 starts ended before the worker was ready, next try at .*; the last one: exit code 1$/,
         ),
       },
     });

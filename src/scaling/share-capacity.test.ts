@@ -1,7 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PoolCapacity } from './place-worker.ts';
-import { type HoldingWorker, type Sharing, shareCapacity, type WaitingWorker } from './share-capacity.ts';
+import type { PlaceRequest, PoolCapacity } from './place-worker.ts';
+import { shareCapacity } from './share-capacity.ts';
+import type { HoldingWorker, Sharing, WaitingWorker } from './sharing.ts';
+import { SOUND, type StartRecord } from './start-record.ts';
 
 const NOW = 10_000_000;
 const MINUTE = 60_000;
@@ -14,16 +15,24 @@ const place = (pool: string, dataCenterId: string, total: number, free = total):
 });
 
 let count = 0;
-function waits(endpointId: string, change: { count?: number; forMs?: number; dataCenterIds?: string[] } = {}) {
+interface Wish {
+  count?: number;
+  forMs?: number;
+  dataCenterIds?: string[];
+  userId?: string;
+}
+function waits(endpointId: string, change: Wish = {}): WaitingWorker & { request: PlaceRequest } {
   count += 1;
   const request = { pools: ['A'], count: change.count ?? 1, dataCenterIds: change.dataCenterIds ?? [] };
-  return { id: `${endpointId}-${count}`, endpointId, request, waitsSince: NOW - (change.forMs ?? 1_000) };
+  const userId = change.userId ?? endpointId;
+  return { id: `${endpointId}-${count}`, endpointId, userId, request, waitsSince: NOW - (change.forMs ?? 1_000) };
 }
 function holds(endpointId: string, change: Partial<HoldingWorker> = {}): HoldingWorker {
   count += 1;
   const since = NOW - 10 * MINUTE;
-  const base = { pool: 'A', dataCenterId: 'DC-1', count: 1, since, isBusy: true, isLeaving: false };
-  return { id: `${endpointId}-${count}`, endpointId, ...base, ...change };
+  const base = { pool: 'A', dataCenterId: 'DC-1', count: 1, since, isReady: true, isBusy: true };
+  const stays = { isOutdated: false, isLeaving: false, yieldsTo: null };
+  return { id: `${endpointId}-${count}`, endpointId, userId: endpointId, ...base, ...stays, ...change };
 }
 const share = (
   capacities: PoolCapacity[],
@@ -54,7 +63,7 @@ describe('free capacity', () => {
   });
 
   test('is not needed by a worker without a GPU', () => {
-    const worker = { id: 'cpu', endpointId: 'a', request: null, waitsSince: NOW };
+    const worker = { id: 'cpu', endpointId: 'a', userId: 'a', request: null, waitsSince: NOW };
     expect(share([], [worker]).placed.get('cpu')).toEqual({ pool: null, gpuTypeId: null, dataCenterId: null });
   });
 
@@ -69,183 +78,227 @@ describe('free capacity', () => {
 
 describe('capacity that others hold', () => {
   test('stays theirs for a minute', () => {
-    const { preempted } = share(
-      [place('A', 'DC-1', 2, 0)],
-      [waits('b', { forMs: MINUTE - 1 })],
-      [holds('a'), holds('a')],
-    );
-    expect(preempted).toEqual([]);
+    const { yields } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE - 1 })], [holds('a'), holds('a')]);
+    expect(yields).toEqual([]);
   });
 
   test('is then shared evenly: the one that holds most loses an idle worker, or the one that ran longest', () => {
     const old = holds('a', { since: NOW - 20 * MINUTE });
     const holding = [holds('a'), old, holds('a'), holds('c')];
     const waiting = waits('b', { forMs: 90_000 });
-    const { preempted } = share([place('A', 'DC-1', 4, 0)], [waiting], holding);
-    expect(preempted).toEqual([
+    const { yields } = share([place('A', 'DC-1', 4, 0)], [waiting], holding);
+    expect(yields).toEqual([
       {
         id: old.id,
+        endpointId: 'a',
         forWorkerId: waiting.id,
+        forEndpointId: 'b',
+        cause: 'share',
         held: 0,
-        waitedSeconds: 90,
+        level: 1,
+        waitedMs: 90_000,
       },
     ]);
     const idle = holds('a', { isBusy: false });
-    expect(share([place('A', 'DC-1', 5, 0)], [waiting], [...holding, idle]).preempted[0]!.id).toBe(idle.id);
+    expect(share([place('A', 'DC-1', 5, 0)], [waiting], [...holding, idle]).yields[0]!.id).toBe(idle.id);
   });
 
   test('stays theirs when the one that waits has as much already', () => {
     const holding = [holds('a'), holds('a'), holds('b')];
-    expect(share([place('A', 'DC-1', 3, 0)], [waits('b', { forMs: 3 * MINUTE })], holding).preempted).toEqual([]);
+    expect(share([place('A', 'DC-1', 3, 0)], [waits('b', { forMs: 3 * MINUTE })], holding).yields).toEqual([]);
   });
 
   test('is never preempted below workers.min', () => {
     const holding = [holds('a'), holds('a')];
-    const { preempted } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding, {
+    const { yields } = share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding, {
       minOf: () => 2,
     });
-    expect(preempted).toEqual([]);
+    expect(yields).toEqual([]);
   });
 
   test('is not preempted twice while the first worker finishes its job', () => {
     const holding = [holds('a', { isLeaving: true }), holds('a')];
-    expect(share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding).preempted).toEqual([]);
+    expect(share([place('A', 'DC-1', 2, 0)], [waits('b', { forMs: MINUTE })], holding).yields).toEqual([]);
   });
 
   test('even a single GPU changes hands when the other endpoint has nothing at all', () => {
-    const [fresh, old] = [holds('a', { since: NOW - MINUTE + 1 }), holds('a')];
+    const [fresh, old] = [holds('a', { since: NOW - 2.5 * MINUTE + 1 }), holds('a', { since: NOW - 2.5 * MINUTE })];
     const waiting = [waits('b', { forMs: MINUTE })];
-    expect(share([place('A', 'DC-1', 1, 0)], waiting, [fresh]).preempted).toEqual([]);
-    expect(share([place('A', 'DC-1', 1, 0)], waiting, [old]).preempted).toHaveLength(1);
+    expect(share([place('A', 'DC-1', 1, 0)], waiting, [fresh]).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 1, 0)], waiting, [old]).yields).toHaveLength(1);
   });
 
   test('is not preempted where the worker could not run, or not together', () => {
     const holding = [holds('a', { dataCenterId: 'DC-2' }), holds('a', { dataCenterId: 'DC-2' })];
     const capacities = [place('A', 'DC-2', 2, 0)];
-    expect(share(capacities, [waits('b', { forMs: MINUTE, dataCenterIds: ['DC-1'] })], holding).preempted).toEqual([]);
-    expect(share(capacities, [waits('b', { forMs: MINUTE, count: 3 })], holding).preempted).toEqual([]);
+    expect(share(capacities, [waits('b', { forMs: MINUTE, dataCenterIds: ['DC-1'] })], holding).yields).toEqual([]);
+    expect(share(capacities, [waits('b', { forMs: MINUTE, count: 3 })], holding).yields).toEqual([]);
   });
 });
 
-interface World {
-  capacities: PoolCapacity[];
-  /** How many workers of how many GPUs each endpoint always wants. */
-  wants: { id: string; workers: number; gpus: number; pools: readonly string[] }[];
-}
-const anyWorld: fc.Arbitrary<World> = fc.record({
-  capacities: fc
-    .uniqueArray(
-      fc.record({
-        pool: fc.constantFrom('A', 'B'),
-        at: fc.constantFrom('DC-1', 'DC-2'),
-        total: fc.integer({ min: 1, max: 5 }),
-      }),
-      {
-        minLength: 1,
-        selector: ({ pool, at }) => pool + at,
-      },
-    )
-    .map((places) => places.map(({ pool, at, total }) => place(pool, at, total))),
-  wants: fc
-    .array(
-      fc.record({
-        workers: fc.integer({ min: 1, max: 6 }),
-        gpus: fc.integer({ min: 1, max: 3 }),
-        pools: fc.constantFrom(['A'], ['B'], ['A', 'B'], ['B', 'A']),
-      }),
-      { minLength: 1, maxLength: 5 },
-    )
-    .map((wants) => wants.map((want, i) => ({ id: `e${i}`, ...want }))),
+describe('users', () => {
+  test('share evenly, however many endpoints each of them has', () => {
+    const many = Array.from({ length: 9 }, (_, i) => waits(`many-${i}`, { userId: 'many', forMs: 9_000 }));
+    const few = Array.from({ length: 4 }, () => waits('few', { userId: 'few', forMs: 10 }));
+    const { placed } = share([place('A', 'DC-1', 8)], [...many, ...few]);
+    expect([...placed.keys()].filter((id) => id.startsWith('few'))).toHaveLength(4);
+  });
+
+  test('divide their share among their own endpoints', () => {
+    const holding = [holds('big', { userId: 'u' }), holds('big', { userId: 'u' }), holds('other')];
+    const { yields } = share([place('A', 'DC-1', 3, 0)], [waits('new', { userId: 'u', forMs: MINUTE })], holding);
+    expect(yields).toMatchObject([{ endpointId: 'big', cause: 'share' }]);
+  });
+
+  test('among equals, the one goes first that has waited longest for the share: many endpoints are not many turns', () => {
+    const many = Array.from({ length: 10 }, (_, i) => waits(`many-${i}`, { userId: 'many', forMs: 50_000 - i }));
+    const one = waits('one', { forMs: 6_000 });
+    expect([...share([place('A', 'DC-1', 1)], [...many, one]).placed.keys()]).toEqual([one.id]);
+    const later = waits('later', { forMs: 4_000 });
+    expect([...share([place('A', 'DC-1', 1)], [...many, later]).placed.keys()]).toEqual([many[0]!.id]);
+  });
+
+  test('get back what others borrow of their quota at once, all of it, whatever workers.min says', () => {
+    const holding = [holds('b'), holds('b'), holds('b'), holds('b')];
+    const waiting = [waits('a', { forMs: 10 }), waits('a', { forMs: 10 }), waits('a', { forMs: 10 })];
+    const quotaOf = (userId: string) => (userId === 'a' ? 2 : 0);
+    const { yields } = share([place('A', 'DC-1', 4, 0)], waiting, holding, { quotaOf, minOf: () => 4 });
+    expect(yields.map(({ cause, level }) => [cause, level])).toEqual([
+      ['quota', 1],
+      ['quota', 2],
+    ]);
+    const leaving = holding.map((one) => {
+      return yields.some(({ id }) => id === one.id) ? { ...one, isLeaving: true, yieldsTo: 'a' } : one;
+    });
+    expect(share([place('A', 'DC-1', 4, 0)], waiting, leaving, { quotaOf }).yields).toEqual([]);
+  });
+
+  test('never lose their own quota to others', () => {
+    const holding = [holds('b'), holds('b'), holds('b')];
+    const quotaOf = (userId: string) => (userId === 'b' ? 3 : 0);
+    const waiting = [waits('a', { forMs: 10 * MINUTE })];
+    expect(share([place('A', 'DC-1', 3, 0)], waiting, holding, { quotaOf }).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 3, 0)], waiting, holding).yields).toHaveLength(1);
+  });
+
+  test('share evenly what is beyond their quotas', () => {
+    const quotaOf = (userId: string) => (userId === 'a' ? 4 : 0);
+    const waiting = ['a', 'b'].flatMap((id) => Array.from({ length: 9 }, () => waits(id)));
+    const { placed } = share([place('A', 'DC-1', 8)], waiting, [], { quotaOf });
+    expect([...placed.keys()].filter((id) => id.startsWith('a-'))).toHaveLength(6);
+  });
 });
 
-/** Plays `rounds` of half a minute: placed workers run for good, and preempted ones are gone in the next round. */
-function play({ capacities, wants }: World, rounds: number): { placedEver: Set<string>; used: HoldingWorker[][] } {
-  const placedEver = new Set<string>();
-  const used: HoldingWorker[][] = [];
-  let holding: HoldingWorker[] = [];
-  let waiting: WaitingWorker[] = [];
-  let serial = 0;
-  for (let round = 0; round < rounds; round++) {
-    const now = NOW + round * 30_000;
-    holding = holding.filter(({ isLeaving }) => !isLeaving);
-    for (const { id, workers, gpus, pools } of wants) {
-      const present = [...holding, ...waiting].filter(({ endpointId }) => endpointId === id).length;
-      for (let missing = workers - present; missing > 0; missing--) {
-        serial += 1;
-        waiting.push({
-          id: `w${serial}`,
-          endpointId: id,
-          request: { pools, count: gpus, dataCenterIds: [] },
-          waitsSince: now,
-        });
-      }
-    }
-    const free = capacities.map((one) => ({
-      ...one,
-      free: one.total - sum(holding.filter((each) => each.pool === one.pool && each.dataCenterId === one.dataCenterId)),
-    }));
-    const { placed, preempted } = shareCapacity({ capacities: free, waiting, holding, minOf: () => 0, now });
-    for (const { id, endpointId, request } of waiting) {
-      const at = placed.get(id);
-      if (!at) continue;
-      placedEver.add(endpointId);
-      holding.push({
-        id,
-        endpointId,
-        pool: at.pool!,
-        dataCenterId: at.dataCenterId!,
-        count: request!.count,
-        since: now,
-        isBusy: true,
-        isLeaving: false,
-      });
-    }
-    waiting = waiting.filter(({ id }) => !placed.has(id));
-    const isPreempted = new Set(preempted.map(({ id }) => id));
-    holding = holding.map((each) => (isPreempted.has(each.id) ? { ...each, isLeaving: true } : each));
-    used.push(holding);
-  }
-  return { placedEver, used };
-}
-const sum = (holding: readonly HoldingWorker[]) => holding.reduce((total, { count: gpus }) => total + gpus, 0);
+describe('a roll-out without free GPUs', () => {
+  const old = (change: Partial<HoldingWorker> = {}) => holds('a', { isOutdated: true, ...change });
+  const full = (total: number) => [place('A', 'DC-1', total, 0)];
 
-describe('in any world', () => {
-  test('no GPU is given away twice, and each worker gets an answer', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
-        for (const holding of play(world, 8).used) {
-          for (const { pool, dataCenterId, total } of world.capacities) {
-            const here = holding.filter((one) => one.pool === pool && one.dataCenterId === dataCenterId);
-            expect(sum(here)).toBeLessThanOrEqual(total);
-          }
-        }
-      }),
-      { numRuns: 400 },
-    );
+  test('lets an old worker leave first, at once: an idle one, or one that finishes its job', () => {
+    const [busy, idle] = [old(), old({ isBusy: false, since: NOW })];
+    const waiting = waits('a', { forMs: 0 });
+    expect(share(full(2), [waiting], [busy, idle]).yields).toMatchObject([
+      { id: idle.id, cause: 'rollout', forWorkerId: waiting.id, forEndpointId: 'a' },
+    ]);
+    expect(share(full(1), [waiting], [busy]).yields).toMatchObject([{ id: busy.id }]);
   });
 
-  test('no endpoint starves that would fit on an empty machine, whatever the others want', () => {
-    fc.assert(
-      fc.property(anyWorld, (world) => {
-        const { placedEver } = play(world, 60);
-        for (const { id, gpus, pools } of world.wants) {
-          const fits = world.capacities.some(({ pool, total }) => pools.includes(pool) && total >= gpus);
-          expect([id, placedEver.has(id)]).toEqual([id, fits]);
-        }
-      }),
-      { numRuns: 300 },
-    );
+  test('goes one at a time: none leaves while another one leaves or its replacement becomes ready', () => {
+    const waiting = [waits('a'), waits('a')];
+    const leaving = old({ isLeaving: true, yieldsTo: 'a' });
+    const { yields, missing } = share(full(3), waiting, [leaving, old(), old()]);
+    expect(yields).toEqual([]);
+    expect(missing.get(waiting[0]!.id)).toContain(`; it follows worker ${leaving.id}, which finishes its jobs first`);
+    expect(share(full(3), waiting, [holds('a', { isReady: false }), old(), old()]).yields).toEqual([]);
+    expect(share(full(3), waiting, [holds('a'), old(), old()]).yields).toHaveLength(1);
   });
 
-  test('endpoints that want the same end up with equal shares, plus or minus one worker', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 2, max: 4 }), (gpus, endpoints) => {
-        const wants = Array.from({ length: endpoints }, (_, i) => ({ id: `e${i}`, workers: 9, gpus: 1, pools: ['A'] }));
-        const last = play({ capacities: [place('A', 'DC-1', gpus)], wants }, 40).used.at(-1)!;
-        const shares = wants.map(({ id }) => last.filter(({ endpointId }) => endpointId === id).length);
-        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
-      }),
-      { numRuns: 100 },
-    );
+  test('lets no second worker leave in the run that places the replacement of the first', () => {
+    const { placed, yields } = share([place('A', 'DC-1', 2, 1)], [waits('a'), waits('a')], [old()]);
+    expect(placed.size).toBe(1);
+    expect(yields).toEqual([]);
   });
+
+  test('keeps what the old worker left for the new one, though another endpoint has less', () => {
+    const reserved = [{ endpointId: 'a', pool: 'A', gpuTypeId: 'type of A', dataCenterId: 'DC-1', count: 1 }];
+    const waiting = [waits('a', { forMs: 1 }), waits('b', { forMs: 9_000 })];
+    const { placed } = share([place('A', 'DC-1', 2, 1)], waiting, [holds('a')], { reserved });
+    expect([...placed.keys()]).toEqual([waiting[0]!.id]);
+  });
+
+  test('takes down no worker where the new one could not run, or would still not fit', () => {
+    const elsewhere = old({ pool: 'B' });
+    const capacities = [place('A', 'DC-1', 1, 0), place('B', 'DC-1', 1, 0)];
+    expect(share(capacities, [waits('a')], [elsewhere, holds('c')]).yields).toEqual([]);
+    expect(share(full(2), [waits('a', { count: 2 })], [old(), holds('c')]).yields).toEqual([]);
+  });
+
+  test('takes the GPUs of several old workers for a new one that needs them all', () => {
+    expect(share(full(2), [waits('a', { count: 2 })], [old(), old()]).yields).toHaveLength(2);
+  });
+
+  test('takes down no further worker once two starts of the new release have failed', () => {
+    const recordOf = () => ({ failures: 2, isBroken: true, mayPreempt: false });
+    expect(share(full(2), [waits('a')], [old(), old()], { recordOf }).yields).toEqual([]);
+  });
+
+  test('lets an old worker leave also when the runtime lacks something else than GPUs', () => {
+    const worker = { id: 'cpu', endpointId: 'a', userId: 'a', request: null, waitsSince: NOW, wasRefused: true };
+    const running = old({ pool: null, dataCenterId: null, count: 0 });
+    expect(share([], [worker], [running])).toMatchObject({ yields: [{ id: running.id, cause: 'rollout' }] });
+  });
+});
+
+describe('an endpoint whose starts fail', () => {
+  const recordOf = (endpointId: string): StartRecord =>
+    endpointId === 'bad' ? { failures: 2, isBroken: true, mayPreempt: false } : SOUND;
+
+  test('has nobody preempted for it, not even within its quota', () => {
+    const waiting = [waits('bad', { forMs: 4 * MINUTE })];
+    const holding = [holds('a'), holds('a')];
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, holding, { recordOf }).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, holding, { recordOf, quotaOf: () => 2 }).yields).toEqual([]);
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, holding).yields).toHaveLength(1);
+  });
+
+  test('gets what is free after everybody else, though it holds least; once it has waited for five minutes, in turn', () => {
+    const waiting = [waits('bad', { forMs: 4 * MINUTE }), waits('good', { forMs: 1 })];
+    const holding = [holds('good')];
+    const free = [place('A', 'DC-1', 2, 1)];
+    expect([...share(free, waiting, holding, { recordOf }).placed.keys()]).toEqual([waiting[1]!.id]);
+    const patient = [waits('bad', { forMs: 5 * MINUTE }), waiting[1]!];
+    expect([...share(free, patient, holding, { recordOf }).placed.keys()]).toEqual([patient[0]!.id]);
+  });
+
+  test('keeps its place in the queue after one failure, or a slow start, but has nobody preempted', () => {
+    const slow = () => ({ failures: 1, isBroken: false, mayPreempt: false });
+    const waiting = [waits('b', { forMs: MINUTE })];
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, [holds('a'), holds('a')], { recordOf: slow }).yields).toEqual([]);
+  });
+});
+
+describe('what was given up a moment ago', () => {
+  test('is not taken again from the same endpoint for the same need', () => {
+    const waiting = [waits('b', { forMs: MINUTE })];
+    const holding = [holds('a'), holds('a')];
+    const past = [{ fromEndpointId: 'a', toEndpointId: 'b', level: 1 }];
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, holding, { past }).yields).toEqual([]);
+    const other = [{ fromEndpointId: 'a', toEndpointId: 'b', level: 2 }];
+    expect(share([place('A', 'DC-1', 2, 0)], waiting, holding, { past: other }).yields).toHaveLength(1);
+    const from = share([place('A', 'DC-1', 4, 0)], waiting, [...holding, holds('c'), holds('c')], { past }).yields;
+    expect(from).toMatchObject([{ endpointId: 'c' }]);
+  });
+
+  test('a worker that still starts has not had its turn', () => {
+    const starting = holds('a', { isReady: false });
+    expect(share([place('A', 'DC-1', 1, 0)], [waits('b', { forMs: MINUTE })], [starting]).yields).toEqual([]);
+  });
+});
+
+test('GPUs that can never be gathered are not kept idle for a worker that needs them together', () => {
+  const big = waits('big', { count: 4, forMs: 10 * MINUTE });
+  const small = waits('small');
+  const pinned = holds('pinned');
+  const minOf = (endpointId: string) => (endpointId === 'pinned' ? 1 : 0);
+  const { placed } = share([place('A', 'DC-1', 4, 3)], [big, small], [pinned], { minOf });
+  expect([...placed.keys()]).toEqual([small.id]);
 });

@@ -29,6 +29,8 @@ const OTHERS_DELAY_MS = 1_000;
 const MAX_GRACE_MS = 10_000;
 /** A container that ran this long was not in a crash loop, however it ended. */
 const HEALTHY_MS = 600_000;
+/** Of a pod that ends by itself, without a pause. */
+const FREE_STARTS = 3;
 /** The pause after a start that found no capacity. */
 const UNPLACED_PAUSE_MS = 5_000;
 /** How long the log of a stopped or ended container may take to arrive. */
@@ -270,7 +272,7 @@ export class PodRunner {
     const endedAt = workload?.finishedAt ?? null;
     const ranMs = (endedAt?.getTime() ?? now) - (pod.startedAt?.getTime() ?? now);
     const failures = ranMs >= HEALTHY_MS ? 1 : pod.failures + 1;
-    const startAt = nextStartAt(failures, now);
+    const startAt = nextStartAt(failures, now, FREE_STARTS);
     const pauseMs = startAt - now;
     const reason = `${why}; it is started again${pauseMs > 0 ? ` in ${Math.ceil(pauseMs / 1000)} s` : ''}`;
     logs.system(pod.id, `ended: ${reason}`);

@@ -10,7 +10,6 @@ import { updateSleepMethod } from '../../domain/workers/sleeping-workers.ts';
 import { type ControlledWorker, markWaiting } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
-import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
@@ -18,6 +17,7 @@ import type { CapacityLedger } from './capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';
 import { hasSleepUrls } from './sleep-hooks.ts';
 import { workerEnv } from './worker-env.ts';
+import type { WorkerImages } from './worker-images.ts';
 import { workerPorts } from './worker-ports.ts';
 
 /** Where a worker may run; all null for a worker without a GPU. */
@@ -37,8 +37,9 @@ export interface LaunchDeps {
   phases: PhaseWriter;
   /** Measures intervals. */
   monotonic: Clock;
-  /** Opens credentials of private registries and secrets named in an env. */
+  /** Opens secrets named in an env. */
   secretBox: SecretBox;
+  images: WorkerImages;
   mounts: WorkloadMounts;
   /** Where workloads reach the worker API. */
   apiUrl: string;
@@ -47,7 +48,7 @@ export interface LaunchDeps {
 }
 
 /**
- * Takes a worker from a place to a running container, and records each stage in its timeline. False when the place was
+ * Takes a worker whose image is there from a place to a running container, and records each stage in its timeline. False when the place was
  * taken meanwhile. Throws an error whose message is fit for users.
  */
 export async function launchWorker(
@@ -62,8 +63,7 @@ export async function launchWorker(
   const placedAt = deps.monotonic.now();
   const sincePlaced = () => deps.monotonic.now() - placedAt;
   const onProgress = (line: string) => deps.logs.system(worker.id, line);
-  const { image, registryId } = worker.spec;
-  const registry = await bringImage(deps, { userId: worker.userId, image, registryId }, onProgress);
+  const registry = await deps.images.credentials(worker);
   const pullMs = sincePlaced();
   const spec = { ...(await buildSpec(deps, worker, place, token)), registry };
   let createMs = pullMs;

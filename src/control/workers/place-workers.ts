@@ -1,10 +1,12 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
+import type { BoundedSet } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { because, seenBy } from '../../domain/decisions/because.ts';
+import { type Because, because, type Claimant, seenBy } from '../../domain/decisions/because.ts';
 import { gpuRuleOf } from '../../domain/endpoints/gpu-rule.ts';
-import { drainWorker } from '../../domain/workers/order-workers.ts';
+import { readLimits } from '../../domain/quotas/limit-store.ts';
 import {
   findVolumeDataCenters,
   type GpuHolder,
@@ -14,11 +16,15 @@ import {
   type PlacementRule,
 } from '../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import { listPastYields, type YieldOrder, yieldWorkers } from '../../domain/workers/yield-workers.ts';
 import { dataCentersFor, type PlaceRequest, type PoolCapacity } from '../../scaling/place-worker.ts';
-import { type Preempted, type Share, shareCapacity, type WaitingWorker } from '../../scaling/share-capacity.ts';
+import { type Share, shareCapacity } from '../../scaling/share-capacity.ts';
+import type { Sharing, WaitingWorker, Yield } from '../../scaling/sharing.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { evictFrozen } from './evict-frozen.ts';
 import type { Place } from './launch-worker.ts';
+import type { ReservedGpus } from './reserved-gpus.ts';
+import type { StartRecords } from './start-records.ts';
 
 export interface Placements {
   placed: Map<string, Place>;
@@ -26,75 +32,115 @@ export interface Placements {
   missing: Map<string, string>;
 }
 
-interface Deps {
+export interface PlacementDeps {
   pool: Pool;
   bus: Pick<Bus, 'publish'>;
   logger: Logger;
   capacity: CapacityLedger;
+  records: StartRecords;
+  reserved: ReservedGpus;
+  /** Workers that the runtime refused although GPUs seemed free: it lacks something that the ledger does not know. */
+  refused: Pick<BoundedSet<WorkerId>, 'delete'>;
+  /** Measures intervals. */
+  monotonic: Clock;
 }
 
 /**
- * Finds a place for each pending worker, fairly between endpoints, and reserves it in the ledger. Without enough capacity,
- * evicts frozen workers or, in the end, preempts workers of endpoints that hold more than their share; a later run places
- * workers on what that frees.
+ * Finds a place for each pending worker, fairly between users and endpoints, and reserves it in the ledger. Without enough
+ * capacity, evicts frozen workers, replaces old ones of a roll-out one at a time or, in the end, preempts workers of others
+ * that hold more than their share; a later run places workers on what that frees.
  */
-export async function placeWorkers(deps: Deps, pending: readonly ControlledWorker[], now: number): Promise<Placements> {
+export async function placeWorkers(
+  deps: PlacementDeps,
+  pending: readonly ControlledWorker[],
+  now: number,
+): Promise<Placements> {
   const needsGpus = pending.some(({ spec }) => spec.gpu);
   const capacities = needsGpus ? await deps.capacity.readFree() : [];
-  const { waiting, nowhere } = await toWaiting(deps.pool, pending, capacities);
-  let share = shareCapacity({ capacities, waiting, holding: [], minOf: () => 0, now });
-  if (share.missing.size > 0) {
+  const { waiting, nowhere } = await toWaiting(deps, pending, capacities);
+  const reserved = deps.reserved.list(deps.monotonic.now());
+  let share = shareCapacity({ capacities, waiting, reserved, holding: [], minOf: () => 0, now });
+  if (share.missing.size > 0 || waiting.some(({ wasRefused }) => wasRefused)) {
     const exact = needsGpus ? await deps.capacity.readFree({ fresh: true }) : [];
-    share = await shareFairly(deps, { capacities: exact, waiting, now });
+    share = await shareFairly(deps, { capacities: exact, waiting, reserved, now });
     deps.capacity.expire(); // the next run sees capacity that comes back
   }
   for (const worker of waiting) {
     const place = share.placed.get(worker.id);
-    if (place && worker.request) deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
+    if (!place || !worker.request) continue;
+    deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
+    deps.reserved.use(worker.endpointId as EndpointId, place, worker.request.count);
   }
   return { placed: share.placed, missing: new Map([...share.missing, ...nowhere]) };
 }
 
-/** Shares what there is when it is not enough for all: only then does it matter how much each endpoint holds. */
+/** Shares what there is when it is not enough for all: only then does it matter who holds how much. */
 async function shareFairly(
-  deps: Deps,
-  { capacities, waiting, now }: { capacities: PoolCapacity[]; waiting: WaitingWorker[]; now: number },
+  deps: PlacementDeps,
+  wanted: Pick<Sharing, 'capacities' | 'waiting' | 'reserved' | 'now'>,
 ): Promise<Share> {
-  const holders = await listGpuHolders(deps.pool);
+  const { pool, records } = deps;
+  const { waiting, now } = wanted;
+  const refused = waiting.filter(({ wasRefused }) => wasRefused).map(({ endpointId }) => endpointId as EndpointId);
+  const [holders, past, recordOf] = await Promise.all([
+    listGpuHolders(pool, refused),
+    listPastYields(pool),
+    records.read(new Set(waiting.map(({ endpointId }) => endpointId as EndpointId)), now),
+  ]);
+  const userIds = new Set([...holders, ...waiting].map(({ userId }) => userId as UserId));
+  const limits = await readLimits(pool, [...userIds]);
   const mins = new Map(holders.map(({ endpointId, min }) => [endpointId as string, min]));
-  const holding = holders.map(({ createdAt, ...holder }) => ({ ...holder, since: createdAt.getTime() }));
-  const minOf = (endpointId: string) => mins.get(endpointId) ?? 0;
-  const share = shareCapacity({ capacities, waiting, holding, minOf, now });
-  const isServed = await evictForEndpoints(deps, waiting, share, capacities);
-  const endpointOf = new Map(waiting.map(({ id, endpointId }) => [id, endpointId]));
-  const preempted = share.preempted.filter(({ forWorkerId }) => !isServed.has(endpointOf.get(forWorkerId)!));
-  await preempt(deps, preempted, endpointOf, new Map(holders.map((holder) => [holder.id, holder])));
+  const share = shareCapacity({
+    ...wanted,
+    holding: holders.map((holder) => ({ ...holder, since: holder.since.getTime() })),
+    past,
+    minOf: (endpointId) => mins.get(endpointId) ?? 0,
+    quotaOf: (userId) => limits.get(userId as UserId)?.gpuQuota ?? 0,
+    recordOf,
+  });
+  const sound = waiting.filter(({ endpointId }) => !recordOf(endpointId).isBroken);
+  const isServed = await evictForEndpoints(deps, sound, share, wanted.capacities);
+  await carryOut(
+    deps,
+    share.yields.filter(({ forEndpointId }) => !isServed.has(forEndpointId)),
+    holders,
+  );
   return share;
 }
 
 /** Drains workers for others, and says for which endpoint to users who own both. */
-async function preempt(
-  { pool, logger, bus }: Deps,
-  preempted: readonly Preempted[],
-  endpointOf: ReadonlyMap<string, string>,
-  holders: ReadonlyMap<string, GpuHolder>,
+async function carryOut(
+  { pool, logger, bus }: PlacementDeps,
+  yields: readonly Yield[],
+  holders: readonly GpuHolder[],
 ): Promise<void> {
-  if (preempted.length === 0) return;
-  const claimants = await listClaimants(pool, [...new Set(preempted.map((one) => endpointOf.get(one.forWorkerId)!))]);
-  for (const { id, forWorkerId, held, waitedSeconds } of preempted) {
-    const claimant = claimants.get(endpointOf.get(forWorkerId)!);
-    if (!claimant) continue; // deleted meanwhile
-    const by = seenBy(claimant, holders.get(id)!.userId);
-    const why = because('PREEMPTED', { by, held, waitedSeconds });
-    if (!(await drainWorker(pool, id as WorkerId, why))) continue;
-    logger.info({ workerId: id, reason: why.reason }, 'preempting worker');
+  if (yields.length === 0) return;
+  const byId = new Map(holders.map((holder) => [holder.id as string, holder]));
+  const claimants = await listClaimants(pool, [...new Set(yields.map(({ forEndpointId }) => forEndpointId))]);
+  const orders = yields.flatMap((one): YieldOrder[] => {
+    const claimant = claimants.get(one.forEndpointId);
+    if (!claimant) return []; // deleted meanwhile
+    const toEndpointId = one.forEndpointId as EndpointId;
+    return [{ id: one.id as WorkerId, ...becauseOf(one, byId.get(one.id)!, claimant), toEndpointId, level: one.level }];
+  });
+  const done = await yieldWorkers(pool, orders);
+  for (const { id, reason } of orders) {
+    if (!done.has(id)) continue;
+    logger.info({ workerId: id, reason }, 'worker leaves for another');
     bus.publish('worker', id);
   }
 }
 
+function becauseOf({ cause, held, waitedMs }: Yield, holder: GpuHolder, claimant: Claimant): Because {
+  const { version, newestVersion, userId } = holder;
+  if (cause === 'rollout') return because('OUTDATED', { version, newest: newestVersion });
+  const waitedSeconds = Math.floor(waitedMs / 1000);
+  return because('PREEMPTED', { by: seenBy(claimant, userId), held, waitedSeconds });
+}
+
 /** Evicts frozen workers, once per endpoint that lacks capacity. Returns the endpoints for which that is enough. */
 async function evictForEndpoints(
-  deps: Deps,
+  deps: PlacementDeps,
   waiting: readonly WaitingWorker[],
   share: Share,
   capacities: readonly PoolCapacity[],
@@ -113,7 +159,7 @@ async function evictForEndpoints(
 
 /** Returns what each worker needs; `nowhere`: why no data center may take it. */
 async function toWaiting(
-  pool: Pool,
+  { pool, refused }: PlacementDeps,
   pending: readonly ControlledWorker[],
   capacities: readonly PoolCapacity[],
 ): Promise<{ waiting: WaitingWorker[]; nowhere: Map<string, string> }> {
@@ -127,7 +173,7 @@ async function toWaiting(
   const ruleOf = new Map<EndpointId, PlacementRule>(rules.map((rule) => [rule.endpointId, rule]));
   const waiting: WaitingWorker[] = [];
   const nowhere = new Map<string, string>();
-  for (const { id, endpointId, spec, createdAt } of pending) {
+  for (const { id, endpointId, userId, spec, createdAt, notBefore } of pending) {
     const ofVolumes = spec.networkVolumeIds.flatMap((volumeId) => volumes.get(volumeId) ?? []);
     const dataCenterIds = dataCentersFor(ruleOf.get(endpointId)?.dataCenterIds ?? [], ofVolumes, known);
     if (spec.gpu && dataCenterIds === null) {
@@ -136,7 +182,10 @@ async function toWaiting(
     }
     const gpuRule = gpuRuleOf(ruleOf.get(endpointId)?.clientSettings ?? {});
     const request: PlaceRequest | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [], ...gpuRule };
-    waiting.push({ id, endpointId, request, waitsSince: createdAt.getTime() });
+    const wasRefused = refused.delete(id);
+    const pausedUntil = wasRefused ? 0 : (notBefore?.getTime() ?? 0);
+    const waitsSince = Math.max(createdAt.getTime(), pausedUntil);
+    waiting.push({ id, endpointId, userId, request, waitsSince, wasRefused });
   }
   return { waiting, nowhere };
 }

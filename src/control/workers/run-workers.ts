@@ -5,19 +5,23 @@ import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
-import { type ControlledWorker, listControlledWorkers, markPending } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, listControlledWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import { type NotifyDispatch, rescueLeases } from '../jobs/rescue-leases.ts';
 import { awaitSecrets } from '../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker } from './finalize-worker.ts';
-import type { Place } from './launch-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
-import { placeWorkers } from './place-workers.ts';
+import type { PlacementDeps } from './place-workers.ts';
+import { pullFirst } from './pull-first.ts';
+import { ReservedGpus } from './reserved-gpus.ts';
+import { StartRecords } from './start-records.ts';
 import { type StartDeps, startWorker } from './start-worker.ts';
 import { stopWorker } from './stop-worker.ts';
 import { WorkerCache } from './worker-cache.ts';
+import { WorkerImages } from './worker-images.ts';
+import { WorkerPlacer } from './worker-placer.ts';
 
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
@@ -26,6 +30,7 @@ const IDLE_TICK_MS = 10_000;
 const PLACE_INTERVAL_MS = 200;
 /** Workers remembered as not ready yet, for the log line when they become ready. */
 const MAX_UNREADY = 10_000;
+const MAX_REFUSED = 10_000;
 
 /** What differs between the runtime's list and the cache; `mark` is the age of the list. */
 interface Difference {
@@ -35,7 +40,9 @@ interface Difference {
 
 const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
-export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases' | 'monotonic'>, WorkerLimits {
+type Built = 'phases' | 'monotonic' | 'images' | 'refused';
+
+export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits {
   bus: Bus;
   queue: JobQueue;
   notify: NotifyDispatch;
@@ -48,7 +55,7 @@ export interface WorkerRunnerOptions extends Omit<StartDeps, 'phases' | 'monoton
  * loop. A run costs what changed, not what there is (decision 0018).
  */
 export class WorkerRunner {
-  readonly #deps: WorkerRunnerOptions & StartDeps;
+  readonly #deps: WorkerRunnerOptions & StartDeps & PlacementDeps;
   readonly #loop: Loop;
   /** Actions in progress. */
   readonly #tasks: WorkloadTasks;
@@ -56,6 +63,7 @@ export class WorkerRunner {
   readonly #starts = new Map<WorkerId, AbortController>();
   readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
   readonly #cache: WorkerCache;
+  readonly #placer: WorkerPlacer;
   readonly #lists: WorkloadLists;
   #unsubscribe: (() => void)[] = [];
   #tickedAt = Number.NEGATIVE_INFINITY;
@@ -73,8 +81,17 @@ export class WorkerRunner {
       },
     );
     const monotonic = options.monotonic ?? monotonicClock;
-    this.#deps = { ...options, phases, monotonic };
+    this.#deps = {
+      ...options,
+      phases,
+      monotonic,
+      images: new WorkerImages({ ...options, monotonic }),
+      records: new StartRecords(pool),
+      reserved: new ReservedGpus(),
+      refused: new BoundedSet(MAX_REFUSED),
+    };
     this.#cache = new WorkerCache(pool);
+    this.#placer = new WorkerPlacer(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: (id) => this.#onActionEnd(id as WorkerId) });
     this.#lists = new WorkloadLists({ runtime, monotonic, tasks: this.#tasks, onList: () => this.#loop.wake() });
     this.#loop = new Loop({ name: 'run-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
@@ -240,31 +257,48 @@ export class WorkerRunner {
         await finalizeWorker(this.#deps, worker, action);
         break;
     }
-    this.#hasFreedGpus ||= worker.gpuPool !== null;
+    this.#onEnded(worker);
+  }
+
+  /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
+  #onEnded(worker: ControlledWorker): void {
+    const { records, reserved, monotonic } = this.#deps;
+    const { endpointId, wanted, yieldsTo, gpuPool } = worker;
+    records.forget(endpointId);
+    if (gpuPool === null) return;
+    this.#hasFreedGpus = true;
+    const isReplaced = wanted !== 'RUN' && this.#cache.hasPending(endpointId);
+    const heir = yieldsTo ?? (isReplaced ? endpointId : null);
+    if (heir !== null) reserved.keep(worker, heir, monotonic.now());
   }
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
     if (pending.length === 0) return;
-    const { logs, pool, clock } = this.#deps;
-    const due = await awaitSecrets(this.#deps, pending);
-    if (due.length === 0) return;
-    const { placed, missing } = await placeWorkers(this.#deps, due, clock.now());
-    for (const worker of due) {
-      const place = placed.get(worker.id);
-      if (place) this.#start(worker, place);
-      const reason = missing.get(worker.id);
-      if (reason === undefined || worker.phaseReason === reason) continue;
-      logs.system(worker.id, `waits: ${reason}`);
-      await markPending(pool, worker.id, reason);
+    const { images } = this.#deps;
+    const due: ControlledWorker[] = [];
+    for (const worker of await awaitSecrets(this.#deps, pending)) {
+      if (images.isPresent(worker)) due.push(worker);
+      else this.#begin(worker, (signal) => this.#pullAndStart(worker, signal));
+    }
+    const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
+    for (const [i, worker] of due.entries()) {
+      const place = places[i];
+      if (place) this.#begin(worker, (signal) => startWorker(this.#deps, worker, place, signal));
     }
   }
 
-  #start(worker: ControlledWorker, place: Place): void {
+  /** A worker that finds no place after its image was pulled is tried again with the others. */
+  async #pullAndStart(worker: ControlledWorker, signal: AbortSignal): Promise<void> {
+    if (!(await pullFirst(this.#deps, worker, signal)) || signal.aborted) return;
+    const place = await this.#placer.place(worker);
+    if (place) await startWorker(this.#deps, worker, place, signal);
+  }
+
+  /** Begins a start, or a part of it, which ends early when the worker is not wanted any more. */
+  #begin(worker: ControlledWorker, part: (signal: AbortSignal) => Promise<void>): void {
     const cancel = new AbortController();
     this.#starts.set(worker.id, cancel);
-    this.#tasks.run(worker.id, () =>
-      startWorker(this.#deps, worker, place, cancel.signal).finally(() => this.#starts.delete(worker.id)),
-    );
+    this.#tasks.run(worker.id, () => part(cancel.signal).finally(() => this.#starts.delete(worker.id)));
   }
 
   #onActionEnd(id: WorkerId): void {

@@ -1,5 +1,7 @@
+import type { BoundedSet } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
+import type { WorkerId } from '../../core/ids.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { type ControlledWorker, markUnplaced } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
@@ -10,7 +12,12 @@ import { type LaunchDeps, launchWorker, type Place } from './launch-worker.ts';
 /** The pause after a start that found no capacity or could not reach the runtime. */
 const UNPLACED_PAUSE_MS = 1_000;
 
-export type StartDeps = LaunchDeps & FinalizeDeps & { clock: Clock };
+export type StartDeps = LaunchDeps &
+  FinalizeDeps & {
+    clock: Clock;
+    /** Workers that the runtime refused although GPUs seemed free. */
+    refused: Pick<BoundedSet<WorkerId>, 'add'>;
+  };
 
 /**
  * Starts a worker in its place, or records why it did not start. A start that found no capacity, could not reach the
@@ -28,11 +35,12 @@ export async function startWorker(
     deps.logger.info({ userId, endpointId, workerId: id, image: spec.image }, 'worker started');
     deps.bus.publish('worker', id);
   } catch (error) {
-    await handleFailure(deps, worker, error, signal.aborted);
+    await recordFailedStart(deps, worker, error, signal.aborted);
   }
 }
 
-async function handleFailure(
+/** Records why a worker did not start, as `startWorker` says. */
+export async function recordFailedStart(
   deps: StartDeps,
   worker: ControlledWorker,
   error: unknown,
@@ -40,11 +48,15 @@ async function handleFailure(
 ): Promise<void> {
   const reason = messageOf(error);
   deps.capacity.expire();
+  deps.images.forget(worker);
   const isRuntimeAway = await deps.runtime.stop(worker.id, 0).then(
     () => false,
     () => true,
   );
-  if (error instanceof NoCapacity) return putBack(deps, worker, `${NO_CAPACITY}: ${reason}`);
+  if (error instanceof NoCapacity) {
+    deps.refused.add(worker.id);
+    return putBack(deps, worker, `${NO_CAPACITY}: ${reason}`);
+  }
   if (isRuntimeAway || isCancelled) return putBack(deps, worker, reason);
   deps.logs.system(worker.id, `could not be started: ${reason}`);
   const { userId, endpointId, id, spec } = worker;

@@ -82,6 +82,14 @@ export class WorkerCache {
     return [...this.#unsettled].filter((id) => this.#workers.get(id)?.phase === 'PENDING');
   }
 
+  hasPending(endpointId: EndpointId): boolean {
+    for (const id of this.#unsettled) {
+      const worker = this.#workers.get(id);
+      if (worker?.endpointId === endpointId && worker.phase === 'PENDING') return true;
+    }
+    return false;
+  }
+
   drainingOf(endpointId: EndpointId): Iterable<WorkerId> {
     return this.#draining.get(endpointId) ?? [];
   }

@@ -2,6 +2,7 @@ import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Claimant } from '../decisions/because.ts';
 import type { EndpointClientSettings } from '../endpoints/endpoint.ts';
+import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 
 /** Where workers of an endpoint may be placed. */
 export interface PlacementRule {
@@ -44,34 +45,50 @@ export async function listClaimants(db: Db, endpointIds: readonly string[]): Pro
   return new Map(result.rows.map(({ id, ...endpoint }) => [id, { kind: 'endpoint', ...endpoint }]));
 }
 
-/** A starting or running worker with GPUs. */
+/** A starting or running worker that holds what others wait for. */
 export interface GpuHolder {
   id: WorkerId;
   endpointId: EndpointId;
   userId: UserId;
-  pool: string;
+  version: number;
+  newestVersion: number;
+  /** Null without GPUs. */
+  pool: string | null;
   gpuTypeId: string | null;
-  dataCenterId: string;
+  dataCenterId: string | null;
   count: number;
-  createdAt: Date;
+  /** Since when it has been ready; while it starts, since it has had its place. */
+  since: Date;
+  isReady: boolean;
   isBusy: boolean;
+  isOutdated: boolean;
   isLeaving: boolean;
+  yieldsTo: EndpointId | null;
   /** `workers.min` of its endpoint. */
   min: number;
 }
 
-/** Returns those of all users, because they share GPUs. Without frozen workers, which are evicted when needed. */
-export async function listGpuHolders(db: Db): Promise<GpuHolder[]> {
+/**
+ * Returns the workers with GPUs of all users, because they share them, and all workers of `endpointIds`. Without frozen
+ * workers, which are evicted when needed.
+ */
+export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[]): Promise<GpuHolder[]> {
   const result = await db.query<GpuHolder>({
     name: 'gpu-holders',
-    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.gpu_pool as pool, w.gpu_type_id as "gpuTypeId",
-                  w.data_center_id as "dataCenterId",
-                  w.gpu_count as count, w.created_at as "createdAt", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
-                  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') as "isBusy",
-                  coalesce(e.workers_min, 0) as min
+    text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",
+                  w.gpu_pool as pool,
+                  w.gpu_type_id as "gpuTypeId", w.data_center_id as "dataCenterId",
+                  case when w.gpu_pool is null then 0 else w.gpu_count end as count,
+                  coalesce(w.ready_at, (w.timeline ->> 'capacityAt')::timestamptz, w.created_at) as since,
+                  w.ready_at is not null as "isReady", w.wanted in ('DRAIN', 'STOP') as "isLeaving",
+                  exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
+                    or ${REQUESTS_OF_WORKER} > 0 as "isBusy",
+                  coalesce(w.version <> e.version and not e.is_rollout_paused, false) as "isOutdated",
+                  w.yields_to as "yieldsTo", coalesce(e.workers_min, 0) as min
            from workers w left join endpoints e on e.id = w.endpoint_id
-           where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE' and w.gpu_pool is not null
-             and w.gpus_released_at is null`,
+           where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE'
+             and (w.gpu_pool is not null and w.gpus_released_at is null or w.endpoint_id = any($1::text[]))`,
+    values: [endpointIds],
   });
   return result.rows;
 }

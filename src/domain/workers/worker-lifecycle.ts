@@ -33,6 +33,8 @@ export interface ControlledWorker {
   startedAt: Date | null;
   readyAt: Date | null;
   drainAt: Date | null;
+  /** The endpoint for which it leaves. */
+  yieldsTo: EndpointId | null;
   lastWorkAt: Date | null;
   unhealthyReason: string | null;
   /** Jobs it holds, or requests in flight. */
@@ -49,7 +51,7 @@ const COLUMNS = `
   w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
   w.phase, w.phase_reason as "phaseReason", w.spec, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
-  w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", a.last_work_at as "lastWorkAt",
+  w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", w.yields_to as "yieldsTo", a.last_work_at as "lastWorkAt",
   a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   coalesce((select e.flashboot = 'PRIORITY_FLASHBOOT' from endpoints e where e.id = w.endpoint_id), false) as "isPriority",
@@ -155,12 +157,25 @@ export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: 
   await db.query(
     `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
        gpu_pool = null, gpu_type_id = null, data_center_id = null
-     where id = $1 and phase = 'STARTING'`,
+     where id = $1 and phase in ('PENDING', 'STARTING')`,
     [id, reason, until],
   );
 }
 
-/** How long after its placement the image was pulled and the container created. */
+/** Stores in a waiting worker's timeline when the pull of its image began and ended. */
+export async function markPulling(
+  db: Db,
+  id: WorkerId,
+  { begunAt, endedAt }: { begunAt: Date; endedAt: Date | null },
+): Promise<void> {
+  await db.query(
+    `update workers set timeline = timeline || jsonb_strip_nulls(jsonb_build_object('pullFrom', $2::timestamptz, 'pullAt', $3::timestamptz))
+     where id = $1 and phase = 'PENDING'`,
+    [id, begunAt, endedAt],
+  );
+}
+
+/** How long after its placement the image was there and the container created. */
 export interface StartMarks {
   pullMs: number;
   createMs: number;
@@ -180,10 +195,10 @@ export async function markRunning(db: Db, workers: readonly RunningWorker[]): Pr
     name: 'workers-running',
     text: `update workers w set phase = 'RUNNING', phase_reason = null, address = n.address,
              started_at = coalesce(started_at, now()),
-             timeline = timeline || jsonb_build_object('startAt', now()) || case when n."pullMs" is null then '{}' else
-               jsonb_build_object(
+             timeline = case when n."pullMs" is null then '{}' else jsonb_build_object(
                  'pullAt', (timeline ->> 'capacityAt')::timestamptz + n."pullMs" * interval '1 millisecond',
                  'createAt', (timeline ->> 'capacityAt')::timestamptz + n."createMs" * interval '1 millisecond') end
+               || timeline || jsonb_build_object('startAt', now())
            from jsonb_to_recordset($1::jsonb) as n(id text, address text, "pullMs" float8, "createMs" float8)
            where w.id = n.id and phase in ('PENDING', 'STARTING')`,
     values: [JSON.stringify(rows)],

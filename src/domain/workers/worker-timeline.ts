@@ -4,6 +4,9 @@ import type { Metrics } from '../../core/metrics.ts';
 export const STAGES = ['capacity', 'pull', 'create', 'start', 'ready'] as const;
 export type StageName = (typeof STAGES)[number];
 
+/** A worker whose image has to be pulled gets its place afterwards. */
+const PULL_FIRST: readonly StageName[] = ['pull', 'capacity', 'create', 'start', 'ready'];
+
 /** `to` null: in progress. */
 export interface Stage {
   stage: StageName;
@@ -11,8 +14,8 @@ export interface Stage {
   to: Date | null;
 }
 
-/** The column `timeline`: when each stage ended, as ISO times. */
-export type TimelineMarks = Partial<Record<`${StageName}At`, string>>;
+/** The column `timeline`: when each stage ended, as ISO times. `pullFrom`: the pull came first, and began then. */
+export type TimelineMarks = Partial<Record<`${StageName}At` | 'pullFrom', string>>;
 
 /** The start of a worker that has just become ready. */
 export interface WorkerStart {
@@ -37,13 +40,14 @@ export function workerStages(
 ): Stage[] {
   const stages: Stage[] = [];
   let from = worker.createdAt;
-  for (const [i, stage] of STAGES.entries()) {
+  const order = marks.pullFrom === undefined ? STAGES : PULL_FIRST;
+  for (const [i, stage] of order.entries()) {
     const mark = marks[`${stage}At`];
     if (mark !== undefined) {
       const to = new Date(Math.max(from.getTime(), new Date(mark).getTime())); // a first take may be stored before an earlier mark
       stages.push({ stage, from, to });
       from = to;
-    } else if (!STAGES.slice(i + 1).some((later) => marks[`${later}At`] !== undefined)) {
+    } else if (!order.slice(i + 1).some((later) => marks[`${later}At`] !== undefined)) {
       stages.push({ stage, from, to: worker.endedAt });
       break;
     }

@@ -1,0 +1,64 @@
+import { BoundedMap } from '../../core/bounded-map.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { RegistryId } from '../../core/ids.ts';
+import type { SecretBox } from '../../core/secret-box.ts';
+import type { Pool } from '../../db/pool.ts';
+import { openCredentials } from '../../domain/registries/open-credentials.ts';
+import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
+import { bringImage } from '../workloads/bring-image.ts';
+
+/** Afterwards the runtime is asked again whether the image is there and the user may use it. */
+const PRESENT_MS = 30_000;
+const MAX_REMEMBERED = 10_000;
+
+export interface ImageDeps {
+  pool: Pool;
+  runtime: Runtime;
+  secretBox: SecretBox;
+  /** Measures intervals. */
+  monotonic: Clock;
+}
+
+/**
+ * Brings the images of workers before they claim a place, so that neither a long pull nor an image that does not exist holds
+ * GPUs. (Where the node pulls when a workload starts, nothing can be brought, and the place is claimed first.)
+ */
+export class WorkerImages {
+  readonly #deps: ImageDeps;
+  readonly #broughtAt = new BoundedMap<string, number>(MAX_REMEMBERED);
+
+  constructor(deps: ImageDeps) {
+    this.#deps = deps;
+  }
+
+  /** True when a worker's image was brought for its user a moment ago. */
+  isPresent(worker: ControlledWorker): boolean {
+    const at = this.#broughtAt.get(keyOf(worker));
+    return at !== undefined && this.#deps.monotonic.now() - at < PRESENT_MS;
+  }
+
+  /** Pulls a worker's image unless it is present. Throws an error whose message is fit for users. */
+  async bring(worker: ControlledWorker, onProgress: OnProgress): Promise<void> {
+    const at = this.#deps.monotonic.now();
+    const { image, registryId } = worker.spec;
+    await bringImage(this.#deps, { userId: worker.userId, image, registryId }, onProgress);
+    this.#broughtAt.set(keyOf(worker), at);
+  }
+
+  /** Returns the credentials for runtimes that pull when the workload starts. */
+  async credentials({ userId, spec: { registryId } }: ControlledWorker): Promise<WorkloadSpec['registry']> {
+    const auth = registryId && (await openCredentials(this.#deps, userId, registryId as RegistryId));
+    return auth ? { id: registryId, auth } : null;
+  }
+
+  /** A start failed, perhaps because the image is gone. */
+  forget(worker: ControlledWorker): void {
+    this.#broughtAt.delete(keyOf(worker));
+  }
+}
+
+/** Not every user may use every image. */
+function keyOf({ userId, spec: { image, registryId } }: ControlledWorker): string {
+  return JSON.stringify([userId, registryId, image]);
+}
