@@ -34,6 +34,7 @@ import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobList } from './jobs/job-schemas.ts';
+import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
   NetworkVolumeList,
@@ -97,6 +98,7 @@ export const NAMED_SCHEMAS = [
   WorkerDetailResponse,
   EndedWorkerResponse,
   InstallationResponse,
+  ...LIMIT_SCHEMAS,
   SimulationResponse,
   SimulateRequest,
   DecisionList,

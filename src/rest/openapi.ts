@@ -9,6 +9,7 @@ import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
 import { HISTORY_EXAMPLES } from './history/history-examples.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
 import { JOB_EXAMPLES } from './jobs/job-examples.ts';
+import { LIMIT_EXAMPLES } from './limits/limit-examples.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
 import { POD_EXAMPLES } from './pods/pod-examples.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-examples.ts';
@@ -32,6 +33,7 @@ export const EXAMPLES: Examples = {
   ...HISTORY_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
   ...JOB_EXAMPLES,
+  ...LIMIT_EXAMPLES,
   ...VOLUME_EXAMPLES,
   ...POD_EXAMPLES,
   ...REGISTRY_EXAMPLES,

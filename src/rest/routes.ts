@@ -33,6 +33,12 @@ import { getMetricsRoute } from './installation/get-metrics.ts';
 import { getOpenApiRoute } from './installation/get-openapi.ts';
 import { getReadinessRoute } from './installation/get-readiness.ts';
 import { listJobsRoute } from './jobs/list-jobs.ts';
+import { getInstallationLimitsRoute } from './limits/get-installation-limits.ts';
+import { getOwnLimitsRoute } from './limits/get-own-limits.ts';
+import { getUserLimitsRoute } from './limits/get-user-limits.ts';
+import { listUserLimitsRoute } from './limits/list-user-limits.ts';
+import { updateInstallationLimitsRoute } from './limits/update-installation-limits.ts';
+import { updateUserLimitsRoute } from './limits/update-user-limits.ts';
 import { createNetworkVolumeRoute } from './network-volumes/create-network-volume.ts';
 import { deleteNetworkVolumeRoute } from './network-volumes/delete-network-volume.ts';
 import { getNetworkVolumeRoute } from './network-volumes/get-network-volume.ts';
@@ -138,8 +144,14 @@ export const ROUTES: readonly RestRoute[] = [
   getNetworkVolumeBillingRoute,
   getClusterBillingRoute,
   getAccountRoute,
+  getOwnLimitsRoute,
+  listUserLimitsRoute,
+  getUserLimitsRoute,
+  updateUserLimitsRoute,
   getInstallationRoute,
   getInstallationHistoryRoute,
+  getInstallationLimitsRoute,
+  updateInstallationLimitsRoute,
   getSimulationRoute,
   simulateRoute,
   watchAccountRoute,

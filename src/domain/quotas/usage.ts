@@ -68,3 +68,28 @@ export async function readComputeUse(
   });
   return new Map(rows.map(({ userId, ...use }) => [userId, use]));
 }
+
+/** What is counted by row: endpoints, pods with stopped ones, and the queue. */
+export interface RecordCounts {
+  endpoints: number;
+  pods: number;
+  queuedJobs: number;
+  queuedBytes: number;
+}
+
+/** Counts for each of these users. */
+export async function readRecordCounts(db: Db, userIds: readonly UserId[]): Promise<Map<UserId, RecordCounts>> {
+  const { rows } = await db.query<RecordCounts & { userId: UserId }>({
+    name: 'records-of-users',
+    text: `select u.id as "userId", e.count as endpoints, p.count as pods,
+                  greatest(q.jobs, 0)::int8 as "queuedJobs", greatest(q.bytes, 0)::int8 as "queuedBytes"
+           from unnest($1::text[]) as u(id)
+           cross join lateral (select count(*) as count from endpoints where user_id = u.id) e
+           cross join lateral (select count(*) as count from pods where user_id = u.id and wanted <> 'TERMINATE') p
+           cross join lateral (
+             select coalesce(sum(k.queued + k.queued_low), 0) as jobs, coalesce(sum(k.queued_bytes), 0) as bytes
+             from endpoints o join endpoint_counters k on k.endpoint_id = o.id where o.user_id = u.id) q`,
+    values: [userIds],
+  });
+  return new Map(rows.map(({ userId, ...counts }) => [userId, counts]));
+}

@@ -1,0 +1,81 @@
+import { notFound } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
+import { findUser, listUsers, type User } from '../access/users.ts';
+import { readSetLimits } from './limit-store.ts';
+import { effectiveLimits, type Limits, type OwnLimits } from './limits.ts';
+import { readLogUsage } from './log-usage.ts';
+import { NO_COMPUTE, readComputeUse, readRecordCounts } from './usage.ts';
+
+/** What a user has now. */
+export interface Usage {
+  endpoints: number;
+  pods: number;
+  workers: number;
+  gpus: number;
+  queuedJobs: number;
+  queuedBytes: number;
+  /** Stored since 00:00 UTC. */
+  logBytesToday: number;
+}
+
+/** A quota, what the user holds of it, and what of that is borrowed: held beyond the quota, until others need it. */
+export interface QuotaUse {
+  /** Null: none. */
+  quota: number | null;
+  used: number;
+  borrowed: number;
+}
+
+/** A user's limits and quotas, and what the user has of each. */
+export interface UserLimits {
+  user: User;
+  /** What applies. */
+  limits: Limits;
+  /** What is set for the user alone. */
+  own: OwnLimits;
+  usage: Usage;
+  quotas: { workers: QuotaUse; gpus: QuotaUse };
+}
+
+/** Returns the limits of all users, oldest first. */
+export async function listUserLimits(db: Db): Promise<UserLimits[]> {
+  return readAll(db, await listUsers(db));
+}
+
+/** Throws `notFound`. */
+export async function getUserLimits(db: Db, id: UserId): Promise<UserLimits> {
+  const user = await findUser(db, id);
+  if (!user) throw notFound('User');
+  return (await readAll(db, [user]))[0]!;
+}
+
+async function readAll(db: Db, users: readonly User[]): Promise<UserLimits[]> {
+  const ids = users.map(({ id }) => id);
+  const [set, records, compute, logs] = await Promise.all([
+    readSetLimits(db, ids),
+    readRecordCounts(db, ids),
+    readComputeUse(db, ids),
+    readLogUsage(db, ids),
+  ]);
+  return users.map((user) => {
+    const own = set.users.get(user.id) ?? {};
+    const limits = effectiveLimits(own, set.installation);
+    const held = compute.get(user.id) ?? NO_COMPUTE;
+    const usage = {
+      ...records.get(user.id)!,
+      workers: held.workers,
+      gpus: held.gpus,
+      logBytesToday: logs.get(user.id) ?? 0,
+    };
+    const quotas = {
+      workers: quotaUse(limits.workerQuota, held.placedWorkers),
+      gpus: quotaUse(limits.gpuQuota, held.placedGpus),
+    };
+    return { user, limits, own, usage, quotas };
+  });
+}
+
+function quotaUse(quota: number | null, used: number): QuotaUse {
+  return { quota, used, borrowed: quota === null ? 0 : Math.max(0, used - quota) };
+}

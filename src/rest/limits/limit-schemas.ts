@@ -1,0 +1,114 @@
+import { type TOptional, type TUnsafe, Type } from 'typebox';
+import { LIMIT_NAMES, type LimitName } from '../../domain/quotas/limits.ts';
+import { closed, nullableInteger, ref } from '../shared/schema.ts';
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+const DESCRIPTIONS: Record<LimitName, string> = {
+  endpoints: 'Endpoints.',
+  pods: 'Pods, stopped ones included.',
+  workers: 'Workers at once over all endpoints, without frozen ones. `workers.max` counts up to it.',
+  gpus: 'GPUs at once, of workers and of pods that run or start.',
+  queuedJobs: 'Queued jobs over all endpoints.',
+  queuedBytes: 'Bytes of queued jobs over all endpoints.',
+  logBytesPerDay: 'Log bytes stored in a UTC day.',
+  streamBytesPerJob: 'Bytes that one job may stream.',
+  requestBytes: 'Bytes in the body of a job or a load-balanced request, below the server’s own limit.',
+  workerQuota: 'Workers that the user is sure to get.',
+  gpuQuota: 'GPUs that the user is sure to get.',
+};
+
+function eachLimit<T>(schemaOf: (description: string) => T): Record<LimitName, T> {
+  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, schemaOf(DESCRIPTIONS[name])])) as Record<LimitName, T>;
+}
+
+const value = (description: string) => nullableInteger({ minimum: 0, maximum: MAX, description });
+
+const LimitsResponse = Type.Object(eachLimit(value), {
+  $id: 'Limits',
+  description: 'Podyard only: the limits and quotas that apply. Null: unlimited, or no quota.',
+});
+
+const OwnLimitsResponse = Type.Object(
+  eachLimit((description) => Type.Optional(value(description))),
+  { $id: 'OwnLimits', description: 'Podyard only: the limits and quotas that are set here; the others are inherited.' },
+);
+
+const count = () => Type.Integer({ minimum: 0 });
+
+const QuotaUseResponse = Type.Object(
+  {
+    quota: nullableInteger({ minimum: 0, description: 'Null: none.' }),
+    used: count(),
+    borrowed: Type.Integer({ minimum: 0, description: 'Used beyond the quota, until others need it.' }),
+  },
+  { $id: 'QuotaUse', description: 'Podyard only: a quota and its use.' },
+);
+
+export const UserLimitsResponse = Type.Object(
+  {
+    userId: Type.String(),
+    name: Type.String(),
+    limits: ref(LimitsResponse),
+    own: ref(OwnLimitsResponse),
+    usage: Type.Object({
+      endpoints: count(),
+      pods: count(),
+      workers: count(),
+      gpus: count(),
+      queuedJobs: count(),
+      queuedBytes: count(),
+      logBytesToday: count(),
+    }),
+    quotas: Type.Object({ workers: ref(QuotaUseResponse), gpus: ref(QuotaUseResponse) }),
+  },
+  { $id: 'UserLimits', description: 'Podyard only: what a user may have, and has.' },
+);
+
+export const UserLimitsList = Type.Object(
+  { users: Type.Array(ref(UserLimitsResponse)) },
+  { $id: 'UserLimitsList', description: 'Podyard only: all users, oldest first.' },
+);
+
+export const InstallationLimitsResponse = Type.Object(
+  { limits: ref(LimitsResponse), own: ref(OwnLimitsResponse) },
+  {
+    $id: 'InstallationLimits',
+    description: 'Podyard only: the limits of users without their own, and which of them are set.',
+  },
+);
+
+type Change = TOptional<TUnsafe<number | null | 'DEFAULT'>>;
+
+export const UpdateLimitsRequest = closed(
+  eachLimit(
+    (description): Change =>
+      Type.Optional(
+        Type.Unsafe<number | null | 'DEFAULT'>({
+          type: ['integer', 'null', 'string'],
+          minimum: 0,
+          maximum: MAX,
+          pattern: '^DEFAULT$',
+          description,
+        }),
+      ),
+  ),
+  {
+    $id: 'UpdateLimitsRequest',
+    description:
+      'Podyard only: new limits and quotas. Absent: unchanged; null: unlimited, or no quota; `DEFAULT`: inherited again. ' +
+      'A quota must not exceed its limit.',
+  },
+);
+
+export const LIMIT_SCHEMAS = [
+  LimitsResponse,
+  OwnLimitsResponse,
+  QuotaUseResponse,
+  UserLimitsResponse,
+  UserLimitsList,
+  InstallationLimitsResponse,
+  UpdateLimitsRequest,
+] as const;
+
+export const UserParams = Type.Object({ id: Type.String({ description: 'User identifier.' }) });

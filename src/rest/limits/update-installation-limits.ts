@@ -1,0 +1,29 @@
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { updateLimits } from '../../domain/quotas/update-limits.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { InstallationLimitsResponse, UpdateLimitsRequest } from './limit-schemas.ts';
+import { renderInstallationLimits } from './limit-wire.ts';
+
+export const updateInstallationLimitsRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/account/installation/limits',
+    {
+      schema: {
+        operationId: 'updateInstallationLimits',
+        summary: 'Change the default limits',
+        description:
+          'Podyard only, for user `admin`. Changes the limits of users without their own, within seconds. `DEFAULT` ' +
+          'returns to the built-in value.',
+        tags: ['podyard'],
+        body: ref(UpdateLimitsRequest),
+        response: { 200: ref(InstallationLimitsResponse) },
+      },
+      config: { permission: PERMISSIONS.writeAccount },
+    },
+    async (request) => {
+      await checkOperator(deps.pool, request.actor.userId);
+      return renderInstallationLimits((await updateLimits(deps, null, request.body)).installation);
+    },
+  );
+};
