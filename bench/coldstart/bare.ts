@@ -12,6 +12,11 @@ export const PROGRAM = [
   "import { start } from '/worker/podyard-worker.js'; const now = () => performance.timeOrigin + performance.now(); await start({ handler: async ({ input }) => { const at = now(); await new Promise((resolve) => setTimeout(resolve, input.holdMs ?? 0)); return { at, born: performance.timeOrigin }; } });",
 ];
 
+/** The same, which can sleep at no cost: what is left is Podyard's and the engine's part. */
+export const SLEEPING_PROGRAM = PROGRAM.map((part) =>
+  part.replace('await start({', 'await start({ onSleep: () => {}, onWake: () => {},'),
+);
+
 /** The peer: the same image and program run by the engine alone, with a server that has one job in place of Podyard. */
 export class BareEngine {
   readonly #image: string;

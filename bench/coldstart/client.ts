@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now, PROGRAM } from './bare.ts';
+import { now, PROGRAM, SLEEPING_PROGRAM } from './bare.ts';
 import type { Begun } from './one-job-server.ts';
 
 export const KEY = 'bench_key_0123456789abcdef0123456789abcdef';
@@ -53,6 +53,20 @@ export class Client {
     return waitedMs;
   }
 
+  /** Waits of jobs that each find their worker asleep, and its GPU held by the idle worker of another endpoint. */
+  async swaps(count: number): Promise<number[]> {
+    const settings = { flashboot: 'FLASHBOOT', scaling: { idleTimeout: 60 } };
+    const ids = [await this.#endpoint(settings, SLEEPING_PROGRAM), await this.#endpoint(settings, SLEEPING_PROGRAM)];
+    for (const id of ids) await this.#submit(id, 1, 0);
+    const waitedMs: number[] = [];
+    for (let i = 0; i < count; i++) {
+      await sleep(300);
+      waitedMs.push(...(await this.#submit(ids[i % 2]!, 1, 0)).map((start) => start.waitedMs));
+    }
+    for (const id of ids) await this.#delete(id);
+    return waitedMs;
+  }
+
   /** Starts `count` jobs at once from zero, each with its own worker. Returns how long until all run. */
   async burst(count: number): Promise<number> {
     const scaling = { type: 'REQUEST_COUNT', value: 1, idleTimeout: 60 };
@@ -101,8 +115,8 @@ export class Client {
     throw new Error('the worker was not frozen');
   }
 
-  async #endpoint(more: object): Promise<string> {
-    const [entrypoint, ...cmd] = PROGRAM;
+  async #endpoint(more: object, program: readonly string[] = PROGRAM): Promise<string> {
+    const [entrypoint, ...cmd] = program;
     const { id } = await this.#call<{ id: string }>('POST', '/v2/serverless', {
       name: 'bench',
       image: this.#image,

@@ -23,6 +23,8 @@ interface Report {
   coldMs: number[];
   bareRunMs: number[];
   thawMs: number[];
+  /** With one GPU for two endpoints. */
+  swapMs: number[];
   burstMs: number[];
   bareStartMs: number[];
 }
@@ -36,14 +38,16 @@ export async function benchColdstart(args: string[]): Promise<void> {
       thaws: { type: 'string', default: '20' },
       burst: { type: 'string', default: '20' },
       bursts: { type: 'string', default: '2' },
+      swaps: { type: 'string', default: '100' },
     },
   });
-  const [rounds, thaws, burst, bursts] = [values.rounds, values.thaws, values.burst, values.bursts].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [rounds, thaws, burst, bursts, swaps] = [
+    values.rounds,
+    values.thaws,
+    values.burst,
+    values.bursts,
+    values.swaps,
+  ].map(Number) as [number, number, number, number, number];
   await buildImages();
   const dataDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const machine = describeMachine(dataDir);
@@ -53,6 +57,7 @@ export async function benchColdstart(args: string[]): Promise<void> {
     coldMs: [],
     bareRunMs: [],
     thawMs: [],
+    swapMs: [],
     burstMs: [],
     bareStartMs: [],
   };
@@ -73,6 +78,11 @@ export async function benchColdstart(args: string[]): Promise<void> {
       report.bareStartMs.push(await bare.startAll(burst));
       await bare.removeContainers();
       await sleep(SETTLE_MS);
+    }
+    if (swaps > 0) {
+      await podyard.stop();
+      podyard = await startPodyard(dataDir, 1);
+      report.swapMs = await new Client({ url: podyard.readyAt, image: IMAGE }).swaps(swaps);
     }
   } finally {
     await bare.close();
@@ -108,9 +118,12 @@ function render(report: Report, burst: number): string {
     const [mine, theirs] = [median(own), median(peer)];
     return [title, ms(mine), ms(theirs), (mine / theirs).toFixed(2)];
   };
-  const latencies = new Latencies();
-  for (const one of report.thawMs) latencies.add(one);
-  const thaw = latencies.percentiles();
+  const percentiles = (title: string, waits: readonly number[]) => {
+    const latencies = new Latencies();
+    for (const one of waits) latencies.add(one);
+    const found = latencies.percentiles();
+    return [title, ...[found?.p50, found?.p99, found?.max].map((value) => ms(value ?? Number.NaN))];
+  };
   return [
     `${cpus}, Node.js ${node}, fdatasync ${fsyncMs.toFixed(2)} ms; medians; from the submit until the handler runs\n`,
     renderTable([
@@ -120,12 +133,8 @@ function render(report: Report, burst: number): string {
     ]),
     renderTable([
       ['', 'p50 ms', 'p99 ms', 'worst ms'],
-      [
-        `thaw, ${report.thawMs.length} times`,
-        ms(thaw?.p50 ?? Number.NaN),
-        ms(thaw?.p99 ?? Number.NaN),
-        ms(thaw?.max ?? Number.NaN),
-      ],
+      percentiles(`thaw, ${report.thawMs.length} times`, report.thawMs),
+      percentiles(`swap on one GPU, ${report.swapMs.length} times`, report.swapMs),
     ]),
   ].join('\n');
 }
