@@ -18,24 +18,23 @@ interface Deps {
 export type Claim = 'claimed' | 'waits' | 'hopeless';
 
 /**
- * Takes the GPUs of a sleeping worker back for it. If others hold them, has these give them up: idle ones that can sleep, then
- * frozen ones; a later call claims what that frees.
+ * Takes the GPUs of a sleeping worker back for it. If others hold them and `mayOrder`, has these give them up: idle ones that can
+ * sleep, then frozen ones; a later call claims what that frees.
  */
-export async function claimForWake(deps: Deps, worker: FreezingWorker): Promise<Claim> {
+export async function claimForWake(deps: Deps, worker: FreezingWorker, mayOrder: boolean): Promise<Claim> {
   const { pool, capacity } = deps;
   const { gpuSleep } = deps.runtime;
-  const places = (await capacity.readFree()).filter((place) => isAt(worker, place));
+  const places = (await capacity.readFree({ fresh: true })).filter((place) => isAt(worker, place));
+  const free = places.reduce((sum, place) => sum + place.free, 0);
   const holders = (await gpuSleep?.claim(worker.id)) ?? [];
   if (holders.length === 0) {
-    if (await claimGpus(pool, worker, places)) {
+    if (free >= worker.gpuCount && (await claimGpus(pool, worker, places))) {
       capacity.expire();
       return 'claimed';
     }
     await gpuSleep?.release(worker.id);
   }
-  const fresh = (await capacity.readFree({ fresh: true })).filter((place) => isAt(worker, place));
-  const free = fresh.reduce((sum, place) => sum + place.free, 0);
-  if (await freeFor(deps, worker, new Set(holders), free)) return 'waits';
+  if (!mayOrder || (await freeFor(deps, worker, new Set(holders), free))) return 'waits';
   return holders.length > 0 && free >= worker.gpuCount ? 'hopeless' : 'waits';
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BoundedSet } from '../../core/bounded-map.ts';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
@@ -21,6 +21,8 @@ import { runSleepHook } from './sleep-hooks.ts';
 const THAW_TIMEOUT_MS = 1_000;
 /** A worker that sleeps waits no longer for its GPUs; one that is started in its place gets its fair share of all. */
 const CLAIM_TIMEOUT_MS = 60_000;
+/** Others are ordered to give up GPUs at most this often for a worker that waits: each order takes a moment to have its effect. */
+const ORDER_INTERVAL_MS = 500;
 const MAX_WAITING = 10_000;
 
 interface Deps {
@@ -38,25 +40,31 @@ interface Deps {
 /** Lets frozen workers run again: claims the GPUs of those that sleep, thaws, wakes. One that fails is given up. */
 export class WorkerWaker {
   readonly #deps: Deps;
-  /** Workers whose wait for GPUs is in their log. */
-  readonly #waiting = new BoundedSet<WorkerId>(MAX_WAITING);
+  /** Workers that wait for GPUs, and when others were last ordered to give some up for them; monotonic, ms. */
+  readonly #waiting = new BoundedMap<WorkerId, number>(MAX_WAITING);
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  /** Claims the GPUs of a sleeping worker. It is thawed by the next run; without hope it makes way for a cold start. */
+  /** Claims the GPUs of a sleeping worker, and lets it run. Without hope it makes way for a cold start. */
   async claim(worker: FreezingWorker, waitedMs: number): Promise<void> {
-    const { bus, logs } = this.#deps;
-    const claim = await claimForWake(this.#deps, worker);
-    if (claim === 'claimed') return bus.publish('worker', worker.id);
-    if (claim === 'hopeless')
+    const { bus, logs, monotonic } = this.#deps;
+    const orderedAt = this.#waiting.get(worker.id);
+    const mayOrder = orderedAt === undefined || monotonic.now() - orderedAt > ORDER_INTERVAL_MS;
+    if (mayOrder) this.#waiting.set(worker.id, monotonic.now());
+    const claim = await claimForWake(this.#deps, worker, mayOrder);
+    if (claim === 'claimed') {
+      bus.publish('worker', worker.id); // its kit may be told to wake, and finds that when it is thawed
+      return this.resume(worker);
+    }
+    if (claim === 'hopeless') {
       return this.giveUp(worker, because('NOT_WOKEN', 'its GPU is in use, and a cold start on another is sooner'));
+    }
     if (waitedMs > CLAIM_TIMEOUT_MS) {
       return this.giveUp(worker, because('NOT_WOKEN', `its GPUs were in use for ${CLAIM_TIMEOUT_MS / 1000} s`));
     }
-    if (!this.#waiting.has(worker.id)) logs.system(worker.id, 'waits: its GPUs are in use');
-    this.#waiting.add(worker.id);
+    if (orderedAt === undefined) logs.system(worker.id, 'waits: its GPUs are in use');
   }
 
   /** Thaws a worker, and wakes it unless its kit does that. */
