@@ -1,4 +1,4 @@
-import { findGpuType, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
+import { gpuTypesOfPool, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { type GpuCapacity, NoCapacity, type WorkloadSpec, type WorkloadStats } from './runtime.ts';
 
 /** The GPU type of a pool, and the data center it is in. */
@@ -14,11 +14,6 @@ export const describePool: DescribePool = (pool) => ({
   gpuTypeId: gpuTypesOfPool(pool)[0]?.id ?? pool,
   dataCenterId: LOCAL_DATA_CENTER,
 });
-
-/** Returns the pool of a GPU type as `nvidia-smi` names it. An unknown type is a pool of its own. */
-export function poolOf(gpuTypeId: string): string {
-  return findGpuType(gpuTypeId)?.pool ?? gpuTypeId;
-}
 
 /** Returns what is free in each pool, given what workloads hold. Never below 0, even when a pool has shrunk. */
 export function gpuCapacity(

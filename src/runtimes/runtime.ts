@@ -16,10 +16,14 @@ export interface GpuCapacity {
   machine?: { cpus: number; memoryBytes: number; gpus: number };
   /** The CUDA version that the driver supports. Absent: unknown. */
   cudaVersion?: string;
+  /** Of each GPU. Absent: what the catalog says. */
+  memoryGb?: number;
 }
 
 export interface Capacity {
   gpus: GpuCapacity[];
+  /** What is wrong with GPUs that are not in the list, in one sentence without a period. */
+  gpuProblem?: string;
   memoryBytes: number;
   cpus: number;
   /** With several machines, the one with the most memory: the most that a workload without limits may get. */
@@ -125,6 +129,8 @@ export interface Observed {
   reason: string | null;
   startedAt: Date | null;
   finishedAt: Date | null;
+  /** Why it cannot work any more, although it runs: its GPU is lost. */
+  loss?: string;
 }
 
 export interface LogLine {

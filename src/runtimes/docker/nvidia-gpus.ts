@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { poolOf } from '../gpu-pools.ts';
+import { poolOf } from '../../domain/catalog/part-types.ts';
 import type { WorkloadStats } from '../runtime.ts';
 
 /** Real GPUs stay idle while workers believe that they have one. */

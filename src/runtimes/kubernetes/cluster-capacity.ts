@@ -1,5 +1,5 @@
 import { gpuPools, gpuTypes, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
-import { poolOf } from '../gpu-pools.ts';
+import { poolOf } from '../../domain/catalog/part-types.ts';
 import type { Capacity, GpuCapacity } from '../runtime.ts';
 import type { NodeRecord } from './node-record.ts';
 
