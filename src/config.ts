@@ -55,6 +55,10 @@ export interface Config {
    * GPU is found.
    */
   simulateGpus: readonly { pool: string; dataCenterId: string | null; total: number }[] | null;
+  /** How many workloads get each GPU at the same time, without isolation between them. 1: each its own. */
+  shareGpus: number;
+  /** Image of the container in which GPUs are read where this process sees none. Null: that of its own container. */
+  gpuProbeImage: string | null;
   /** Memory that all frozen workers may hold together: bytes, or a share of the machine's memory. 0 disables freezing. */
   frozenMemory: { bytes: number } | { share: number };
   /** Limits of workers and pods with GPUs. */
@@ -132,6 +136,7 @@ export interface Flags {
   egressAllow?: string;
   registries?: string;
   simulateGpus?: string;
+  shareGpus?: string;
   frozenMemory?: string;
   memoryPerGpu?: string;
   cpusPerGpu?: string;
@@ -248,6 +253,8 @@ function readWorkloads(
   Config,
   | 'runtime'
   | 'simulateGpus'
+  | 'shareGpus'
+  | 'gpuProbeImage'
   | 'frozenMemory'
   | 'perGpu'
   | 'stopWorkersOnExit'
@@ -263,6 +270,12 @@ function readWorkloads(
   return {
     runtime: parseOneOf('--runtime', text(flags.runtime, env, 'PODYARD_RUNTIME') ?? 'auto', RUNTIMES),
     simulateGpus: simulatedGpus(text(flags.simulateGpus, env, 'PODYARD_SIMULATE_GPUS')),
+    shareGpus: parseInteger('--share-gpus', text(flags.shareGpus, env, 'PODYARD_SHARE_GPUS'), {
+      min: 1,
+      max: 64,
+      fallback: 1,
+    }),
+    gpuProbeImage: env.PODYARD_GPU_PROBE_IMAGE || null,
     frozenMemory: parseMemory('--frozen-memory', text(flags.frozenMemory, env, 'PODYARD_FROZEN_MEMORY') ?? '25%'),
     perGpu: {
       memory: parseMemoryPerGpu('--memory-per-gpu', text(flags.memoryPerGpu, env, 'PODYARD_MEMORY_PER_GPU')),

@@ -86,6 +86,7 @@ describe('serve', () => {
       'registries',
       'roles',
       'runtime',
+      'shareGpus',
       'simulateGpus',
       'stopWorkers',
       'tlsCert',

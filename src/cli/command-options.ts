@@ -34,6 +34,7 @@ export function addServerOptions(command: Command): Command {
     )
     .option('--insecure-process-runtime', 'let several users share the process runtime, which does not separate them')
     .option('--simulate-gpus <pools>', 'GPUs to simulate, e.g. ADA_24:4,AMPERE_80@EU-RO-1:1; off: real GPUs only')
+    .option('--share-gpus <number>', 'workers that get each GPU at once, not isolated from each other (default: 1)')
     .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--memory-per-gpu <size>', 'memory limit per GPU: auto, 64GiB, 25% or off (default: auto)')
     .option('--cpus-per-gpu <number>', 'CPU limit per GPU: auto, 8 or off (default: auto)')

@@ -8,6 +8,7 @@ import { messageOf } from '../core/errors.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
+import type { Gpu, GpuSource } from '../runtimes/gpus/gpu.ts';
 import type { CliOutput } from './cli-pieces.ts';
 import type { Finding } from './finding.ts';
 
@@ -52,8 +53,10 @@ async function checkMachine(): Promise<Finding> {
 /** Checks where workers would run, in the order of `--runtime auto`. */
 async function checkRuntime(config: Config): Promise<Finding[]> {
   const isCluster = config.runtime === 'kubernetes';
-  const machine = isCluster ? [] : await Promise.all([checkEngine(config), checkGpus(config), checkSleep(config)]);
-  const hasEngine = machine[0]?.verdict === 'ok';
+  const engine = isCluster ? null : await checkEngine(config);
+  const hasEngine = engine?.verdict === 'ok';
+  const machine =
+    engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
   if (isCluster || isInCluster) return [...(await checkOwnCluster(config)), ...(await checkUsers(config))];
   return config.runtime === 'simulated' ? machine : [...machine, ...(await checkEgress(config, hasEngine))];
@@ -85,18 +88,45 @@ async function checkEngine(config: Config): Promise<Finding> {
   }
 }
 
-async function checkGpus(config: Config): Promise<Finding> {
-  const { listNvidiaGpus, SIMULATED_BESIDE_REAL } = await import('../runtimes/docker/nvidia-gpus.ts');
-  const gpus = await listNvidiaGpus();
-  if (gpus.length > 0 && config.simulateGpus !== null && config.simulateGpus.length > 0) {
-    return { what: 'GPUs', verdict: 'note', found: SIMULATED_BESIDE_REAL };
+async function checkGpus(config: Config, hasEngine: boolean): Promise<Finding[]> {
+  const what = 'GPUs';
+  const { shareGpus: shares, gpuProbeImage: image } = config;
+  const [{ detectGpus }, { LocalGpus }, { SIMULATED_BESIDE_REAL, sharingNotice }] = await Promise.all([
+    import('../runtimes/gpus/detect-gpus.ts'),
+    import('../runtimes/gpus/local-gpus.ts'),
+    import('../runtimes/gpus/gpu-notices.ts'),
+  ]);
+  const sources: [GpuSource, ...GpuSource[]] = [new LocalGpus({ shares })];
+  if (hasEngine) {
+    const { EngineGpus } = await import('../runtimes/docker/engine-gpus.ts');
+    sources.push(new EngineGpus({ installation: 'doctor', shares, image }));
   }
-  if (gpus.length > 0) return { what: 'GPUs', verdict: 'ok', found: `${gpus.length}, reported by nvidia-smi` };
+  const isSimulated = config.simulateGpus !== null && config.simulateGpus.length > 0;
+  const { reading } = await detectGpus(isSimulated ? [sources[0]] : sources);
+  const hasGpus = reading.state === 'read' && reading.gpus.length > 0;
+  if (isSimulated) return [{ what, verdict: 'note', found: hasGpus ? SIMULATED_BESIDE_REAL : SIMULATED }];
+  if (reading.state === 'unreadable') {
+    return [{ what, verdict: 'missing', found: `cannot be read: ${reading.problem}`, advice: `${reading.advice}.` }];
+  }
+  if (reading.state === 'absent') return [noGpus(config)];
+  const faulty = reading.faulty.map(
+    ({ uuid, busId, fault }): Finding => ({
+      what,
+      verdict: 'missing',
+      found: `${uuid ?? busId} does not answer: ${fault}`,
+    }),
+  );
+  const shared = hasGpus && shares > 1 ? [{ what, verdict: 'note' as const, found: sharingNotice(shares) }] : [];
+  return [{ what, verdict: hasGpus ? 'ok' : 'missing', found: summaryOf(reading.gpus) }, ...shared, ...faulty];
+}
+
+const SIMULATED = 'simulated, as --simulate-gpus says';
+
+function noGpus({ simulateGpus }: Config): Finding {
   return {
     what: 'GPUs',
     verdict: 'note',
-    found:
-      config.simulateGpus === null ? 'none: 4 GPUs of pool ADA_24 are simulated' : 'simulated, as --simulate-gpus says',
+    found: simulateGpus === null ? 'none: 4 GPUs of pool ADA_24 are simulated' : 'none',
     advice: 'Workers run on the CPU. For NVIDIA GPUs, install the driver and the NVIDIA Container Toolkit.',
   };
 }
@@ -112,6 +142,15 @@ async function checkSleep(config: Config): Promise<Finding> {
   if (hindrance === null)
     return { what, verdict: 'ok', found: 'all idle workers that use CUDA give their GPUs to others' };
   return { what, verdict: 'ok', found: `${byThemselves}; others do not: ${hindrance}` };
+}
+
+/** `2 × NVIDIA L4 (pool AMPERE_24), CUDA 12.4`. */
+function summaryOf(gpus: readonly Gpu[]): string {
+  const groups = Map.groupBy(gpus, ({ gpuTypeId, pool, cudaVersion }) => {
+    const cuda = cudaVersion === null ? '' : `, CUDA ${cudaVersion}`;
+    return `${gpuTypeId} (pool ${pool})${cuda}`;
+  });
+  return [...groups].map(([text, group]) => `${group.length} × ${text}`).join('; ') || 'the driver finds none';
 }
 
 async function checkDatabase(config: Config): Promise<Finding> {

@@ -15,10 +15,13 @@ import {
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
 import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
+import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
+import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
 import { chooseRuntime } from './choose-runtime.ts';
+import { openGpus } from './open-gpus.ts';
 
 const OWN_IMAGES_FILE = fileURLToPath(new URL('../../workers/images.json', import.meta.url));
 
@@ -72,31 +75,45 @@ function simulatedGpusOf({ simulateGpus }: Config): SimulatedGpus[] {
 }
 
 async function engineAnswers(setup: Setup): Promise<boolean> {
+  return checkEngine(setup).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function createDocker(setup: Setup): Promise<CreatedRuntime> {
+  const { EngineGpus } = await import('../runtimes/docker/engine-gpus.ts');
+  await checkEngine(setup); // fails here, not at the first start, when no engine answers
+  const { shareGpus: shares, gpuProbeImage: image } = setup.config;
+  const engine = new EngineGpus({ installation: setup.installation.id, shares, image });
+  const { inventory, notices } = await openGpus(partsFor(setup, 'docker'), [new LocalGpus({ shares }), engine]);
+  const docker = await openDocker(setup, inventory ?? setup.inventory);
+  const opened = await withGpus(setup, docker, inventory === null);
+  const lacks = inventory !== null && notices.length === 0 ? await engine.lackOfSupport(inventory.usable()) : null;
+  return {
+    runtime: opened.runtime,
+    notices: [...notices, ...(lacks === null ? [] : [lacks]), ...opened.notices],
+    storage: createDirectories(setup),
+    guard: docker.egress,
+  };
+}
+
+async function checkEngine(setup: Setup): Promise<void> {
   const docker = await openDocker(setup, setup.inventory);
   try {
     await docker.workerApiAddress();
-    return true;
-  } catch {
-    return false;
   } finally {
     await docker.close();
   }
 }
 
-async function createDocker(setup: Setup): Promise<CreatedRuntime> {
-  const { listNvidiaGpus, SIMULATED_BESIDE_REAL } = await import('../runtimes/docker/nvidia-gpus.ts');
-  const hasGpus = async () => (await listNvidiaGpus()).length > 0;
-  const isSimulated = await areGpusSimulated(setup, hasGpus);
-  const docker = await openDocker(setup, isSimulated ? setup.inventory : null);
-  await docker.workerApiAddress(); // fails here, not at the first start, when no engine answers
-  const { runtime, notices } = await withGpus(setup, docker, isSimulated);
-  if (isSimulated && (await hasGpus())) notices.unshift(SIMULATED_BESIDE_REAL);
-  return { runtime, notices, storage: createDirectories(setup), guard: docker.egress };
+function partsFor({ config, pool, logger, installation }: Setup, runtime: Runtime['name']) {
+  return { config, pool, logger, wasThisRuntime: installation.runtime === runtime };
 }
 
 async function openDocker(
   { config, installation, logger }: Setup,
-  gpus: Map<string, number> | null,
+  gpus: ReadonlyMap<string, number> | GpuInventory,
 ): Promise<Runtime & { egress: EgressGuard }> {
   const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
   return createDockerRuntime({
@@ -123,19 +140,26 @@ async function createKubernetes(setup: Setup): Promise<CreatedRuntime> {
 }
 
 async function createProcesses(setup: Setup): Promise<CreatedRuntime> {
-  const { config, installation, logger, simulatedGpus, inventory } = setup;
+  const { config, installation, logger } = setup;
+  const { inventory, notices } = await openGpus(partsFor(setup, 'process'), [
+    new LocalGpus({ shares: config.shareGpus }),
+  ]);
   const { createProcessRuntime } = await import('../runtimes/process/process-runtime.ts');
   const runtime = createProcessRuntime({
     stateDir: join(config.dataDir, 'process'),
     hostEnv: config.hostEnv,
     imagesFiles: [...config.imagesFiles, join(config.dataDir, 'images.json'), OWN_IMAGES_FILE],
     installation: installation.id,
-    gpus: inventory,
+    gpus: inventory ?? setup.inventory,
     logger,
   });
-  const notices = ['No container engine is used: workers run as processes on this machine, without isolation'];
-  if (simulatedGpus.length > 0) notices.push(simulationNotice(simulatedGpus));
-  return { runtime: await simulateGpus(setup, runtime), storage: createDirectories(setup), notices };
+  const opened = await withGpus(setup, runtime, inventory === null);
+  const unisolated = 'No container engine is used: workers run as processes on this machine, without isolation';
+  return {
+    runtime: opened.runtime,
+    storage: createDirectories(setup),
+    notices: [...notices, unisolated, ...opened.notices],
+  };
 }
 
 async function createSimulated(setup: Setup): Promise<CreatedRuntime> {

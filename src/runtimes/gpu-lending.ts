@@ -6,6 +6,8 @@ interface Deps {
   devicesOf: () => Promise<ReadonlyMap<string, readonly string[]>>;
   /** Returns the processes of a workload, as this machine numbers them. */
   pidsOf: (id: string) => Promise<readonly number[]>;
+  /** How many workloads may use a GPU at once. Absent: one. */
+  sharesOf?: (uuid: string) => number;
   /** Null where GPUs are real. */
   simulated: string | null;
 }
@@ -37,12 +39,14 @@ export class GpuLending implements GpuSleep {
   async claim(id: string): Promise<string[]> {
     const devices = await this.#deps.devicesOf();
     // From here on nothing waits, so a start that chooses GPUs sees this claim or was seen by it.
-    const own = new Set(devices.get(id));
-    const holders = [...devices].filter(
-      ([other, uuids]) => other !== id && !this.#lenders.has(other) && uuids.some((uuid) => own.has(uuid)),
-    );
-    if (holders.length === 0) this.#lenders.delete(id);
-    return holders.map(([other]) => other);
+    const awake = [...devices].filter(([other]) => other !== id && !this.#lenders.has(other));
+    const holders = new Set<string>();
+    for (const uuid of devices.get(id) ?? []) {
+      const having = awake.filter(([, uuids]) => uuids.includes(uuid));
+      if (having.length >= (this.#deps.sharesOf?.(uuid) ?? 1)) for (const [other] of having) holders.add(other);
+    }
+    if (holders.size === 0) this.#lenders.delete(id);
+    return [...holders];
   }
 
   checkpointHindrance(): Promise<string | null> {

@@ -129,7 +129,7 @@ export interface Observed {
   reason: string | null;
   startedAt: Date | null;
   finishedAt: Date | null;
-  /** Why it cannot work any more, although it runs: its GPU is lost. */
+  /** How its GPU was lost: it runs, but cannot work any more. */
   loss?: string;
 }
 

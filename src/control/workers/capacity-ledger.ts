@@ -1,5 +1,6 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { Pool } from '../../db/pool.ts';
+import { nameFoundTypes } from '../../domain/catalog/found-types.ts';
 import { type GpusInUse, subtractInUse } from '../../domain/catalog/gpus-in-use.ts';
 import { listGpusInUse } from '../../domain/workers/worker-lifecycle.ts';
 import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
@@ -94,6 +95,7 @@ export class CapacityLedger {
     const read = this.#reads;
     try {
       const capacity = await this.#deps.runtime.capacity();
+      nameFoundTypes(capacity.gpus);
       if (read !== this.#reads) return;
       this.#capacity = capacity;
       this.#readAt = now;

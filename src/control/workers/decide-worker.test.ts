@@ -105,6 +105,18 @@ const TABLE: Record<string, [string, Partial<WorkerFacts>, SeenContainer, Worker
   'a RUNNING worker': [
     ['is left alone', {}, 'unknown', nothing],
     ['is left alone when its container runs', {}, container('running'), nothing],
+    [
+      'is replaced, and no failure of its endpoint, when its GPU is lost',
+      {},
+      { ...container('running'), loss: 'GPU-1 (NVIDIA L4) does not answer: GPU is lost' },
+      {
+        do: 'stop',
+        graceMs: 5_000,
+        cause: 'GPU_LOST',
+        reason: 'its GPU is lost: GPU-1 (NVIDIA L4) does not answer: GPU is lost',
+        isLost: false,
+      },
+    ],
     ['is lost when its container is gone', {}, 'absent', finalize('GONE', 'its container is gone', true)],
     [
       'is lost when it exited with an error',

@@ -25,7 +25,7 @@ export type WorkerFacts = Pick<
 > & { spec: { env: Readonly<Record<string, string>> } };
 
 /** Its container by the runtime's list; `unknown` when no list is newer than the last action on the worker. */
-export type SeenContainer = Pick<Observed, 'state' | 'address' | 'exitCode' | 'reason'> | 'absent' | 'unknown';
+export type SeenContainer = Pick<Observed, 'state' | 'address' | 'exitCode' | 'reason' | 'loss'> | 'absent' | 'unknown';
 
 export interface WorkerLimits {
   /** How long a job may continue after its worker was ordered to stop. */
@@ -85,6 +85,9 @@ function reconcileContainer({ phase, wanted, readyAt }: WorkerFacts, seen: SeenC
   if (seen === 'unknown') return undefined;
   const container = seen === 'absent' ? undefined : seen;
   if (container?.state === 'running' || container?.state === 'frozen') {
+    // No failure of the endpoint: it is replaced at once, on another GPU.
+    if (container.loss !== undefined)
+      return { do: 'stop', graceMs: IDLE_GRACE_MS, ...because('GPU_LOST', container.loss), isLost: false };
     return phase === 'STARTING' ? { do: 'adopt', address: container.address } : undefined;
   }
   if (phase === 'STARTING' && (!container || container.state === 'created')) {

@@ -192,7 +192,7 @@ export class WorkerRunner {
       const id = workload.id as WorkerId;
       const worker = this.#cache.see(id);
       const isUp = workload.state === 'running' || workload.state === 'frozen';
-      if (worker && isUp && worker.phase !== 'STARTING') continue;
+      if (worker && isUp && worker.phase !== 'STARTING' && workload.loss === undefined) continue;
       if (this.#tasks.isTouchedSince(id, mark)) continue;
       if (worker) containers.set(id, workload);
       else this.#removeOrphan(id);

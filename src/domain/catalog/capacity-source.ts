@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
+import { nameFoundTypes } from './found-types.ts';
 import { type GpusInUse, subtractInUse } from './gpus-in-use.ts';
 
 /** GPUs of one type on one node. */
@@ -61,6 +62,7 @@ async function readStock(pool: Db, readRuntime: () => Promise<Stock>): Promise<S
     }),
     listGpusInUse(pool, { withFrozen: false }),
   ]);
+  nameFoundTypes(stock.gpus);
   return withoutUsed(stock, used);
 }
 

@@ -89,6 +89,17 @@ export function useCatalog(other: Catalog): void {
   catalog = other;
 }
 
+/** Adds GPU types that were found on machines, with their pools; one with the id of an entry replaces it (found-types.ts). */
+export function addGpuTypes(types: readonly GpuType[]): void {
+  const ids = new Set(types.map(({ id }) => id));
+  const pools = types.flatMap(({ pool }) => pool ?? []);
+  catalog = {
+    ...catalog,
+    gpus: [...catalog.gpus.filter(({ id }) => !ids.has(id)), ...types],
+    gpuPools: [...new Set([...catalog.gpuPools, ...pools])],
+  };
+}
+
 /** The data center of this machine, where workers run by default. */
 export const LOCAL_DATA_CENTER = 'LOCAL-1';
 

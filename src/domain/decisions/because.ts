@@ -62,6 +62,7 @@ const WORDS = {
   // It ended, or never began
   EXITED: ({ code, why }: { code: number | null; why: string | null }) => why ?? `it exited with code ${code}`,
   GONE: () => 'its container is gone',
+  GPU_LOST: (what: string) => `its GPU is lost: ${what}`,
   START_FAILED: (why: string) => why,
   START_INTERRUPTED: () => 'its start was interrupted',
   NOT_READY: ({ seconds, why }: { seconds: number; why: string | null }) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
+import type { Gpu } from '../gpus/gpu.ts';
 import { containerConfig, gpuOf, portsOf } from './container-config.ts';
-import { parseGpuUsage, parseNvidiaSmi } from './nvidia-gpus.ts';
 
 const SPEC = workloadSpec({
   id: 'w1',
@@ -17,10 +17,24 @@ const PLACE = {
   installation: 'i',
   network: 'podyard',
   address: null,
-  devices: [],
+  gpus: [],
+  gpuSupport: { hasNvidia: false, hasNvidiaRuntime: false, cdiDevices: [], cdiKind: 'nvidia.com/gpu' },
   publishIp: '127.0.0.1',
   canLimitDisk: false,
 };
+
+const gpu = (uuid: string, change: Partial<Gpu> = {}): Gpu => ({
+  uuid,
+  busId: '0000:01:00.0',
+  gpuTypeId: 'NVIDIA GeForce RTX 4090',
+  pool: 'ADA_24',
+  vendor: 'NVIDIA',
+  memoryMib: 24_564,
+  cudaVersion: null,
+  shares: 1,
+  devicePaths: [],
+  ...change,
+});
 
 test('a container gets limits, labels and a bind mount, and no unneeded privileges', () => {
   expect(containerConfig(SPEC, PLACE)).toMatchObject({
@@ -80,29 +94,43 @@ test('an address and a disk limit are requested where the engine supports them',
 
 test('real GPUs are requested by UUID, simulated ones not at all', () => {
   expect(JSON.stringify(containerConfig(SPEC, PLACE))).not.toContain('DeviceRequests');
-  expect(containerConfig(SPEC, { ...PLACE, devices: ['GPU-1', 'GPU-2'] })).toMatchObject({
-    Labels: { 'podyard.gpu.devices': 'GPU-1,GPU-2' },
-    HostConfig: { DeviceRequests: [{ DeviceIDs: ['GPU-1', 'GPU-2'], Capabilities: [['gpu']] }] },
+  expect(containerConfig(SPEC, { ...PLACE, gpus: [gpu('GPU-1'), gpu('MIG-2')] })).toMatchObject({
+    Labels: { 'podyard.gpu.devices': 'GPU-1,MIG-2' },
+    HostConfig: { DeviceRequests: [{ DeviceIDs: ['GPU-1', 'MIG-2'], Capabilities: [['gpu']] }] },
   });
   expect(gpuOf({ 'podyard.gpu': 'ADA_24:2' })).toEqual({ pool: 'ADA_24', count: 2 });
   expect(gpuOf({})).toBeNull();
 });
 
-test('the GPUs nvidia-smi lists are assigned to pools', () => {
-  const text = 'GPU-3b1c, NVIDIA H200\nGPU-77aa, NVIDIA GeForce RTX 4090\r\nGPU-9, Unheard Of\n';
-  expect(parseNvidiaSmi(text).map(({ uuid, pool }) => [uuid, pool])).toEqual([
-    ['GPU-3b1c', 'HOPPER_141'],
-    ['GPU-77aa', 'ADA_24'],
-    ['GPU-9', 'Unheard Of'],
-  ]);
-  expect(parseNvidiaSmi('NVIDIA-SMI has failed because it could not talk to the driver.')).toEqual([]);
+const CDI = { hasNvidia: true, hasNvidiaRuntime: false, cdiKind: 'nvidia.com/gpu' };
+
+test('an engine with CDI devices and no NVIDIA runtime gets their names', () => {
+  const gpuSupport = { ...CDI, cdiDevices: ['nvidia.com/gpu=0', 'nvidia.com/gpu=GPU-1'] };
+  expect(containerConfig(SPEC, { ...PLACE, gpus: [gpu('GPU-1')], gpuSupport })).toMatchObject({
+    HostConfig: { DeviceRequests: [{ Driver: 'cdi', DeviceIDs: ['nvidia.com/gpu=GPU-1'] }] },
+  });
 });
 
-test('GPU usage is read from nvidia-smi for the given GPUs, zeros where it has no figure', () => {
-  const text = 'GPU-1, 37, 4096, 16384\nGPU-2, [N/A], 100, 0\n';
-  expect(parseGpuUsage(text, ['GPU-2', 'GPU-1', 'GPU-9'])).toEqual([
-    { util: 0, memoryUtil: 0 },
-    { util: 37, memoryUtil: 25 },
-    { util: 0, memoryUtil: 0 },
-  ]);
+test('a CDI specification without UUIDs is refused with the command that makes one', () => {
+  const gpuSupport = { ...CDI, cdiDevices: ['nvidia.com/gpu=0', 'nvidia.com/gpu=all'] };
+  expect(() => containerConfig(SPEC, { ...PLACE, gpus: [gpu('GPU-1')], gpuSupport })).toThrow(
+    /no CDI device nvidia\.com\/gpu=GPU-1\. Run: sudo nvidia-ctk cdi generate --device-name-strategy=uuid/,
+  );
+});
+
+test('no image and no user can take GPUs by the variable of the NVIDIA runtime', () => {
+  const gpuSupport = { hasNvidia: true, hasNvidiaRuntime: true, cdiDevices: [], cdiKind: 'nvidia.com/gpu' };
+  const greedy = { ...SPEC, gpu: null, env: { NVIDIA_VISIBLE_DEVICES: 'all' } };
+  expect(containerConfig(greedy, { ...PLACE, gpuSupport })).toMatchObject({ Env: ['NVIDIA_VISIBLE_DEVICES=void'] });
+  expect(containerConfig(greedy, { ...PLACE, gpuSupport, gpus: [gpu('GPU-1')] })).toMatchObject({
+    Env: ['NVIDIA_VISIBLE_DEVICES=GPU-1'],
+  });
+});
+
+test('an AMD GPU is given by its device files', () => {
+  const amd = gpu('GPU-dc91284879207f2b', { vendor: 'AMD', devicePaths: ['/dev/dri/renderD128'] });
+  const { HostConfig } = containerConfig(SPEC, { ...PLACE, gpus: [amd] }) as { HostConfig: Record<string, unknown> };
+  const file = (path: string) => ({ PathOnHost: path, PathInContainer: path, CgroupPermissions: 'rw' });
+  expect(HostConfig.Devices).toEqual([file('/dev/kfd'), file('/dev/dri/renderD128')]);
+  expect(HostConfig).not.toHaveProperty('DeviceRequests');
 });

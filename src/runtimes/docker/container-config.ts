@@ -1,8 +1,11 @@
 import { parseArgs } from '../args.ts';
 import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
+import type { Gpu } from '../gpus/gpu.ts';
 import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
+import type { GpuSupport } from './engine-machine.ts';
+import { gpuHostConfig, withVisibleGpus } from './gpu-config.ts';
 
 export const LABELS = {
   installation: 'podyard.installation',
@@ -34,8 +37,9 @@ export interface ContainerPlace {
   network: string;
   /** Null: the engine chooses. */
   address: string | null;
-  /** UUIDs of real GPUs; empty when GPUs are simulated. */
-  devices: readonly string[];
+  /** Real GPUs; empty when GPUs are simulated. */
+  gpus: readonly Gpu[];
+  gpuSupport: GpuSupport;
   /** The address of this machine on which pods' ports are published. */
   publishIp: string;
   /** Whether the engine's storage driver can limit a container's disk. */
@@ -52,7 +56,9 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
     Image: spec.image,
     ...(entrypoint && { Entrypoint: entrypoint }),
     ...(cmd && { Cmd: cmd }),
-    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(withVisibleGpus(spec.env, place.gpus, place.gpuSupport)).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     Hostname: opaqueName(place.installation, spec.id), // the engine's DNS may know it
     Labels: labelsOf(spec, place),
     ExposedPorts: Object.fromEntries(published.map((port) => [port, {}])),
@@ -80,23 +86,18 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '2' } },
       Mounts: spec.mounts.map(({ source, target }) => ({ Type: 'bind', Source: source, Target: target })),
-      ...(place.devices.length > 0 && {
-        DeviceRequests: [{ Driver: 'nvidia', DeviceIDs: place.devices, Capabilities: [['gpu']] }],
-      }),
+      ...gpuHostConfig(place.gpus, place.gpuSupport),
     },
   };
 }
 
-function labelsOf(
-  spec: WorkloadSpec,
-  place: { installation: string; devices: readonly string[] },
-): Record<string, string> {
+function labelsOf(spec: WorkloadSpec, place: Pick<ContainerPlace, 'installation' | 'gpus'>): Record<string, string> {
   return {
     [LABELS.installation]: place.installation,
     [LABELS.id]: spec.id,
     [LABELS.kind]: spec.kind,
     ...(spec.gpu && { [LABELS.gpu]: `${spec.gpu.pool}:${spec.gpu.count}` }),
-    ...(place.devices.length > 0 && { [LABELS.gpuDevices]: place.devices.join(',') }),
+    ...(place.gpus.length > 0 && { [LABELS.gpuDevices]: place.gpus.map(({ uuid }) => uuid).join(',') }),
     ...(spec.ports.length > 0 && { [LABELS.ports]: spec.ports.join(',') }),
   };
 }

@@ -83,6 +83,17 @@ export class Containers {
     return Processes.map((process) => Number(process[at]));
   }
 
+  /** Containers of any installation that have real GPUs and have not ended. */
+  async listGpuHolders(): Promise<ContainerSummary[]> {
+    const query = { all: 1, filters: JSON.stringify({ label: [LABELS.gpuDevices] }) };
+    const found = await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+    return found.filter((container) => stateOf(container) !== 'exited');
+  }
+
+  isOwn({ Labels }: ContainerSummary): boolean {
+    return Labels[LABELS.installation] === this.#installation;
+  }
+
   /** `container`: its name or the engine's id. */
   inspect(container: string): Promise<ContainerDetails> {
     return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });

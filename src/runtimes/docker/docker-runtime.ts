@@ -8,6 +8,8 @@ import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
+import { GpuInventory } from '../gpus/gpu-inventory.ts';
+import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
 import type {
@@ -35,7 +37,6 @@ import { Engine, isRefusal } from './engine.ts';
 import { EngineImages } from './engine-images.ts';
 import { EngineMachine } from './engine-machine.ts';
 import { GpuDevices } from './gpu-devices.ts';
-import { readGpuUsage } from './nvidia-gpus.ts';
 import { ObservedContainers } from './observed-containers.ts';
 import { readContainerLogs, readLastLines } from './read-container-logs.ts';
 import { type StartParts, startContainer } from './start-container.ts';
@@ -44,8 +45,8 @@ export interface DockerRuntimeOptions {
   /** Default: DOCKER_HOST, else the usual socket. */
   socketPath?: string;
   installation: string;
-  /** Simulated: pool → number of GPUs. Null: the real ones of this machine. */
-  gpus: ReadonlyMap<string, number> | null;
+  /** Simulated: pool → number of GPUs. Else the real ones. */
+  gpus: ReadonlyMap<string, number> | GpuInventory;
   describePool?: DescribePool;
   /** The bridge network, shared by all installations on the engine. Default `podyard`. */
   network?: string;
@@ -96,6 +97,13 @@ class DockerRuntime implements Runtime {
     const network = name === base ? this.#apiNetwork : new BridgeNetwork(this.#engine, name, logger);
     const [engine, containers] = [this.#engine, this.#containers];
     this.egress = new EgressGuard({ engine, containers, network, settings, installation, logger });
+    this.gpuSleep = new GpuLending({
+      devicesOf: () => this.#gpus.devicesOf(),
+      pidsOf: (id) => this.#containers.listPids(id),
+      sharesOf: (uuid) => this.#gpus.sharesOf(uuid),
+      simulated: gpus instanceof GpuInventory ? null : NO_REAL_GPUS,
+    });
+    this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool, this.gpuSleep);
     this.#parts = {
       installation,
       containers: this.#containers,
@@ -103,15 +111,10 @@ class DockerRuntime implements Runtime {
       egress: this.egress,
       images: new EngineImages(this.#engine, options),
       machine: new EngineMachine(this.#engine),
+      gpus: this.#gpus,
       publishIp: options.publishIp ?? '127.0.0.1',
       logger,
     };
-    this.gpuSleep = new GpuLending({
-      devicesOf: () => this.#gpus.devicesOf(),
-      pidsOf: (id) => this.#containers.listPids(id),
-      simulated: gpus === null ? null : NO_REAL_GPUS,
-    });
-    this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool, this.gpuSleep);
     this.#whereabouts = new ContainerWhereabouts(this.#containers, network.name);
     this.#observed = new ObservedContainers(this.#containers, network.name);
   }
@@ -123,7 +126,7 @@ class DockerRuntime implements Runtime {
 
   async capacity(): Promise<Capacity> {
     const [{ memoryBytes, cpus }, gpus] = await Promise.all([this.#parts.machine.read(), this.#gpus.capacity()]);
-    return { memoryBytes, cpus, gpus };
+    return { memoryBytes, cpus, ...gpus };
   }
 
   prepare(image: string, options: { auth?: RegistryAuth; onProgress?: OnProgress } = {}): Promise<void> {
@@ -132,9 +135,9 @@ class DockerRuntime implements Runtime {
 
   start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     return this.#starts.run(spec.id, async () => {
-      const devices = await this.#gpus.choose(spec);
+      const gpus = await this.#gpus.choose(spec);
       try {
-        const { isNew, address } = await startContainer(this.#parts, spec, devices, options);
+        const { isNew, address } = await startContainer(this.#parts, spec, gpus, options);
         if (isNew) {
           this.#observed.recordStart(spec.id);
           options.onProgress?.('Container started');
@@ -142,6 +145,7 @@ class DockerRuntime implements Runtime {
         return await this.#locate(spec, address);
       } catch (error) {
         this.#gpus.release(spec.id);
+        this.#gpus.suspect(gpus);
         throw error;
       }
     });
@@ -198,8 +202,8 @@ class DockerRuntime implements Runtime {
     this.#whereabouts.forget(id);
   }
 
-  list(): Promise<Observed[]> {
-    return this.#observed.list();
+  async list(): Promise<Observed[]> {
+    return this.#gpus.withLosses(await this.#observed.list());
   }
 
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {

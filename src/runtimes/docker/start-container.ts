@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Gpu } from '../gpus/gpu.ts';
 import type { StartOptions, WorkloadSpec } from '../runtime.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
 import { containerConfig } from './container-config.ts';
@@ -8,6 +9,7 @@ import type { EgressGuard } from './egress-guard.ts';
 import { EngineError, isRefusal } from './engine.ts';
 import type { EngineImages } from './engine-images.ts';
 import type { EngineMachine } from './engine-machine.ts';
+import type { GpuDevices } from './gpu-devices.ts';
 
 /** What a start needs of the docker runtime. */
 export interface StartParts {
@@ -17,6 +19,7 @@ export interface StartParts {
   egress: EgressGuard;
   images: EngineImages;
   machine: EngineMachine;
+  gpus: Pick<GpuDevices, 'confirm'>;
   /** The address of this machine on which pods' ports are published. */
   publishIp: string;
   logger: Logger;
@@ -34,17 +37,18 @@ const ADDRESS_TRIES = 20;
 export async function startContainer(
   parts: StartParts,
   spec: WorkloadSpec,
-  devices: readonly string[],
+  gpus: readonly Gpu[],
   options: StartOptions,
 ): Promise<{ isNew: boolean; address: string | null }> {
   const { containers, network } = parts;
   for (let left = ADDRESS_TRIES; ; left--) {
     const address = left > 1 ? await network.nextAddress() : null;
     await parts.egress.ready();
-    if ((await create(parts, spec, devices, address)) === 'runs already') return { isNew: false, address: null };
+    if ((await create(parts, spec, gpus, address)) === 'runs already') return { isNew: false, address: null };
     options.onProgress?.('Container created');
     options.onCreated?.();
     try {
+      await parts.gpus.confirm(spec.id, gpus);
       await containers.start(spec.id);
     } catch (error) {
       await containers.remove(spec.id).catch(() => {});
@@ -59,13 +63,14 @@ export async function startContainer(
 async function create(
   parts: StartParts,
   spec: WorkloadSpec,
-  devices: readonly string[],
+  gpus: readonly Gpu[],
   address: string | null,
 ): Promise<'created' | 'runs already'> {
   const { installation, containers, network, images, publishIp, logger } = parts;
   const machine = await parts.machine.read();
   const { canLimitDisk } = machine;
-  const place = { installation, network: network.name, address, devices, publishIp, canLimitDisk };
+  const gpuSupport = machine.gpus;
+  const place = { installation, network: network.name, address, gpus, gpuSupport, publishIp, canLimitDisk };
   const body = containerConfig(spec, place);
   try {
     await containers.create(spec.id, body);
@@ -79,7 +84,7 @@ async function create(
     if (error instanceof EngineError && /storage-opt/i.test(error.message) && canLimitDisk) {
       logger.warn({ err: error }, 'engine cannot limit the disk of containers');
       machine.canLimitDisk = false;
-      return create(parts, spec, devices, address);
+      return create(parts, spec, gpus, address);
     }
     throw startFailure(error);
   }

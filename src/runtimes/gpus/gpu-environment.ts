@@ -9,7 +9,6 @@ export function gpuEnvironment(gpus: readonly Pick<Gpu, 'uuid' | 'vendor'>[]): R
   const amd = uuidsOf('AMD');
   return {
     CUDA_VISIBLE_DEVICES: uuidsOf('NVIDIA').join(','),
-    NVIDIA_VISIBLE_DEVICES: uuidsOf('NVIDIA').join(',') || 'void',
     ROCR_VISIBLE_DEVICES: amd.join(','),
     HIP_VISIBLE_DEVICES: amd.map((_, i) => i).join(','),
   };

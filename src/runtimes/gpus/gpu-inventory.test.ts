@@ -61,7 +61,7 @@ test('a GPU with an error is out of the pool and lost at once, and back as soon 
   reading = read([gpu(2)], [{ uuid: null, busId: '0000:01:00.0', fault: 'GPU is lost' }]);
   await inventory.check();
   expect(usable()).toEqual(['GPU-2']);
-  expect(inventory.lossOf('GPU-1')).toBe('its GPU is lost: GPU-1 (NVIDIA L4) does not answer: GPU is lost');
+  expect(inventory.lossOf('GPU-1')).toBe('GPU-1 (NVIDIA L4) does not answer: GPU is lost');
   expect(inventory.lossOf('GPU-2')).toBeNull();
   expect(inventory.problem).toBe('GPU-1 (NVIDIA L4) does not answer: GPU is lost');
   reading = read([gpu(1), gpu(2)]);

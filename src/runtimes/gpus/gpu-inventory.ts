@@ -10,6 +10,8 @@ export interface GpuInventoryOptions {
   monotonic?: Clock;
   /** What detection has read already. */
   first?: GpuReading;
+  /** Called with each later reading that differs from the one before. */
+  onReading?: (reading: GpuReading) => void;
 }
 
 const INTERVAL_MS = 30_000;
@@ -35,26 +37,29 @@ export class GpuInventory {
   readonly #logger: Logger;
   readonly #intervalMs: number;
   readonly #monotonic: Clock;
+  readonly #onReading: (reading: GpuReading) => void;
   readonly #known = new Map<string, Known>();
   /** Faults of GPUs that were never seen to work. */
   #strangers: readonly string[] = [];
   #unreadable: string | null = null;
   #dueAt = Number.NEGATIVE_INFINITY;
-  #isRead = false;
+  #last: GpuReading | undefined;
   #reading: Promise<void> | undefined;
 
-  constructor({ source, logger, intervalMs = INTERVAL_MS, monotonic = monotonicClock, first }: GpuInventoryOptions) {
+  constructor(options: GpuInventoryOptions) {
+    const { source, logger, intervalMs = INTERVAL_MS, monotonic = monotonicClock, first } = options;
     this.#source = source;
     this.#logger = logger;
     this.#intervalMs = intervalMs;
     this.#monotonic = monotonic;
+    this.#onReading = options.onReading ?? (() => {});
     if (first) this.#accept(first);
   }
 
   /** Resolves once the GPUs have been read at least once. Later calls wait for nothing. */
   async ready(): Promise<void> {
     this.refresh();
-    if (!this.#isRead) await this.#reading;
+    if (this.#last === undefined) await this.#reading;
   }
 
   /** Begins a check if one is due. */
@@ -80,7 +85,7 @@ export class GpuInventory {
   lossOf(uuid: string): string | null {
     const known = this.#known.get(uuid);
     if (!known || known.fault === null || known.misses < CHECKS_UNTIL_LOST) return null;
-    return `its GPU is lost: ${nameOf(known)} ${known.fault}`;
+    return `${nameOf(known)} ${known.fault}`;
   }
 
   get hasLosses(): boolean {
@@ -98,16 +103,20 @@ export class GpuInventory {
   /** Checks now. */
   async check(): Promise<void> {
     const before = this.problem;
+    const last = this.#last;
     this.#accept(await this.#source.read());
+    if (JSON.stringify(this.#last) !== JSON.stringify(last)) this.#onReading(this.#last!);
     if (this.problem !== null && this.problem !== before) {
       this.#logger.error({ reason: this.problem }, 'GPUs out of order');
     } else if (this.problem === null && before !== null) this.#logger.info({}, 'all GPUs answer again');
   }
 
   #accept(reading: GpuReading): void {
-    this.#isRead = true;
+    this.#last = reading;
     if (reading.state === 'unreadable') {
       this.#unreadable = `${reading.problem}. ${reading.advice}`;
+    } else if (reading.state === 'absent' && this.#known.size > 0) {
+      this.#unreadable = 'the tool that lists them is gone'; // programs that have them run on
     } else {
       this.#unreadable = null;
       this.#update(reading.state === 'read' ? reading : { gpus: [], faulty: [] });

@@ -109,7 +109,8 @@ test('unusable nodes do not count', () => {
 
 test.each([
   ['NVIDIA-GeForce-RTX-4090', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
-  ['NVIDIA-GeForce-RTX-4090-SHARED', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
+  ['NVIDIA-GeForce-RTX-4090-SHARED', 'ADA_24_SHARED', 'NVIDIA GeForce RTX 4090 SHARED'],
+  ['NVIDIA-A100-SXM4-80GB-MIG-1g.10gb', 'AMPERE_80_MIG_1G_10GB', 'NVIDIA A100-SXM4-80GB MIG 1g.10gb'],
   ['nvidia_a100-sxm4-80gb', 'AMPERE_80', 'NVIDIA A100-SXM4-80GB'],
   ['ADA_24', 'ADA_24', 'NVIDIA GeForce RTX 4090'],
   ['My-Accelerator', 'My-Accelerator', 'My-Accelerator'],

@@ -1,5 +1,5 @@
 import { gpuPools, gpuTypes, gpuTypesOfPool, LOCAL_DATA_CENTER } from '../../domain/catalog/catalog.ts';
-import { poolOf } from '../../domain/catalog/part-types.ts';
+import { migTypeOf, poolOf, sharedTypeOf } from '../../domain/catalog/part-types.ts';
 import type { Capacity, GpuCapacity } from '../runtime.ts';
 import type { NodeRecord } from './node-record.ts';
 
@@ -53,6 +53,8 @@ function entryOf(node: NodeRecord, total: number, free: number): GpuCapacity {
  * An unknown value is a pool of its own.
  */
 export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string } {
+  const part = partOfProduct(product);
+  if (part !== null) return part;
   const spelled = plain(product);
   const type = gpuTypes().find(({ id }) => plain(id) === spelled);
   if (type) return { pool: poolOf(type.id), gpuTypeId: type.id };
@@ -61,12 +63,17 @@ export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string
   return { pool: product, gpuTypeId: product };
 }
 
-/** Normalizes spellings: labels have no spaces, and time-shared GPUs have a suffix. */
+/** Slices and shared GPUs have a suffix, and are no GPUs of the whole one's pool. */
+function partOfProduct(product: string): { pool: string; gpuTypeId: string } | null {
+  const shared = /^(.+)-SHARED$/i.exec(product);
+  if (shared) return sharedTypeOf(gpuOfProduct(shared[1]!).gpuTypeId, 0);
+  const mig = /^(.+)-MIG-(\S+)$/i.exec(product);
+  return mig && migTypeOf(gpuOfProduct(mig[1]!).gpuTypeId, mig[2]!.toLowerCase());
+}
+
+/** Normalizes spellings: labels have no spaces. */
 function plain(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/-shared$/, '')
-    .replace(/[^a-z0-9]+/g, '');
+  return text.toLowerCase().replace(/[^a-z0-9]+/g, '');
 }
 
 /** The label values that nodes of a pool have or may have: those of one GPU type, or of all. */

@@ -9,12 +9,14 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseArgs } from '../args.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
-import { type DescribePool, describePool, gpuCapacity, idleGpus, requireGpus } from '../gpu-pools.ts';
+import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
+import type { Gpu } from '../gpus/gpu.ts';
+import { GpuInventory } from '../gpus/gpu-inventory.ts';
+import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
 import type {
   Capacity,
-  GpuCapacity,
   LogLine,
   LogsOptions,
   Observed,
@@ -31,7 +33,8 @@ import { GroupListeners } from './group-listeners.ts';
 import { readGroupUsage } from './group-usage.ts';
 import { findExecutable, findImage } from './images-file.ts';
 import { mountEnv } from './mount-links.ts';
-import { type GroupId, groupMemoryBytes, killOrphans, MARKER, signalGroup, waitForState } from './process-group.ts';
+import { ProcessGpus } from './process-gpus.ts';
+import { type GroupId, groupMemoryBytes, killOrphans, MARKER, membersOf, signalGroup, waitForState } from './process-group.ts';
 import { spawnWorkload } from './spawn-workload.ts';
 import { type Workload, WorkloadFolders } from './workload-folders.ts';
 
@@ -40,8 +43,8 @@ export interface ProcessRuntimeOptions {
   /** Files that map image names to commands; see images-file.ts. */
   imagesFiles: readonly string[];
   installation: string;
-  /** Simulated: pool → number of GPUs. */
-  gpus: ReadonlyMap<string, number>;
+  /** Simulated: pool → number of GPUs. Else the real ones. */
+  gpus: ReadonlyMap<string, number> | GpuInventory;
   describePool?: DescribePool;
   logger: Logger;
   /** PATH, HOME, LANG and TMPDIR for workloads; they inherit nothing else of the host. */
@@ -65,6 +68,7 @@ class ProcessRuntime implements Runtime {
   readonly #hostEnv: Readonly<Record<string, string>>;
   readonly #path: string;
   readonly #folders: WorkloadFolders;
+  readonly #gpus: ProcessGpus;
   readonly #followed: FollowedFolders;
   readonly #starts = new InFlight<Whereabouts>();
   readonly #onEvents = new Set<OnEvent>();
@@ -84,12 +88,14 @@ class ProcessRuntime implements Runtime {
       logger: options.logger,
     });
     this.gpuSleep = new GpuLending({
-      devicesOf: async () => new Map(),
-      pidsOf: async () => [],
-      simulated: NO_REAL_GPUS,
+      devicesOf: async () => this.#gpus.devicesOf(),
+      pidsOf: async (id) => this.#pidsOf(id),
+      sharesOf: (uuid) => this.#gpus.sharesOf(uuid),
+      simulated: options.gpus instanceof GpuInventory ? null : NO_REAL_GPUS,
     });
+    this.#gpus = new ProcessGpus(this.#folders, options.gpus, options.describePool ?? describePool, this.gpuSleep);
     this.capabilities = {
-      gpu: options.gpus.size > 0,
+      gpu: options.gpus instanceof GpuInventory || options.gpus.size > 0,
       freeze: 'freezer' as const,
       volumes: true,
       logs: true,
@@ -102,7 +108,8 @@ class ProcessRuntime implements Runtime {
   }
 
   async capacity(): Promise<Capacity> {
-    return { gpus: this.#gpus(), memoryBytes: totalmem(), cpus: availableParallelism() };
+    const gpus = await this.#gpus.capacity();
+    return { ...gpus, memoryBytes: totalmem(), cpus: availableParallelism() };
   }
 
   async prepare(image: string): Promise<void> {
@@ -112,6 +119,7 @@ class ProcessRuntime implements Runtime {
   start(spec: WorkloadSpec, options: StartOptions = {}): Promise<Whereabouts> {
     const { id } = spec;
     return this.#starts.run(id, async () => {
+      await this.#gpus.ready();
       const before = this.#folders.find(id);
       if (before) {
         if (!this.#folders.isOver(id)) return whereaboutsOf(before);
@@ -119,13 +127,15 @@ class ProcessRuntime implements Runtime {
       }
       const command = this.#commandOf(spec);
       const report = options.onProgress ?? (() => {});
-      requireGpus(spec.gpu, this.#gpus()); // nothing async until the folder exists, or another start could take them
+      const gpus = this.#gpus.claim(spec.gpu); // nothing async until the folder exists, or another start could take them
       try {
-        this.#folders.make(spec, command.directory, report);
+        const uuids = gpus.map(({ uuid }) => uuid);
+        this.#folders.make(spec, uuids, command.directory, report);
         options.onCreated?.();
-        await this.#spawn(spec, command.words);
+        await this.#spawn(spec, gpus, command.words);
       } catch (error) {
         this.#remove(id);
+        this.#gpus.suspect(gpus);
         throw error;
       }
       report('Process started');
@@ -144,7 +154,9 @@ class ProcessRuntime implements Runtime {
     const workload = this.#folders.find(id);
     const group = workload && this.#folders.groupOf(workload);
     const usage = group && (await readGroupUsage(group));
-    return usage ? { ...usage, gpus: idleGpus(workload.gpu) } : null;
+    if (!usage) return null;
+    const { gpu, gpuDevices } = workload;
+    return { ...usage, gpus: gpuDevices.length > 0 ? await readGpuUsage(gpuDevices) : idleGpus(gpu) };
   }
 
   async memoryBytes(id: string): Promise<number> {
@@ -173,6 +185,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async list(): Promise<Observed[]> {
+    this.#gpus.refresh();
     return this.#folders.ids().flatMap((id) => {
       const workload = this.#folders.find(id);
       return workload ? [this.#observe(workload)] : [];
@@ -205,11 +218,9 @@ class ProcessRuntime implements Runtime {
     return workload;
   }
 
-  #gpus(): GpuCapacity[] {
-    const ids = this.#folders.ids();
-    const holders = ids.filter((id) => !this.#folders.isOver(id) && !this.gpuSleep.isLent(id));
-    const held = holders.map((id) => this.#folders.find(id)?.gpu ?? null);
-    return gpuCapacity(this.#options.gpus, held, this.#options.describePool ?? describePool);
+  #pidsOf(id: string): number[] {
+    const group = this.#folders.groupOf(this.#get(id));
+    return group ? membersOf(group) : [];
   }
 
   #commandOf(spec: WorkloadSpec): { words: string[]; directory: string } {
@@ -224,8 +235,9 @@ class ProcessRuntime implements Runtime {
     return { words: [executable, ...words.slice(1)], directory: image.directory };
   }
 
-  async #spawn(spec: WorkloadSpec, words: readonly string[]): Promise<void> {
-    const env = { ...this.#hostEnv, ...spec.env, ...mountEnv(spec), [MARKER]: this.#marker(spec.id) };
+  async #spawn(spec: WorkloadSpec, gpus: readonly Gpu[], words: readonly string[]): Promise<void> {
+    const own = { ...mountEnv(spec), ...this.#gpus.environment(gpus), [MARKER]: this.#marker(spec.id) };
+    const env = { ...this.#hostEnv, ...spec.env, ...own };
     const child = await spawnWorkload(this.#folders.pathOf(spec.id), words, env);
     child.once('exit', () => {
       const workload = this.#folders.find(spec.id);
@@ -273,6 +285,7 @@ class ProcessRuntime implements Runtime {
       reason: isOver && exitCode === null ? 'Killed from outside, or the machine restarted' : null,
       startedAt: this.#folders.startedAt(id),
       finishedAt: isOver ? this.#folders.finishedAt(id) : null,
+      ...(isThere && this.#gpus.lossOf(workload)),
     };
   }
 

@@ -22,6 +22,8 @@ export interface Workload {
   kind: WorkloadSpec['kind'];
   image: string;
   gpu: WorkloadSpec['gpu'];
+  /** UUIDs of its real GPUs. */
+  gpuDevices: readonly string[];
   ports: readonly string[];
   mounts: readonly Mount[];
   bootId: string;
@@ -52,12 +54,12 @@ export class WorkloadFolders {
   }
 
   /** Creates the folder. Relative paths in a command work as in a container; what the workload writes stays in its own folder. */
-  make(spec: WorkloadSpec, imageDirectory: string, onProgress: OnProgress): void {
+  make(spec: WorkloadSpec, gpuDevices: readonly string[], imageDirectory: string, onProgress: OnProgress): void {
     const { id, kind, image, gpu, ports, mounts } = spec;
     const work = join(this.pathOf(id), 'work');
     mkdirSync(work, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(imageDirectory)) symlinkSync(join(imageDirectory, name), join(work, name));
-    const workload: Workload = { id, kind, image, gpu, ports, mounts, bootId: bootId() };
+    const workload: Workload = { id, kind, image, gpu, gpuDevices, ports, mounts, bootId: bootId() };
     writeFileSync(join(this.pathOf(id), 'workload.json'), JSON.stringify(workload));
     linkMounts(mounts, work, onProgress);
   }
@@ -71,7 +73,7 @@ export class WorkloadFolders {
 
   find(id: string): Workload | undefined {
     const text = this.#read(id, 'workload.json');
-    return text === '' ? undefined : ({ ports: [], mounts: [], ...JSON.parse(text) } as Workload); // older records have neither
+    return text === '' ? undefined : ({ ports: [], mounts: [], gpuDevices: [], ...JSON.parse(text) } as Workload); // older records lack them
   }
 
   stateOf(workload: Workload): ObservedState {
