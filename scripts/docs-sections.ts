@@ -14,6 +14,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     title: 'Operate',
     files: [
       'operations.md',
+      'guide/gpus.md',
       'guide/kubernetes.md',
       'guide/move.md',
       'guide/errors.md',

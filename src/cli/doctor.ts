@@ -7,8 +7,8 @@ import type { Config } from '../config.ts';
 import { messageOf } from '../core/errors.ts';
 import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
-import { checkEgress, checkUsers } from './check-egress.ts';
 import type { Gpu, GpuSource } from '../runtimes/gpus/gpu.ts';
+import { checkEgress, checkUsers } from './check-egress.ts';
 import type { CliOutput } from './cli-pieces.ts';
 import type { Finding } from './finding.ts';
 
@@ -55,8 +55,7 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
   const isCluster = config.runtime === 'kubernetes';
   const engine = isCluster ? null : await checkEngine(config);
   const hasEngine = engine?.verdict === 'ok';
-  const machine =
-    engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
+  const machine = engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
   if (isCluster || isInCluster) return [...(await checkOwnCluster(config)), ...(await checkUsers(config))];
   return config.runtime === 'simulated' ? machine : [...machine, ...(await checkEgress(config, hasEngine))];

@@ -1,6 +1,6 @@
 import { parseArgs } from '../args.ts';
-import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import type { Gpu } from '../gpus/gpu.ts';
+import { WORKLOAD_OOM_SCORE } from '../oom-score.ts';
 import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';

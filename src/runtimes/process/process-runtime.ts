@@ -34,7 +34,15 @@ import { readGroupUsage } from './group-usage.ts';
 import { findExecutable, findImage } from './images-file.ts';
 import { mountEnv } from './mount-links.ts';
 import { ProcessGpus } from './process-gpus.ts';
-import { type GroupId, groupMemoryBytes, killOrphans, MARKER, membersOf, signalGroup, waitForState } from './process-group.ts';
+import {
+  type GroupId,
+  groupMemoryBytes,
+  killOrphans,
+  MARKER,
+  membersOf,
+  signalGroup,
+  waitForState,
+} from './process-group.ts';
 import { spawnWorkload } from './spawn-workload.ts';
 import { type Workload, WorkloadFolders } from './workload-folders.ts';
 
