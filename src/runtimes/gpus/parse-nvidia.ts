@@ -77,7 +77,7 @@ function faultsIn({ text, name }: Section): FaultyGpu[] {
   return text.split('\n').flatMap((line) => {
     const lost = LOST.exec(line);
     if (!lost) return [];
-    const fault = lost[2]!.replace(/\s*\.?\s*Reboot.*$/i, '').trim();
+    const fault = lost[2]!.split('.')[0]!.trim(); // without its advice to restart
     return [{ uuid: null, busId: shortBusId(name.split(' ')[1] ?? lost[1]!), fault }];
   });
 }
@@ -119,9 +119,10 @@ function toSlices(row: Row, slices: readonly Slice[], cudaVersion: string | null
 function slicesIn(text: string): Slice[] {
   let parentUuid = '';
   return text.split('\n').flatMap((line) => {
-    parentUuid = /^GPU \d+: .*\(UUID: (GPU-[^)]+)\)/.exec(line)?.[1] ?? parentUuid;
-    const slice = /^\s+MIG (\S+)\s+Device\s+\d+:\s+\(UUID: (MIG-[^)]+)\)/.exec(line);
-    return slice ? [{ parentUuid, profile: slice[1]!, uuid: slice[2]! }] : [];
+    const uuid = /\(UUID: ([GPUMI]{3}-[\w/-]{1,80})\)/.exec(line)?.[1] ?? '';
+    if (line.startsWith('GPU ')) parentUuid = uuid;
+    const [, profile = ''] = line.trim().split(/ +/);
+    return /^ +MIG /.test(line) && uuid !== '' ? [{ parentUuid, profile, uuid }] : [];
   });
 }
 

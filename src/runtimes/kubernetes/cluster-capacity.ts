@@ -67,8 +67,9 @@ export function gpuOfProduct(product: string): { pool: string; gpuTypeId: string
 function partOfProduct(product: string): { pool: string; gpuTypeId: string } | null {
   const shared = /^(.+)-SHARED$/i.exec(product);
   if (shared) return sharedTypeOf(gpuOfProduct(shared[1]!).gpuTypeId, 0);
-  const mig = /^(.+)-MIG-(\S+)$/i.exec(product);
-  return mig && migTypeOf(gpuOfProduct(mig[1]!).gpuTypeId, mig[2]!.toLowerCase());
+  const [whole = '', profile, ...rest] = product.split(/-MIG-/i);
+  if (profile === undefined || rest.length > 0) return null;
+  return migTypeOf(gpuOfProduct(whole).gpuTypeId, profile.toLowerCase());
 }
 
 /** Normalizes spellings: labels have no spaces. */
