@@ -5,6 +5,7 @@ import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { enumLabel } from '../../ui/enum-label.ts';
 import { formatCount, formatDate } from '../../ui/format.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
+import { splitReason } from '../../ui/reason.ts';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
 type Decision = Schemas['DecisionList']['decisions'][number];
@@ -41,7 +42,7 @@ export function Decisions({ endpoint, snapshot }: EndpointTabProps) {
             {decisions.map((decision) => (
               <Timeline.Item
                 key={decision.at + decision.actions.map((action) => action.workerId).join()}
-                title={firstLine(decision.reason)}
+                title={splitReason(decision.reason).sentence}
               >
                 <DecisionDetails decision={decision} />
               </Timeline.Item>
@@ -66,9 +67,8 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
               {enumLabel(kind)}
             </Badge>
             <Code>{workerId}</Code>
-            <Text size="sm" className="reason">
-              {reason}
-            </Text>
+            <Text size="sm">{splitReason(reason).sentence}</Text>
+            <Output text={splitReason(reason).output} />
           </Group>
         ))}
       </Stack>
@@ -88,7 +88,12 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
   );
 }
 
-/** The lines after the first are the last output of a worker, which the action shows. */
-function firstLine(reason: string): string {
-  return reason.split('\n', 1)[0]!;
+/** The last lines that a worker printed. */
+function Output({ text }: { text: string }) {
+  if (text === '') return null;
+  return (
+    <Code block fz="xs" w="100%" className="reason">
+      {text}
+    </Code>
+  );
 }
