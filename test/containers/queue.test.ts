@@ -73,6 +73,25 @@ describeWithEngine('with containers', () => {
       await api.delete(id);
     });
 
+    test('a worker that crashes has the last lines of its stderr as the reason, not what it printed to stdout', async () => {
+      const api = new Api(server);
+      const program = "console.log('loading'); console.error('Error: \\u001b[31mno model'); process.exitCode = 3;";
+      const args = JSON.stringify({ entrypoint: ['node', '-e', program] });
+      const id = await api.createEndpoint({ args, workers: { min: 0, max: 1 } });
+      await api.run(id, {});
+      const [ended] = await until('a worker has ended', async () => {
+        const path = `/v2/serverless/${id}/workers?include=ENDED`;
+        const list = await api.call<{ ended: { reason: string; exitCode: number }[] }>('GET', path);
+        return list.ended.length > 0 && list.ended;
+      });
+      expect(ended).toMatchObject({ exitCode: 3, reason: 'it exited with code 3:\nError: no model' });
+      expect(await api.call('GET', `/v2/serverless/${id}/state`)).toMatchObject({
+        state: 'FAILING',
+        reason: expect.stringMatching(/: it exited with code 3:\nError: no model$/),
+      });
+      await api.delete(id);
+    });
+
     test('deleting an endpoint removes its containers, even busy ones', async () => {
       const api = new Api(server);
       const id = await api.createEndpoint({ workers: { min: 2, max: 2 } });
