@@ -58,7 +58,9 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
   const machine = engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
   if (isCluster || isInCluster) return [...(await checkOwnCluster(config)), ...(await checkUsers(config))];
-  return config.runtime === 'simulated' ? machine : [...machine, ...(await checkEgress(config, hasEngine))];
+  return config.runtime === 'simulated'
+    ? machine
+    : [...machine, ...(await checkContainerDisks(config, hasEngine)), ...(await checkEgress(config, hasEngine))];
 }
 
 async function checkOwnCluster(config: Config): Promise<Finding[]> {
@@ -85,6 +87,20 @@ async function checkEngine(config: Config): Promise<Finding> {
       'Without one, workers run as processes, without isolation. On Debian or Ubuntu: apt-get install docker.io';
     return { what, verdict: config.runtime === 'docker' ? 'missing' : 'note', found: messageOf(error), advice };
   }
+}
+
+/** What a start warns of, too. */
+async function checkContainerDisks(config: Config, hasEngine: boolean): Promise<Finding[]> {
+  if (config.runtime === 'process' || !hasEngine) return [];
+  const [{ Engine }, { diskNoticeOf, EngineMachine }] = await Promise.all([
+    import('../runtimes/docker/engine.ts'),
+    import('../runtimes/docker/engine-machine.ts'),
+  ]);
+  const machine = await new EngineMachine(new Engine(undefined)).read().catch(() => null); // checkEngine says why
+  const found = machine && diskNoticeOf(machine);
+  if (found === null) return [];
+  const advice = 'Put the engine’s data on XFS mounted with pquota, on btrfs or on ZFS.';
+  return [{ what: 'disks', verdict: 'note', found, advice }];
 }
 
 async function checkGpus(config: Config, hasEngine: boolean): Promise<Finding[]> {

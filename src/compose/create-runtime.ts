@@ -14,6 +14,7 @@ import {
 } from '../domain/simulation/simulation.ts';
 import { StorageDirectories } from '../runtimes/directories/storage-directories.ts';
 import { StorageQuotas } from '../runtimes/directories/storage-quotas.ts';
+import type { EngineRuntime } from '../runtimes/docker/docker-runtime.ts';
 import type { EgressGuard } from '../runtimes/docker/egress-guard.ts';
 import type { GpuInventory } from '../runtimes/gpus/gpu-inventory.ts';
 import { LocalGpus } from '../runtimes/gpus/local-gpus.ts';
@@ -92,7 +93,7 @@ async function createDocker(setup: Setup): Promise<CreatedRuntime> {
   const lacks = inventory !== null && notices.length === 0 ? await engine.lackOfSupport(inventory.usable()) : null;
   return {
     runtime: opened.runtime,
-    notices: [...notices, ...(lacks === null ? [] : [lacks]), ...opened.notices],
+    notices: [...notices, ...[lacks, await docker.diskNotice()].filter((one) => one !== null), ...opened.notices],
     storage: createDirectories(setup),
     guard: docker.egress,
   };
@@ -114,7 +115,7 @@ function partsFor({ config, pool, logger, installation }: Setup, runtime: Runtim
 async function openDocker(
   { config, installation, logger }: Setup,
   gpus: ReadonlyMap<string, number> | GpuInventory,
-): Promise<Runtime & { egress: EgressGuard }> {
+): Promise<EngineRuntime> {
   const { createDockerRuntime } = await import('../runtimes/docker/docker-runtime.ts');
   return createDockerRuntime({
     installation: installation.id,

@@ -8,6 +8,7 @@ import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
 import { IncidentRunner } from '../control/housekeeping/run-incidents.ts';
+import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
 import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
@@ -21,7 +22,7 @@ import { EndpointScaler } from '../control/workers/scale-endpoints.ts';
 import { LogCollector } from '../control/workloads/collect-logs.ts';
 import { WorkloadMounts } from '../control/workloads/workload-mounts.ts';
 import type { Clock } from '../core/clock.ts';
-import type { EndpointId } from '../core/ids.ts';
+import type { EndpointId, WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
@@ -30,8 +31,10 @@ import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
 import { createPool, guardPool, type Pool } from '../db/pool.ts';
+import type { Because } from '../domain/decisions/because.ts';
 import { JobQueue, QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { leaveRuntime } from '../domain/workers/leave-runtime.ts';
+import type { WorkloadDisk } from '../domain/workers/list-disks.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { ShortageRuntime } from '../runtimes/shortage/shortage-runtime.ts';
 import type { WorkloadStorage } from '../runtimes/storage.ts';
@@ -177,6 +180,7 @@ function createLoops(
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity }),
+    ...createDiskWatch(parts, { workers, pods }),
   ];
   return { workers, pods, loops };
 }
@@ -235,6 +239,19 @@ function createHousekeeping(
     loops.push(new IncidentRunner({ pool, bus, logger, runtime, onChange }));
   }
   return loops;
+}
+
+/** None where the runtime limits disks itself. */
+function createDiskWatch(
+  { pool, logger, runtime: { disks } }: TermParts,
+  { workers, pods }: { workers: WorkerRunner; pods: PodRunner },
+): Loop[] {
+  if (disks === null) return [];
+  const end = ({ id, revision }: WorkloadDisk, why: Because) => {
+    if (revision === null) workers.end(id as WorkerId, why);
+    else pods.end(id, revision, why.reason);
+  };
+  return [new DiskWatch({ pool, logger, disks, end })];
 }
 
 /** Ends what another runtime than this one was running: its jobs are rescued, its pods start again. */

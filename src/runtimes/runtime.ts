@@ -179,6 +179,12 @@ export interface GpuSleep {
   resume(id: string): Promise<void>;
 }
 
+/** Measures what workloads have written to their own disks, which this runtime may be unable to limit. */
+export interface DiskMeter {
+  /** Null: this one is limited, or is gone. Reads every directory entry, so call it seldom. */
+  usedBytes(id: string): Promise<number | null>;
+}
+
 export interface Runtime {
   readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
   /** `freeze` is null where the runtime cannot freeze. */
@@ -191,6 +197,8 @@ export interface Runtime {
   };
   /** Null where the GPUs of a workload stay with it until it ends. */
   readonly gpuSleep: GpuSleep | null;
+  /** Null where the runtime itself limits the disks of workloads. */
+  readonly disks: DiskMeter | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
    * that needs, e.g. a bridge network.

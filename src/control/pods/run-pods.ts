@@ -109,6 +109,18 @@ export class PodRunner {
     await Promise.all((await this.#listPods()).map(stop));
   }
 
+  /** Ends the container of a pod that broke a limit, for good: the pod becomes ERROR. Does nothing if it has another one. */
+  end(id: string, revision: number, reason: string): void {
+    if (this.#tasks.isBusy(id)) return;
+    this.#tasks.run(id, async () => {
+      const pod = (await listControlledPods(this.#deps.pool)).find((one) => one.id === id);
+      const isThat = pod?.wanted === 'RUN' && pod.phase === 'RUNNING' && pod.phaseRevision === revision;
+      if (!pod || !isThat || pod.revision !== revision) return;
+      await this.#stopContainer(pod, `stops: ${reason}`);
+      await this.#recordEnd(pod, 'ERROR', { reason });
+    });
+  }
+
   #onEvent(workloadId: string): void {
     if (this.#podIds.has(workloadId)) this.#listSoon();
     else {

@@ -3,6 +3,7 @@ import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import type { Bus } from '../../db/bus.ts';
+import type { Because } from '../../domain/decisions/because.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import { type ControlledWorker, listControlledWorkers } from '../../domain/workers/worker-lifecycle.ts';
@@ -28,6 +29,8 @@ const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
 /** Freed GPUs lead to another placement of the waiting workers, at most this often. */
 const PLACE_INTERVAL_MS = 200;
+/** What a worker that broke a limit gets to end by itself. */
+const BROKEN_LIMIT_GRACE_MS = 5_000;
 /** Workers remembered as not ready yet, for the log line when they become ready. */
 const MAX_UNREADY = 10_000;
 const MAX_REFUSED = 10_000;
@@ -132,6 +135,17 @@ export class WorkerRunner {
     const { runtime, graceMs } = this.#deps;
     const workers = (await runtime.list()).filter(({ kind }) => kind === 'worker');
     await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
+  }
+
+  /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
+  end(id: WorkerId, why: Because): void {
+    if (this.#tasks.isBusy(id)) return;
+    this.#tasks.run(id, async () => {
+      const [worker] = await listControlledWorkers(this.#deps.pool, { ids: [id] });
+      if (worker?.phase !== 'RUNNING') return;
+      const isLost = worker.wanted === 'RUN';
+      await this.#act(worker, { do: 'stop', graceMs: BROKEN_LIMIT_GRACE_MS, ...why, isLost });
+    });
   }
 
   /** Reads these workers again soon. */

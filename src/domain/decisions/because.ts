@@ -58,6 +58,8 @@ const WORDS = {
   SILENT: (seconds: number | string) => `it was silent for ${seconds} s`,
   IGNORED_STOP: () => 'it went on with a job that it was told to stop',
   ASKED: () => 'it asked to be replaced',
+  OVER_DISK: ({ usedGb, diskGb }: { usedGb: number; diskGb: number }) =>
+    `it wrote ${usedGb.toFixed(1)} GB, more than its disk of ${diskGb} GB and a tenth`,
 
   // It ended, or never began
   EXITED: ({ code, why }: { code: number | null; why: string | null }) => why ?? `it exited with code ${code}`,

@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { StorageOwner, StorageRequest, WorkloadStorage } from '../storage.ts';
+import { directoryBytes } from './directory-bytes.ts';
 import type { StorageQuotas } from './storage-quotas.ts';
 
 /** Podyard makes the ids and the operator names the data centers: any other name is a bug, and must not become a path. */
 const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-const DU_TIMEOUT_MS = 600_000;
 
 /**
  * Directories of this machine that workloads mount: `<root>/volumes/<data center>/<volume>` and `<root>/pods/<pod>`.
@@ -47,19 +44,8 @@ export class StorageDirectories implements WorkloadStorage {
     await rm(removed, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** On one file system, without following links; 0 if it does not exist. Uses `du`, which no concurrent rename leads astray. */
-  async usedBytes(owner: StorageOwner): Promise<number> {
-    const path = this.#pathOf(owner);
-    if (!existsSync(path)) return 0;
-    try {
-      const { stdout } = await promisify(execFile)('du', ['-s', '-k', '-x', '--', path], { timeout: DU_TIMEOUT_MS });
-      return parseKibibytes(stdout);
-    } catch (error) {
-      // du exits with 1 when files vanished while it counted; its count still stands.
-      const { stdout, code } = error as { stdout?: string; code?: unknown };
-      if (code === 1 && stdout) return parseKibibytes(stdout);
-      throw error;
-    }
+  usedBytes(owner: StorageOwner): Promise<number> {
+    return directoryBytes(this.#pathOf(owner));
   }
 
   #pathOf(owner: StorageOwner): string {
@@ -81,8 +67,4 @@ async function isThere(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
-}
-
-function parseKibibytes(text: string): number {
-  return Number.parseInt(text, 10) * 1024;
 }

@@ -18,7 +18,7 @@ export interface ContainerSummary {
 /** The members used of `GET /containers/{id}/json`. */
 export interface ContainerDetails {
   State: { Status: string; ExitCode: number; OOMKilled: boolean; Error: string; StartedAt: string; FinishedAt: string };
-  HostConfig: { Memory: number; NanoCpus: number };
+  HostConfig: { Memory: number; NanoCpus: number; StorageOpt?: { size?: string } | null };
   Config: { Labels: Record<string, string> };
   NetworkSettings: {
     Networks?: Record<string, { IPAddress?: string }>;
@@ -35,6 +35,7 @@ const STATES: Record<string, ObservedState> = {
 
 const CREATE_TIMEOUT_MS = 120_000;
 const REMOVE_TIMEOUT_MS = 60_000;
+const SIZE_TIMEOUT_MS = 600_000;
 
 /**
  * The engine's containers of one installation, by workload id. The engine's DNS tells every container the names of its
@@ -97,6 +98,13 @@ export class Containers {
   /** `container`: its name or the engine's id. */
   inspect(container: string): Promise<ContainerDetails> {
     return this.#engine.json({ method: 'GET', path: `/containers/${container}/json` });
+  }
+
+  /** Returns the bytes that the container has written to its own layer. The engine counts them anew each time. */
+  async sizeOf(container: string): Promise<number> {
+    const path = `/containers/${container}/json`;
+    const request = { method: 'GET', path, query: { size: 1 }, timeoutMs: SIZE_TIMEOUT_MS } as const;
+    return (await this.#engine.json<{ SizeRw?: number }>(request)).SizeRw ?? 0;
   }
 
   async create(id: string, body: object): Promise<void> {

@@ -21,12 +21,14 @@ let requests: { what: string; body: string }[];
 let refusals: { what: string; status: number; message: string }[];
 let backingFileSystem: string;
 let containers: object[];
+let details: object;
 
 beforeEach(async () => {
   requests = [];
   refusals = [];
   backingFileSystem = 'extfs';
   containers = [];
+  details = {};
   engine = await startFakeEngine(async (request, response) => {
     const path = request.url!.split('?')[0]!;
     const what = `${request.method} ${path}`;
@@ -53,6 +55,7 @@ function answerTo(path: string): object {
     return { NCPU: 2, MemTotal: 1e9, Driver: 'overlay2', DriverStatus: [['Backing Filesystem', backingFileSystem]] };
   }
   if (path === '/containers/json') return containers;
+  if (path === `/containers/${NAME}/json`) return details;
   return path.startsWith('/networks/') ? NETWORK : {};
 }
 
@@ -142,4 +145,14 @@ test('a container of an older version that the engine does not rename is used by
   expect(await runtime.list()).toMatchObject([{ id: 'w1', state: 'running' }]);
   await runtime.stop('w1', 0);
   expect(calls().at(-1)).toBe('DELETE /containers/podyard-i-w1');
+});
+
+test('a disk is measured only where the engine does not limit it', async () => {
+  const HostConfig = { Memory: 0, NanoCpus: 0, StorageOpt: { size: '7G' } };
+  details = { HostConfig, SizeRw: 5e9 };
+  expect(await runtime.disks!.usedBytes('w1')).toBeNull();
+  details = { HostConfig: { ...HostConfig, StorageOpt: null }, SizeRw: 5e9 };
+  expect(await runtime.disks!.usedBytes('w1')).toBe(5e9);
+  refusals = [{ what: `GET /containers/${NAME}/json`, status: 404, message: 'No such container' }];
+  expect(await runtime.disks!.usedBytes('w1')).toBeNull();
 });

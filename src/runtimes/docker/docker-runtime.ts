@@ -28,6 +28,7 @@ import type {
 } from '../runtime.ts';
 import { BridgeNetwork, networkFor } from './bridge-network.ts';
 import { gpuOf, LABELS } from './container-config.ts';
+import { ContainerDisks } from './container-disks.ts';
 import { watchContainers } from './container-events.ts';
 import { readMemory, readUsage } from './container-usage.ts';
 import { ContainerWhereabouts } from './container-whereabouts.ts';
@@ -35,7 +36,7 @@ import { Containers } from './containers.ts';
 import { EgressGuard } from './egress-guard.ts';
 import { Engine, isRefusal } from './engine.ts';
 import { EngineImages } from './engine-images.ts';
-import { EngineMachine } from './engine-machine.ts';
+import { diskNoticeOf, EngineMachine } from './engine-machine.ts';
 import { GpuDevices } from './gpu-devices.ts';
 import { ObservedContainers } from './observed-containers.ts';
 import { readContainerLogs, readLastLines } from './read-container-logs.ts';
@@ -63,16 +64,24 @@ export interface DockerRuntimeOptions {
 
 const UNLIMITED: EgressSettings = { mode: 'all', allow: [], isExplicit: false };
 
+/** What operators see and set of a runtime on a container engine, beside what all runtimes have. */
+export interface EngineRuntime extends Runtime {
+  readonly egress: EgressGuard;
+  /** What operators should know about the disks of containers; null when the engine limits them. */
+  diskNotice(): Promise<string | null>;
+}
+
 /** Makes no request to the engine before the first call. */
-export function createDockerRuntime(options: DockerRuntimeOptions): Runtime & { egress: EgressGuard } {
+export function createDockerRuntime(options: DockerRuntimeOptions): EngineRuntime {
   return new DockerRuntime(options);
 }
 
-class DockerRuntime implements Runtime {
+class DockerRuntime implements EngineRuntime {
   readonly name = 'docker';
   readonly egress: EgressGuard;
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly gpuSleep: GpuLending;
+  readonly disks: ContainerDisks;
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #containers: Containers;
@@ -90,6 +99,7 @@ class DockerRuntime implements Runtime {
     this.#options = options;
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
+    this.disks = new ContainerDisks(this.#containers);
     const base = options.network ?? 'podyard';
     const settings = options.egress ?? UNLIMITED;
     this.#apiNetwork = new BridgeNetwork(this.#engine, base, logger);
@@ -122,6 +132,10 @@ class DockerRuntime implements Runtime {
   async workerApiAddress(): Promise<{ bind: string; host: string }> {
     const { gateway } = await this.#apiNetwork.ensure();
     return { bind: gateway, host: gateway };
+  }
+
+  async diskNotice(): Promise<string | null> {
+    return diskNoticeOf(await this.#parts.machine.read());
   }
 
   async capacity(): Promise<Capacity> {

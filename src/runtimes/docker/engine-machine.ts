@@ -27,6 +27,8 @@ export interface Machine {
   /** Whether the engine's storage can limit a container's disk. Set to false when the engine refuses after all. */
   canLimitDisk: boolean;
   gpus: GpuSupport;
+  /** The storage driver and the file system below it. */
+  storage: string;
 }
 
 /** The machine that the engine runs on. Asks once. */
@@ -45,6 +47,7 @@ export class EngineMachine {
         cpus: info.NCPU,
         canLimitDisk: hasDiskLimits(info),
         gpus: gpuSupportOf(info),
+        storage: storageOf(info),
       }),
       (error) => {
         this.#machine = undefined;
@@ -65,11 +68,23 @@ function gpuSupportOf({ Runtimes, DiscoveredDevices }: EngineInfo): GpuSupport {
   return { hasNvidia: hasNvidiaRuntime || cdiDevices.length > 0, hasNvidiaRuntime, cdiDevices, cdiKind: CDI_KIND };
 }
 
+/** Returns a sentence without a period when containers can write more than their disk; else null. */
+export function diskNoticeOf({ canLimitDisk, storage }: Machine): string | null {
+  if (canLimitDisk) return null;
+  return `The engine cannot limit the disk of a container (${storage}): one that writes more than its disk and a tenth is stopped, but may fill this machine's disk first`;
+}
+
 /** overlay2 needs XFS mounted with project quotas; only a try shows whether it has them. */
 function hasDiskLimits({ Driver, DriverStatus }: EngineInfo): boolean {
   if (Driver === 'btrfs' || Driver === 'zfs') return true;
-  return (
-    Driver === 'overlay2' &&
-    (DriverStatus ?? []).some(([name, value]) => /^backing fs|^backing filesystem/i.test(name) && value === 'xfs')
-  );
+  return Driver === 'overlay2' && backingOf(DriverStatus) === 'xfs';
+}
+
+function backingOf(status: EngineInfo['DriverStatus']): string | undefined {
+  return status?.find(([name]) => /^backing (?:fs|filesystem)/i.test(name))?.[1];
+}
+
+function storageOf({ Driver, DriverStatus }: EngineInfo): string {
+  const backing = backingOf(DriverStatus);
+  return backing === undefined ? Driver : `${Driver} on ${backing}`;
 }

@@ -79,6 +79,7 @@ class KubernetesRuntime implements Runtime {
   readonly capabilities = { gpu: true, freeze: 'parked', volumes: true, logs: true, isolation: true } as const;
   /** The device plugin gives GPUs to a pod until it ends. */
   readonly gpuSleep = null;
+  readonly disks = null;
   readonly storage: WorkloadStorage;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: ApiServer;

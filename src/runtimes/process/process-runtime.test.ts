@@ -172,6 +172,22 @@ describe('the process runtime', () => {
     },
   );
 
+  test('what a workload writes into its folder counts as its disk, and what it links to does not', async () => {
+    await runtime.start(
+      spec(
+        'w1',
+        "require('fs').writeFileSync('big', Buffer.alloc(3e6)); console.log('done'); setInterval(() => {}, 1000)",
+      ),
+    );
+    for await (const { line } of runtime.logs('w1', { follow: true, signal: AbortSignal.timeout(10_000) })) {
+      if (line === 'done') break;
+    }
+    const usedBytes = await runtime.disks!.usedBytes('w1');
+    expect(usedBytes).toBeGreaterThanOrEqual(3e6);
+    expect(usedBytes).toBeLessThan(3.3e6);
+    expect(await runtime.disks!.usedBytes('w9')).toBe(0);
+  });
+
   test('each workload writes into its own folder, which also has the files of the image', async () => {
     const code = "require('fs').writeFileSync('mine', ''); console.log(require('fs').readdirSync('.').sort().join())";
     await runtime.start(spec('w1', code));

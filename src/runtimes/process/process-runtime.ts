@@ -8,6 +8,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseArgs } from '../args.ts';
+import { directoryBytes } from '../directories/directory-bytes.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import type { Gpu } from '../gpus/gpu.ts';
@@ -17,6 +18,7 @@ import { InFlight } from '../in-flight.ts';
 import { parsePort } from '../ports.ts';
 import type {
   Capacity,
+  DiskMeter,
   LogLine,
   LogsOptions,
   Observed,
@@ -72,6 +74,7 @@ class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly capabilities;
   readonly gpuSleep: GpuLending;
+  readonly disks: DiskMeter = { usedBytes: (id) => directoryBytes(this.#folders.pathOf(id)) };
   readonly #options: ProcessRuntimeOptions;
   readonly #hostEnv: Readonly<Record<string, string>>;
   readonly #path: string;

@@ -112,6 +112,10 @@ export class ShortageRuntime implements Runtime {
     return whereabouts;
   }
 
+  get disks() {
+    return this.#inner.disks;
+  }
+
   get gpuSleep() {
     return this.#inner.gpuSleep;
   }

@@ -61,6 +61,7 @@ class OwnWorld extends SimulatedWorld {
 class SimulatedRuntime implements Runtime {
   readonly name = 'simulated';
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
+  readonly disks = null;
   readonly gpuSleep: GpuSleep = {
     release: async (id) => this.#getRunning(id).lendGpus(),
     claim: async (id) => (this.#getRunning(id).reclaimGpus() ? [] : this.#sharersOf(id)),
