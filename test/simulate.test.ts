@@ -70,6 +70,15 @@ describe('a simulated day', () => {
     expect(result!.samples.at(-1)!.queued).toBeLessThan(50);
   });
 
+  test('forty-on-four: forty endpoints share four GPUs, and jobs wait for a fraction of a cold start', () => {
+    const waits = (results: TenantResult[]) => results.flatMap(({ waitsMs }) => waitsMs).sort((a, b) => a - b);
+    const median = (sorted: number[]) => sorted[sorted.length >> 1]!;
+    const [asleep, cold] = [play('forty-on-four', 3), play('forty-cold', 3)];
+    expect(median(waits(asleep))).toBeLessThan(median(waits(cold)) / 2);
+    expect(asleep.reduce((sum, { starts }) => sum + starts, 0)).toBe(40);
+    expect(asleep.every(({ mostWorkers }) => mostWorkers === 1)).toBe(true);
+  });
+
   test('two-tenants: the smaller one gets its share within two minutes while the other wants everything', () => {
     const [greedy, modest] = play('two-tenants', 2);
     expect(waitSeconds(modest!, 1)).toBeLessThan(120);

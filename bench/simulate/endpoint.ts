@@ -43,6 +43,8 @@ export interface Worker extends ScalingWorker {
   notBefore: number;
   waitsSince: number;
   place: { pool: string | null; dataCenterId: string | null } | null;
+  /** Frozen, and its GPUs are free for others. */
+  isAsleep: boolean;
   startedAt: number;
   readyAt: number | null;
   /** The endpoint that it leaves for. */

@@ -17,7 +17,10 @@ export interface Tenant {
   /** How long a job takes; `random` is in [0, 1). */
   jobMs: (random: number) => number;
   coldStartMs: number;
+  /** For a worker that sleeps, with the time to wake. */
   thawMs: number;
+  /** How long it takes to give its GPU memory back; null: it cannot sleep. */
+  sleepMs: number | null;
   memoryBytes: number;
   /** True when a start at that time fails before the worker is ready: then after `failMs`, or at once without its image. */
   isBroken: (at: number) => boolean;
@@ -62,6 +65,7 @@ function tenant(change: Partial<Tenant>): Tenant {
     jobMs: (random) => 2 * SECOND + random * 4 * SECOND,
     coldStartMs: 20 * SECOND,
     thawMs: 40,
+    sleepMs: null,
     memoryBytes: 8 * GIB,
     isBroken: () => false,
     failMs: null,
@@ -253,4 +257,28 @@ export const SCENARIOS: Readonly<Record<string, (hours?: number) => Scenario>> =
     frozenBudgetBytes: 0,
     quotas: { borrower: 4, owner: 4 },
   }),
+  'forty-on-four': (hours = 24) => fortyOnFour(hours, true),
+  'forty-cold': (hours = 24) => fortyOnFour(hours, false),
 };
+
+/** A job every two minutes for each of forty endpoints, on average, in bursts: a GPU is busy for a third of the time. */
+function fortyOnFour(hours: number, canSleep: boolean): Scenario {
+  return {
+    name: canSleep ? 'forty-on-four' : 'forty-cold',
+    about: canSleep
+      ? 'Forty endpoints on four GPUs, whose idle workers sleep and give their GPUs to others.'
+      : 'The same traffic as forty-on-four, with workers that stop when they are idle.',
+    durationMs: hours * HOUR,
+    tenants: Array.from({ length: 40 }, (_, i) =>
+      tenant({
+        name: `model-${i + 1}`,
+        settings: settings({ max: 1, flashboot: canSleep ? 'FLASHBOOT' : 'OFF' }),
+        jobsPerSecond: (at) => (Math.floor(at / (5 * MINUTE) + i * 7) % 10 < 2 ? 1 / 24 : 0),
+        thawMs: canSleep ? 2 * SECOND : 40,
+        sleepMs: canSleep ? SECOND : null,
+      }),
+    ),
+    capacities: () => [gpus(4)],
+    frozenBudgetBytes: 512 * GIB,
+  };
+}

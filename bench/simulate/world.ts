@@ -15,6 +15,7 @@ import type { Scenario } from './scenarios.ts';
 const MIN_INTERVAL_MS = 250;
 const CERTAIN_AFTER_MS = 1_500;
 const PLACE_AGAIN_MS = 2_000;
+const CLAIM_AGAIN_MS = 100;
 const RESERVED_MS = 10_000;
 const FIVE_MINUTES_MS = 300_000;
 const STARTS_KEPT = 20;
@@ -168,11 +169,52 @@ class World {
     endpoint.result.freezes += 1;
     this.#count(worker, endpoint.result);
     Object.assign(worker, { state: 'frozen', frozenAt: this.#now, idleSince: null, certainlyIdleAt: null });
+    const { sleepMs } = endpoint.tenant;
+    if (sleepMs === null) return;
+    this.#agenda.add(this.#now + sleepMs, () => {
+      worker.isAsleep = true; // even if it is wanted again by now: then it claims its GPU
+      this.#placeAt(this.#now);
+    });
+  }
+
+  /** Has the worker sleep that was used least recently, of those with nothing to do. False if there is none. */
+  #putToSleep(): boolean {
+    const idle = this.#endpoints.flatMap((endpoint) =>
+      endpoint.tenant.sleepMs === null || endpoint.queued > 0
+        ? []
+        : [...endpoint.workers.values()]
+            .filter(({ state, job }) => state === 'ready' && job === null)
+            .map((worker) => ({ endpoint, worker })),
+    );
+    const [oldest] = idle.sort((a, b) => a.worker.idleSince! - b.worker.idleSince!);
+    if (!oldest) return false;
+    this.#freeze(oldest.endpoint, oldest.worker);
+    return true;
+  }
+
+  get #fallsAsleep(): boolean {
+    return this.#endpoints.some(({ tenant, workers }) =>
+      tenant.sleepMs === null ? false : [...workers.values()].some((one) => one.frozenAt !== null && !one.isAsleep),
+    );
   }
 
   #thaw(endpoint: Endpoint, worker: Worker): void {
     endpoint.result.thaws += 1;
-    Object.assign(worker, { state: 'starting', createdAt: this.#now, frozenAt: null, startedAt: this.#now });
+    Object.assign(worker, { state: 'starting', createdAt: this.#now });
+    this.#resume(endpoint, worker);
+  }
+
+  /** Thaws a worker once it has its GPUs, which others may use while it sleeps. */
+  #resume(endpoint: Endpoint, worker: Worker): void {
+    if (endpoint.workers.get(worker.id) !== worker || worker.state !== 'starting') return;
+    const isFalling = endpoint.tenant.sleepMs !== null && !worker.isAsleep;
+    const count = endpoint.tenant.request?.count ?? 0;
+    if (isFalling || (worker.isAsleep && !this.#free().some(({ free }) => free >= count))) {
+      if (!this.#fallsAsleep) this.#putToSleep();
+      this.#agenda.add(this.#now + CLAIM_AGAIN_MS, () => this.#resume(endpoint, worker));
+      return;
+    }
+    Object.assign(worker, { isAsleep: false, frozenAt: null, startedAt: this.#now });
     this.#agenda.add(this.#now + endpoint.tenant.thawMs, () => this.#becomeReady(endpoint, worker));
   }
 
@@ -192,6 +234,7 @@ class World {
       notBefore,
       waitsSince: notBefore,
       place: null,
+      isAsleep: false,
       startedAt: this.#now,
       readyAt: null,
       yieldsTo: null,
@@ -282,7 +325,9 @@ class World {
       if (kept >= 0) this.#reserved.splice(kept, 1);
     }
     if (share.missing.size === 0) return;
-    const frozen = all.filter(({ worker }) => worker.state === 'frozen');
+    this.#placeAt(this.#now + PLACE_AGAIN_MS);
+    if (this.#fallsAsleep || this.#putToSleep()) return;
+    const frozen = all.filter(({ worker }) => worker.state === 'frozen' && !worker.isAsleep);
     const oldest = frozen.sort((a, b) => a.worker.frozenAt! - b.worker.frozenAt!)[0];
     if (oldest) this.#end(oldest.endpoint, oldest.worker);
     else {
@@ -291,7 +336,6 @@ class World {
         this.#yield(holder.endpoint, holder.worker, one);
       }
     }
-    this.#placeAt(this.#now + PLACE_AGAIN_MS);
   }
 
   #yield(endpoint: Endpoint, worker: Worker, { forEndpointId, level, cause }: Yield): void {
@@ -352,7 +396,7 @@ class World {
     const capacities = this.#scenario.capacities(this.#now).map((capacity) => ({ ...capacity }));
     for (const endpoint of this.#endpoints) {
       for (const worker of endpoint.workers.values()) {
-        if (worker.place === null || endpoint.tenant.request === null) continue;
+        if (worker.place === null || worker.isAsleep || endpoint.tenant.request === null) continue;
         const here = capacities.find(
           ({ pool, dataCenterId }) => pool === worker.place!.pool && dataCenterId === worker.place!.dataCenterId,
         );
@@ -375,7 +419,7 @@ class World {
   #holding(): HoldingWorker[] {
     return this.#endpoints.flatMap(({ tenant, workers, version }) =>
       [...workers.values()]
-        .filter(({ place, state }) => place !== null && state !== 'frozen')
+        .filter(({ place, state, isAsleep }) => place !== null && state !== 'frozen' && !isAsleep)
         .map((worker) => ({
           id: worker.id,
           endpointId: tenant.name,
