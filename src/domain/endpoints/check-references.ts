@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
@@ -10,6 +11,9 @@ export interface References {
   registryId?: string | null;
   networkVolumeIds?: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** What gets them. */
+  image?: string;
+  args?: string;
 }
 
 /**
@@ -36,28 +40,46 @@ export async function checkReferences(
 }
 
 /**
- * Throws `forbidden`, with the missing scope, for a reference that `before` does not have to a record that the key may not
- * read. A container shows what it references to its image, so a key could otherwise read more than its scopes permit.
- * Whether the record exists makes no difference.
+ * Throws `forbidden`, with the missing scope, for a reference to a record that the key may not read, if `before` does not
+ * have it, or if another image, command or env than `before`'s would get it. A container shows what it references to its
+ * program, so a key could otherwise read more than its scopes permit. Whether the record exists makes no difference.
  */
 export function checkAddedReferences(actor: Actor, before: References | null, given: References): void {
-  const secrets = new Set(secretNamesIn(before?.env ?? {}));
-  for (const name of secretNamesIn(given.env ?? {})) {
-    // Names are no ids: a scope for one record does not cover them.
-    if (!secrets.has(name)) requireRead(actor, 'account', undefined, `secret '${name}'`);
+  const had = new Set(listReferences(before ?? {}).map(({ thing }) => thing));
+  const isOther = before !== null && runsOther(before, given);
+  for (const { area, resourceId, thing } of listReferences(isOther ? { ...before, ...given } : given)) {
+    if (!had.has(thing)) requireRead(actor, area, resourceId, `a reference to ${thing}`);
+    else if (isOther) requireRead(actor, area, resourceId, `another image, command or env with ${thing}`);
   }
-  if (given.registryId && given.registryId !== before?.registryId) {
-    requireRead(actor, 'registries', given.registryId, `registry '${given.registryId}'`);
-  }
-  for (const id of given.networkVolumeIds ?? []) {
-    if (!before?.networkVolumeIds?.includes(id)) requireRead(actor, 'network-volumes', id, `network volume '${id}'`);
-  }
+}
+
+interface Reference {
+  area: Area;
+  /** Undefined for a secret: names are no ids, and a scope for one record does not cover them. */
+  resourceId?: string;
+  thing: string;
+}
+
+function listReferences({ env = {}, registryId, networkVolumeIds = [] }: References): Reference[] {
+  return [
+    ...secretNamesIn(env).map((name): Reference => ({ area: 'account', thing: `secret '${name}'` })),
+    ...(registryId ? [{ area: 'registries', resourceId: registryId, thing: `registry '${registryId}'` } as const] : []),
+    ...networkVolumeIds.map(
+      (id): Reference => ({ area: 'network-volumes', resourceId: id, thing: `network volume '${id}'` }),
+    ),
+  ];
+}
+
+/** An env can also make an image run something else: `NODE_OPTIONS`, `LD_PRELOAD`. */
+function runsOther(before: References, given: References): boolean {
+  const fields = ['image', 'args', 'env'] as const;
+  return fields.some((field) => given[field] !== undefined && !isDeepStrictEqual(given[field], before[field]));
 }
 
 function requireRead(actor: Actor, area: Area, resourceId: string | undefined, thing: string): void {
   if (isPermitted(actor, { area, access: 'read', ...(resourceId === undefined ? {} : { resourceId }) })) return;
   const scope = formatScope({ kind: 'area', area, resourceId: null, access: 'read' });
-  throw new Failure('forbidden', `access denied: a reference to ${thing} needs the scope ${scope}`);
+  throw new Failure('forbidden', `access denied: ${thing} needs the scope ${scope}`);
 }
 
 /** Locks the records in id order, so that concurrent callers cannot deadlock. Served by the primary key. */

@@ -7,7 +7,7 @@ import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.
 import { checkAddedReferences, checkReferences } from '../endpoints/check-references.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import { checkMountPath } from '../volumes/check-mount-path.ts';
-import type { PodMounts } from './pod.ts';
+import type { Pod, PodMounts } from './pod.ts';
 
 /**
  * The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`, and `forbidden` for a
@@ -16,7 +16,7 @@ import type { PodMounts } from './pod.ts';
 export async function checkPodContainer(
   db: Db,
   actor: Actor,
-  before: ContainerConfig | null,
+  before: Pod | null,
   given: Partial<ContainerConfig>,
 ): Promise<void> {
   checkContainer(given);
@@ -24,8 +24,9 @@ export async function checkPodContainer(
     checkRepeatedPort(given.ports);
     checkHttpPortCount(given.ports);
   }
-  const { registryId, env } = given;
-  await checkReferences(db, actor, before, { registryId: registryId ?? null, ...(env && { env }) });
+  const volume = before?.mounts.network?.volumeId;
+  const had = before && { ...before, networkVolumeIds: volume === undefined ? [] : [volume] };
+  await checkReferences(db, actor, had, given);
 }
 
 /** Checks a new pod's hardware against the catalog. Throws `badRequest`. */

@@ -64,8 +64,46 @@ test.each([0, 1, 2])('an update of an endpoint adds no reference the key may not
   const wide = await rest.keyFor(rest.alice, `serverless/${id}:write`, scope);
   expect((await send('PATCH', `/v2/serverless/${id}`, change, wide)).statusCode).toBe(200);
   // What is there may stay, whatever else changes.
-  const kept = await send('PATCH', `/v2/serverless/${id}`, { ...change, image: 'podyard/echo:2' }, narrow);
+  const kept = await send('PATCH', `/v2/serverless/${id}`, { ...change, name: 'renamed', disk: 30 }, narrow);
   expect(kept.statusCode).toBe(200);
+});
+
+test.each([0, 1, 2])('nobody makes another program read what the key may not (%i)', async (which) => {
+  const [reference, detail, scope] = ADDITIONS()[which]!;
+  await send('PATCH', `/v2/serverless/${id}`, { args: 'serve', ...reference });
+  const narrow = await rest.keyFor(rest.alice, `serverless/${id}:write`);
+  const wide = await rest.keyFor(rest.alice, `serverless/${id}:write`, scope);
+  const env = { ...('env' in reference ? reference.env : {}), NODE_OPTIONS: '--import=data:text/javascript,steal()' };
+  const changes = [{ image: 'podyard/evil:1' }, { args: 'sh -c env' }, { env }];
+  for (const change of changes) {
+    const refused = await send('PATCH', `/v2/serverless/${id}`, change, narrow);
+    const text = detail.replace('a reference to', 'another image, command or env with');
+    expect([refused.statusCode, refused.json().detail]).toEqual([403, text]);
+    expect((await send('PATCH', `/v2/serverless/${id}`, change, wide)).statusCode).toBe(200);
+    expect((await send('PATCH', `/v2/serverless/${id}`, change, narrow)).statusCode).toBe(200); // nothing changes
+  }
+  // Together with the reference, the program may change.
+  const without = { env: {}, registry: null, networkVolumes: [], image: 'podyard/other:1' };
+  expect((await send('PATCH', `/v2/serverless/${id}`, without, narrow)).statusCode).toBe(200);
+});
+
+test('neither does a template or a rollback change the program of an endpoint with a secret', async () => {
+  await send('PATCH', `/v2/serverless/${id}`, { env: SECRET });
+  await send('PATCH', `/v2/serverless/${id}`, { image: 'podyard/echo:2' });
+  const key = await rest.keyFor(rest.alice, 'serverless:write', 'templates:read');
+  const message = needs("secret 'HUB_TOKEN'", 'account:read').replace(
+    'a reference to',
+    'another image, command or env with',
+  );
+  const templateId = await made('/v2/templates', serverlessTemplate({ image: 'podyard/evil:1', env: SECRET }));
+  const mutation = `mutation { updateEndpointTemplate(input: { endpointId: "${id}", templateId: "${templateId}" }) { id } }`;
+  expect((await rest.graphql(mutation, { key })).errors).toMatchObject([
+    { message, extensions: { code: 'FORBIDDEN' } },
+  ]);
+  const { releases } = (await send('GET', `/v2/serverless/${id}/releases`)).json();
+  const path = `/v2/serverless/${id}/releases/${releases[1].id}/rollback`;
+  const response = await send('POST', path, undefined, key);
+  expect([response.statusCode, response.json().detail]).toEqual([403, message]);
 });
 
 test.each([0, 1, 2])('a create of an endpoint takes no reference the key may not read (%i)', async (which) => {
@@ -154,8 +192,15 @@ test('pods add no reference the key may not read', async () => {
   expect(await detailOf('PATCH', `/v2/pods/${pod}`, { env: SECRET })).toEqual(forSecret);
   expect(await detailOf('PATCH', `/v2/pods/${pod}`, { registry: registryId })).toEqual(forRegistry);
   await send('PATCH', `/v2/pods/${pod}`, { env: SECRET });
-  const moved = { OTHER: '{{RUNPOD_SECRET_HUB_TOKEN}}', PLAIN: 'x' };
-  expect((await send('PATCH', `/v2/pods/${pod}`, { env: moved }, narrow)).statusCode).toBe(200);
+  const forProgram = [403, forSecret[1]!.toString().replace('a reference to', 'another image, command or env with')];
+  expect(await detailOf('PATCH', `/v2/pods/${pod}`, { image: 'podyard/evil:1' })).toEqual(forProgram);
+  expect((await send('PATCH', `/v2/pods/${pod}`, { name: 'renamed', env: SECRET }, narrow)).statusCode).toBe(200);
+  const here = await made('/v2/network-volumes', { name: 'here', size: 10, dataCenter: 'LOCAL-1' });
+  const withVolume = await made('/v2/pods', { ...POD, mounts: { network: [{ volumeId: here, path: '/models' }] } });
+  expect(await detailOf('PATCH', `/v2/pods/${withVolume}`, { args: 'sh -c ls' })).toEqual([
+    403,
+    `access denied: another image, command or env with network volume '${here}' needs the scope network-volumes:read`,
+  ]);
 });
 
 test('templates add no reference the key may not read', async () => {
@@ -166,5 +211,7 @@ test('templates add no reference the key may not read', async () => {
     expect((await send('PATCH', `/v2/templates/${existing}`, change, narrow)).statusCode).toBe(403);
     expect((await send('PATCH', `/v2/templates/${existing}`, change)).statusCode).toBe(200);
     expect((await send('PATCH', `/v2/templates/${existing}`, change, narrow)).statusCode).toBe(200);
+    const other = { image: `podyard/evil:${Object.keys(change)[0]}` };
+    expect((await send('PATCH', `/v2/templates/${existing}`, other, narrow)).statusCode).toBe(403);
   }
 });
