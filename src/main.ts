@@ -36,6 +36,7 @@ process.exitCode = await runCli(
     storage,
     openRuntime,
     masterKeySource,
+    allowsInsecureProcesses,
     doctor,
     terminal: createTerminal(process.env),
     print,
@@ -150,6 +151,10 @@ async function openRuntime(flags: Flags, name: Runtime['name'], installation: st
 
 function masterKeySource(flags: Flags): MasterKeySource {
   return readConfig(flags, process.env).masterKey;
+}
+
+function allowsInsecureProcesses(flags: Flags): boolean {
+  return readConfig(flags, process.env).allowInsecureProcesses;
 }
 
 async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {

@@ -42,9 +42,14 @@ export function addUsers(program: Command, pieces: CliPieces): void {
     .description('create a user; then give them a key with `podyard keys create --user <name>`')
     .argument('<name>', 'name of the user')
     .option('--email <address>', 'their email address')
+    .option(
+      '--insecure-process-runtime',
+      'also beside a server with the process runtime, which does not separate users',
+    )
     .action(async (name: string, options: Flags & { email?: string }) => {
       const { createOneUser } = await import('./users.ts');
-      await pieces.withDatabase(options, (context) => createOneUser(context, { ...options, name }, pieces));
+      const user = { ...options, name, allowInsecureProcesses: pieces.allowsInsecureProcesses(options) };
+      await pieces.withDatabase(options, (context) => createOneUser(context, user, pieces));
     });
   addDatabaseOptions(users.command('limit'))
     .description("set or show a user's API rate limit")

@@ -36,6 +36,8 @@ export interface CliPieces extends CliOutput {
   openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime>;
   /** Returns where the master keys are, from flags and environment. */
   masterKeySource(flags: Flags): MasterKeySource;
+  /** Returns whether several users may share the process runtime, from flags and environment. */
+  allowsInsecureProcesses(flags: Flags): boolean;
   /** Checks this machine for a server with these flags. Resolves with false if it cannot run. */
   doctor(flags: Flags, isJson: boolean): Promise<boolean>;
   /** The user's terminal, for commands that talk to a server or run for long. */

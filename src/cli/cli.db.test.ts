@@ -4,6 +4,7 @@ import { type Flags, readConfig } from '../config.ts';
 import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
 import { findKeyBySecretHash } from '../domain/access/key-store.ts';
 import { hashSecret } from '../domain/access/secret-hash.ts';
+import { ensureInstallation, updateRuntime } from '../domain/installation.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { buildCli, runCli } from './program.ts';
 import { testTerminal } from './test-terminal.ts';
@@ -39,6 +40,7 @@ beforeEach(() => {
     storage: () => expect.fail('only backup, restore and move use it'),
     openRuntime: () => expect.fail('only stop-workers uses it'),
     masterKeySource: () => ({ keys: [Buffer.alloc(32, 1)], file: '/nowhere/master-key' }),
+    allowsInsecureProcesses: (flags) => readConfig(flags, {}).allowInsecureProcesses,
     doctor: async () => true,
     terminal,
     print: (text) => printed.push(text),
@@ -158,6 +160,29 @@ test('users are created and listed, and get keys by name', async () => {
   expect(printed.at(-1)).toMatch(new RegExp(`^${id} +ann +.* +ann@example.test$`, 'm'));
   expect(await run('keys', 'create', '--user', 'ann')).toBe(0);
   expect(await keyOf(printed.at(-1)!)).toMatchObject({ userId: id });
+});
+
+test('beside a running server with the process runtime, a user is created only where that is accepted', async () => {
+  await ensureInstallation(database.pool);
+  await updateRuntime(database.pool, 'process');
+  const beat = (ago: string) =>
+    database.pool.query(
+      `insert into processes (id, seen_at, roles) values ('p1', now() - $1::interval, '{control}')
+       on conflict (id) do update set seen_at = excluded.seen_at`,
+      [ago],
+    );
+  try {
+    await beat('1 minute');
+    expect(await run('users', 'create', 'cleo')).toBe(0);
+    await beat('1 second');
+    expect(await run('users', 'create', 'dora')).toBe(1);
+    expect(noted.at(-1)).toMatch(/^podyard: a server with the process runtime runs, which does not separate users: /);
+    expect(await run('users', 'create', 'dora', '--insecure-process-runtime')).toBe(0);
+    await updateRuntime(database.pool, 'docker');
+    expect(await run('users', 'create', 'emil')).toBe(0);
+  } finally {
+    await database.pool.query('delete from processes');
+  }
 });
 
 test('a user’s limit is set, shown and reset', async () => {

@@ -49,6 +49,9 @@ async function podyard(args: string[], options: { env?: Record<string, string>; 
       masterKeySource: () => {
         throw new Error('this command must not use it');
       },
+      allowsInsecureProcesses: () => {
+        throw new Error('this command must not use it');
+      },
       terminal,
       print: (text) => printed.push(text),
       note: (text) => noted.push(text),

@@ -1,4 +1,5 @@
 import { formatRateQuotas, parseRateQuotas } from '../core/rate-quotas.ts';
+import { refuseUserBesideProcesses } from '../domain/access/refuse-shared-processes.ts';
 import { createUser, getUserByName, listUsers, type User } from '../domain/access/users.ts';
 import type { Context } from '../domain/context.ts';
 import { findUserRateLimit, type UserRateLimit, updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
@@ -8,9 +9,10 @@ import { type Column, formatTable } from './table.ts';
 /** Prints the new user's id. */
 export async function createOneUser(
   context: Context,
-  options: { name: string; email?: string },
+  options: { name: string; email?: string; allowInsecureProcesses: boolean },
   output: CliOutput,
 ): Promise<void> {
+  if (!options.allowInsecureProcesses) await refuseUserBesideProcesses(context.pool);
   const user = await createUser(context.pool, { name: options.name, email: options.email ?? null });
   output.print(user.id);
 }

@@ -67,6 +67,7 @@ async function runScript(script: string, cwd: string): Promise<string> {
     PODYARD_URL: server.url,
     PODYARD_API_KEY: server.key,
     PODYARD_DATABASE_URL: database.url,
+    PODYARD_INSECURE_PROCESS_RUNTIME: 'true', // the server's runtime; readers use docker
   };
   const child = spawn('bash', ['-c', script], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const timer = setTimeout(() => process.kill(-child.pid!, 'SIGKILL'), PAGE_LIMIT_MS - 10_000);
