@@ -122,6 +122,18 @@ describe('endpoints', () => {
     expect(await json(['jobs', 'echo', '--status', 'FAILED', 'TIMED_OUT', '--since', '2h', '--limit', '300'])).toEqual(
       [],
     );
+    const floors = ['--floor', 'daily 00:00-24:00 2', 'mon-fri 08:00-18:00 3'];
+    expect(await json(['endpoints', 'schedule', 'echo', '--time-zone', 'UTC', ...floors])).toMatchObject({
+      timeZone: 'UTC',
+      floors: [{ until: '24:00', workersMin: 2 }, { days: ['MON', 'TUE', 'WED', 'THU', 'FRI'] }],
+    });
+    const shown = await podyard(['endpoints', 'schedule', 'echo']);
+    expect(shown.out).toMatch(/^DAYS +FROM +UNTIL +WORKERS\nMON TUE WED THU FRI SAT SUN +00:00 +24:00 +2\n/);
+    expect(shown.err).toMatch(/^Times are of UTC\. The floor is [23] now, until /);
+    expect((await podyard(['endpoints', 'schedule', 'echo', '--floor', 'mon 08:00-18:00 1'])).err).toBe(
+      'podyard: --floor needs --time-zone, such as Europe/Berlin',
+    );
+    expect(await json(['endpoints', 'schedule', 'echo', '--clear'])).toMatchObject({ floors: [] });
     expect(await json(['history', 'echo', '--range', '24h', '--step', '300'])).toEqual([]);
     expect((await podyard(['history', 'echo', '--range', '7d', '--step', '60'])).status).toBe(5);
     expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({

@@ -14,6 +14,7 @@ import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
 import { POD_EXAMPLES } from './pods/pod-examples.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-examples.ts';
 import { RELEASE_EXAMPLES } from './releases/release-examples.ts';
+import { SCHEDULE_EXAMPLES } from './schedules/schedule-examples.ts';
 import { SECRET_EXAMPLES } from './secrets/secret-examples.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import type { Examples } from './shared/example-values.ts';
@@ -38,6 +39,7 @@ export const EXAMPLES: Examples = {
   ...POD_EXAMPLES,
   ...REGISTRY_EXAMPLES,
   ...RELEASE_EXAMPLES,
+  ...SCHEDULE_EXAMPLES,
   ...SECRET_EXAMPLES,
   ...SIMULATION_EXAMPLES,
   ...TEMPLATE_EXAMPLES,

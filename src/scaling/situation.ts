@@ -12,7 +12,16 @@ export interface UserCut {
 }
 
 export interface ScalingEndpoint {
+  /** `workers.min`, or the scheduled floor if that is larger. */
   min: number;
+  /** Of an endpoint with a schedule. */
+  schedule?: {
+    /** `min` is the scheduled floor. */
+    isFloor: boolean;
+    /** When the floor changes, as people read it; null if it never does. */
+    until: string | null;
+    changesAt: number | null;
+  };
   max: number;
   /** A limit of the user that allows fewer than `max`. */
   userCut?: UserCut | null;

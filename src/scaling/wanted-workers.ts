@@ -1,6 +1,7 @@
 import { type Because, because } from '../domain/decisions/because.ts';
 import {
   type Demand,
+  earliest,
   isCurrent,
   liveOf,
   type ScalingEndpoint,
@@ -23,7 +24,12 @@ export interface Wanted {
 }
 
 /** Returns how many workers the demand calls for, within [min, max]; `why`: the cause of those that are added. */
-export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput): Wanted & { why: Because } {
+export function wantedWorkers(input: ScalingInput): Wanted & { why: Because } {
+  const wanted = wantedNow(input);
+  return { ...wanted, nextAt: earliest(wanted.nextAt, input.endpoint.schedule?.changesAt ?? null) };
+}
+
+function wantedNow({ endpoint, demand, workers, now }: ScalingInput): Wanted & { why: Because } {
   const { min } = endpoint;
   const max = mostWorkers(endpoint);
   if (endpoint.max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
@@ -36,7 +42,9 @@ export function wantedWorkers({ endpoint, demand, workers, now }: ScalingInput):
     return forDemand({ wanted: max, reason, nextAt: null, isCutByUser: Boolean(endpoint.userCut) });
   }
   if (step.wanted >= min) return forDemand(step);
-  const why = because('MINIMUM', min);
+  const why = endpoint.schedule?.isFloor
+    ? because('SCHEDULE', { min, until: endpoint.schedule.until })
+    : because('MINIMUM', min);
   if (min <= max) return { wanted: min, reason: why.reason, nextAt: step.nextAt, why };
   const reason = `${why.reason}; ${whyNoMore(endpoint).reason}`;
   return { wanted: max, reason, nextAt: step.nextAt, why, isCutByUser: Boolean(endpoint.userCut) };

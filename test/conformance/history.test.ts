@@ -1,4 +1,4 @@
-/** What processes report for the history: docs/decisions/0037-history.md. */
+/** What processes report for the history. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addPacked, type Buckets, percentile } from '../../src/core/log-histogram.ts';
 import { QueuePlaneFixture } from '../queue-plane.ts';
@@ -16,6 +16,7 @@ function countOf(packed: string[] | null): number {
   return [...buckets.values()].reduce((sum, count) => sum + count, 0);
 }
 
+/** docs/interface/rest.md, "History" */
 test('a server that stops reports the times of its jobs and its load-balanced requests, each once', async () => {
   const id = await plane.endpoint(1);
   const worker = await plane.worker(id);

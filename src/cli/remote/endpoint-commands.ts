@@ -4,6 +4,7 @@ import type { Column } from '../table.ts';
 import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
 import type { Wire } from './records.ts';
+import type { ScheduleOptions } from './schedule.ts';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
   const endpoints = program.command('endpoints').description('manage serverless endpoints');
@@ -39,6 +40,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     .option('--ended', 'those that ended within 24 hours, at most the last 100, with the reason');
   addReleases(program, pieces);
   addHistory(program, pieces);
+  addSchedule(endpoints, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const [{ showRecords }, { inOneLine }] = await Promise.all([
@@ -52,6 +54,16 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     ];
     showRecords(decisions, columns, options.json === true, pieces);
   }).description('list the latest scaling decisions of an endpoint, with reasons');
+}
+
+function addSchedule(endpoints: Command, pieces: CliPieces): void {
+  onEndpoint<ScheduleOptions>(endpoints.command('schedule'), pieces, async (client, endpointId, options) => {
+    await (await import('./schedule.ts')).editSchedule(client, endpointId, options, pieces);
+  })
+    .description('show or set floors of workers by weekday and time of day')
+    .option('--time-zone <name>', 'IANA time zone of the floors, e.g. Europe/Berlin')
+    .option('--floor <text...>', "replaces all floors, each e.g. 'mon-fri 07:45-18:00 3'")
+    .option('--clear', 'delete the schedule');
 }
 
 function addHistory(program: Command, pieces: CliPieces): void {

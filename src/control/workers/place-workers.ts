@@ -83,7 +83,7 @@ async function shareFairly(
   const { waiting, now } = wanted;
   const refused = waiting.filter(({ wasRefused }) => wasRefused).map(({ endpointId }) => endpointId as EndpointId);
   const [holders, past, recordOf] = await Promise.all([
-    listGpuHolders(pool, refused),
+    listGpuHolders(pool, refused, now),
     listPastYields(pool),
     records.read(new Set(waiting.map(({ endpointId }) => endpointId as EndpointId)), now),
   ]);

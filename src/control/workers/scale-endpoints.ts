@@ -19,6 +19,7 @@ import { type FrozenWorker, reservedBytes } from '../../scaling/frozen-workers.t
 import type { UserCut } from '../../scaling/situation.ts';
 import { ScalingFacts, toFailedStarts, toScalingEndpoint } from './scaling-facts.ts';
 import { ScalingWriter } from './scaling-writer.ts';
+import { ScheduleClock } from './schedule-clock.ts';
 import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
@@ -51,6 +52,7 @@ export class EndpointScaler {
   readonly #loop: Loop;
   readonly #facts = new ScalingFacts();
   readonly #writer: ScalingWriter;
+  readonly #schedules = new ScheduleClock();
   readonly #allowances = new UserAllowances();
   /** Endpoints to poll, and when. This and all times below are monotonic. */
   readonly #due = new Map<EndpointId, number>();
@@ -180,7 +182,8 @@ export class EndpointScaler {
     now: number,
   ): ScalingDecision {
     const wallNow = this.#deps.clock.now();
-    const endpoint = toScalingEndpoint(demand, { canFreeze: budgetBytes > 0, userCut });
+    const floor = demand.schedule && this.#schedules.floorOf(demand.id, demand.schedule, wallNow);
+    const endpoint = toScalingEndpoint(demand, { canFreeze: budgetBytes > 0, userCut, now: wallNow, floor });
     return decideWorkers({
       endpoint,
       demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },

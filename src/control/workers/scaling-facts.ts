@@ -1,6 +1,8 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import type { EndpointDemand } from '../../domain/endpoints/endpoint-demand.ts';
+import type { FloorNow } from '../../domain/schedules/scheduled-floor.ts';
+import { describeUntil } from '../../domain/schedules/scheduled-floor.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { ScalingEndpoint, ScalingInput, ScalingWorker, UserCut } from '../../scaling/situation.ts';
 
@@ -14,10 +16,25 @@ const MAX_IDLE = 50_000;
 /** Returns an endpoint as the scaling rules see it. */
 export function toScalingEndpoint(
   demand: EndpointDemand,
-  { canFreeze, userCut }: { canFreeze: boolean; userCut: UserCut | null },
+  {
+    canFreeze,
+    userCut,
+    now,
+    floor,
+  }: { canFreeze: boolean; userCut: UserCut | null; now: number; floor: FloorNow | null },
 ): ScalingEndpoint {
+  const { schedule } = demand;
+  const isScheduled = floor !== null && floor.workersMin > demand.min;
   return {
-    min: demand.min,
+    min: isScheduled ? Math.min(floor.workersMin, demand.max) : demand.min,
+    ...(schedule !== null &&
+      floor !== null && {
+        schedule: {
+          isFloor: isScheduled,
+          until: floor.until === null ? null : describeUntil(schedule, now, floor.until),
+          changesAt: floor.until,
+        },
+      }),
     max: demand.max,
     userCut,
     scaler: { type: demand.scalerType, value: demand.scalerValue },

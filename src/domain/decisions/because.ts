@@ -23,6 +23,8 @@ const WORDS = {
   // It comes
   DEMAND: (why: string) => why,
   MINIMUM: (min: number) => `workers.min keeps ${min}`,
+  SCHEDULE: ({ min, until }: { min: number; until: string | null }) =>
+    `scheduled floor of ${min}${until === null ? '' : ` until ${until}`}`,
   WORK_ARRIVED: () => 'it was given work',
 
   // It is no longer needed

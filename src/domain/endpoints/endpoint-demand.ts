@@ -1,5 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { Schedule } from '../schedules/schedule.ts';
+import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
 import type { FlashBoot, ScalerType } from './endpoint.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
 
@@ -14,6 +16,7 @@ export interface EndpointDemand {
   idleTimeoutSeconds: number;
   flashboot: FlashBoot;
   isRolloutPaused: boolean;
+  schedule: Schedule | null;
   /** Queued jobs, or held requests. */
   queued: number;
   queuedLowPriority: number;
@@ -37,10 +40,11 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
     text: `
       select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
-             e.flashboot, e.is_rollout_paused as "isRolloutPaused", c.queued + r.held as queued, c."queuedLowPriority",
+             e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, c.queued + r.held as queued, c."queuedLowPriority",
              c."inProgress" + r.in_flight as "inProgress", least(oldest.created_at, r.oldest) as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
              f.reason as "lastFailure"
       from endpoints e
+      left join endpoint_schedules s on s.endpoint_id = e.id
       cross join lateral (
         select coalesce(sum(queued), 0)::int8 as queued, coalesce(sum(queued_low), 0)::int8 as "queuedLowPriority",
                coalesce(sum(in_progress), 0)::int8 as "inProgress"
@@ -80,6 +84,7 @@ export async function listActiveEndpoints(
   const { rows } = await db.query<{ id: EndpointId; isActive: boolean }>({
     name: 'endpoints-active',
     text: `select id, workers_min > 0
+                  or exists (select from endpoint_schedules s where s.endpoint_id = e.id)
                   or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
                   or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
                   or exists (select from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id and held + in_flight > 0)

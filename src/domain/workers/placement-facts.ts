@@ -3,6 +3,9 @@ import type { Db } from '../../db/pool.ts';
 import type { Claimant } from '../decisions/because.ts';
 import type { EndpointClientSettings } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import type { Schedule } from '../schedules/schedule.ts';
+import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
+import { workersMinAt } from '../schedules/scheduled-floor.ts';
 
 /** Where workers of an endpoint may be placed. */
 export interface PlacementRule {
@@ -64,7 +67,7 @@ export interface GpuHolder {
   isOutdated: boolean;
   isLeaving: boolean;
   yieldsTo: EndpointId | null;
-  /** `workers.min` of its endpoint. */
+  /** `workers.min` of its endpoint, or its scheduled floor. */
   min: number;
 }
 
@@ -72,8 +75,8 @@ export interface GpuHolder {
  * Returns the workers with GPUs of all users, because they share them, and all workers of `endpointIds`. Without frozen
  * workers, which are evicted when needed.
  */
-export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[]): Promise<GpuHolder[]> {
-  const result = await db.query<GpuHolder>({
+export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[], now: number): Promise<GpuHolder[]> {
+  const result = await db.query<GpuHolder & { max: number; schedule: Schedule | null }>({
     name: 'gpu-holders',
     text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",
                   w.gpu_pool as pool,
@@ -84,11 +87,16 @@ export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[])
                   exists (select from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS')
                     or ${REQUESTS_OF_WORKER} > 0 as "isBusy",
                   coalesce(w.version <> e.version and not e.is_rollout_paused, false) as "isOutdated",
-                  w.yields_to as "yieldsTo", coalesce(e.workers_min, 0) as min
+                  w.yields_to as "yieldsTo", coalesce(e.workers_min, 0) as min,
+                  coalesce(e.workers_max, 0) as max, ${SCHEDULE_COLUMN} as schedule
            from workers w left join endpoints e on e.id = w.endpoint_id
+           left join endpoint_schedules s on s.endpoint_id = e.id
            where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE'
              and (w.gpu_pool is not null and w.gpus_released_at is null or w.endpoint_id = any($1::text[]))`,
     values: [endpointIds],
   });
-  return result.rows;
+  return result.rows.map(({ max, schedule, ...holder }) => ({
+    ...holder,
+    min: schedule === null ? holder.min : Math.max(holder.min, Math.min(max, workersMinAt(schedule, now))),
+  }));
 }
