@@ -45,6 +45,33 @@ export async function listReleaseRows(db: Db, userId: UserId, endpointId: Endpoi
   return result.rows;
 }
 
+export interface RolloutCounts {
+  /** Live workers of all releases. */
+  total: number;
+  /** Live workers of the newest release, and those of them whose container runs. */
+  latest: number;
+  running: number;
+  /** A worker of the newest release has been ready, as far as is known. */
+  hasRun: boolean;
+}
+
+/** Counts the workers of an endpoint by how far its roll-out is. */
+export async function countRollout(db: Db, { id, version }: Endpoint): Promise<RolloutCounts> {
+  const result = await db.query<RolloutCounts>({
+    name: 'rollout-counts',
+    text: `select count(*) as total, count(*) filter (where version = $2) as latest,
+                  count(*) filter (where version = $2 and phase = 'RUNNING') as running,
+                  coalesce(bool_or(ready_at is not null) filter (where version = $2), false)
+                    or exists (select from workers w where w.endpoint_id = $1 and w.phase = 'EXITED'
+                               and w.version = $2 and w.ready_at is not null)
+                    or exists (select from workers w where w.endpoint_id = $1 and w.phase = 'FROZEN' and w.version = $2)
+                    as "hasRun"
+           from workers where endpoint_id = $1 and phase <> 'EXITED' and phase <> 'FROZEN'`,
+    values: [id, version],
+  });
+  return result.rows[0]!;
+}
+
 /** Throws `notFound` unless it is a release of the user's endpoint. */
 export async function getReleaseSpec(
   db: Db,

@@ -78,14 +78,6 @@ export async function getWorkerDetailRow(
   return row;
 }
 
-export async function countLiveWorkers(db: Db, userId: UserId, endpointId: EndpointId): Promise<number> {
-  const result = await db.query<{ count: number }>(
-    `select count(*) from workers where endpoint_id = $1 and user_id = $2 and phase not in ('FROZEN', 'EXITED')`,
-    [endpointId, userId],
-  );
-  return result.rows[0]!.count;
-}
-
 /** Returns the live workers of all the user's endpoints. */
 export async function listWorkerConditions(
   db: Db,
