@@ -7,6 +7,7 @@ import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { changedSettings, type Endpoint, endpointValues } from './endpoint-values.ts';
+import { ScheduleForm } from './schedule-form.tsx';
 
 export function Settings({ endpoint }: { endpoint: Endpoint }) {
   const queries = useQueryClient();
@@ -26,6 +27,7 @@ export function Settings({ endpoint }: { endpoint: Endpoint }) {
           notifySuccess('Changes saved.');
         }}
       />
+      <ScheduleForm endpointId={endpoint.id} />
       <DeleteEndpoint endpoint={endpoint} />
     </Stack>
   );
