@@ -71,7 +71,14 @@ export async function placeWorkers(
     deps.capacity.promise(worker.id, { ...place, count: worker.request.count });
     deps.reserved.use(worker.endpointId as EndpointId, place, worker.request.count);
   }
-  return { placed: share.placed, missing: new Map([...share.missing, ...nowhere]) };
+  const missing = withProblem(share.missing, deps.capacity.machine.gpuProblem);
+  return { placed: share.placed, missing: new Map([...missing, ...nowhere]) };
+}
+
+/** Adds to what is missing which GPUs are out of order, as that may be why. */
+function withProblem(missing: ReadonlyMap<string, string>, problem: string | undefined): ReadonlyMap<string, string> {
+  if (problem === undefined) return missing;
+  return new Map([...missing].map(([id, reason]) => [id, `${reason}; ${problem}`]));
 }
 
 /** Shares what there is when it is not enough for all: only then does it matter who holds how much. */

@@ -91,6 +91,15 @@ test('a GPU that is only missing is looked for a second time, soon, before its w
   expect(inventory.lossOf('GPU-1')).toContain('is no longer listed by the driver');
 });
 
+test('a lost GPU that hides the others takes none of them with it', async () => {
+  await inventory.ready();
+  const faulty = [{ uuid: null, busId: '0000:01:00.0', fault: 'GPU is lost' }];
+  reading = { state: 'read', gpus: [], faulty, isPartial: true };
+  for (let i = 0; i < 3; i++) await inventory.check();
+  expect([usable(), inventory.lossOf('GPU-2')]).toEqual([['GPU-2'], null]);
+  expect(inventory.lossOf('GPU-1')).toContain('GPU is lost');
+});
+
 test('while nothing can be read, no GPU is given away and none is lost', async () => {
   await inventory.ready();
   reading = { state: 'unreadable', problem: 'Driver/library version mismatch', advice: 'Restart the machine' };

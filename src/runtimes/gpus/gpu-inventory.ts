@@ -126,12 +126,13 @@ export class GpuInventory {
       this.#monotonic.now() + (isSuspect ? Math.min(SUSPECT_INTERVAL_MS, this.#intervalMs) : this.#intervalMs);
   }
 
-  #update({ gpus, faulty }: Pick<GpuReading & { state: 'read' }, 'gpus' | 'faulty'>): void {
+  #update({ gpus, faulty, isPartial }: Omit<GpuReading & { state: 'read' }, 'state'>): void {
     for (const gpu of gpus) this.#known.set(gpu.uuid, { gpu, misses: 0, fault: null });
     const here = new Set(gpus.map(({ uuid }) => uuid));
     for (const [uuid, known] of this.#known) {
       if (here.has(uuid)) continue;
       const found = faulty.find((one) => isThe(known.gpu, one));
+      if (!found && isPartial) continue;
       const fault = found ? `does not answer: ${found.fault}` : 'is no longer listed by the driver';
       this.#known.set(uuid, { ...known, fault, misses: found ? CHECKS_UNTIL_LOST : known.misses + 1 });
     }

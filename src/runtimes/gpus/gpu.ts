@@ -30,7 +30,13 @@ export interface FaultyGpu {
  * so, but their state is unknown.
  */
 export type GpuReading =
-  | { state: 'read'; gpus: readonly Gpu[]; faulty: readonly FaultyGpu[] }
+  | {
+      state: 'read';
+      gpus: readonly Gpu[];
+      faulty: readonly FaultyGpu[];
+      /** A faulty GPU hid others: one that is not named may be fine. */
+      isPartial?: true;
+    }
   | { state: 'absent' }
   | { state: 'unreadable'; problem: string; advice: string };
 

@@ -41,7 +41,8 @@ export function parseNvidia(output: string, shares: number): GpuReading {
       .flatMap((row) => (row.isMig ? toSlices(row, slices, cudaVersion) : toGpu(row, shares, cudaVersion)))
       .map((gpu) => [gpu.uuid, gpu]),
   );
-  return { state: 'read', gpus: [...gpus.values()], faulty };
+  const isPartial = query.code !== 0 && rows.length === 1;
+  return { state: 'read', gpus: [...gpus.values()], faulty, ...(isPartial && { isPartial }) };
 }
 
 /** Those of all GPUs, or of one each. */

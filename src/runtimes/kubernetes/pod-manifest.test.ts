@@ -146,9 +146,10 @@ test('mounts are claims, and shared memory fits data loaders', () => {
 
 test('a pod gets its node’s address where no public one is configured', () => {
   const nodeAddress = [{ name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
-  expect(container({ kind: 'pod' }).env).toEqual(nodeAddress);
-  expect(container({ kind: 'pod' }, { PODYARD_KUBERNETES_PUBLIC_IP: '192.0.2.7' }).env).toBeUndefined();
-  expect(container().env).toBeUndefined();
+  const gpu = { pool: 'ADA_24', count: 1 };
+  expect(container({ kind: 'pod', gpu }).env).toEqual(nodeAddress);
+  expect(container({ kind: 'pod', gpu }, { PODYARD_KUBERNETES_PUBLIC_IP: '192.0.2.7' }).env).toBeUndefined();
+  expect(container({ gpu }).env).toBeUndefined();
 });
 
 test('the pod owns the Secret with its environment', () => {
@@ -185,4 +186,14 @@ test.each([
 test('an id that is no valid name is refused', () => {
   for (const id of ['', 'A', 'a_b', '-a', 'a'.repeat(50)])
     expect(() => manifest({ id })).toThrow('is not a valid workload id');
+});
+
+test('no image and no user can take GPUs by the variable of the NVIDIA runtime', () => {
+  const variable = { name: 'NVIDIA_VISIBLE_DEVICES', value: 'void' };
+  expect(container().env).toContainEqual(variable);
+  expect(container({ gpu: { pool: 'ADA_24', count: 1 } }).env).toBeUndefined();
+  expect(container({}, {}, null).env).toBeUndefined();
+  const secret = environmentSecret(workloadSpec({ env: { A: '1', NVIDIA_VISIBLE_DEVICES: 'all' } }), 'i', 'uid');
+  expect(secret).toMatchObject({ stringData: { A: '1' } });
+  expect(JSON.stringify(secret)).not.toContain('NVIDIA_VISIBLE_DEVICES');
 });

@@ -26,6 +26,25 @@ export const CONTAINER = 'workload';
 /** Only the cluster knows which node it will be on (docs/interface/rest.md, "Pod environment"). */
 const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
 
+/**
+ * The variable by which NVIDIA's runtime decides what a container sees. The device plugin sets it for pods with GPUs, but a
+ * value of the container's own would win over that, and where that runtime is the default, images ask for all GPUs.
+ */
+const GPU_VARIABLE = 'NVIDIA_VISIBLE_DEVICES';
+const NO_GPUS = { name: GPU_VARIABLE, value: 'void' };
+
+/** What is in no Secret. */
+function environmentOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): { env?: object[] } {
+  const address = spec.kind === 'pod' && settings.publicIp === null ? [NODE_ADDRESS] : [];
+  const env = spec.gpu === null && gpuProducts !== null ? [...address, NO_GPUS] : address;
+  return env.length === 0 ? {} : { env };
+}
+
+function withoutGpuVariable(env: Readonly<Record<string, string>>): Record<string, string> {
+  const { [GPU_VARIABLE]: _, ...others } = env;
+  return others;
+}
+
 export function nameOf(id: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/.test(id)) {
     throw new Failure('badRequest', `'${id}' is not a valid workload id`);
@@ -90,7 +109,7 @@ function containerOf(spec: WorkloadSpec, place: PodPlace): object {
     ...(entrypoint && { command: entrypoint.map(literal) }),
     ...(cmd && { args: cmd.map(literal) }),
     envFrom: [{ secretRef: { name: nameOf(spec.id) } }],
-    ...(spec.kind === 'pod' && settings.publicIp === null && { env: [NODE_ADDRESS] }),
+    ...environmentOf(spec, place),
     ports: portsOf(spec),
     resources: resourcesOf(spec, place),
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
@@ -214,7 +233,7 @@ export function environmentSecret(spec: WorkloadSpec, installation: string, podU
       ownerReferences: [ownerOf(spec.id, podUid)],
     },
     immutable: true, // spares the kubelet a watch on each
-    stringData: spec.env,
+    stringData: withoutGpuVariable(spec.env),
   };
 }
 
