@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Flags } from '../config.ts';
+import { LIMIT_NAMES } from '../domain/quotas/limits.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { addDatabaseOptions, parseTime } from './command-options.ts';
 
@@ -51,7 +52,24 @@ export function addUsers(program: Command, pieces: CliPieces): void {
       const user = { ...options, name, allowInsecureProcesses: pieces.allowsInsecureProcesses(options) };
       await pieces.withDatabase(options, (context) => createOneUser(context, user, pieces));
     });
-  addDatabaseOptions(users.command('limit'))
+  addDatabaseOptions(users.command('limits'))
+    .description("set or show a user's limits and quotas; with --defaults, those of users without their own")
+    .argument('[name]', 'name of the user')
+    .argument('[changes...]', 'e.g. workers=50 gpus=unlimited gpuQuota=4 logBytesPerDay=1GiB pods=default')
+    .option('--defaults', 'the limits of users without their own')
+    .addHelpText('after', () => `\nLimits and quotas: ${LIMIT_NAMES.join(', ')}.`)
+    .action(async (name: string | undefined, changes: string[], options: Flags & { defaults?: boolean }) => {
+      const isUser = name !== undefined && !name.includes('=');
+      if (isUser === (options.defaults === true)) {
+        throw new Error('name a user, or use --defaults: podyard users limits <name> workers=50');
+      }
+      const { limitOneUser } = await import('./user-limits.ts');
+      const given = options.defaults
+        ? { name: undefined, changes: name === undefined ? changes : [name, ...changes] }
+        : { name, changes };
+      await pieces.withDatabase(options, (context) => limitOneUser(context, given, pieces));
+    });
+  addDatabaseOptions(users.command('rate-limit').alias('limit'))
     .description("set or show a user's API rate limit")
     .argument('<name>', 'name of the user')
     .argument('[limit]', 'e.g. minute=600,hour=30000; exempt; default; without it, the limit is shown')
@@ -59,8 +77,8 @@ export function addUsers(program: Command, pieces: CliPieces): void {
       const { limitUser } = await import('./users.ts');
       await pieces.withDatabase(options, (context) => limitUser(context, { name, limit }, pieces));
     });
-  addDatabaseOptions(users.command('list'))
-    .description('list all users')
+  addDatabaseOptions(users.command('list', { isDefault: true }))
+    .description('list all users with their limits, quotas and use')
     .action(async (options: Flags) => {
       const { listAllUsers } = await import('./users.ts');
       await pieces.withDatabase(options, (context) => listAllUsers(context, pieces));

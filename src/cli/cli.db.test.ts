@@ -185,11 +185,42 @@ test('beside a running server with the process runtime, a user is created only w
   }
 });
 
-test('a user’s limit is set, shown and reset', async () => {
+test('a user’s limits and quotas are set, shown with their use, and inherited again', async () => {
+  await run('users', 'create', 'fred');
+  const limitsOf = async (...args: string[]) => {
+    expect(await run('users', 'limits', ...args)).toBe(0);
+    return printed.at(-1)!;
+  };
+  const set = await limitsOf(
+    'fred',
+    'workers=50',
+    'gpus=8',
+    'gpuQuota=4',
+    'logBytesPerDay=1GiB',
+    'endpoints=unlimited',
+  );
+  for (const line of [
+    /^workers +50 +0 +- +user$/m,
+    /^gpuQuota +4 +0 +0 +user$/m,
+    /^logBytesPerDay +1073741824 +0 +- +user$/m,
+    /^endpoints +unlimited +0 +- +user$/m,
+    /^pods +10000 +0 +- +all users$/m,
+  ]) {
+    expect(set).toMatch(line);
+  }
+  expect(await limitsOf('fred', 'workers=default')).toMatch(/^workers +1000 +0 +- +all users$/m);
+  expect(await limitsOf('--defaults', 'workers=30', 'pods=2')).toMatch(/^workers +30 +yes$/m);
+  expect(await limitsOf('fred')).toMatch(/^workers +30 +0 +- +all users$/m);
+  await run('users');
+  expect(printed.at(-1)).toMatch(/ fred +\S+ +0 +0\/2 +0\/1000000 +0\/30 +- +0 +0\/8 +4 +0$/m);
+  expect(await limitsOf('--defaults', 'workers=default', 'pods=default')).toMatch(/^workers +1000 +built in$/m);
+});
+
+test('a user’s rate limit is set, shown and reset', async () => {
   await run('users', 'create', 'bea');
   printed.length = 0;
   for (const limit of [[], ['minute=5'], ['exempt'], [], ['minute=5,day=10'], ['default']]) {
-    expect(await run('users', 'limit', 'bea', ...limit)).toBe(0);
+    expect(await run('users', limit.length > 0 ? 'rate-limit' : 'limit', 'bea', ...limit)).toBe(0);
   }
   expect(printed).toEqual(['default', 'minute=5', 'exempt', 'exempt', 'minute=5,day=10', 'default']);
 });
@@ -197,6 +228,14 @@ test('a user’s limit is set, shown and reset', async () => {
 test.each([
   [['users', 'limit', 'nobody', 'exempt'], "podyard: there is no user named 'nobody'"],
   [['users', 'limit', 'admin', 'minute=0'], "podyard: the limit is 'minute=0', but must be like minute=60"],
+  [['users', 'limits', 'nobody'], "podyard: there is no user named 'nobody'"],
+  [['users', 'limits'], 'podyard: name a user, or use --defaults'],
+  [['users', 'limits', 'admin', '--defaults'], 'podyard: name a user, or use --defaults'],
+  [['users', 'limits', 'admin', 'moons=1'], "podyard: there is no limit 'moons', but: endpoints, pods, workers"],
+  [['users', 'limits', 'admin', 'workers'], "podyard: 'workers' must be like workers=50"],
+  [['users', 'limits', 'admin', 'workers=1GiB'], "podyard: workers is '1GiB', but must be a whole number"],
+  [['users', 'limits', 'admin', 'queuedBytes=5%'], "podyard: queuedBytes is '5%', but must be a size like 8GiB"],
+  [['users', 'limits', 'admin', 'gpus=1', 'gpuQuota=2'], "podyard: gpuQuota: 2 is more than the limit 'gpus' of 1"],
   [['users', 'create', 'admin'], "podyard: there is already a user named 'admin'"],
   [['keys', 'create', '--user', 'nobody'], "podyard: there is no user named 'nobody'; `podyard users list` shows all"],
   [['keys', 'create', '--scope', 'root'], "podyard: 'root' is not a scope"],

@@ -4,6 +4,7 @@ import { addBilling, addCatalog } from './remote/catalog-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
 import { addEndpoints } from './remote/endpoint-commands.ts';
 import { addJobs } from './remote/job-commands.ts';
+import { addLimits } from './remote/limit-commands.ts';
 import { addPods } from './remote/pod-commands.ts';
 import { addOtherRecords } from './remote/record-commands.ts';
 
@@ -16,6 +17,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addOtherRecords(program, pieces);
   addCatalog(program, pieces);
   addBilling(program, pieces);
+  addLimits(program, pieces);
 }
 
 function addSignIn(program: Command, pieces: CliPieces): void {

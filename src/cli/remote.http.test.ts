@@ -89,6 +89,11 @@ test('an endpoint that fails says so in the list; its ended workers are listed w
   await podyard(['endpoints', 'delete', 'broken']);
 });
 
+test('limits shows what the account may have, and has', async () => {
+  expect((await podyard(['limits'])).out).toMatch(/^workers +1000 +\d+ +- +all users$/m);
+  expect(await json(['limits'])).toMatchObject({ userId: rest.alice.userId, limits: { workers: 1000 } });
+});
+
 test('without any worker there is no log to show', async () => {
   await podyard(['endpoints', 'create', '--name', 'silent', '--image', 'i:1', '--pool', 'ADA_24']);
   expect(await podyard(['logs', 'silent'])).toMatchObject({

@@ -1,9 +1,11 @@
 import { formatRateQuotas, parseRateQuotas } from '../core/rate-quotas.ts';
 import { refuseUserBesideProcesses } from '../domain/access/refuse-shared-processes.ts';
-import { createUser, getUserByName, listUsers, type User } from '../domain/access/users.ts';
+import { createUser, getUserByName } from '../domain/access/users.ts';
 import type { Context } from '../domain/context.ts';
+import { listUserLimits, type UserLimits } from '../domain/quotas/user-limits.ts';
 import { findUserRateLimit, type UserRateLimit, updateUserRateLimit } from '../domain/rate-limits/user-rate-limit.ts';
 import type { CliOutput } from './cli-pieces.ts';
+import { useOf } from './limit-table.ts';
 import { type Column, formatTable } from './table.ts';
 
 /** Prints the new user's id. */
@@ -17,15 +19,24 @@ export async function createOneUser(
   output.print(user.id);
 }
 
-const COLUMNS: readonly Column<User>[] = [
-  ['ID', (user) => user.id],
-  ['NAME', (user) => user.name],
-  ['CREATED', (user) => user.createdAt.toISOString()],
-  ['EMAIL', (user) => user.email ?? ''],
+const COLUMNS: readonly Column<UserLimits>[] = [
+  ['ID', ({ user }) => user.id],
+  ['NAME', ({ user }) => user.name],
+  ['CREATED', ({ user }) => user.createdAt.toISOString()],
+  ['ENDPOINTS', ({ usage, limits }) => useOf(usage.endpoints, limits.endpoints)],
+  ['PODS', ({ usage, limits }) => useOf(usage.pods, limits.pods)],
+  ['QUEUED', ({ usage, limits }) => useOf(usage.queuedJobs, limits.queuedJobs)],
+  ['WORKERS', ({ usage, limits }) => useOf(usage.workers, limits.workers)],
+  ['QUOTA', ({ quotas }) => quotas.workers.quota],
+  ['BORROWED', ({ quotas }) => quotas.workers.borrowed],
+  ['GPUS', ({ usage, limits }) => useOf(usage.gpus, limits.gpus)],
+  ['QUOTA', ({ quotas }) => quotas.gpus.quota],
+  ['BORROWED', ({ quotas }) => quotas.gpus.borrowed],
+  ['EMAIL', ({ user }) => user.email ?? ''],
 ];
 
 export async function listAllUsers(context: Context, output: CliOutput): Promise<void> {
-  output.print(formatTable(COLUMNS, await listUsers(context.pool)));
+  output.print(formatTable(COLUMNS, await listUserLimits(context.pool)));
 }
 
 /** Sets the limit, if given, and prints the current one. */
