@@ -36,7 +36,10 @@ async function explain(db: Db, endpointId: EndpointId, mayReadLog: boolean): Pro
   const unhealthy = wanted.find(
     ({ isLost, wasReady, isServing, phaseReason }) => phaseReason && (isLost || (wasReady && !isServing)),
   );
-  if (unhealthy) return `its worker is unhealthy: ${unhealthy.phaseReason}`;
+  if (unhealthy) {
+    const why = `its worker is unhealthy: ${unhealthy.phaseReason}`;
+    return mayReadLog && withoutOutput(why) === why ? why + (await findLastLine(db, endpointId)) : why;
+  }
   const lost = await findLastFailure(db, endpointId);
   if (wanted.some(({ isServing }) => isServing)) return 'its workers are at their concurrency limit';
   if (lost) return `the last start failed: ${lost}`;

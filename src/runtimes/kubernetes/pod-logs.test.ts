@@ -47,6 +47,25 @@ test('each line is read once, in order, across broken and truncated streams', as
   expect(pass).toBeGreaterThanOrEqual(3);
 }, 60_000);
 
+test('the last lines are asked for by number, also after the end; a pod without a container or that is gone has none', async () => {
+  const asked: string[] = [];
+  let status = 200;
+  cluster = await startFakeCluster((url, response) => {
+    if (!url.pathname.endsWith('/log')) return false;
+    asked.push(url.search);
+    if (status === 200) response.writeHead(200).end(`${stamp(1)} one\n${stamp(2)} Error: no model`);
+    else send(response, { message: 'is waiting to start: ContainerCreating' }, status);
+    return true;
+  });
+  const { runtime } = cluster;
+  expect(await runtime.lastOutput('w1', 24)).toEqual(['one', 'Error: no model']);
+  cluster.change(ended);
+  expect(await runtime.lastOutput('w1', 1)).toEqual(['Error: no model']);
+  expect(asked).toEqual(['?timestamps=true&tailLines=24', '?timestamps=true&tailLines=1']);
+  for (status of [400, 404]) expect(await runtime.lastOutput('w1', 24)).toEqual([]);
+  expect(await runtime.lastOutput('unknown', 24)).toEqual([]);
+});
+
 test('an unreachable node is probed by one of many followers; a single read fails at once', async () => {
   let asked = 0;
   cluster = await startFakeCluster((url, response) => {
