@@ -55,7 +55,7 @@ beforeEach(() => {
 const statesOf = () => [...gpu.states.values()];
 
 test('all processes that use CUDA give their memory back, and get it again', async () => {
-  await suspendProcesses([10, 11, 12], gpu.run);
+  expect(await suspendProcesses([10, 11, 12], gpu.run)).toBe(2);
   expect(statesOf()).toEqual(['checkpointed', 'checkpointed']);
   expect(gpu.used()).toBe(0);
   await resumeProcesses([10, 11, 12], gpu.run);
@@ -90,7 +90,7 @@ test('a wake on a GPU that others have filled fails', async () => {
 });
 
 test('a worker without CUDA has nothing to give back', async () => {
-  await suspendProcesses([1, 2], gpu.run);
+  expect(await suspendProcesses([1, 2], gpu.run)).toBe(0);
   await resumeProcesses([1, 2], gpu.run);
   expect(statesOf()).toEqual(['running', 'running']);
 });

@@ -23,8 +23,8 @@ export async function findCheckpointHindrance(run = runProgram): Promise<string 
     : `${PROGRAM} is too old: it needs one that has --action (driver 570 or newer)`;
 }
 
-/** Checkpoints those of the processes that use CUDA: all, or none and it throws. */
-export async function suspendProcesses(pids: readonly number[], run = runProgram): Promise<void> {
+/** Checkpoints those of the processes that use CUDA, and returns how many: all, or none and it throws. */
+export async function suspendProcesses(pids: readonly number[], run = runProgram): Promise<number> {
   const users = await listCudaProcesses(pids, run);
   const done: { pid: number; action: Action }[] = [];
   try {
@@ -34,6 +34,7 @@ export async function suspendProcesses(pids: readonly number[], run = runProgram
         done.push({ pid, action });
       }
     }
+    return users.length;
   } catch (error) {
     for (const { pid, action } of done.reverse()) await act(action === 'lock' ? 'unlock' : 'restore', pid, run);
     throw error;

@@ -1,5 +1,10 @@
+import { Failure } from '../core/errors.ts';
 import { findCheckpointHindrance, resumeProcesses, suspendProcesses } from './cuda-checkpoint.ts';
+import { readUsedGpuMemory } from './gpus/gpu-usage.ts';
 import type { GpuSleep } from './runtime.ts';
+
+/** What a GPU without programs may have in use. */
+const UNUSED_GPU_BYTES = 512 * 2 ** 20;
 
 interface Deps {
   /** Returns the GPUs of live workloads by their UUIDs; none of them where GPUs are simulated. */
@@ -55,8 +60,20 @@ export class GpuLending implements GpuSleep {
     return this.#hindrance;
   }
 
+  async gpuMemoryBytes(id: string): Promise<number> {
+    const devices = await this.#deps.devicesOf();
+    return readUsedGpuMemory(devices.get(id) ?? []);
+  }
+
   async suspend(id: string): Promise<void> {
-    await suspendProcesses(await this.#deps.pidsOf(id));
+    if ((await suspendProcesses(await this.#deps.pidsOf(id))) > 0) return;
+    // It uses no CUDA, or its processes cannot be seen from here.
+    if ((await this.gpuMemoryBytes(id)) > UNUSED_GPU_BYTES) {
+      throw new Failure(
+        'unprocessable',
+        'its GPU memory is in use, but by none of the processes that can be checkpointed',
+      );
+    }
   }
 
   async resume(id: string): Promise<void> {

@@ -173,6 +173,8 @@ export interface GpuSleep {
   claim(id: string): Promise<string[]>;
   /** Returns why `suspend` cannot work here, one sentence; null when it can. */
   checkpointHindrance(): Promise<string | null>;
+  /** Returns how much of the memory of its GPUs is in use: what `suspend` would move. */
+  gpuMemoryBytes(id: string): Promise<number>;
   /** Moves the GPU memory of a running workload to the machine's memory. When it rejects, the workload is as it was. */
   suspend(id: string): Promise<void>;
   /** Moves it back, to the GPUs that the workload was started with. */

@@ -210,14 +210,25 @@ export class WorkerFreezer {
   async #trySleep(worker: FreezingWorker): Promise<string | null> {
     const { pool, runtime } = this.#deps;
     if (worker.sleepMethod === 'HANDLER') return `its onSleep took longer than ${SLEEP_TIMEOUT_MS / 1000} s`;
-    if (!(await markAsleep(pool, worker.id))) return 'it was given work';
     try {
+      const hindrance = await this.#findNoRoom(worker);
+      if (hindrance !== null) return hindrance;
+      if (!(await markAsleep(pool, worker.id))) return 'it was given work';
+
       await runSleepHook(runtime, worker, 'sleep');
       return null;
     } catch (error) {
       await markAwake(pool, worker.id);
       return messageOf(error);
     }
+  }
+
+  /** Returns why the machine's memory may not take its GPU memory, as far as that is known before. */
+  async #findNoRoom({ id, sleepMethod, isPriority }: FreezingWorker): Promise<string | null> {
+    const { runtime } = this.#deps;
+    if (sleepMethod !== 'CHECKPOINT' || runtime.gpuSleep === null) return null;
+    const bytes = (await runtime.memoryBytes(id)) + (await runtime.gpuSleep.gpuMemoryBytes(id));
+    return this.#findHindrance(bytes, isPriority);
   }
 
   async #recordFrozen(

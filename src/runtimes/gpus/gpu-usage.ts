@@ -16,6 +16,20 @@ export async function readGpuUsage(uuids: readonly string[]): Promise<WorkloadSt
   }
 }
 
+/** Returns how many bytes of the memory of these GPUs are in use, all programs together. Throws when that cannot be read. */
+export async function readUsedGpuMemory(uuids: readonly string[]): Promise<number> {
+  if (uuids.length === 0) return 0;
+  const { stdout } = await promisify(execFile)('nvidia-smi', QUERY, { timeout: TIMEOUT_MS });
+  return parseUsedMemory(stdout, uuids);
+}
+
+/** Adds up the used memory of these GPUs; see `parseGpuUsage`. Of a GPU that does not say, all of it counts. */
+export function parseUsedMemory(text: string, uuids: readonly string[]): number {
+  const lines = text.split('\n').map((line) => line.split(', '));
+  const mib = lines.map(([uuid, , used, total]) => (uuids.includes(uuid!) ? Number(used) || Number(total) || 0 : 0));
+  return mib.reduce((sum, one) => sum + one, 0) * 2 ** 20;
+}
+
 /** Parses lines of `GPU-<uuid>, <percent>, <MiB used>, <MiB total>`; a figure may be `[N/A]`. */
 export function parseGpuUsage(text: string, uuids: readonly string[]): WorkloadStats['gpus'] {
   const lines = new Map(text.split('\n').map((line) => [line.split(', ')[0]!, line.split(', ').slice(1).map(Number)]));

@@ -66,6 +66,7 @@ class SimulatedRuntime implements Runtime {
     release: async (id) => this.#getRunning(id).lendGpus(),
     claim: async (id) => (this.#getRunning(id).reclaimGpus() ? [] : this.#sharersOf(id)),
     checkpointHindrance: async () => NO_REAL_GPUS,
+    gpuMemoryBytes: async () => 0,
     suspend: async () => {},
     resume: async () => {},
   };
