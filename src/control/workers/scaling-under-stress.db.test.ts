@@ -46,7 +46,7 @@ describe('in one data center', () => {
     const [{ most }] = await control.sql(
       `select max(failed) as most from (select count(*) as failed from workers where is_lost group by endpoint_id) e`,
     );
-    expect(most).toBeLessThan(12); // 3 at once, then after 1, 2, 4, 8, 16 … seconds
+    expect(most).toBeLessThan(12); // 2 at once, then after 1, 2, 4, 8, 16 … seconds
     await control.sql('update endpoints set workers_min = 0, workers_max = 0');
   });
 
