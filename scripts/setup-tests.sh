@@ -2,7 +2,7 @@
 # setup-tests.sh NEED...   prepares this machine for test suites that need more than Node.js. NEED is one of
 #   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation; spin and gcc, for
 #                the model of the lease protocol
-#   containers   a container engine, docker-compose and a private registry
+#   containers   a container engine, docker-compose, ip and a private registry
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
 # As root on Debian or Ubuntu, installs and starts what is missing. Elsewhere prints what is missing; the tests that need it are
@@ -94,6 +94,7 @@ for need; do
       ;;
     containers)
       need_program docker-registry docker-registry
+      need_program ip iproute2
       docker compose version >/dev/null 2>&1 || need_program docker-compose docker-compose
       need_engine
       ;;

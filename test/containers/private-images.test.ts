@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { createApiKey } from '../../src/domain/access/create-api-key.ts';
@@ -79,5 +82,44 @@ describeWithEngine('private images', () => {
     expect(all).toContain('Pulling image'); // by a worker, or in advance
     expect(all).not.toContain(registry.auth.password);
     await api.delete(id);
+  });
+
+  test('image names do not scan ports: a service that is no registry reads like a closed port; the log has the difference', async () => {
+    const banner = 'internal-banner-4711';
+    const service = createServer((_, response) => response.writeHead(500).end(`<html>${banner}`)).listen(
+      0,
+      '127.0.0.1',
+    );
+    const closed = createServer().listen(0, '127.0.0.1');
+    await Promise.all([once(service, 'listening'), once(closed, 'listening')]);
+    const [open, shut] = [service, closed].map((one) => (one.address() as AddressInfo).port);
+    closed.close();
+    const sentences = await Promise.all(
+      [open, shut].map(async (port) => {
+        const name = `127.0.0.1:${port}/any/thing:v1`;
+        const id = await api.createEndpoint({ image: name, workers: { min: 0, max: 1 } });
+        const said = await refusalOf(
+          api,
+          id,
+          `The registry 127.0.0.1:${port} gave no usable answer for image '${name}'.`,
+        );
+        return said.replaceAll(String(port), 'PORT');
+      }),
+    );
+    service.close();
+    expect(new Set(sentences.map((text) => text.split('\n').sort().join())).size).toBe(1);
+    const stored = await server.query<{ text: string }>(
+      `select line as text from log_lines union all select w::text from workers w union all select e::text from endpoints e
+       union all select d::text from scaling_decisions d`,
+    );
+    expect(JSON.stringify(stored)).not.toMatch(new RegExp(`${banner}|connection refused|dial tcp`));
+    expect(server.stderr).toMatch(/connection refused/);
+    expect(server.stderr).toMatch(/500/);
+  });
+
+  test("Podyard's own ports are no registries", async () => {
+    const image = `${new URL(server.url).host}/any/thing:v1`;
+    const refused = api.createEndpoint({ image, workers: { min: 0, max: 1 } });
+    await expect(refused).rejects.toMatchObject({ status: 422 });
   });
 });
