@@ -16,7 +16,7 @@ import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import { problemWithError } from '../exchange.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import { type Forwarded, type ForwardOutcome, forwardFor, type OutcomeReader, statusOf } from '../proxy/forward.ts';
+import { type Forwarded, type ForwardOutcome, forward, type OutcomeReader, statusOf } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
 import { Admission, type Applicant } from './admission.ts';
 import { readAffinity } from './affinity.ts';
@@ -129,7 +129,7 @@ export class LoadBalancer {
     const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
     // It ends with its key, even if its worker has not begun to answer.
     request.unwatchKey = this.#deps.keyRing.onEnd(request.keyId!, () => request.forwarded?.cut(keyEnded()));
-    request.forwarded = forwardFor(request, request.traffic!.settings, exchange, backend.upstream!, options);
+    request.forwarded = forward(request, request.traffic!.settings, exchange, backend.upstream!, options);
   }
 
   /** Ends the request, or tries another worker if no connection could be opened: only then was nothing sent. */

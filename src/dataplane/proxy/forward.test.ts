@@ -88,11 +88,12 @@ async function startFront(upstreamPort: number): Promise<number> {
   const target = new Upstream({ address: '127.0.0.1', port: upstreamPort });
   upstream = target;
   const trustedProxies = new TrustedProxies([]);
-  const handler = (exchange: Parameters<typeof forward>[1]) => {
-    void forward(settings, exchange, target, options).then((outcome) => {
+  const handler = (exchange: Parameters<typeof forward>[2]) => {
+    const onOutcome = (outcome: ForwardOutcome) => {
       outcomes.push(outcome);
       if (outcome.kind === 'notConnected') exchange.answer(502, 'Bad Gateway', [], outcome.reason);
-    });
+    };
+    forward({ onOutcome }, settings, exchange, target, options);
   };
   const isOurs = (host: string | undefined) => host === NAME;
   const http = createHttpServer();

@@ -10,7 +10,7 @@ import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import { EntryCache } from '../entry-cache.ts';
 import type { ClientExchange } from './client-exchange.ts';
-import { type Forwarded, type ForwardOutcome, type ForwardSettings, forwardFor, statusOf } from './forward.ts';
+import { type Forwarded, type ForwardOutcome, type ForwardSettings, forward, statusOf } from './forward.ts';
 import { type Admission, ASK_BROWSER, admitToPod, WITHHELD_KEY } from './pod-access.ts';
 import { refuse } from './refuse.ts';
 import { type ConnectFailure, Upstream } from './upstream.ts';
@@ -118,7 +118,7 @@ export class PodProxy {
       };
       const { settings, keyRing } = this.#deps;
       const options = { withheld: admission?.withheld ?? WITHHELD_KEY };
-      const request = forwardFor({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
+      const request = forward({ onOutcome, onLasting }, settings, exchange, this.#upstream(podId, port), options);
       if (admission !== null && !isOver) unwatch = keyRing.onEnd(admission.keyId, () => request.cut(keyEnded()));
     });
   }

@@ -1,7 +1,8 @@
+import Docker from 'dockerode';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Api, type LogEvent, until } from '../e2e/api.ts';
 import { ServerProcess } from '../e2e/server-process.ts';
-import { containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
+import { containerOf, containersOf, describeWithEngine, needExampleImages } from './container-engine.ts';
 
 vi.setConfig({ testTimeout: 180_000 }); // disks are measured every half minute
 
@@ -9,7 +10,7 @@ vi.setConfig({ testTimeout: 180_000 }); // disks are measured every half minute
 const fill = (megabytes: number) =>
   `require('fs').writeFileSync('/big', ''); require('fs').truncateSync('/big', ${megabytes} * 1e6); setInterval(() => {}, 1000);`;
 
-describeWithEngine('disks of containers that the engine cannot limit', () => {
+describeWithEngine('memory, CPU and disk of workloads in containers', () => {
   let server: ServerProcess;
   let api: Api;
 
@@ -20,7 +21,36 @@ describeWithEngine('disks of containers that the engine cannot limit', () => {
   }, 150_000);
   afterAll(() => server?.dispose());
 
-  test('the start and the console say so', async () => {
+  test('a worker and a pod with a GPU get their share of the machine, and are the first to go when memory runs out', async () => {
+    const settings = { image: 'podyard/echo-js:dev', disk: 5 };
+    const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
+      ...settings,
+      name: 'share',
+      args: JSON.stringify({ entrypoint: ['node', '-e', 'setInterval(() => {}, 1000)'] }),
+      gpu: { id: 'NVIDIA GeForce RTX 4090', count: 2 },
+    });
+    const endpointId = await api.createEndpoint({ ...settings, workers: { min: 1, max: 1 } });
+    const containers = () => containersOf(server.installation);
+    await until(
+      'both run',
+      async () => [...(await containers()).values()].filter((is) => is === 'running').length === 2,
+    );
+    const { NCPU, MemTotal } = await new Docker().info();
+    for (const id of (await containers()).keys()) {
+      const { HostConfig, Config } = await (await containerOf(server.installation, id)).inspect();
+      const gpus = id === pod.id ? 2 : 1; // of 4
+      const cpus = Math.max(Math.min(1, 0.9 * NCPU), (0.9 * NCPU * gpus) / 4);
+      const memory = Math.max(Math.min(2 ** 30, 0.9 * MemTotal), (0.9 * MemTotal * gpus) / 4);
+      expect(HostConfig.NanoCpus! / 1e9).toBeCloseTo(cpus, 1);
+      expect(Math.abs(HostConfig.Memory! - memory)).toBeLessThan(2 ** 20);
+      expect(HostConfig).toMatchObject({ MemorySwap: HostConfig.Memory, OomScoreAdj: 500 });
+      expect(Config.Env).toContain(`RUNPOD_MEM_GB=${Math.floor(HostConfig.Memory! / 2 ** 30)}`);
+    }
+    await api.delete(endpointId);
+    await api.call('DELETE', `/v2/pods/${pod.id}`);
+  });
+
+  test('the start and the console say when disks cannot be limited', async () => {
     const { notices } = await api.call<{ notices: string[] }>('GET', '/v2/account/installation');
     const notice = expect.stringMatching(/^The engine cannot limit the disk of a container \(overlay2 on extfs\)/);
     expect(notices).toContainEqual(notice);
