@@ -7,6 +7,7 @@ import type { Pool } from '../../db/pool.ts';
 import { type Because, because, type Claimant, seenBy } from '../../domain/decisions/because.ts';
 import { gpuRuleOf } from '../../domain/endpoints/gpu-rule.ts';
 import { readLimits } from '../../domain/quotas/limit-store.ts';
+import { readPodGpus } from '../../domain/quotas/usage.ts';
 import {
   findVolumeDataCenters,
   type GpuHolder,
@@ -20,6 +21,7 @@ import { listPastYields, type YieldOrder, yieldWorkers } from '../../domain/work
 import { dataCentersFor, type PlaceRequest, type PoolCapacity } from '../../scaling/place-worker.ts';
 import { type Share, shareCapacity } from '../../scaling/share-capacity.ts';
 import type { Sharing, WaitingWorker, Yield } from '../../scaling/sharing.ts';
+import { quotaInGpus } from '../../scaling/user-quota.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { evictFrozen } from './evict-frozen.ts';
 import type { Place } from './launch-worker.ts';
@@ -94,15 +96,17 @@ async function shareFairly(
     listPastYields(pool),
     records.read(new Set(waiting.map(({ endpointId }) => endpointId as EndpointId)), now),
   ]);
-  const userIds = new Set([...holders, ...waiting].map(({ userId }) => userId as UserId));
-  const limits = await readLimits(pool, [...userIds]);
+  const quotaOf = await readQuotas(pool, [
+    ...holders.map(({ userId, count }) => ({ userId, gpus: count })),
+    ...waiting.map(({ userId, request }) => ({ userId: userId as UserId, gpus: request?.count ?? 0 })),
+  ]);
   const mins = new Map(holders.map(({ endpointId, min }) => [endpointId as string, min]));
   const share = shareCapacity({
     ...wanted,
     holding: holders.map((holder) => ({ ...holder, since: holder.since.getTime() })),
     past,
     minOf: (endpointId) => mins.get(endpointId) ?? 0,
-    quotaOf: (userId) => limits.get(userId as UserId)?.gpuQuota ?? 0,
+    quotaOf,
     recordOf,
   });
   const sound = waiting.filter(({ endpointId }) => !recordOf(endpointId).isBroken);
@@ -113,6 +117,28 @@ async function shareFairly(
     holders,
   );
   return share;
+}
+
+/** Returns a function for how many GPUs a user's workers have by right. */
+async function readQuotas(
+  pool: Pool,
+  workers: readonly { userId: UserId; gpus: number }[],
+): Promise<(userId: string) => number> {
+  const ofUser = Map.groupBy(
+    workers.filter(({ gpus }) => gpus > 0),
+    ({ userId }) => userId,
+  );
+  const userIds = [...ofUser.keys()];
+  const limits = await readLimits(pool, userIds);
+  const hasQuota = userIds.filter((id) => limits.get(id)!.gpuQuota !== null || limits.get(id)!.workerQuota !== null);
+  const podGpus = hasQuota.length === 0 ? new Map<UserId, number>() : await readPodGpus(pool, hasQuota);
+  const quotas = hasQuota.map((id) => {
+    const { gpuQuota, workerQuota } = limits.get(id)!;
+    const workerGpus = ofUser.get(id)!.map(({ gpus }) => gpus);
+    return [id, quotaInGpus({ gpuQuota, workerQuota, podGpus: podGpus.get(id) ?? 0, workerGpus })] as const;
+  });
+  const byUser = new Map<string, number>(quotas);
+  return (userId) => byUser.get(userId) ?? 0;
 }
 
 /** Drains workers for others, and says for which endpoint to users who own both. */

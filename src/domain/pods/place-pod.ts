@@ -8,6 +8,7 @@ import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { because, type Claimant, seenBy } from '../decisions/because.ts';
 import { checkMoreGpus } from '../quotas/check-limit.ts';
+import { takesFromQuotas } from '../quotas/pods-beyond-quota.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
 import { stopWorker } from '../workers/order-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
@@ -39,6 +40,10 @@ export async function placePod(
   }
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
   await checkMoreGpus(db, pod.userId, { more: pod.gpu!.count, exceptPodId: pod.id ?? null });
+  const total = stock.gpus.reduce((sum, entry) => sum + entry.total, 0);
+  if (await takesFromQuotas(db, pod.userId, { more: pod.gpu!.count, total, exceptPodId: pod.id ?? null })) {
+    throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}, beyond what the quotas of other users hold back`);
+  }
   const used = await listGpusInUse(db, { exceptPodId: pod.id ?? null });
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
   return place ? { place, evicted: [] } : placeOverFrozen(db, pod, stock, used);

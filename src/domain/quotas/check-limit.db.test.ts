@@ -131,6 +131,24 @@ test('frozen workers hold nothing of a limit, and waiting ones have no place yet
   });
 });
 
+test('pods take no GPUs that the quotas of others hold back, except within their own', async () => {
+  const other = (await createUser(database.pool, { name: newId(), email: null })).id;
+  await database.pool.query("update pods set wanted = 'TERMINATE', phase = 'EXITED', gone_at = now()");
+  await writeLimits(database.pool, other, { gpuQuota: 96 });
+  expect(await outcomes([pod(3)])).toEqual([1, []]);
+  expect(await outcomes([pod(2)])).toEqual([
+    0,
+    [
+      'badRequest: There are no longer any instances available with what the pod needs: 2 × NVIDIA GeForce RTX 4090, ' +
+        'beyond what the quotas of other users hold back.',
+    ],
+  ]);
+  await writeLimits(database.pool, userId, { gpuQuota: 5 });
+  expect(await outcomes([pod(2)])).toEqual([1, []]);
+  expect((await outcomes([pod(1)]))[0]).toBe(0);
+  await writeLimits(database.pool, other, { gpuQuota: 'DEFAULT' });
+});
+
 test('one user’s creation does not wait for another user’s', async () => {
   const other = (await createUser(database.pool, { name: newId(), email: null })).id;
   await transaction(database.pool, async (db) => {

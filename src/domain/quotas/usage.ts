@@ -93,3 +93,17 @@ export async function readRecordCounts(db: Db, userIds: readonly UserId[]): Prom
   });
   return new Map(rows.map(({ userId, ...counts }) => [userId, counts]));
 }
+
+/** Adds up the GPUs that users' pods hold. Users without any are missing. */
+export async function readPodGpus(
+  db: Db,
+  userIds: readonly UserId[],
+  exceptPodId: string | null = null,
+): Promise<Map<UserId, number>> {
+  const { rows } = await db.query<{ userId: UserId; gpus: number }>({
+    name: 'pod-gpus-of-users',
+    text: `select user_id as "userId", sum(gpu_count)::int8 as gpus from ${HOLDING_PODS} group by 1`,
+    values: [userIds, exceptPodId],
+  });
+  return new Map(rows.map(({ userId, gpus }) => [userId, gpus]));
+}
