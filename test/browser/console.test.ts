@@ -217,7 +217,7 @@ describeWithEngine('the console', () =>
       await api.call('POST', '/v2/account/secrets', { name: 'TOKEN', value: 'canary' });
       await api.call('POST', '/v2/network-volumes', { name: 'models', size: 10, dataCenter: 'LOCAL-1' });
       await api.call('POST', '/v2/registries', { name: 'mine', username: 'me', password: 'p' });
-      const tabs = ['live', 'request', 'releases', 'logs', 'decisions', 'settings'].map(
+      const tabs = ['live', 'request', 'jobs', 'releases', 'logs', 'decisions', 'settings'].map(
         (tab) => `endpoints/${id}/${tab}`,
       );
       const areas = ['endpoints', 'endpoints/new', 'pods', 'pods/new', 'templates', 'secrets', 'volumes', 'registries'];

@@ -39,6 +39,8 @@ export function TimeChart(props: {
   areMeasurements?: boolean;
   /** Over days: the axis shows dates. */
   isLong?: boolean;
+  /** The values are not whole numbers. */
+  hasFractions?: boolean;
 }) {
   const formatTime = props.isLong ? dateOf : timeOf;
   const dot = props.points.length > MAX_DOTS ? false : { r: 2 };
@@ -49,7 +51,7 @@ export function TimeChart(props: {
   const { grid, text, paper, colorOf } = useColors();
   return (
     <ChartFrame label={props.label}>
-      <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: -18 }}>
+      <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: props.hasFractions ? 0 : -18 }}>
         <CartesianGrid stroke={grid} vertical={false} />
         <XAxis
           dataKey="at"
@@ -60,7 +62,7 @@ export function TimeChart(props: {
           fontSize={11}
           minTickGap={60}
         />
-        <YAxis allowDecimals={false} stroke={text} fontSize={11} />
+        <YAxis allowDecimals={props.hasFractions ?? false} stroke={text} fontSize={11} />
         <Tooltip labelFormatter={formatTime} contentStyle={{ background: paper, borderColor: grid }} />
         {props.series.map((series) => (
           <Area

@@ -1,12 +1,21 @@
 import { notifications } from '@mantine/notifications';
 import { ApiError, messageOf } from '../api/api-error.ts';
 
+/** Without a label of its own, the button has no name for screen readers. */
+const closeButtonProps = { 'aria-label': 'Dismiss' };
+
 /** Shows the server's error detail, and each field error below it. */
 export function notifyError(error: unknown): void {
   const errors = error instanceof ApiError ? error.errors : [];
-  notifications.show({ color: 'red', title: messageOf(error), message: errors.join('\n'), autoClose: 8_000 });
+  notifications.show({
+    color: 'red',
+    title: messageOf(error),
+    message: errors.join('\n'),
+    autoClose: 8_000,
+    closeButtonProps,
+  });
 }
 
 export function notifySuccess(message: string): void {
-  notifications.show({ color: 'teal', message });
+  notifications.show({ color: 'teal', message, closeButtonProps });
 }

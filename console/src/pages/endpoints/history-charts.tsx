@@ -16,6 +16,7 @@ interface Chart {
   title: string;
   series: Series[];
   areMeasurements?: true;
+  hasFractions?: true;
 }
 
 const PERCENTILE_COLORS = { P50: 'teal', P95: 'orange', P99: 'red' } as const;
@@ -67,7 +68,7 @@ const COMMON: Chart[] = [
   },
   { title: 'Cold starts', series: [{ name: 'coldStarts', label: 'Cold starts', color: 'blue' }] },
   { title: 'GPU seconds', series: [{ name: 'gpuSeconds', label: 'GPU seconds', color: 'violet' }] },
-  { title: 'Cost (USD)', series: [{ name: 'cost', label: 'Cost', color: 'teal' }] },
+  { title: 'Cost (USD)', series: [{ name: 'cost', label: 'Cost', color: 'teal' }], hasFractions: true },
 ];
 
 /** Charts of the past, from what the server keeps. */
@@ -95,6 +96,7 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
                   points={points}
                   series={chart.series}
                   areMeasurements={chart.areMeasurements ?? false}
+                  hasFractions={chart.hasFractions ?? false}
                   isLong={history.stepSeconds >= 3600}
                 />
               </ChartPanel>

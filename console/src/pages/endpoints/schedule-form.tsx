@@ -55,7 +55,7 @@ function Editor({ endpointId, schedule }: { endpointId: string; schedule: Schedu
     save: (body) => unwrap(api.PUT('/v2/serverless/{id}/schedule', { params: { path: { id: endpointId } }, body })),
     onSaved: (saved) => {
       queries.setQueryData(['schedule', endpointId], saved);
-      notifySuccess('Schedule saved.');
+      notifySuccess('Schedule set.');
     },
   });
   const set = (changed: Floor[]) => form.setFieldValue('floors', changed);
@@ -93,7 +93,7 @@ function Editor({ endpointId, schedule }: { endpointId: string; schedule: Schedu
             Add floor
           </Button>
           <Button type="submit" loading={isSaving} disabled={!form.isDirty()}>
-            Save schedule
+            Set schedule
           </Button>
         </Group>
       </Stack>

@@ -1,0 +1,111 @@
+/** What an endpoint's page shows of the past, and its schedule. On simulated workers: nothing of it needs a real one. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, () => {
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let browser: Browser;
+  let page: Page;
+  let axe: string;
+  let id: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    const api = new Api(server);
+    id = await api.createEndpoint({ workers: { min: 0, max: 0 } });
+    for (let n = 0; n < 60; n++) {
+      await api.call('POST', `/v2/${id}/run`, { input: n });
+      if (n === 29) await api.call('POST', `/v2/${id}/purge-queue`);
+    }
+    await database.pool.query(
+      `insert into history (kind, subject, span, starts_at, completed, workers_idle, waits)
+       select 'ENDPOINT', $1, 'minute', date_trunc('minute', now()) - n * interval '1 minute', n, 2, array[54::bigint << 32 | 4]
+       from generate_series(1, 30) n`,
+      [id],
+    );
+    browser = await launchBrowser();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
+        complaints.push(message.text());
+    });
+    await page.goto(`${server.url}/`);
+    await page.getByLabel('API key').fill(server.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.goto(`${server.url}/#/endpoints/${id}/live`);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await database?.drop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function expectAccessible(): Promise<void> {
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => {
+      const { axe: checker } = globalThis as unknown as {
+        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
+    });
+    expect(violations).toEqual([]);
+  }
+
+  test('charts go back an hour, a day, a week and a month', async () => {
+    for (const [label, range] of [
+      ['1 h', '1h'],
+      ['24 h', '24h'],
+      ['7 d', '7d'],
+      ['30 d', '30d'],
+    ]) {
+      await page.getByText(label!, { exact: true }).click();
+      await page.getByRole('img', { name: `Jobs ended over the last ${range}` }).waitFor();
+    }
+    await page.getByText('1 h', { exact: true }).click();
+    await page.getByRole('img', { name: 'Queue time (ms) over the last 1h' }).waitFor();
+    await expectAccessible();
+    await page.getByText('Live', { exact: true }).last().click();
+    await page.getByRole('img', { name: 'Jobs queued and running over time' }).waitFor();
+  });
+
+  test('jobs are listed page by page, and by state', async () => {
+    await page.getByRole('tab', { name: 'Jobs' }).click();
+    const rows = page.getByRole('region', { name: 'Jobs' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(51);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rows.count()).toBe(61);
+    await expectAccessible();
+    await page.getByRole('combobox', { name: 'State' }).click();
+    await page.getByRole('option', { name: 'Failed' }).click();
+    await page.getByText('No jobs match.').waitFor();
+  });
+
+  test('a floor is added, refused with the reason, set and shown', async () => {
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Add floor' }).click();
+    await page.getByLabel('End of floor 1').fill('8:00');
+    await page.getByRole('button', { name: 'Set schedule' }).click();
+    await page.getByRole('alert').getByText('/floors/0/until').waitFor();
+    await page.getByLabel('End of floor 1').fill('19:30');
+    await page.getByRole('button', { name: 'Set schedule' }).click();
+    await page.getByText('Schedule set.').waitFor();
+    await page.getByText(/Now: (no floor|1 worker), until /).waitFor();
+    await expectAccessible();
+    await page.reload();
+    expect(await page.getByLabel('End of floor 1').inputValue()).toBe('19:30');
+  });
+});
