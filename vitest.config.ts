@@ -43,6 +43,7 @@ export default defineConfig({
       slowProject('attack', ['test/attack/**/*.test.ts']),
       slowProject('containers', ['test/containers/**/*.test.ts', 'src/**/*.docker.test.ts']),
       slowProject('browser', ['test/browser/**/*.test.ts']),
+      slowProject('gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', ['test/chaos/**/*.test.ts']),
       // One cluster for all: after everything else, one file at a time.
       {

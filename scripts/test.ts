@@ -19,6 +19,7 @@ const SUITES: Record<string, Suite> = {
   programs: { projects: ['programs', 'attack'], needs: ['programs'] },
   containers: { projects: ['containers'], needs: ['containers'] },
   browser: { projects: ['browser'], needs: ['containers', 'browser'] },
+  gpu: { projects: ['gpu'], needs: [] },
   chaos: { projects: ['chaos'], needs: ['containers'] },
   cluster: { projects: ['cluster'], needs: ['containers', 'cluster'] },
 };

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { readConfig } from '../config.ts';
 import { silentLogger } from '../core/logger.ts';
+import { ensureSimulation } from '../domain/simulation/simulation.ts';
 import type { Gpu, GpuReading, GpuSource } from '../runtimes/gpus/gpu.ts';
 import { openGpus } from './open-gpus.ts';
 
@@ -67,6 +68,9 @@ test('a server that had GPUs starts without them while they cannot be read, and 
 test('a process without the control role takes what the one that starts workers has read', async () => {
   await opened({}, [FOUND]);
   expect((await opened({ roles: 'api' }, [BROKEN])).inventory!.usable()).toEqual([GPU]);
+  await ensureSimulation(database.pool, []); // that one simulates GPUs now
+  expect((await opened({ roles: 'api' }, [BROKEN])).inventory).toBeNull();
+  await expect(opened({}, [BROKEN], true)).rejects.toThrow();
 });
 
 test('shared GPUs, lost ones and a driver that finds none are notices', async () => {

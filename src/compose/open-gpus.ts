@@ -39,20 +39,26 @@ export async function openGpus(parts: Parts, sources: readonly [GpuSource, ...Gp
     return { inventory: null, notices: hasGpus ? [SIMULATED_BESIDE_REAL] : [] };
   }
   if (!config.roles.has('control')) {
+    if (await findSimulation(pool)) return { inventory: null, notices: [] };
     const record = await findGpuRecord<GpuReading>(pool);
     if (record) return { inventory: createInventory(parts, new RecordedGpus(pool), record), notices: [] };
-    if (await findSimulation(pool)) return { inventory: null, notices: [] };
   }
   const { source, reading } = await detectGpus(sources);
   if (reading.state === 'absent' && config.simulateGpus === null) return { inventory: null, notices: [] };
   if (reading.state === 'unreadable') {
-    const hadGpus = parts.wasThisRuntime && (await findGpuRecord(pool)) !== undefined;
-    if (!hadGpus) throw new Error(`${unreadableText(reading)}. To do without them: --simulate-gpus ADA_24:4`);
+    if (!(await hadGpus(parts)))
+      throw new Error(`${unreadableText(reading)}. To do without them: --simulate-gpus ADA_24:4`);
     return { inventory: createInventory(parts, source, reading), notices: [`WARNING: ${unreadableText(reading)}`] };
   }
   await saveGpuRecord(pool, reading);
   const sharing = config.shareGpus > 1 ? [sharingNotice(config.shareGpus)] : [];
   return { inventory: createInventory(parts, source, reading), notices: [...noticesOf(reading), ...sharing] };
+}
+
+/** Whether the last start used real GPUs with this runtime. */
+async function hadGpus({ pool, wasThisRuntime }: Parts): Promise<boolean> {
+  if (!wasThisRuntime || (await findSimulation(pool))) return false;
+  return (await findGpuRecord(pool)) !== undefined;
 }
 
 function noticesOf(reading: GpuReading): string[] {

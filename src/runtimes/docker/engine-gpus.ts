@@ -21,6 +21,8 @@ export interface EngineGpusOptions {
   shares: number;
   /** The image of the container. Null: that of the container this process runs in. */
   image: string | null;
+  /** For tests: what asks the engine for all GPUs. */
+  deviceRequests?: readonly object[];
   /** For tests. */
   findOwn?: () => Promise<string | null>;
 }
@@ -135,7 +137,7 @@ export class EngineGpus implements GpuSource {
         PidsLimit: 64,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
-        DeviceRequests: [allGpusRequest(support)],
+        DeviceRequests: this.#options.deviceRequests ?? [allGpusRequest(support)],
       },
     };
     const { Id } = await this.#engine.json<{ Id: string }>({
