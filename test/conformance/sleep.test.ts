@@ -108,7 +108,9 @@ test('a busy worker keeps its GPU, and what waits for it waits', async () => {
   const a = await plane.worker(one);
   expect((await take(a)).body.id).toBe(long);
   const waiting = await plane.run(two);
-  await becomes(b.id, { wanted: 'RUN' });
+  await becomes(b.id, { wanted: 'RUN', reason: 'no capacity: its GPUs are in use; it wakes when it gets them back' });
+  const { explain } = (await plane.call('GET', `${two}/status/${waiting}?explain=1`)).body;
+  expect(JSON.stringify(explain)).toContain('its GPUs are in use');
   await a.ping();
   expect(await row(b.id)).toMatchObject({ phase: 'FROZEN', isReleased: true });
   expect(await row(a.id)).toMatchObject({ phase: 'RUNNING', wanted: 'RUN' });

@@ -9,8 +9,9 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Because, because } from '../../domain/decisions/because.ts';
 import type { FreezingWorker } from '../../domain/workers/frozen-workers.ts';
-import { markAwake } from '../../domain/workers/sleeping-workers.ts';
+import { markAwake, markWaitingForGpus } from '../../domain/workers/sleeping-workers.ts';
 import { markExited, markThawed } from '../../domain/workers/worker-lifecycle.ts';
+import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
@@ -49,7 +50,7 @@ export class WorkerWaker {
 
   /** Claims the GPUs of a sleeping worker, and lets it run. Without hope it makes way for a cold start. */
   async claim(worker: FreezingWorker, waitedMs: number): Promise<void> {
-    const { bus, logs, monotonic } = this.#deps;
+    const { pool, bus, logs, monotonic } = this.#deps;
     const orderedAt = this.#waiting.get(worker.id);
     const mayOrder = orderedAt === undefined || monotonic.now() - orderedAt > ORDER_INTERVAL_MS;
     if (mayOrder) this.#waiting.set(worker.id, monotonic.now());
@@ -64,7 +65,10 @@ export class WorkerWaker {
     if (waitedMs > CLAIM_TIMEOUT_MS) {
       return this.giveUp(worker, because('NOT_WOKEN', `its GPUs were in use for ${CLAIM_TIMEOUT_MS / 1000} s`));
     }
-    if (orderedAt === undefined) logs.system(worker.id, 'waits: its GPUs are in use');
+    if (orderedAt !== undefined) return;
+    const reason = `${NO_CAPACITY}: its GPUs are in use; it wakes when it gets them back`;
+    logs.system(worker.id, `waits: ${reason}`);
+    await markWaitingForGpus(pool, worker.id, reason);
   }
 
   /** Thaws a worker, and wakes it unless its kit does that. */

@@ -99,7 +99,7 @@ function countsSql(isOf: (column: string) => string): string {
              filter (where condition = 'unhealthy'))[1] as unhealthy_reason
     from (
       select w.endpoint_id, w.version, w.created_at, w.phase_reason, a.unhealthy_reason, e.version as newest,
-             case when w.wanted = 'FREEZE' or w.phase = 'FROZEN' then 'frozen'
+             case when w.wanted = 'FREEZE' or (w.phase = 'FROZEN' and w.phase_reason is null) then 'frozen'
                   when a.unhealthy_reason is not null or w.is_lost then 'unhealthy'
                   when w.endpoint_type = 'LOAD_BALANCING' and w.phase = 'RUNNING' and w.ready_at is not null
                     and w.serving_at is null and w.phase_reason is not null then 'unhealthy'

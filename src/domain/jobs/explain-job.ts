@@ -81,7 +81,14 @@ function lossDuring(endedAt: Date | null, worker: WaitedFor | null): string | nu
 function onTheWay(worker: WaitedFor): ExplainedStage[] {
   if (worker.thaw !== null) {
     const { wantedAt, at } = worker.thaw;
-    return [{ stage: 'thaw', from: wantedAt, to: at, reason: worker.decision }];
+    return [
+      {
+        stage: 'thaw',
+        from: wantedAt,
+        to: at,
+        reason: at === null ? (worker.phaseReason ?? worker.decision) : worker.decision,
+      },
+    ];
   }
   return workerStages(worker, worker.timeline).map(({ stage, from, to }, i) => ({
     stage,

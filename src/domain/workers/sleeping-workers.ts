@@ -66,6 +66,14 @@ export function claimGpus(
   });
 }
 
+/** Stores what a worker waits for before it can wake. */
+export async function markWaitingForGpus(db: Db, id: WorkerId, reason: string): Promise<void> {
+  await db.query("update workers set phase_reason = $2 where id = $1 and phase = 'FROZEN' and wanted = 'RUN'", [
+    id,
+    reason,
+  ]);
+}
+
 /** A worker whose GPUs would be free once it sleeps. */
 export interface IdleSleeper {
   id: WorkerId;

@@ -254,7 +254,7 @@ export async function markFrozen(db: Db, id: WorkerId, memoryBytes: number): Pro
 export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
   const result = await db.query(
     `with thawed as (
-       update workers set phase = 'RUNNING', frozen_at = null, thawed_at = now()
+       update workers set phase = 'RUNNING', frozen_at = null, thawed_at = now(), phase_reason = null
        where id = $1 and phase = 'FROZEN' returning id, thaw_wanted_at
      ), seen as (update worker_activity set seen_at = now() where worker_id = $1)
      update worker_freezes f set thawed_at = now(), thaw_wanted_at = t.thaw_wanted_at
