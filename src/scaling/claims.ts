@@ -219,10 +219,11 @@ export class Claims {
     let sum = free;
     while (sum < request.count) {
       let best: HoldingWorker | undefined;
+      const hasOwn = !isFutile && this.#hasOwn(worker, request, given);
       for (const one of candidates) {
         if (one.endpointId === worker.endpointId || !isSamePlace(one, place)) continue;
         if (chosen.has(one) || !this.#stayers.has(one)) continue;
-        if (this.#mayTake(worker, request, one, given, isNow) && this.#isBetter(one, best)) best = one;
+        if (this.#mayTake(worker, request, one, { given, hasOwn, isNow }) && this.#isBetter(one, best)) best = one;
       }
       if (!best) break;
       chosen.add(best);
@@ -236,8 +237,16 @@ export class Claims {
     return null;
   }
 
-  /** True when a worker's GPUs may go to another endpoint, after what was `given` already. */
-  #mayTake(worker: WaitingWorker, request: PlaceRequest, holder: HoldingWorker, given: Given, isNow: boolean): boolean {
+  /**
+   * True when a worker's GPUs may go to another endpoint, after what was `given` already. `hasOwn`: the other user has GPUs
+   * that would do, so that other users give up none for a turn.
+   */
+  #mayTake(
+    worker: WaitingWorker,
+    request: PlaceRequest,
+    holder: HoldingWorker,
+    { given, hasOwn, isNow }: { given: Given; hasOwn: boolean; isNow: boolean },
+  ): boolean {
     const { now, minOf } = this.#sharing;
     const { endpointId, userId } = worker;
     const isSameUser = holder.userId === userId;
@@ -256,10 +265,10 @@ export class Claims {
       : remainsBeyond >= this.beyondQuota(userId) + request.count;
     if (isFair) return true;
     const hadTurn = !isNow || (holder.isReady && now - holder.since >= TURN_MS);
-    return held === 0 && hadTurn && (isSameUser || !this.#hasOwn(worker, request, given));
+    return held === 0 && hadTurn && (isSameUser || !hasOwn);
   }
 
-  /** True when a user has GPUs that a worker could use: other users give up none for a turn then. */
+  /** True when a user has GPUs that a worker could use. */
   #hasOwn({ userId }: WaitingWorker, request: PlaceRequest, given: Given): boolean {
     const places = placesFor(request, this.#capacities).filter(({ total }) => total >= request.count);
     const staying = (this.#byUser.get(userId) ?? []).filter((one) => this.#stayers.has(one));

@@ -7,6 +7,9 @@ import { fairOrder, type Turn } from './fair-order.ts';
 import { type PlaceRequest, placeWorker } from './place-worker.ts';
 import type { Sharing, WaitingWorker, Yield } from './sharing.ts';
 
+/** Workers that leave for others in one run, about: the next run follows when the first of them have left. */
+const MAX_YIELDS = 100;
+
 export interface Share {
   /** The place of each worker that can be placed now; all null for a worker without a GPU. */
   placed: Map<
@@ -57,8 +60,9 @@ function claim(turn: Turn, worker: WaitingWorker, request: PlaceRequest, claims:
   if (turn.hasClaimed) return;
   turn.hasClaimed = true;
   const own = claims.claimOwn(worker, request);
-  share.yields.push(...(own ?? claims.claimFromOthers(worker, request)));
-  if (own) return;
+  share.yields.push(...(own ?? []));
+  if (own || share.yields.length >= MAX_YIELDS) return;
+  share.yields.push(...claims.claimFromOthers(worker, request));
   const others = turn.workers.filter((one) => isAlike(one.request, request));
   for (const one of others) {
     if (claims.hasQuota(one, request)) share.yields.push(...claims.claimFromOthers(one, request));

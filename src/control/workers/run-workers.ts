@@ -27,8 +27,9 @@ import { WorkerPlacer } from './worker-placer.ts';
 /** While there are workers, and otherwise. */
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;
-/** Freed GPUs lead to another placement of the waiting workers, at most this often. */
+/** Freed GPUs lead to another placement of the waiting workers, at most this often, and in a tenth of the time. */
 const PLACE_INTERVAL_MS = 200;
+const PLACE_PAUSES = 10;
 /** What a worker that broke a limit gets to end by itself. */
 const BROKEN_LIMIT_GRACE_MS = 5_000;
 /** Workers remembered as not ready yet, for the log line when they become ready. */
@@ -70,7 +71,7 @@ export class WorkerRunner {
   readonly #lists: WorkloadLists;
   #unsubscribe: (() => void)[] = [];
   #tickedAt = Number.NEGATIVE_INFINITY;
-  #placedAt = Number.NEGATIVE_INFINITY;
+  #placesAt = Number.NEGATIVE_INFINITY;
   #hasFreedGpus = false;
 
   constructor(options: WorkerRunnerOptions) {
@@ -187,8 +188,8 @@ export class WorkerRunner {
       this.#tickedAt = now;
       this.#cache.markSome();
     }
-    if (this.#hasFreedGpus && now - this.#placedAt >= PLACE_INTERVAL_MS) {
-      this.#placedAt = now;
+    if (this.#hasFreedGpus && now >= this.#placesAt) {
+      this.#placesAt = now + PLACE_INTERVAL_MS;
       this.#hasFreedGpus = false;
       this.#cache.markDirty(this.#cache.pending);
     }
@@ -288,13 +289,16 @@ export class WorkerRunner {
 
   async #startAll(pending: readonly ControlledWorker[]): Promise<void> {
     if (pending.length === 0) return;
-    const { images } = this.#deps;
+    const { images, monotonic } = this.#deps;
     const due: ControlledWorker[] = [];
     for (const worker of await awaitSecrets(this.#deps, pending)) {
       if (images.isPresent(worker)) due.push(worker);
       else this.#begin(worker, (signal) => this.#pullAndStart(worker, signal));
     }
+    const startedAt = monotonic.now();
     const places = await Promise.all(due.map((worker) => this.#placer.place(worker)));
+    const pauseMs = Math.min(TICK_MS, PLACE_PAUSES * (monotonic.now() - startedAt));
+    this.#placesAt = Math.max(this.#placesAt, startedAt + pauseMs);
     for (const [i, worker] of due.entries()) {
       const place = places[i];
       if (place) this.#begin(worker, (signal) => startWorker(this.#deps, worker, place, signal));
@@ -322,7 +326,7 @@ export class WorkerRunner {
 
   #nextAt(now: number): number {
     const listAt = this.#lists.nextAt(now) ?? Number.POSITIVE_INFINITY;
-    const placeAt = this.#hasFreedGpus ? this.#placedAt + PLACE_INTERVAL_MS : Number.POSITIVE_INFINITY;
+    const placeAt = this.#hasFreedGpus ? this.#placesAt : Number.POSITIVE_INFINITY;
     return Math.min(this.#tickedAt + TICK_MS, this.#cache.nextAt, listAt, placeAt);
   }
 }
