@@ -23,7 +23,7 @@ export const listEndpointsRoute: RestRoute = (app, deps) => {
         querystring: EndpointQuery,
         response: { 200: ref(EndpointList) },
       },
-      config: { permission: PERMISSIONS.readEndpoint },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['unprocessable'] },
     },
     async (request, reply) => {
       const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };

@@ -17,7 +17,7 @@ export const getPodRoute: RestRoute = (app, deps) => {
         querystring: PodQuery,
         response: { 200: ref(PodResponse) },
       },
-      config: { permission: PERMISSIONS.readPod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readPod, failures: ['notFound', 'unprocessable'] },
     },
     async (request) => {
       const pod = await getPodRow(deps.pool, request.actor.userId, request.params.id as PodId);

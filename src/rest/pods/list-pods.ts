@@ -15,7 +15,7 @@ export const listPodsRoute: RestRoute = (app, deps) => {
         querystring: PodQuery,
         response: { 200: ref(PodList) },
       },
-      config: { permission: PERMISSIONS.readPod },
+      config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
     },
     async (request) => {
       const pods = await listPodRows(deps.pool, request.actor.userId);

@@ -20,7 +20,7 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
         querystring: WorkerQuery,
         response: { 200: ref(WorkerListResponse) },
       },
-      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['notFound', 'unprocessable'] },
     },
     async (request) => {
       const id = request.params.id as EndpointId;
