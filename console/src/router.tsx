@@ -21,6 +21,7 @@ const Volumes = page(() => import('./pages/volumes/volumes.tsx'), 'VolumesPage')
 const Registries = page(() => import('./pages/registries.tsx'), 'RegistriesPage');
 const Catalog = page(() => import('./pages/catalog.tsx'), 'CatalogPage');
 const Keys = page(() => import('./pages/keys/keys.tsx'), 'KeysPage');
+const Limits = page(() => import('./pages/limits/limits.tsx'), 'LimitsPage');
 const Billing = page(() => import('./pages/billing/billing.tsx'), 'BillingPage');
 
 /** Paths are behind `#`, so that the server needs no rules for them. */
@@ -41,6 +42,7 @@ export const router = createHashRouter([
       { path: 'registries', element: <Registries /> },
       { path: 'catalog', element: <Catalog /> },
       { path: 'keys', element: <Keys /> },
+      { path: 'limits', element: <Limits /> },
       { path: 'billing', element: <Billing /> },
       { path: '*', element: <NotFoundPage /> },
     ],

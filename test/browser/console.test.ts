@@ -222,7 +222,7 @@ describeWithEngine('the console', () =>
       );
       const areas = ['endpoints', 'endpoints/new', 'pods', 'pods/new', 'templates', 'secrets', 'volumes', 'registries'];
       const violations: Record<string, string[]> = {};
-      for (const path of ['', ...areas, 'catalog', 'keys', 'billing', ...tabs, 'nowhere']) {
+      for (const path of ['', ...areas, 'catalog', 'keys', 'limits', 'billing', ...tabs, 'nowhere']) {
         await page.goto(`${server.url}/#/${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await expect.poll(() => page.locator('[aria-busy=true]').count(), SLOW).toBe(0);

@@ -1,6 +1,7 @@
 import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import {
+  IconAdjustments,
   IconBox,
   IconBrandDocker,
   IconChartBar,
@@ -29,6 +30,7 @@ const PAGES = [
   { to: '/registries', label: 'Registries', icon: IconBrandDocker },
   { to: '/catalog', label: 'Catalog', icon: IconCpu },
   { to: '/keys', label: 'API keys', icon: IconKey },
+  { to: '/limits', label: 'Limits', icon: IconAdjustments },
   { to: '/billing', label: 'Billing', icon: IconChartBar },
 ];
 
