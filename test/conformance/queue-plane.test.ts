@@ -399,6 +399,7 @@ describe('reports', () => {
     ['status=DONE', "status: 'DONE' is not one of IN_QUEUE, IN_PROGRESS, COMPLETED, FAILED, CANCELLED, TIMED_OUT"],
     ['limit=101', 'limit: must be a number from 1 to 100'],
     ['since=yesterday', 'since: must be a time such as 2026-11-20T10:00:00Z'],
+    ['workerId=a%00', 'workerId: must not contain a NUL character'],
     ['cursor=x', "cursor is not the 'nextCursor' of a page"],
   ])('a filter of requests that is not valid is a 400 that says what is: %s', async (query, detail) => {
     const answer = await plane.call('GET', `${idle}/requests?${query}`);

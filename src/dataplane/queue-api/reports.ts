@@ -61,11 +61,16 @@ async function listPage(call: QueueCall): Promise<void> {
     statuses: readStatuses(of('status')),
     since: readTime('since', of('since')),
     until: readTime('until', of('until')),
-    workerId: of('workerId')?.replaceAll('\0', ''),
+    workerId: readWorkerId(of('workerId')),
     limit: readLimit(of('limit')),
     cursor: of('cursor'),
   });
   sendJson(call.res, 200, JSON.stringify({ requests: page.jobs, nextCursor: page.nextCursor }));
+}
+
+function readWorkerId(text: string | undefined): string | undefined {
+  if (text?.includes('\0')) throw new Failure('badRequest', 'workerId: must not contain a NUL character');
+  return text;
 }
 
 function readStatuses(text: string | undefined): JobStatus[] | undefined {

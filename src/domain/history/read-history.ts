@@ -55,23 +55,17 @@ export async function readHistory(
   const stepMs = step * 1000;
   const until = Math.floor(now / MINUTE_MS) * MINUTE_MS;
   const from = Math.ceil((until - RANGES[range]) / stepMs) * stepMs;
-  const hoursFrom = stepMs === HOUR_MS ? from : Number.POSITIVE_INFINITY;
+  const ofSubject = `select starts_at as "startsAt", ${SUM_COLUMNS.join(', ')}, ${HISTOGRAM_COLUMNS.join(', ')}
+    from history where kind = $1 and subject = $2`;
   const result = await db.query<Row>({
     name: 'read-history',
-    text: `select starts_at as "startsAt", ${SUM_COLUMNS.join(', ')}, ${HISTOGRAM_COLUMNS.join(', ')}
-           from history cross join history_progress p
-           where kind = $1 and subject = $2 and starts_at < $4
-             and (span = 'hour' and starts_at >= $3 and starts_at < p.hours_until
-               or span = 'minute' and starts_at >= case when $3::timestamptz = 'infinity' then $5::timestamptz
-                                                     else greatest(p.hours_until, $5::timestamptz) end)
-           order by starts_at`,
-    values: [
-      kind,
-      subject,
-      Number.isFinite(hoursFrom) ? new Date(hoursFrom) : 'infinity',
-      new Date(until),
-      new Date(from),
-    ],
+    // Hours that are folded, then minutes: those of the hours that are not, or all. Each walks the key.
+    text: `with folded as (select case when $5 then hours_until else '-infinity' end as until from history_progress)
+           (${ofSubject} and span = 'hour' and starts_at >= $3 and starts_at < (select until from folded) order by starts_at)
+           union all
+           (${ofSubject} and span = 'minute' and starts_at >= greatest($3, (select until from folded)) and starts_at < $4
+            order by starts_at)`,
+    values: [kind, subject, new Date(from), new Date(until), stepMs === HOUR_MS],
   });
   const rows = Map.groupBy(result.rows, ({ startsAt }) => Math.floor(startsAt.getTime() / stepMs) * stepMs);
   const points = [...rows].map(([at, group]) => toPoint(at, group, Math.min(stepMs, until - at) / MINUTE_MS));

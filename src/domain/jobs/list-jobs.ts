@@ -119,7 +119,7 @@ export async function listJobs(pool: Pool, endpointId: EndpointId, filter: JobFi
     after.at,
     after.id,
     limit + 1,
-    statuses,
+    [...new Set(statuses)],
     workerId ?? null,
   ];
   const jobs = await transaction(pool, async (db) => {
