@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup-tests.sh NEED...   prepares this machine for test suites that need more than Node.js. NEED is one of
 #   programs     Python, tmux, curl and jq, for the example workers and the commands in the documentation; spin and gcc, for
-#                the model of the lease protocol
+#                the model of the lease protocol; faketime and PostgreSQL 15, for wrong clocks and an external database
 #   containers   a container engine, docker-compose, ip and a private registry
 #   browser      Chromium
 #   cluster      the programs of a Kubernetes cluster, built once from Debian's source package (test/kubernetes/kube-up.sh)
@@ -32,6 +32,15 @@ need_program() {
   fi
   missing="$missing $1"
   say "missing: $1 (on Debian and Ubuntu: apt-get install $2)"
+}
+
+# Debian's package would also create and start a cluster of its own.
+need_postgres() {
+  if [ ! -x /usr/lib/postgresql/15/bin/postgres ] && may_install && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+  fi
+  need_program /usr/lib/postgresql/15/bin/postgres postgresql-15
 }
 
 engine_answers() {
@@ -91,6 +100,8 @@ for need; do
       need_program jq jq
       need_program spin spin
       need_program gcc 'gcc libc6-dev'
+      need_program faketime faketime
+      need_postgres
       ;;
     containers)
       need_program docker-registry docker-registry

@@ -20,7 +20,7 @@ const SUITES: Record<string, Suite> = {
   containers: { projects: ['containers'], needs: ['containers'] },
   browser: { projects: ['browser'], needs: ['containers', 'browser'] },
   gpu: { projects: ['gpu'], needs: [] },
-  chaos: { projects: ['chaos'], needs: ['containers'] },
+  chaos: { projects: ['chaos'], needs: ['programs', 'containers'] },
   cluster: { projects: ['cluster'], needs: ['containers', 'cluster'] },
 };
 

@@ -13,6 +13,7 @@ import { AREAS } from '../domain/access/scopes.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
 import { newRequestId } from '../http/request-id.ts';
+import { AnswerBudget } from './answer-budget.ts';
 import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
@@ -86,7 +87,8 @@ export class DataPlane {
     const endpoints = new EndpointDirectory({ ...deps, users });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
-    this.#queuePlane = { ...deps, bodies, dispatch, stream, endpoints, users, processId: bus.processId };
+    const answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
+    this.#queuePlane = { ...deps, bodies, answers, dispatch, stream, endpoints, users, processId: bus.processId };
     this.workerServer = this.#createWorkerServer(deps, { bodies, stream, endpoints });
   }
 

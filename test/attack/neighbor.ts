@@ -8,6 +8,11 @@ import { createTenant } from './tenant.ts';
 
 /** From a job's submission to its result, at most, for 99 of 100 jobs of a neighbor. */
 export const MAX_P99_MS = 250;
+/** For servers whose neighbor runs for minutes: its results are counted in the end. */
+export const KEEP_RESULTS = {
+  PODYARD_RESULT_RETENTION_SECONDS: '7200',
+  PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200',
+};
 const TOKEN = 'pyw_neighbor';
 
 export interface NeighborTask {
@@ -67,7 +72,9 @@ export class Neighbor {
       'select id, status from finished_jobs where id = any($1)',
       [jobs.map(({ id }) => id)],
     );
-    expect.soft(ended.map(({ id }) => id).toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+    const endedIds = new Set(ended.map(({ id }) => id));
+    expect.soft(jobs.filter(({ id }) => !endedIds.has(id))).toEqual([]);
+    expect.soft(ended).toHaveLength(endedIds.size); // each once
     expect.soft(p99).toBeLessThanOrEqual(maxP99Ms);
   }
 

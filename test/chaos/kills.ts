@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, test } from 'vitest';
 import { containerOf } from '../containers/container-engine.ts';
 import { Api, until } from '../e2e/api.ts';
-import { ServerProcess, type TestedRuntime } from '../e2e/server-process.ts';
+import { ServerProcess, type ServerProcessOptions, type TestedRuntime } from '../e2e/server-process.ts';
 import { limitMs, SOAK_MS } from './extent.ts';
 import { Load } from './load.ts';
 import { Random } from './random.ts';
@@ -70,10 +70,11 @@ export function killTests(runtime: TestedRuntime, times: { serverKills: number; 
 }
 
 /** Starts a server under load, with endpoints whose workers take one job, take several at once, or come and go. */
-export async function begin(runtime: TestedRuntime) {
+export async function begin(runtime: TestedRuntime, options: Pick<ServerProcessOptions, 'databaseUrl' | 'env'> = {}) {
   const random = new Random();
   console.log(`PODYARD_CHAOS_SEED=${random.seed}`);
-  const server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', env: KEEP });
+  const env = { ...KEEP, ...options.env };
+  const server = await ServerProcess.start({ runtime, gpus: 'ADA_24:8', ...options, env });
   onTestFinished(() => server.dispose(), 60_000);
   const api = new Api(server);
   const scaling = { type: 'REQUEST_COUNT', value: 8, idleTimeout: 60 };

@@ -187,8 +187,9 @@ export class WebhookDeliverer {
       [delivery.jobId],
     );
     const [row] = source.rows;
-    if (!job || !row) throw new Error('the job has no result');
-    const body = renderJob(job, `,"input":${row.input},"webhook":${JSON.stringify(delivery.url)}`);
+    const result = job?.largeBytes ? await this.#deps.queue.readResult(delivery.jobId) : {};
+    if (!job || !row || !result) throw new Error('the job has no result');
+    const body = renderJob({ ...job, ...result }, `,"input":${row.input},"webhook":${JSON.stringify(delivery.url)}`);
     return { body, context: findTraceContext(row.extras) };
   }
 

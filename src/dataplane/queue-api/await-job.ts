@@ -1,8 +1,8 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
-import { isTerminal, type JobView, renderJob } from '../../domain/jobs/job.ts';
-import { sendJson } from '../exchange.ts';
+import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
 import type { QueueCall } from './queue-call.ts';
+import { sendJob } from './send-job.ts';
 
 /** The longest `wait` of a request. */
 export const MAX_WAIT_MS = 300_000;
@@ -20,13 +20,13 @@ export async function answerWhenEnded(call: QueueCall, jobId: JobId, waitMs: num
     try {
       if (wait && isFirst) await dispatch.queue.addWaiter(jobId, call.endpoint.id, processId);
       const isOver = () => call.res.destroyed || dispatch.isStopping;
-      if (!wait || isOver()) return sendJson(call.res, 200, renderJob(await getJob(call, jobId)));
+      if (!wait || isOver()) return await sendJob(call, await getJob(call, jobId));
       const job = await (isFirst ? getJob(call, jobId) : pollJob(call, jobId));
-      if (job && (isTerminal(job.status) || isOver())) return sendJson(call.res, 200, renderJob(job));
+      if (job && (isTerminal(job.status) || isOver())) return await sendJob(call, job);
       call.res.once('close', wait.cancel);
       const update = await wait.update;
       call.res.off('close', wait.cancel);
-      if (update && update !== 'timeout') return sendJson(call.res, 200, renderJob(update));
+      if (update && update !== 'timeout') return await sendJob(call, update);
     } finally {
       wait?.cancel();
     }

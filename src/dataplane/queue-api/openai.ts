@@ -2,18 +2,22 @@ import { type JobId, newJobId } from '../../core/ids.ts';
 import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
 import { parseJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
+import type { Chunks, JobChunk } from '../../domain/jobs/job-stream.ts';
+import { flushed } from '../answer-budget.ts';
 import { sendBody, writeHead } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
+import { withResult } from './send-job.ts';
 import { bodySource } from './submit.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DAY_MS = 86_400_000;
 const CHUNKS_AT_ONCE = 500;
 const POLL_MS = 30_000;
+const NO_CHUNKS: Chunks = { chunks: [], hasMore: false };
 
 /**
  * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
@@ -72,16 +76,28 @@ async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<
     try {
       const job = await getJob(call, id);
       if (call.res.destroyed) return; // drained chunks would be lost with it
-      const chunks = isStreaming ? await stream.drain(job, CHUNKS_AT_ONCE) : [];
-      for (const { chunk } of chunks) writeChunk(call, chunk);
-      if (chunks.length === CHUNKS_AT_ONCE) continue;
-      if (isTerminal(job.status)) return finish(call, job);
+      const { chunks, hasMore } = isStreaming ? await stream.drain(job, CHUNKS_AT_ONCE) : NO_CHUNKS;
+      for (const chunk of chunks) await relayChunk(call, id, chunk);
+      if (hasMore) continue;
+      if (isTerminal(job.status)) return await withResult(call, job, (whole) => finish(call, whole));
       await wait.update;
     } finally {
       call.res.off('close', wait.cancel);
       wait.cancel();
     }
   }
+}
+
+/** Relays a chunk as fast as the client reads; a large one is taken only once there is memory for it. */
+async function relayChunk(call: QueueCall, id: JobId, { seq, bytes, chunk }: JobChunk): Promise<void> {
+  if (chunk !== null) {
+    writeChunk(call, chunk);
+    return flushed(call.res);
+  }
+  await call.plane.answers.hold(call.res, { bytes, userId: call.actor.userId }, async () => {
+    const text = await call.plane.stream.takeChunk(id, seq);
+    if (text !== undefined) writeChunk(call, text);
+  });
 }
 
 function writeChunk(call: QueueCall, chunk: string): void {

@@ -9,6 +9,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
+import type { AnswerBudget } from '../answer-budget.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
@@ -27,6 +28,7 @@ export interface QueuePlane {
   monotonic: Clock;
   limits: JobLimits;
   bodies: BodyBudget;
+  answers: AnswerBudget;
   metrics: Metrics;
   tracing: Tracing | null;
   processId: string;

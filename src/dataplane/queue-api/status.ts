@@ -1,13 +1,13 @@
 import { Failure } from '../../core/errors.ts';
 import { isPermitted } from '../../domain/access/actor.ts';
 import { explainJob } from '../../domain/jobs/explain-job.ts';
-import { renderJob } from '../../domain/jobs/job.ts';
 import { withoutOutput } from '../../domain/logs/quote-output.ts';
 import { readWaitMs, sendJson } from '../exchange.ts';
 import { answerWhenEnded, getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
+import { sendJob } from './send-job.ts';
 
 const DEFAULT_STATUS_WAIT_MS = 90_000;
 
@@ -15,7 +15,7 @@ const DEFAULT_STATUS_WAIT_MS = 90_000;
 export async function status(call: QueueCall): Promise<void> {
   const job = await getJob(call, call.jobId!);
   const isExplained = ['1', 'true'].includes(call.query.get('explain') ?? '');
-  sendJson(call.res, 200, renderJob(job, isExplained ? await renderExplanation(call) : ''));
+  await sendJob(call, job, isExplained ? await renderExplanation(call) : '');
 }
 
 /** A key that may not read the endpoint sees no reason with what its workers printed. */
@@ -44,12 +44,12 @@ export async function cancel(call: QueueCall): Promise<void> {
   const { dispatch } = call.plane;
   const job = await dispatch.queue.cancel(call.jobId!, call.endpoint.id);
   if (!job) {
-    sendJson(call.res, 200, renderJob(await getJob(call, call.jobId!)));
+    await sendJob(call, await getJob(call, call.jobId!));
     return;
   }
   dispatch.notifyEnded([job]);
   if (job.workerId !== null) dispatch.notifyJobStop(job.workerId);
-  sendJson(call.res, 200, renderJob(job));
+  await sendJob(call, job);
 }
 
 /** Requeues a FAILED or TIMED_OUT job with the same id and input, and clears its output. */

@@ -1,8 +1,11 @@
-import { isTerminal, renderJob } from '../../domain/jobs/job.ts';
+import { isTerminal, type JobStatus, renderJob } from '../../domain/jobs/job.ts';
+import type { JobChunk } from '../../domain/jobs/job-stream.ts';
+import { flushed } from '../answer-budget.ts';
 import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
 import { getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
+import { withResult } from './send-job.ts';
 
 const DEFAULT_STREAM_WAIT_MS = 10_000;
 const CHUNKS_AT_ONCE = 500;
@@ -27,13 +30,12 @@ async function answerChunks(call: QueueCall): Promise<void> {
       if (isFirst && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
       const job = await getJob(call, jobId); // read before the chunks: a job that has ended has streamed all of them
       if (call.res.destroyed) return; // drained chunks would be lost with it
-      const chunks = await call.plane.stream.drain(job, CHUNKS_AT_ONCE);
-      const isDone = isTerminal(job.status) && chunks.length < CHUNKS_AT_ONCE;
+      const { chunks, hasMore } = await call.plane.stream.drain(job, CHUNKS_AT_ONCE);
+      const isDone = isTerminal(job.status) && !hasMore;
       const isOver = monotonic.now() >= deadline || dispatch.isStopping;
       if (chunks.length > 0 || isDone || isOver) {
         const status = isTerminal(job.status) && !isDone ? 'IN_PROGRESS' : job.status; // more chunks are left
-        const items = chunks.map(({ chunk }) => `{"output":${chunk}}`).join(',');
-        return sendJson(call.res, 200, `{"status":"${status}","stream":[${items}]}`);
+        return await sendChunks(call, status, chunks);
       }
       call.res.once('close', wait.cancel);
       await wait.update;
@@ -42,6 +44,33 @@ async function answerChunks(call: QueueCall): Promise<void> {
       wait.cancel();
     }
   }
+}
+
+/** A large chunk is taken only once there is memory for it. */
+function sendChunks(call: QueueCall, status: JobStatus, chunks: readonly JobChunk[]): Promise<void> | void {
+  const send = (texts: readonly (string | null)[]) => {
+    const items = texts.map((text) => `{"output":${text}}`).join(',');
+    sendJson(call.res, 200, `{"status":"${status}","stream":[${items}]}`);
+  };
+  const [first] = chunks;
+  if (!first || first.chunk !== null) return send(chunks.map(({ chunk }) => chunk));
+  return call.plane.answers.hold(call.res, { bytes: first.bytes, userId: call.actor.userId }, async () => {
+    const chunk = await call.plane.stream.takeChunk(call.jobId!, first.seq);
+    send(chunk === undefined ? [] : [chunk]);
+  });
+}
+
+/** Writes an event as fast as the client reads; a large one only once there is memory for it. */
+async function writeEvent(call: QueueCall, { seq, bytes, chunk }: JobChunk): Promise<void> {
+  const write = (text: string) => void call.res.write(`id: ${seq}\ndata: ${text}\n\n`);
+  if (chunk !== null) {
+    write(chunk);
+    return flushed(call.res);
+  }
+  await call.plane.answers.hold(call.res, { bytes, userId: call.actor.userId }, async () => {
+    const text = await call.plane.stream.readChunk(call.jobId!, seq);
+    if (text !== undefined) write(text);
+  });
 }
 
 /** Podyard only. `id` is the chunk's number, to resume from with Last-Event-ID; a final event `done` carries the job. */
@@ -56,12 +85,12 @@ async function streamEvents(call: QueueCall): Promise<void> {
     const wait = dispatch.waiters.wait(jobId, KEEP_ALIVE_MS);
     try {
       job = await getJob(call, jobId);
-      const chunks = await call.plane.stream.list(job, after, CHUNKS_AT_ONCE);
-      for (const { seq, chunk } of chunks) {
-        if (!call.res.write(`id: ${seq}\ndata: ${chunk}\n\n`)) await drained(call);
-        after = seq;
+      const { chunks, hasMore } = await call.plane.stream.list(job, after, CHUNKS_AT_ONCE);
+      for (const chunk of chunks) {
+        await writeEvent(call, chunk);
+        after = chunk.seq;
       }
-      if (chunks.length === CHUNKS_AT_ONCE) continue;
+      if (hasMore) continue;
       if (isTerminal(job.status)) break;
       call.res.once('close', wait.cancel);
       const update = await wait.update;
@@ -71,16 +100,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
       wait.cancel();
     }
   }
-  if (isTerminal(job.status)) call.res.write(`event: done\ndata: ${renderJob(job)}\n\n`);
-  call.res.end();
-}
-
-function drained(call: QueueCall): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      call.res.off('drain', done).off('close', done);
-      resolve();
-    };
-    call.res.once('drain', done).once('close', done);
-  });
+  const end = (text = '') => void call.res.end(text);
+  if (isTerminal(job.status)) await withResult(call, job, (whole) => end(`event: done\ndata: ${renderJob(whole)}\n\n`));
+  else end();
 }

@@ -4,7 +4,6 @@ import { Failure } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import { transaction } from '../../db/pool.ts';
-import { renderJob } from '../../domain/jobs/job.ts';
 import { parseJobBody } from '../../domain/jobs/job-body.ts';
 import { COMMIT_TIMEOUT_MS, endpointGone, type NewJob, notStored } from '../../domain/jobs/job-queue.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
@@ -15,6 +14,7 @@ import { answerWhenEnded, MAX_WAIT_MS, POLL_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
+import { sendJob } from './send-job.ts';
 import { submitTraced } from './submit-traced.ts';
 
 const DEFAULT_SYNC_WAIT_MS = 90_000;
@@ -53,7 +53,7 @@ export async function runSync(call: QueueCall): Promise<void> {
     await holdWithKey(call, async () => {
       if (!isNew) return answerWhenEnded(call, id, waitMs);
       const update = await wait?.update;
-      if (update && update !== 'timeout') sendJson(call.res, 200, renderJob(update));
+      if (update && update !== 'timeout') await sendJob(call, update);
       else await answerWhenEnded(call, id, Math.max(0, deadline - monotonic.now()));
     });
   } finally {

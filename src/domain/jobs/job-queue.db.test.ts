@@ -62,8 +62,9 @@ async function submit(endpointId: EndpointId, change: Partial<NewJob> = {}): Pro
 }
 
 const listChunks = async (jobId: JobId, after: number, atMost: number) =>
-  stream.list((await queue.find(jobId))!, after, atMost);
-const drainChunks = async (jobId: JobId, atMost: number) => stream.drain((await queue.find(jobId))!, atMost);
+  (await stream.list((await queue.find(jobId))!, after, atMost)).chunks;
+const drainChunks = async (jobId: JobId, atMost: number) =>
+  (await stream.drain((await queue.find(jobId))!, atMost)).chunks;
 
 const worker = (name = newId(8)) => name as WorkerId;
 const done = (jobId: JobId, workerId: WorkerId, output: string | null = '"ok"'): JobResult => ({
@@ -648,6 +649,17 @@ describe('time', () => {
   });
 });
 
+test.each([
+  ['output', { output: `"${'x'.repeat(70_000)}"`, error: null }],
+  ['error', { output: null, error: 'x'.repeat(70_000) }],
+])('a large %s is read apart from its job', async (_, result) => {
+  const { jobId, workerId } = await leased(await endpoint());
+  await queue.finish({ jobId, workerId, status: result.error ? 'FAILED' : 'COMPLETED', ...result });
+  const bytes = (result.output ?? result.error)!.length;
+  expect(await queue.find(jobId)).toMatchObject({ output: null, error: null, largeBytes: bytes });
+  expect(await queue.readResult(jobId)).toEqual(result);
+});
+
 describe('a stream', () => {
   test('keeps the order of its chunks and returns each once', async () => {
     const { jobId, workerId } = await leased(await endpoint());
@@ -656,6 +668,30 @@ describe('a stream', () => {
     await stream.append(jobId, workerId, '4');
     expect((await drainChunks(jobId, 10)).map(({ chunk }) => chunk)).toEqual(['3', '4']);
     expect(await drainChunks(jobId, 10)).toEqual([]);
+  });
+
+  test('returns at most 64 KiB at once, and a large chunk alone and unread', async () => {
+    const { jobId, workerId } = await leased(await endpoint());
+    const [medium, large] = [`"${'m'.repeat(40_000)}"`, `"${'l'.repeat(100_000)}"`];
+    for (const chunk of [medium, medium, large, '1', '2']) await stream.append(jobId, workerId, chunk);
+    const job = (await queue.find(jobId))!;
+    const seen: (string | null)[][] = [];
+    for (let after = 0, hasMore = true; hasMore; ) {
+      const read = await stream.list(job, after, 10);
+      seen.push(read.chunks.map(({ chunk }) => chunk));
+      after = read.chunks.at(-1)!.seq;
+      hasMore = read.hasMore;
+    }
+    expect(seen).toEqual([[medium], [medium], [null], ['1', '2']]);
+    expect((await stream.drain(job, 10)).chunks.map(({ chunk }) => chunk)).toEqual([medium]);
+    expect((await stream.drain(job, 10)).chunks.map(({ chunk }) => chunk)).toEqual([medium]);
+    const left = await stream.drain(job, 10);
+    expect(left).toMatchObject({ chunks: [{ chunk: null, bytes: large.length }], hasMore: true });
+    const { seq } = left.chunks[0]!;
+    expect(await stream.readChunk(jobId, seq)).toBe(large);
+    expect(await stream.takeChunk(jobId, seq)).toBe(large);
+    expect(await stream.takeChunk(jobId, seq)).toBeUndefined();
+    expect(await stream.drain(job, 10)).toMatchObject({ chunks: [{ chunk: '1' }, { chunk: '2' }], hasMore: false });
   });
 
   test('returns each chunk once, even to concurrent readers', async () => {

@@ -63,9 +63,9 @@ export class JobQueue {
   readonly #pool: Pool;
   readonly #processId: string;
   readonly #retention: readonly [runMs: number, syncMs: number];
-  readonly #submits: Batcher<NewJob, boolean>;
+  readonly #submits: BySize<Batcher<NewJob, boolean>>;
   readonly #takes: Batcher<TakeCall, TakenJob[]>;
-  readonly #finishes: Batcher<JobResult, FinishOutcome>;
+  readonly #finishes: BySize<Batcher<JobResult, FinishOutcome>>;
   readonly #lookups: Batcher<JobId, JobView | undefined>;
 
   constructor(options: {
@@ -77,19 +77,25 @@ export class JobQueue {
     this.#processId = options.processId;
     this.#retention = [options.limits.resultRetentionMs, options.limits.syncResultRetentionMs];
     const shared = { lanes: 2, maxSize: MAX_BATCH, isCallFault: isValueFault };
-    this.#submits = new Batcher({
-      ...shared,
-      bytes: { max: MAX_BATCH_BYTES, of: (job) => sizeOf(job.input) },
-      timeout: { ms: COMMIT_TIMEOUT_MS, error: notStored },
-      flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane('submit', lane)),
-    });
+    this.#submits = bySize(
+      (kind, lanes) =>
+        new Batcher({
+          ...{ ...shared, lanes },
+          bytes: { max: MAX_BATCH_BYTES, of: (job) => sizeOf(job.input) },
+          timeout: { ms: COMMIT_TIMEOUT_MS, error: notStored },
+          flush: (jobs, lane) => this.#submitBatch(jobs, this.#lane(`submit${kind}`, lane)),
+        }),
+    );
     this.#takes = new Batcher({ ...shared, flush: (calls, lane) => this.#takeBatch(calls, this.#lane('take', lane)) });
-    this.#finishes = new Batcher({
-      ...shared,
-      bytes: { max: MAX_BATCH_BYTES, of: (result) => sizeOf(result.output) + sizeOf(result.error) },
-      timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
-      flush: (calls, lane) => this.#finishBatch(calls, this.#lane('finish', lane)),
-    });
+    this.#finishes = bySize(
+      (kind, lanes) =>
+        new Batcher({
+          ...{ ...shared, lanes },
+          bytes: { max: MAX_BATCH_BYTES, of: (result) => sizeOf(result.output) + sizeOf(result.error) },
+          timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
+          flush: (calls, lane) => this.#finishBatch(calls, this.#lane(`finish${kind}`, lane)),
+        }),
+    );
     this.#lookups = new Batcher({ ...shared, flush: (ids) => this.#lookUpBatch(ids) });
   }
 
@@ -98,7 +104,7 @@ export class JobQueue {
    * already; a job that had been sent to the database by then may still be committed.
    */
   submit(job: NewJob, waitedMs = 0): Promise<boolean> {
-    return this.#submits.run(job, waitedMs);
+    return this.#submits(job.input.length).run(job, waitedMs);
   }
 
   /** Like `submit`, in the caller's transaction. */
@@ -114,11 +120,17 @@ export class JobQueue {
 
   /** Rejects with `unavailable` after COMMIT_TIMEOUT_MS; the worker then repeats the result, which counts once. */
   finish(result: JobResult): Promise<FinishOutcome> {
-    return this.#finishes.run(result);
+    return this.#finishes((result.output?.length ?? 0) + (result.error?.length ?? 0)).run(result);
   }
 
+  /** The job, without a result of more than 64 KiB: `readResult` reads that. */
   find(id: JobId): Promise<JobView | undefined> {
     return this.#lookups.run(id);
+  }
+
+  async readResult(id: JobId): Promise<Pick<JobView, 'output' | 'error'> | undefined> {
+    const values = [id];
+    return (await this.#pool.query<JobView>({ name: 'job-result', text: sql.RESULT, values })).rows[0];
   }
 
   /** True while the endpoint has this job, queued, leased or with its result kept. */
@@ -314,6 +326,19 @@ export class JobQueue {
     const result = await this.#pool.query<{ endpointId: EndpointId }>(sql.RELEASE, values);
     return [...new Set(result.rows.map((row) => row.endpointId))];
   }
+}
+
+/** Chooses the batcher for a call of so many bytes. */
+export type BySize<T> = (bytes: number) => T;
+
+/**
+ * A batcher for small calls with two lanes, and one for large ones with a lane of its own: the small jobs of everybody would
+ * otherwise wait for the large ones of one user to be written.
+ */
+export function bySize<T>(create: (kind: '' | 'Large', lanes: number) => T): BySize<T> {
+  const small = create('', 2);
+  const large = create('Large', 1);
+  return (bytes) => (bytes > sql.LARGE_RESULT_BYTES ? large : small);
 }
 
 /** Keeps the first of several results that a worker reports for one job at the same time. */

@@ -278,13 +278,29 @@ export const RETRY = `
   )
   select id from back`;
 
+/** Larger results are not read with their jobs: many at once would fill the memory. */
+export const LARGE_RESULT_BYTES = 64 * 1024;
+
+/** The size is known without reading the values: large ones are stored apart, with their length. */
+function resultOf(output: string, error: string): string {
+  const bytes = `coalesce(octet_length(${output}), 0) + coalesce(octet_length(${error}), 0)`;
+  const isSmall = `${bytes} <= ${LARGE_RESULT_BYTES}`;
+  return `case when ${isSmall} then ${output} end as output, case when ${isSmall} then ${error} end as error,
+         case when not ${isSmall} then ${bytes} end as "largeBytes"`;
+}
+
 /** The columns of a JobView; $1 job ids. One snapshot of both tables: a job that ends meanwhile is in exactly one. */
 export const STATUS = `
   select id, endpoint_id as "endpointId", status, ${MS('created_at', 'started_at')} as "delayTimeMs",
-         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", progress as output, null as error,
+         ${MS('started_at', 'now()')} as "executionTimeMs", worker_id as "workerId", ${resultOf('progress', 'null::text')},
          ${RETRIES}
   from jobs where id = any($1::text[])
   union all
   select id, endpoint_id, status, ${MS('created_at', 'coalesce(started_at, finished_at)')},
-         ${MS('started_at', 'finished_at')}, worker_id, output, error, ${RETRIES}
+         ${MS('started_at', 'finished_at')}, worker_id, ${resultOf('output', 'error')}, ${RETRIES}
   from finished_jobs where id = any($1::text[]) and keep_until > now()`;
+
+/** The result of one job, however large; $1 job. */
+export const RESULT = `
+  select progress as output, null as error from jobs where id = $1
+  union all select output, error from finished_jobs where id = $1 and keep_until > now()`;

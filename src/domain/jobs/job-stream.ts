@@ -3,12 +3,21 @@ import type { JobId, WorkerId } from '../../core/ids.ts';
 import { textArray } from '../../db/arrays.ts';
 import { isValueFault, type Pool } from '../../db/pool.ts';
 import type { JobView } from './job.ts';
-import { COMMIT_TIMEOUT_MS, MAX_BATCH_BYTES, resultNotStored } from './job-queue.ts';
+import { type BySize, bySize, COMMIT_TIMEOUT_MS, MAX_BATCH_BYTES, resultNotStored } from './job-queue.ts';
+import { LARGE_RESULT_BYTES } from './job-sql.ts';
 
 export interface JobChunk {
   seq: number;
-  /** JSON text. */
-  chunk: string;
+  bytes: number;
+  /** JSON text. Null for a large one, which comes alone: `readChunk` or `takeChunk` reads it. */
+  chunk: string | null;
+}
+
+/** The next chunks: at most 64 KiB, or one. */
+export interface Chunks {
+  chunks: JobChunk[];
+  /** True if there were more than these. */
+  hasMore: boolean;
 }
 
 interface ChunkCall {
@@ -23,21 +32,38 @@ type Attempt = Pick<JobView, 'id' | 'workerId' | 'retries'>;
 /** Requeueing a job deletes its chunks, except those that a statement adds meanwhile: these belong to another attempt. */
 const OF_ATTEMPT = '(attempt is null or (worker_id = $2 and attempt = $3))';
 
+/** Chooses the next chunks by their size, without reading them. `from`: the rest of the condition; `limit`: the number. */
+const picked = (from: string, limit: string) => `
+  with next as (
+    select seq, octet_length(chunk) as bytes from job_chunks where job_id = $1 and ${OF_ATTEMPT} ${from}
+    order by seq limit ${limit}::int + 1
+  ), summed as (
+    select seq, bytes, sum(bytes) over (order by seq) as total, row_number() over (order by seq) as n,
+           count(*) over () as available
+    from next
+  ), picked as (
+    select seq, bytes, count(*) over () < available as "hasMore" from summed
+    where n <= ${limit}::int and (n = 1 or total <= ${LARGE_RESULT_BYTES})
+  )`;
+
 /** A job's chunks, stored in order until /stream fetches them, at most as long as results. */
 export class JobStream {
   readonly #pool: Pool;
-  readonly #appends: Batcher<ChunkCall, string | null | undefined>;
+  readonly #appends: BySize<Batcher<ChunkCall, string | null | undefined>>;
 
   constructor(pool: Pool) {
     this.#pool = pool;
-    this.#appends = new Batcher({
-      lanes: 2,
-      maxSize: 256,
-      bytes: { max: MAX_BATCH_BYTES, of: (call) => call.chunk.length },
-      timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
-      isCallFault: isValueFault,
-      flush: (calls) => this.#append(calls),
-    });
+    this.#appends = bySize(
+      (_, lanes) =>
+        new Batcher({
+          lanes,
+          maxSize: 256,
+          bytes: { max: MAX_BATCH_BYTES, of: (call) => call.chunk.length },
+          timeout: { ms: COMMIT_TIMEOUT_MS, error: resultNotStored },
+          isCallFault: isValueFault,
+          flush: (calls) => this.#append(calls),
+        }),
+    );
   }
 
   /**
@@ -45,31 +71,52 @@ export class JobStream {
    * worker does not hold the lease and the chunk was dropped.
    */
   append(jobId: JobId, workerId: WorkerId, chunk: string | Buffer): Promise<string | null | undefined> {
-    return this.#appends.run({ jobId, workerId, chunk });
+    return this.#appends(chunk.length).run({ jobId, workerId, chunk });
   }
 
-  /** Removes and returns the oldest chunks of the job's attempt. */
-  async drain(job: Attempt, atMost: number): Promise<JobChunk[]> {
-    const result = await this.#pool.query<JobChunk>({
+  /** Removes and returns the oldest chunks of the job's attempt. A large one is left for `takeChunk`. */
+  drain(job: Attempt, atMost: number): Promise<Chunks> {
+    return this.#read({
       name: 'chunks-drain',
-      text: `with gone as (
+      text: `${picked('', '$4')}, gone as (
                delete from job_chunks where job_id = $1
-                 and seq in (select seq from job_chunks where job_id = $1 and ${OF_ATTEMPT} order by seq limit $4)
+                 and seq in (select seq from picked where bytes <= ${LARGE_RESULT_BYTES})
                returning seq, chunk)
-             select seq, chunk from gone order by seq`,
+             select p.seq, p.bytes, g.chunk, p."hasMore" from picked p left join gone g on g.seq = p.seq
+             where g.seq is not null or p.bytes > ${LARGE_RESULT_BYTES} order by p.seq`,
       values: [job.id, job.workerId, job.retries + 1, atMost],
     });
-    return result.rows;
   }
 
   /** Returns the chunks of the job's attempt after `afterSeq` without removing them. */
-  async list(job: Attempt, afterSeq: number, atMost: number): Promise<JobChunk[]> {
-    const result = await this.#pool.query<JobChunk>({
+  list(job: Attempt, afterSeq: number, atMost: number): Promise<Chunks> {
+    return this.#read({
       name: 'chunks-list',
-      text: `select seq, chunk from job_chunks where job_id = $1 and ${OF_ATTEMPT} and seq > $4 order by seq limit $5`,
+      text: `${picked('and seq > $4', '$5')}
+             select p.seq, p.bytes, case when p.bytes <= ${LARGE_RESULT_BYTES} then c.chunk end as chunk, p."hasMore"
+             from picked p join job_chunks c on c.job_id = $1 and c.seq = p.seq order by p.seq`,
       values: [job.id, job.workerId, job.retries + 1, afterSeq, atMost],
     });
-    return result.rows;
+  }
+
+  /** Returns a chunk; undefined if it is gone. */
+  async readChunk(jobId: JobId, seq: number): Promise<string | undefined> {
+    const text = 'select chunk from job_chunks where job_id = $1 and seq = $2';
+    return (await this.#pool.query<{ chunk: string }>(text, [jobId, seq])).rows[0]?.chunk;
+  }
+
+  /** Removes and returns a chunk; undefined if it is gone. */
+  async takeChunk(jobId: JobId, seq: number): Promise<string | undefined> {
+    const text = 'delete from job_chunks where job_id = $1 and seq = $2 returning chunk';
+    return (await this.#pool.query<{ chunk: string }>(text, [jobId, seq])).rows[0]?.chunk;
+  }
+
+  async #read(query: { name: string; text: string; values: unknown[] }): Promise<Chunks> {
+    const { rows } = await this.#pool.query<JobChunk & { hasMore: boolean }>(query);
+    return {
+      chunks: rows.map(({ seq, bytes, chunk }) => ({ seq, bytes, chunk })),
+      hasMore: rows[0]?.hasMore ?? false,
+    };
   }
 
   async #append(calls: readonly ChunkCall[]): Promise<(string | null | undefined)[]> {

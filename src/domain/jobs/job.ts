@@ -24,6 +24,8 @@ export interface JobView {
   workerId: WorkerId | null;
   output: string | null;
   error: string | null;
+  /** Bytes of output and error, where these were too large to be read with the job and are null. */
+  largeBytes?: number | null;
   retries: number;
 }
 

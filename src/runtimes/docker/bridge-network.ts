@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import type { EgressSettings } from '../../core/egress.ts';
 import { Failure } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
@@ -20,6 +21,8 @@ export interface Bridge {
 export interface NetworkDetails {
   Id: string;
   Name?: string;
+  /** ISO 8601. */
+  Created?: string;
   IPAM: { Config: { Subnet?: string; Gateway?: string }[] | null };
   Labels: Record<string, string> | null;
   Options?: Record<string, string> | null;
@@ -31,19 +34,23 @@ export interface NetworkDetails {
 export const NETWORK_LABEL = 'podyard.network=true';
 const PINNED_LABEL = 'podyard.network.pinned';
 const TRIES = 5;
+/** A probe network lives for less than a second; an older one was left by a process that was killed. */
+const PROBE_LEFT_AFTER_MS = 60_000;
 
 /** The bridge network of our containers. Installations on one engine share it: Docker has only about 30 by default. */
 export class BridgeNetwork {
   readonly name: string;
   readonly #engine: Engine;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   #bridge: Promise<Bridge> | undefined;
   #addresses: ContainerAddresses | undefined;
 
-  constructor(engine: Engine, name: string, logger: Logger) {
+  constructor(engine: Engine, name: string, logger: Logger, clock: Clock = systemClock) {
     this.#engine = engine;
     this.name = name;
     this.#logger = logger;
+    this.#clock = clock;
   }
 
   /** Creates the network unless it exists. Its gateway is this machine as containers see it. Later calls are free. */
@@ -77,6 +84,7 @@ export class BridgeNetwork {
   }
 
   async #findOrCreate(): Promise<Bridge> {
+    await this.#removeLeftProbes().catch(() => {}); // the next start tries again
     for (let left = TRIES; left > 0; left--) {
       const found = await this.#inspect(this.name);
       if (found && (isPinned(found) || !(await this.#removeUnused(found)))) return this.#read(found);
@@ -111,14 +119,27 @@ export class BridgeNetwork {
 
   /** The engine knows which subnets are free: create a probe network and take the subnet it was given. */
   async #findFreeSubnet(): Promise<{ Subnet: string; Gateway: string }> {
-    const name = `${this.name}-probe-${newId<string>(8)}`;
+    const name = `${this.#probePrefix}${newId<string>(8)}`;
     await this.#request({ Name: name, Driver: 'bridge' });
-    const probe = await this.#inspect(name);
-    await this.#remove(name);
+    const probe = await this.#inspect(name).finally(() => this.#remove(name));
     const { Subnet, Gateway } = probe?.IPAM.Config?.[0] ?? {};
     if (!Subnet || !Gateway)
       throw new Failure('unavailable', 'The container engine created a network without addresses');
     return { Subnet, Gateway };
+  }
+
+  get #probePrefix(): string {
+    return `${this.name}-probe-`;
+  }
+
+  /** Removes probe networks of killed processes: each would take one of the engine's few subnets for ever. */
+  async #removeLeftProbes(): Promise<void> {
+    const query = { filters: JSON.stringify({ name: [this.#probePrefix] }) };
+    const found = await this.#engine.json<NetworkDetails[]>({ method: 'GET', path: '/networks', query });
+    const latestMs = this.#clock.now() - PROBE_LEFT_AFTER_MS;
+    for (const { Id, Name = '', Created = '' } of found) {
+      if (Name.startsWith(this.#probePrefix) && Date.parse(Created) < latestMs) await this.#remove(Id);
+    }
   }
 
   /** Workloads reach this machine and the internet but not each other: they may belong to different users. */

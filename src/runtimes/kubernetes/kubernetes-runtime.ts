@@ -5,6 +5,7 @@
  */
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
+import { Semaphore } from '../../core/semaphore.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import type {
@@ -37,7 +38,6 @@ import { PodUsage, statsOf } from './pod-usage.ts';
 import type { Timing } from './reflector.ts';
 import { RegistrySecrets } from './registry-secrets.ts';
 import { RemovedPods } from './removed-pods.ts';
-import { Semaphore } from './semaphore.ts';
 import { startPod } from './start-pod.ts';
 
 export interface KubernetesRuntimeOptions {

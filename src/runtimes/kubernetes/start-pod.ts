@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
 import { NoCapacity, type StartOptions, type WorkloadSpec } from '../runtime.ts';
 import { ApiError, isRefusal } from './api-server.ts';
 import { productsOfPool } from './cluster-capacity.ts';
@@ -10,7 +11,6 @@ import { checkEnvironment, environmentSecret, type PodPlace, podManifest } from 
 import type { PodRecord } from './pod-record.ts';
 import type { PodServices } from './pod-services.ts';
 import type { RegistrySecrets } from './registry-secrets.ts';
-import type { Semaphore } from './semaphore.ts';
 import { StartJudge } from './start-judge.ts';
 
 export interface PodStarter {

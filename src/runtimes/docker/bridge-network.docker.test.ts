@@ -1,0 +1,38 @@
+import Docker from 'dockerode';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import { silentLogger } from '../../core/logger.ts';
+import { BridgeNetwork } from './bridge-network.ts';
+import { Engine } from './engine.ts';
+
+const docker = new Docker();
+const answers = await docker.ping().then(
+  () => true,
+  () => false,
+);
+const name = `podyard-test-${newId<string>(6)}`;
+
+/** The names of all networks of this test. */
+async function listNames(): Promise<string[]> {
+  const networks = await docker.listNetworks({ filters: { name: [name] } });
+  return networks.map((network) => network.Name).sort();
+}
+
+afterEach(async () => {
+  for (const left of await listNames()) await docker.getNetwork(left).remove();
+});
+
+test.skipIf(!answers)(
+  'a probe network that a killed process left is removed at the next start, a fresh one is not',
+  async () => {
+    const probe = `${name}-probe-abcd1234`;
+    await docker.createNetwork({ Name: probe, Driver: 'bridge' }); // and then the process was killed
+    const engine = new Engine(undefined);
+    await new BridgeNetwork(engine, name, silentLogger).ensure();
+    expect(await listNames()).toEqual([name, probe]); // another process may be using it
+    const later = { now: () => systemClock.now() + 61_000 };
+    await new BridgeNetwork(engine, name, silentLogger, later).ensure();
+    expect(await listNames()).toEqual([name]);
+  },
+);
