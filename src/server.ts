@@ -136,7 +136,7 @@ async function start(options: Start): Promise<RunningServer> {
     ? await serveByProcesses(config, parts, DATA_PROCESS_FILE)
     : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
   useRegistries(registryPolicyOf(config, { port: config.port, workerApiUrl: serving.workerApiUrl }));
-  if (guard) await startEgress(guard, serving.workerApiUrl);
+  if (guard) await startEgress(guard, parts, serving.workerApiUrl);
   await takeControl(options, parts, serving, storage);
   const port = await serving.begin();
   useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now

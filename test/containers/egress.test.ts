@@ -11,7 +11,9 @@ import { createDockerRuntime } from '../../src/runtimes/docker/docker-runtime.ts
 import { Engine } from '../../src/runtimes/docker/engine.ts';
 import { readFirewall } from '../../src/runtimes/docker/firewall.ts';
 import { runDirectly, runInContainer } from '../../src/runtimes/docker/host-commands.ts';
-import { until } from '../e2e/api.ts';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { WebClient } from '../e2e/web-load.ts';
 import { workloadSpec } from '../workload-spec.ts';
 import { describeWithEngine, needExampleImages } from './container-engine.ts';
 import { canChangeNetwork, OtherMachine } from './network-namespace.ts';
@@ -136,12 +138,14 @@ describeWithEngine('egress', () => {
 
   test('a changed setting applies to containers that run already, frozen ones too', async () => {
     const before = await open(parseEgress('all', undefined));
-    const [spec, frozen] = [workloadSpec(IDLE), workloadSpec(IDLE)];
-    for (const one of [spec, frozen]) await before.runtime.start(one);
+    const [spec, frozen, cut] = [workloadSpec(IDLE), workloadSpec(IDLE), workloadSpec(IDLE)];
+    for (const one of [spec, frozen, cut]) await before.runtime.start(one);
     await before.runtime.freeze(frozen.id);
+    const halfMoved = await containerOf(before.installation, cut.id); // as by a server that was killed meanwhile
+    await docker.getNetwork(`${base}-all`).disconnect({ Container: halfMoved.id });
     const after = await open(parseEgress('internet', undefined), before.installation);
     await after.runtime.thaw(frozen.id);
-    for (const { id } of [spec, frozen]) {
+    for (const { id } of [spec, frozen, cut]) {
       expect(await reachFrom(after, id)).toEqual({ ...LAN, private: false });
     }
     expect((await after.runtime.list()).map(({ address }) => address)).not.toContain(null);
@@ -203,6 +207,39 @@ describeWithEngine('egress', () => {
     await open(parseEgress('lan', undefined));
     expect((await ownRules(base)).lines.join()).not.toContain('podyard-api-gone');
     expect(rules().join()).not.toContain(unused);
+  });
+
+  test('workers and load-balancing workers of a server go on under another setting', async () => {
+    const env: Record<string, string> = { PODYARD_EGRESS: 'lan' };
+    const server = await ServerProcess.start({ runtime: 'docker', env });
+    const api = new Api(server);
+    try {
+      const queue = await api.createEndpoint({ workers: { min: 1, max: 1 } });
+      const web = await api.createEndpoint({
+        type: 'LOAD_BALANCING',
+        image: 'podyard/web-js:dev',
+        workers: { min: 1, max: 1 },
+      });
+      const client = new WebClient(server, web);
+      expect(await api.runToEnd(queue, { echo: 'before' })).toMatchObject({ status: 'COMPLETED' });
+      expect(await client.get('/')).toMatchObject({ status: 200 });
+      const before = [await api.workers(queue), await api.workers(web)].flat().map(({ id }) => id);
+      await server.stop();
+      env.PODYARD_EGRESS = 'internet';
+      await server.start();
+      expect(server.stderr).toContain('workload moved to another network');
+      expect(await api.runToEnd(queue, { echo: 'after' })).toMatchObject({ status: 'COMPLETED', output: 'after' });
+      expect(await client.get('/')).toMatchObject({ status: 200 });
+      const after = [await api.workers(queue), await api.workers(web)].flat().map(({ id }) => id);
+      expect(after).toEqual(before);
+      client.close();
+      for (const id of [queue, web]) await api.delete(id);
+      await until('the workers are gone', async () => (await server.listWorkloads()).length === 0);
+      await server.stop();
+      expect((await docker.listNetworks()).map(({ Name }) => Name)).not.toContain('podyard-internet');
+    } finally {
+      await server.dispose();
+    }
   });
 
   /** Chains, hooks and all lines of rules about the test's networks. */

@@ -1,6 +1,7 @@
 import type { EndpointId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
+import { inLockOrder } from './lock-order.ts';
 import type { WorkerStart } from './worker-timeline.ts';
 
 /**
@@ -115,5 +116,18 @@ export async function markNotServing(db: Db, id: WorkerId, reason: string | null
   await db.query(
     `update workers set serving_at = null, phase_reason = $2 where id = $1 and phase = 'RUNNING' and ready_at is not null`,
     [id, reason],
+  );
+}
+
+/** Stores the new addresses of workers, which get requests again once they answer there. */
+export async function updateAddresses(
+  db: Db,
+  workers: readonly { id: string; address: string | null }[],
+): Promise<void> {
+  const rows = inLockOrder(workers).map(({ id, address }) => ({ id, address }));
+  await db.query(
+    `update workers w set address = n.address, serving_at = null
+     from jsonb_to_recordset($1::jsonb) as n(id text, address text) where w.id = n.id and phase <> 'EXITED'`,
+    [JSON.stringify(rows)],
   );
 }

@@ -7,9 +7,10 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EgressSettings, EgressUnavailable } from '../../core/egress.ts';
-import { Failure, messageOf } from '../../core/errors.ts';
+import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
+import { NoCapacity } from '../runtime.ts';
 import { type BridgeNetwork, interfaceOf, NETWORK_LABEL, type NetworkDetails } from './bridge-network.ts';
 import type { Containers } from './containers.ts';
 import {
@@ -80,17 +81,18 @@ export class EgressGuard {
     this.#isOff = true;
   }
 
-  /** Sets the rules, moves containers that run under other settings, and keeps the rules until `stop`. */
-  async start(api: { host: string; port: number }): Promise<void> {
+  /** Sets the rules and keeps them until `stop`. Returns the workloads that ran under other settings and have new addresses. */
+  async start(api: { host: string; port: number }): Promise<string[]> {
     const { installation, engine, containers, network, logger } = this.#options;
     this.#api = { installation, ...api };
     if (!this.#isOff) await this.#apply();
-    await moveContainers({ engine, containers, network, logger });
+    const moved = await moveContainers({ engine, containers, network, logger });
     await this.#tidy().catch((error) => logger.warn({ err: error }, 'unused egress rules could not be removed'));
-    if (this.#isOff) return;
+    if (this.#isOff) return moved;
     const tickMs = this.#run === runDirectly ? CHECK_MS : SLOW_CHECK_MS;
     this.#loop = new Loop({ name: 'egress', tickMs, logger, runOnce: () => this.#check() });
     this.#loop.start();
+    return moved;
   }
 
   /** Resolves once containers of the current network are limited. Free unless something changed. */
@@ -99,9 +101,9 @@ export class EgressGuard {
     const { interfaceName } = await this.#options.network.ensure();
     if (this.#limited === interfaceName) return;
     await this.#apply().catch((error) => {
-      throw new Failure('unavailable', 'The machine cannot limit what workloads reach: ask its operator', {
-        cause: error,
-      });
+      const { logger } = this.#options;
+      logger.error({ err: error }, 'egress rules cannot be set: no workload starts');
+      throw new NoCapacity('the machine cannot limit what workloads reach, so none starts: ask its operator');
     });
   }
 
@@ -176,10 +178,9 @@ export class EgressGuard {
       return [...kept, ...unused.flatMap((key) => planRemoval(lines, key))];
     };
     await changeFirewall(run, { 4: plan(rules[4]), 6: plan(rules[6] ?? []) });
-    const left = networks.filter(
-      (one) =>
-        OTHER_NETWORK.test(one.Name ?? '') && one.Name !== network.name && !isUsed(bridgeKeyOf(interfaceOf(one))),
-    );
+    const isLeft = (one: NetworkDetails) =>
+      OTHER_NETWORK.test(one.Name ?? '') && !isUsed(bridgeKeyOf(interfaceOf(one)));
+    const left = networks.filter(isLeft);
     const remove = ({ Id }: NetworkDetails) => engine.json({ method: 'DELETE', path: `/networks/${Id}` });
     await Promise.allSettled(left.map(remove)); // the engine refuses where a container has come meanwhile
   }
@@ -200,7 +201,15 @@ export async function findRunner(
       failures.push(messageOf(error).split('\n')[0]!);
     }
   }
-  throw new EgressUnavailable(failures.join('; with a container: '), !failures.every((text) => IMPOSSIBLE.test(text)));
+  const isImpossible = failures.every((text) => IMPOSSIBLE.test(text)) || (await isElsewhere(engine));
+  throw new EgressUnavailable(failures.join('; with a container: '), !isImpossible);
+}
+
+/** True for an engine whose network is not the machine's: in a virtual machine of its own, or of a user without rights. */
+async function isElsewhere(engine: Engine): Promise<boolean> {
+  const request = { method: 'GET', path: '/info' } as const;
+  const info = await engine.json<{ OperatingSystem?: string; SecurityOptions?: string[] | null }>(request);
+  return info.OperatingSystem === 'Docker Desktop' || (info.SecurityOptions ?? []).includes('name=rootless');
 }
 
 /** True when something listens there, or nobody can know. */

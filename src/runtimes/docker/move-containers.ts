@@ -13,23 +13,26 @@ interface Move {
 
 /**
  * Moves an installation's running containers to `network`, as after a change of the egress settings. They get new addresses,
- * and lose the connections they have. One that cannot be moved is removed; control replaces it.
+ * and lose the connections they have. One that cannot be moved is removed; control replaces it. Returns the workloads' ids.
  */
-export async function moveContainers(move: Move): Promise<void> {
+export async function moveContainers(move: Move): Promise<string[]> {
   const { containers, network, logger } = move;
+  const moved: string[] = [];
   for (const container of await containers.listAlive()) {
     const names = Object.keys(container.NetworkSettings?.Networks ?? {});
-    if (names.length === 0 || names.includes(network.name)) continue;
+    if (names.includes(network.name)) continue; // with none, a move was interrupted
     const workloadId = container.Labels[LABELS.id] ?? '';
     await network.ensure();
     try {
       await moveOne(move, container, names);
+      moved.push(workloadId);
       logger.info({ workloadId, network: network.name }, 'workload moved to another network');
     } catch (error) {
       logger.warn({ err: error, workloadId }, 'workload could not be moved to another network: removing it');
       await containers.remove(workloadId);
     }
   }
+  return moved;
 }
 
 /** Leaves the old network first: the engine publishes ports on the first network only. */
