@@ -33,8 +33,7 @@ export class GpuMachine {
   #machine: StandInMachine;
 
   constructor(tool: 'nvidia-smi' | 'rocm-smi', machine: StandInMachine) {
-    copyFileSync(new URL(tool, import.meta.url), join(this.folder, tool));
-    chmodSync(join(this.folder, tool), 0o755);
+    this.add(tool);
     this.#machine = machine;
     this.change({});
   }
@@ -42,6 +41,12 @@ export class GpuMachine {
   /** PATH with the stand-in first. */
   get path(): string {
     return [this.folder, dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
+  }
+
+  /** Adds the stand-in for another tool. */
+  add(tool: 'nvidia-smi' | 'rocm-smi' | 'cuda-checkpoint'): void {
+    copyFileSync(new URL(tool, import.meta.url), join(this.folder, tool));
+    chmodSync(join(this.folder, tool), 0o755);
   }
 
   change(change: Partial<StandInMachine>): void {
