@@ -56,6 +56,14 @@ describe('a silent worker', () => {
     expect(job).toMatchObject({ error: 'job timed out after 1 retries', retries: 1 });
     const [row] = await plane.sql('select wanted_reason from workers where id = $1', first.id);
     expect(row.wanted_reason).toMatch(/^it was silent for \d+ s$/);
+    const decisions = await plane.sql(
+      `select a as action from scaling_decisions d, jsonb_array_elements(d.actions) a
+       where a ->> 'workerId' = $1 and a ->> 'kind' <> 'start'`,
+      first.id,
+    );
+    expect(decisions).toEqual([
+      { action: { kind: 'stop', workerId: first.id, cause: 'SILENT', reason: row.wanted_reason } },
+    ]);
     expect((await plane.call('GET', `${id}/health`)).body.jobs).toMatchObject({
       failed: 1,
       retried: 1,

@@ -174,6 +174,12 @@ describe('a result', () => {
     expect(next.id).not.toBe(own.id);
     const [row] = await plane.sql('select wanted_reason from workers where id = $1', own.id);
     expect(row.wanted_reason).toBe('it asked to be replaced');
+    const decisions = await plane.sql(
+      `select a ->> 'cause' as cause from scaling_decisions d, jsonb_array_elements(d.actions) a
+       where a ->> 'workerId' = $1 and a ->> 'kind' <> 'start'`,
+      own.id,
+    );
+    expect(decisions).toEqual([{ cause: 'ASKED' }]);
   });
 });
 

@@ -98,6 +98,15 @@ async function row(id: string) {
   );
   return result.rows[0];
 }
+/** The causes of the decisions about a worker, oldest first. */
+async function causesOf(id: string): Promise<string[]> {
+  const result = await database.pool.query<{ cause: string }>(
+    `select a ->> 'cause' as cause from scaling_decisions d, jsonb_array_elements(d.actions) a
+     where a ->> 'workerId' = $1 order by d.id`,
+    [id],
+  );
+  return result.rows.map(({ cause }) => cause);
+}
 const stateOf = async (id: string) => (await runtime.list()).find((one) => one.id === id)?.state;
 
 test('a worker is frozen with the memory it holds, and resumes when it is wanted again', async () => {
@@ -125,6 +134,7 @@ test('a job at the last moment cancels the freeze', async () => {
   );
   await run();
   expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'RUN', reason: 'it was given work' });
+  expect(await causesOf(id)).toEqual(['IDLE', 'WORK_ARRIVED']);
   expect(await stateOf(id)).toBe('running');
 });
 
@@ -140,6 +150,7 @@ test('a failed thaw ends the worker, so that another one starts', async () => {
   forget();
   expect(await row(id)).toMatchObject({ phase: 'EXITED' });
   expect((await row(id)).phaseReason).toContain('it could not be thawed');
+  expect(await causesOf(id)).toEqual(['IDLE', 'DEMAND', 'NOT_THAWED']);
   expect(demanded).toBe('FLASHBOOT');
 });
 
@@ -150,6 +161,7 @@ test('over the budget the oldest frozen workers are evicted, those of PRIORITY_F
   await run();
   expect((await row('w4priority')).wanted).toBe('FREEZE');
   expect(await row('w4old')).toMatchObject({ wanted: 'STOP' });
+  expect(await causesOf('w4old')).toEqual(['IDLE', 'FROZEN_MEMORY']);
   expect((await row('w4young')).wanted).toBe('FREEZE');
 });
 
@@ -158,6 +170,7 @@ test('a worker too large for the rest of the budget is not frozen, and evicts no
   const id = await frozen('w5large', 2 * GIB);
   expect(await row(id)).toMatchObject({ phase: 'RUNNING', wanted: 'DRAIN' });
   expect((await row(id)).reason).toContain('it could not be frozen: it holds 2048 MiB');
+  expect(await causesOf(id)).toEqual(['IDLE', 'NOT_FROZEN']);
   expect((await row('w5priority')).wanted).toBe('FREEZE');
 });
 
@@ -168,5 +181,6 @@ test('on a machine without memory frozen workers are evicted one at a time', asy
   await run();
   isScarce = false;
   expect(await row('w6old')).toMatchObject({ wanted: 'STOP', reason: 'the machine runs out of memory' });
+  expect(await causesOf('w6old')).toEqual(['IDLE', 'MACHINE_MEMORY']);
   expect((await row('w6young')).wanted).toBe('FREEZE');
 });
