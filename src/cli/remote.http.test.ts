@@ -139,6 +139,12 @@ describe('endpoints', () => {
       'podyard: --floor needs --time-zone, such as Europe/Berlin',
     );
     expect(await json(['endpoints', 'schedule', 'echo', '--clear'])).toMatchObject({ floors: [] });
+    const rule = await json(['endpoints', 'gpu-rule', 'echo', '--cuda', '12.4', '12.8', '--min-cuda', '12.4']);
+    expect(rule).toEqual({ excludedGpuTypes: [], allowedCudaVersions: ['12.4', '12.8'], minCudaVersion: '12.4' });
+    expect((await podyard(['endpoints', 'gpu-rule', 'echo', '--min-cuda', '12.8'])).out).toMatch(
+      /^EXCLUDED +CUDA +MIN CUDA\n +12\.4, 12\.8 +12\.8$/,
+    );
+    expect(await json(['endpoints', 'gpu-rule', 'echo', '--clear'])).toMatchObject({ minCudaVersion: null });
     expect(await json(['history', 'echo', '--range', '24h', '--step', '300'])).toEqual([]);
     expect((await podyard(['history', 'echo', '--range', '7d', '--step', '60'])).status).toBe(5);
     expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({

@@ -31,6 +31,7 @@ import {
   UpdateEndpointRequest,
 } from './endpoints/endpoint-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
+import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
 import { JobList } from './jobs/job-schemas.ts';
@@ -107,6 +108,8 @@ export const NAMED_SCHEMAS = [
   HistoryResponse,
   ScheduleResponse,
   ReplaceScheduleRequest,
+  GpuRuleResponse,
+  ReplaceGpuRuleRequest,
   ReleaseResponse,
   RolloutResponse,
   ChangeRolloutRequest,

@@ -6,6 +6,7 @@ import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
 import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
+import { GPU_RULE_EXAMPLES } from './gpu-rules/gpu-rule-examples.ts';
 import { HISTORY_EXAMPLES } from './history/history-examples.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
 import { JOB_EXAMPLES } from './jobs/job-examples.ts';
@@ -39,6 +40,7 @@ export const EXAMPLES: Examples = {
   ...POD_EXAMPLES,
   ...REGISTRY_EXAMPLES,
   ...RELEASE_EXAMPLES,
+  ...GPU_RULE_EXAMPLES,
   ...SCHEDULE_EXAMPLES,
   ...SECRET_EXAMPLES,
   ...SIMULATION_EXAMPLES,

@@ -25,6 +25,8 @@ import { listDecisionsRoute } from './endpoints/list-decisions.ts';
 import { listEndpointsRoute } from './endpoints/list-endpoints.ts';
 import { updateEndpointRoute } from './endpoints/update-endpoint.ts';
 import { watchEndpointRoute } from './endpoints/watch-endpoint.ts';
+import { getGpuRuleRoute } from './gpu-rules/get-gpu-rule.ts';
+import { replaceGpuRuleRoute } from './gpu-rules/replace-gpu-rule.ts';
 import { getEndpointHistoryRoute } from './history/get-endpoint-history.ts';
 import { getInstallationHistoryRoute } from './history/get-installation-history.ts';
 import { getHealthRoute } from './installation/get-health.ts';
@@ -115,6 +117,8 @@ export const ROUTES: readonly RestRoute[] = [
   getScheduleRoute,
   replaceScheduleRoute,
   deleteScheduleRoute,
+  getGpuRuleRoute,
+  replaceGpuRuleRoute,
   listEndpointReleasesRoute,
   rollbackReleaseRoute,
   changeRolloutRoute,

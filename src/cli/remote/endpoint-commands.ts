@@ -3,6 +3,7 @@ import type { CliPieces } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
+import type { GpuRuleOptions } from './gpu-rule.ts';
 import type { Wire } from './records.ts';
 import type { ScheduleOptions } from './schedule.ts';
 
@@ -41,6 +42,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   addReleases(program, pieces);
   addHistory(program, pieces);
   addSchedule(endpoints, pieces);
+  addGpuRule(endpoints, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const [{ showRecords }, { inOneLine }] = await Promise.all([
@@ -64,6 +66,17 @@ function addSchedule(endpoints: Command, pieces: CliPieces): void {
     .option('--time-zone <name>', 'IANA time zone of the floors, e.g. Europe/Berlin')
     .option('--floor <text...>', "replaces all floors, each e.g. 'mon-fri 07:45-18:00 3'")
     .option('--clear', 'delete the schedule');
+}
+
+function addGpuRule(endpoints: Command, pieces: CliPieces): void {
+  onEndpoint<GpuRuleOptions>(endpoints.command('gpu-rule'), pieces, async (client, endpointId, options) => {
+    await (await import('./gpu-rule.ts')).editGpuRule(client, endpointId, options, pieces);
+  })
+    .description('show or set which GPUs of its pools an endpoint may get')
+    .option('--exclude <type...>', "GPU types that its workers never get, e.g. 'NVIDIA L4'")
+    .option('--cuda <version...>', 'only drivers that support one of these CUDA versions')
+    .option('--min-cuda <version>', 'only drivers that support this CUDA version or a newer one')
+    .option('--clear', 'remove the rule before setting what else is given');
 }
 
 function addHistory(program: Command, pieces: CliPieces): void {

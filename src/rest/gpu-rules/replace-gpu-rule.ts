@@ -1,0 +1,26 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { replaceGpuRule } from '../../domain/endpoints/replace-gpu-rule.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rule-schemas.ts';
+
+export const replaceGpuRuleRoute: RestRoute = (app, deps) => {
+  app.put(
+    '/v2/serverless/:id/gpu-rule',
+    {
+      schema: {
+        operationId: 'replaceGpuRule',
+        summary: 'Replace the GPU rule of an endpoint',
+        description:
+          'Podyard only. Workers that start from now on get only GPUs that meet it; running ones stay. A worker that finds none waits and says why. Creates no release.',
+        tags: ['podyard'],
+        params: EndpointParams,
+        body: ref(ReplaceGpuRuleRequest),
+        response: { 200: ref(GpuRuleResponse) },
+      },
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
+    },
+    ({ actor, params, body }) => replaceGpuRule(deps, actor, params.id as EndpointId, body),
+  );
+};
