@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+/** Serves a page that opens a WebSocket to its own origin and says when it is open. */
+const PROGRAM = `
+const { createHash } = require('node:crypto');
+const { createServer } = require('node:http');
+const page = "<!doctype html><title>notebook</title><p id=state>waiting</p><script>" +
+  "new WebSocket('ws://' + location.host + '/ws').onopen = () => (state.textContent = 'socket open')</script>";
+const server = createServer((req, res) => res.setHeader('content-type', 'text/html').end(page));
+server.on('upgrade', (req, socket) => {
+  socket.on('error', () => {});
+  const key = req.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+  socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n' +
+    'Sec-WebSocket-Accept: ' + createHash('sha1').update(key).digest('base64') + '\\r\\n\\r\\n');
+});
+server.listen(Number(process.env.WEB_PORT), '0.0.0.0');
+process.on('SIGTERM', () => process.exit(0));
+`;
+
+describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 }, () => {
+  let server: ServerProcess;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    server = await ServerProcess.start({ runtime: 'process' });
+    const port = await freePort();
+    const api = new Api(server);
+    const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
+      name: 'notebook',
+      image: 'podyard/echo-js:dev',
+      args: JSON.stringify({ entrypoint: ['node', '-e', PROGRAM] }),
+      ports: [`${port}/http`],
+      env: { WEB_PORT: String(port) },
+      cpu: { id: 'cpu3c', vcpuCount: 2 },
+    });
+    url = `http://${pod.id}-${port}.localhost:${new URL(server.url).port}/`;
+    browser = await launchBrowser();
+    const page = await browser.newPage();
+    await until('the pod answers', async () => (await page.goto(url))?.status() === 200);
+    await page.close();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  test('the switch of the console makes it private; the browser then asks for the key, for its sockets too', async () => {
+    const console = await browser.newPage();
+    await console.goto(`${server.url}/`);
+    await console.getByLabel('API key').fill(server.key);
+    await console.getByRole('button', { name: 'Sign in' }).click();
+    await console.getByRole('navigation').getByRole('link', { name: 'Pods' }).click();
+    await console.getByRole('link', { name: 'notebook' }).click();
+    const toggle = console.getByRole('switch', { name: 'Private' });
+    await toggle.waitFor();
+    expect(await toggle.isChecked()).toBe(false);
+    await toggle.click();
+    await until('it is private', async () => toggle.isChecked());
+
+    const stranger = await browser.newPage();
+    // What a browser without a window says instead of asking for a name and a password.
+    await expect(stranger.goto(url)).rejects.toThrow('ERR_INVALID_AUTH_CREDENTIALS');
+
+    const httpCredentials = { username: 'anyone', password: server.key };
+    const owner = await (await browser.newContext({ httpCredentials })).newPage();
+    expect((await owner.goto(url))?.status()).toBe(200);
+    await owner.getByText('socket open').waitFor({ timeout: 20_000 });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '0.0.0.0');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
