@@ -146,6 +146,11 @@ describe('endpoints', () => {
     );
     expect(await json(['endpoints', 'gpu-rule', 'echo', '--clear'])).toMatchObject({ minCudaVersion: null });
     expect(await json(['history', 'echo', '--range', '24h', '--step', '300'])).toEqual([]);
+    expect(await podyard(['history', 'echo', '--pool', 'ADA_24'])).toMatchObject({
+      status: 1,
+      err: 'podyard: --pool is for all endpoints: name no endpoint',
+    });
+    expect((await podyard(['history', '--pool', 'ADA_24'])).status).toBe(3); // only for the operator
     expect((await podyard(['history', 'echo', '--range', '7d', '--step', '60'])).status).toBe(5);
     expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({
       status: 1,

@@ -6,6 +6,7 @@ import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } f
 import type { GpuRuleOptions } from './gpu-rule.ts';
 import type { Wire } from './records.ts';
 import type { ScheduleOptions } from './schedule.ts';
+import type { HistoryOptions } from './show-history.ts';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
   const endpoints = program.command('endpoints').description('manage serverless endpoints');
@@ -80,14 +81,15 @@ function addGpuRule(endpoints: Command, pieces: CliPieces): void {
 }
 
 function addHistory(program: Command, pieces: CliPieces): void {
-  onEndpoint<{ range: string; step?: string }>(
-    program.command('history'),
-    pieces,
-    async (client, endpointId, options) => {
-      await (await import('./show-history.ts')).showHistory(client, endpointId, options, pieces);
-    },
-  )
+  addCommon(program.command('history'))
+    .argument('[endpoint]', 'id or name; for the operator also without one, for the installation')
     .description('show what an endpoint did: jobs or requests, latency, cold starts, workers and cost')
+    .option('--pool <name>', 'of this GPU pool, for the operator')
+    .action(async (id: string | undefined, options: HistoryOptions & Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const endpointId = id === undefined ? null : (await findRecord(client, RECORDS.endpoints, id)).id;
+      await (await import('./show-history.ts')).showHistory(client, endpointId, options, pieces);
+    })
     .addOption(new Option('--range <range>', 'how far back').choices(['1h', '24h', '7d', '30d']).default('1h'))
     .addOption(new Option('--step <seconds>', 'seconds per line; beyond 24h only 3600').choices(['60', '300', '3600']));
 }

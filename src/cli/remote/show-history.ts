@@ -1,6 +1,7 @@
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
+import { present } from './fields.ts';
 import { showRecords, type Wire } from './records.ts';
 
 const ms = (times: Wire | null) => times && `${Math.round(times.p50)} / ${Math.round(times.p95)}`;
@@ -33,15 +34,25 @@ const OF_REQUESTS: readonly Column<Wire>[] = [
   ...COMMON,
 ];
 
-/** Prints what an endpoint did: a line for each step in which it did something. */
+export interface HistoryOptions {
+  range: string;
+  step?: string;
+  pool?: string;
+  json?: boolean;
+}
+
+/** Prints a line for each step in which something was done, by the endpoint or, without one, by all or those on the pool. */
 export async function showHistory(
   client: ApiClient,
-  endpointId: string,
-  { range, step, json }: { range: string; step?: string; json?: boolean },
+  endpointId: string | null,
+  { range, step, pool, json }: HistoryOptions,
   output: CliOutput,
 ): Promise<void> {
-  const query = new URLSearchParams({ range, ...(step === undefined ? {} : { step }) });
-  const { points } = await client.call<{ points: Wire[] }>('GET', `/v2/serverless/${endpointId}/history?${query}`);
+  if (endpointId !== null && pool !== undefined) throw new Error('--pool is for all endpoints: name no endpoint');
+  const query = new URLSearchParams(present({ range, step, pool }) as Record<string, string>);
+  const path = endpointId === null ? '/v2/account/installation/history' : `/v2/serverless/${endpointId}/history`;
+  const { points } = await client.call<{ points: Wire[] }>('GET', `${path}?${query}`);
   const hasRequests = points.some(({ latencyMs }) => latencyMs !== null);
-  showRecords(points, hasRequests ? OF_REQUESTS : OF_JOBS, json === true, output);
+  const hasJobs = points.some(({ waitMs, executionMs }) => waitMs !== null || executionMs !== null);
+  showRecords(points, hasRequests && !hasJobs ? OF_REQUESTS : OF_JOBS, json === true, output);
 }
