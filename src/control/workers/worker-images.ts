@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { RegistryId } from '../../core/ids.ts';
+import type { RegistryId, WorkerId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { openCredentials } from '../../domain/registries/open-credentials.ts';
@@ -8,9 +8,9 @@ import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts'
 import type { OnProgress, Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 
-/** Afterwards the runtime is asked again whether the image is there and the user may use it. */
-const PRESENT_MS = 30_000;
-const MAX_REMEMBERED = 10_000;
+/** Of a worker that waits for longer, the runtime is asked again whether the image is there and the user may use it. */
+const PRESENT_MS = 300_000;
+const MAX_REMEMBERED = 50_000;
 
 export interface ImageDeps {
   pool: Pool;
@@ -26,15 +26,15 @@ export interface ImageDeps {
  */
 export class WorkerImages {
   readonly #deps: ImageDeps;
-  readonly #broughtAt = new BoundedMap<string, number>(MAX_REMEMBERED);
+  readonly #broughtAt = new BoundedMap<WorkerId, number>(MAX_REMEMBERED);
 
   constructor(deps: ImageDeps) {
     this.#deps = deps;
   }
 
-  /** True when a worker's image was brought for its user a moment ago. */
-  isPresent(worker: ControlledWorker): boolean {
-    const at = this.#broughtAt.get(keyOf(worker));
+  /** True when a worker's image was brought for it. */
+  isPresent({ id }: ControlledWorker): boolean {
+    const at = this.#broughtAt.get(id);
     return at !== undefined && this.#deps.monotonic.now() - at < PRESENT_MS;
   }
 
@@ -43,7 +43,7 @@ export class WorkerImages {
     const at = this.#deps.monotonic.now();
     const { image, registryId } = worker.spec;
     await bringImage(this.#deps, { userId: worker.userId, image, registryId }, onProgress);
-    this.#broughtAt.set(keyOf(worker), at);
+    this.#broughtAt.set(worker.id, at);
   }
 
   /** Returns the credentials for runtimes that pull when the workload starts. */
@@ -53,12 +53,7 @@ export class WorkerImages {
   }
 
   /** A start failed, perhaps because the image is gone. */
-  forget(worker: ControlledWorker): void {
-    this.#broughtAt.delete(keyOf(worker));
+  forget({ id }: ControlledWorker): void {
+    this.#broughtAt.delete(id);
   }
-}
-
-/** Not every user may use every image. */
-function keyOf({ userId, spec: { image, registryId } }: ControlledWorker): string {
-  return JSON.stringify([userId, registryId, image]);
 }
