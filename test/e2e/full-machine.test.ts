@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Api, type Job, until, type Worker } from './api.ts';
+import { run, runToFailure } from './podyard-command.ts';
 import { ServerProcess } from './server-process.ts';
 import { WebClient, WebLoad } from './web-load.ts';
 
@@ -108,6 +109,20 @@ describe('a machine with a single GPU', () => {
     expect(byOld.length).toBeLessThan(served.length);
     const longest = Math.max(...served.map(({ ms }) => ms));
     console.log(`of ${served.length} requests none failed; the longest was held for ${Math.round(longest)} ms`);
+  });
+
+  test('update --wait says what it waits for and ends; with a release that fails it fails, and the old worker stays', async () => {
+    const env = { PODYARD_URL: server.url, PODYARD_API_KEY: server.key };
+    const id = await api.createEndpoint({ workers: { min: 1, max: 3 } });
+    await ready(id);
+    const wait = (image: string) => ['endpoints', 'update', id, '--image', image, '--wait'];
+    const told = await run(wait('podyard/echo-js:v2'), env);
+    expect(told).toMatch(/0 of \d workers run it; (a new worker|old workers)/);
+    expect(told).toMatch(/Version 2 is rolled out: 1 of 1 workers run it/);
+    const [old] = await api.workers(id);
+    const failed = await runToFailure(wait('podyard/no-such-image:v1'), env);
+    expect(failed).toMatch(/version 3 is not rolled out: .*no-such-image/);
+    expect((await api.workers(id)).find((worker) => worker.id === old!.id)).toMatchObject({ status: 'IDLE' });
   });
 
   test('an image that does not exist fails without ever having a place, while another endpoint keeps the GPU', async () => {
