@@ -44,11 +44,18 @@ async function submitJobs(): Promise<void> {
       if (n % 2 === 1 && id) answer = await call(`${base}/status-sync/${id}`, `Bearer ${key}`);
       const { status, output } = JSON.parse(answer.text) as { status: string; output: unknown };
       const isRight = answer.status === 200 && status === 'COMPLETED' && output === token;
-      jobs.push({ id: id ?? '', ms: performance.now() - startedAt, fault: isRight ? null : answer.text.slice(0, 300) });
+      jobs.push({
+        id: id ?? '',
+        ms: performance.now() - startedAt,
+        lateMs: 0,
+        fault: isRight ? null : answer.text.slice(0, 300),
+      });
     } catch (error) {
-      jobs.push({ id: '', ms: performance.now() - startedAt, fault: String(error) });
+      jobs.push({ id: '', ms: performance.now() - startedAt, lateMs: 0, fault: String(error) });
     }
+    const pausedAt = performance.now();
     await sleep(pauseMs);
+    jobs.at(-1)!.lateMs = performance.now() - pausedAt - pauseMs;
   }
 }
 

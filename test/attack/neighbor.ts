@@ -13,6 +13,10 @@ export const KEEP_RESULTS = {
   PODYARD_RESULT_RETENTION_SECONDS: '7200',
   PODYARD_SYNC_RESULT_RETENTION_SECONDS: '7200',
 };
+/** On a machine whose timers are later than this, other work keeps everything waiting. */
+const BUSY_MS = 10;
+/** Times that a job waits for the machine on its way: client, server, database, worker, and back. */
+const TURNS = 6;
 const TOKEN = 'pyw_neighbor';
 
 export interface NeighborTask {
@@ -28,6 +32,8 @@ export interface NeighborTask {
 export interface NeighborJob {
   id: string;
   ms: number;
+  /** How late the timer after it was: what the machine's other work costs a process that only waits. */
+  lateMs: number;
   fault: string | null;
 }
 
@@ -56,16 +62,18 @@ export class Neighbor {
     this.#thread = new Worker(new URL('./neighbor-thread.ts', import.meta.url), { workerData: task });
   }
 
-  /** Ends it, and checks that each of its jobs ended once, with its own result, in time. */
+  /**
+   * Ends it, and checks that each of its jobs ended once, with its own result, in time. On a machine that keeps even timers
+   * waiting, because it runs other tests, a job may take longer by that, as often as it waits for the machine.
+   */
   async expectUnharmed(attack: string, maxP99Ms = MAX_P99_MS): Promise<void> {
     this.#thread.postMessage('end');
     const [jobs] = (await once(this.#thread, 'message')) as [NeighborJob[]];
-    const times = jobs.map(({ ms }) => ms).toSorted((one, other) => one - other);
-    const p99 = times[Math.ceil(times.length * 0.99) - 1]!;
-    const [median, slowest] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
+    const [p50, p99, slowest] = [0.5, 0.99, 1].map((share) => quantile(jobs, 'ms', share)) as [number, number, number];
+    const late = quantile(jobs, 'lateMs', 0.99);
     console.log(
-      `${attack}: ${jobs.length} jobs of the neighbor; p50 ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, ` +
-        `slowest ${slowest.toFixed(0)} ms`,
+      `${attack}: ${jobs.length} jobs of the neighbor; p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, ` +
+        `slowest ${slowest.toFixed(0)} ms; timers late by ${late.toFixed(0)} ms at p99`,
     );
     expect.soft(jobs.filter(({ fault }) => fault !== null)).toEqual([]);
     const ended = await this.#server.query<{ id: string; status: string }>(
@@ -75,13 +83,18 @@ export class Neighbor {
     const endedIds = new Set(ended.map(({ id }) => id));
     expect.soft(jobs.filter(({ id }) => !endedIds.has(id))).toEqual([]);
     expect.soft(ended).toHaveLength(endedIds.size); // each once
-    expect.soft(p99).toBeLessThanOrEqual(maxP99Ms);
+    expect.soft(p99).toBeLessThanOrEqual(late < BUSY_MS ? maxP99Ms : maxP99Ms + TURNS * late);
   }
 
   /** Ends it without a look at its jobs. */
   async stop(): Promise<void> {
     await this.#thread.terminate();
   }
+}
+
+function quantile(jobs: readonly NeighborJob[], of: 'ms' | 'lateMs', share: number): number {
+  const sorted = jobs.map((job) => job[of]).toSorted((one, other) => one - other);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
 }
 
 /** Gives the simulated worker of the endpoint a token that is known here. */
