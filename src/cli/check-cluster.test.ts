@@ -144,6 +144,16 @@ test('labels that the catalog does not know are reported with the label’s name
   ]);
 });
 
+test('shared GPUs are said to be; slices and they need no entry in the catalog', async () => {
+  const items = [gpuNode('a', 'NVIDIA-L4-SHARED', 'EU-RO-1'), gpuNode('b', 'NVIDIA-H200-MIG-1g.18gb', 'EU-RO-1')];
+  answers['/api/v1/nodes'] = { items };
+  const findings = await check();
+  expect(about(findings, 'GPUs').map(({ found }) => found)).toEqual([
+    'shared, not isolated: those of pool AMPERE_24_SHARED',
+  ]);
+  expect(about(findings, 'nodes')[0]!.found).toContain('HOPPER_141_MIG_1G_18GB 4 GPUs on 1 node');
+});
+
 test('without usable nodes, or the right to list them, a server cannot run', async () => {
   answers['/api/v1/nodes'] = { items: [node('a', { taint: 'control-plane' }), node('b', { ready: 'False' })] };
   expect(about(await check(), 'nodes')).toMatchObject([

@@ -1,5 +1,6 @@
 import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
+import { partOf, type TypeInPool } from '../domain/catalog/part-types.ts';
 import { gpuOfProduct } from '../runtimes/kubernetes/cluster-capacity.ts';
 import { type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/node-record.ts';
 import type { Node } from '../runtimes/kubernetes/objects.ts';
@@ -72,7 +73,13 @@ function oddGpus(nodes: readonly NodeRecord[], { gpuLabel, gpuResource }: Kubern
     findings.push({ what, verdict: 'note', found, advice });
   }
   const products = new Set(withGpus.flatMap(({ gpuProduct }) => gpuProduct ?? []));
-  const odd = [...products].filter((product) => !gpuPools().includes(gpuOfProduct(product).pool));
+  const shared = [...products].map(gpuOfProduct).filter(({ gpuTypeId }) => partOf(gpuTypeId)?.kind === 'SHARED');
+  if (shared.length > 0) {
+    const found = `shared, not isolated: those of pool ${shared.map(({ pool }) => pool).join(' and ')}`;
+    findings.push({ what, verdict: 'note', found });
+  }
+  const isOdd = ({ pool, gpuTypeId }: TypeInPool) => !gpuPools().includes(pool) && partOf(gpuTypeId) === null;
+  const odd = [...products].filter((product) => isOdd(gpuOfProduct(product)));
   if (odd.length > 0) {
     const advice = 'Each forms its own pool under that name. Add a type and a pool with --catalog.';
     findings.push({ what, verdict: 'note', found: `not in the catalog: ${odd.join(', ')}`, advice });

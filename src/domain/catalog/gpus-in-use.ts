@@ -23,7 +23,7 @@ export function subtractInUse<T extends GpuEntry>(
   entries: readonly T[],
   used: Iterable<GpusInUse>,
 ): (T & { free: number })[] {
-  const left = [...used].map((one) => ({ ...one }));
+  const left = sumAlike(used);
   const result = entries.map((entry) => ({ ...entry, free: entry.total }));
   for (const isSameType of [true, false]) {
     for (const entry of result) {
@@ -38,4 +38,16 @@ export function subtractInUse<T extends GpuEntry>(
     }
   }
   return result;
+}
+
+/** Adds up those of the same type and place: there may be thousands, and few kinds. */
+function sumAlike(used: Iterable<GpusInUse>): GpusInUse[] {
+  const sums = new Map<string, GpusInUse>();
+  for (const { pool, gpuTypeId = null, dataCenterId, count } of used) {
+    const key = JSON.stringify([pool, gpuTypeId, dataCenterId]);
+    const sum = sums.get(key);
+    if (sum) sum.count += count;
+    else sums.set(key, { pool, gpuTypeId, dataCenterId, count });
+  }
+  return [...sums.values()];
 }
