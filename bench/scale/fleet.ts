@@ -21,6 +21,9 @@ export class Fleet {
     const half = Math.ceil(size / 2);
     await pool.query("insert into users (id, name) values ('fleet', 'fleet') on conflict do nothing");
     await pool.query(
+      "insert into user_limits (user_id, name, value) values ('fleet', 'workers', null) on conflict do nothing",
+    );
+    await pool.query(
       `insert into endpoints (id, user_id, name, type, image, args, disk_gb, ports, env, gpu_pools, gpu_count, workers_min,
          workers_max, scaler_type, scaler_value, idle_timeout_s, data_center_ids, network_volume_ids, timeout_ms, flashboot, version)
        select id, 'fleet', 'e' || n, 'QUEUE_BASED', 'any:1', '', 20, '{}', '{}', '{ADA_24}', 1,

@@ -1,9 +1,12 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { readLimits } from './limit-store.ts';
-import { NO_COMPUTE, readComputeUse } from './usage.ts';
+import { type ComputeUse, NO_COMPUTE, readComputeUse } from './usage.ts';
 
-/** The user of an endpoint: limits of workers and GPUs (null: unlimited), and what the user has of both. */
+/**
+ * The user of an endpoint: limits of workers and GPUs (null: unlimited), and what the user has of both; 0 where neither is
+ * limited, since counting takes time.
+ */
 export interface EndpointUser {
   endpointId: EndpointId;
   userId: UserId;
@@ -26,7 +29,9 @@ export async function readEndpointUsers(
     values: [endpointIds],
   });
   const userIds = [...new Set(rows.map(({ userId }) => userId))];
-  const [limits, uses] = await Promise.all([readLimits(db, userIds), readComputeUse(db, userIds)]);
+  const limits = await readLimits(db, userIds);
+  const limited = userIds.filter((id) => limits.get(id)!.workers !== null || limits.get(id)!.gpus !== null);
+  const uses = limited.length === 0 ? new Map<UserId, ComputeUse>() : await readComputeUse(db, limited);
   const users = rows.map((row) => {
     const { workers: workerLimit, gpus: gpuLimit } = limits.get(row.userId)!;
     const { workers, gpus } = uses.get(row.userId) ?? NO_COMPUTE;

@@ -103,7 +103,9 @@ function Users() {
         Users
       </Title>
       <Loaded query={users}>
-        {(all) => <RecordList label="users" items={all.users} columns={COLUMNS} idOf={idOf} textOf={textOf} />}
+        {(all) => (
+          <RecordList label="limits of users" items={all.users} columns={COLUMNS} idOf={idOf} textOf={textOf} />
+        )}
       </Loaded>
       <Defaults />
     </Stack>
