@@ -47,6 +47,7 @@ export async function recordDecisions(
  * number of workers that was wanted before.
  */
 export function storeDecisions(changed: string): string {
+  const isNews = "c.wanted in ('RUN', 'FREEZE')";
   return `decided as (
       insert into scaling_decisions (endpoint_id, at, wanted, reason, inputs, actions)
       select e.id, clock_timestamp(),
@@ -55,9 +56,9 @@ export function storeDecisions(changed: string): string {
              c.reason, '{}', jsonb_agg(jsonb_build_object(
                'kind', c.kind, 'workerId', c.id, 'cause', c.cause, 'reason', c.reason) order by c.id)
       from ${changed} c join endpoints e on e.id = c.endpoint_id
-      where c.wanted in ('RUN', 'FREEZE')
+      where ${isNews}
       group by e.id, c.kind, c.cause, c.reason
-    ), forgotten as (${deleteOldest(`select endpoint_id from ${changed}`)})`;
+    ), forgotten as (${deleteOldest(`select c.endpoint_id from ${changed} c where ${isNews}`)})`;
 }
 
 /** Deletes the decisions of an endpoint that is being deleted. */

@@ -91,15 +91,15 @@ function failing(facts: EndpointFacts, nowMs: number): EndpointState | undefined
   const { losses, workers, unhealthySince, unhealthyReason } = facts;
   if (losses && losses.failedStarts > 0) {
     const what = losses.failedStarts === 1 ? 'the last start failed' : `the last ${losses.failedStarts} starts failed`;
-    return { state: 'FAILING', since: losses.failingSince, reason: because(what, losses.lastReason) };
+    return { state: 'FAILING', since: losses.failingSince, reason: withCause(what, losses.lastReason) };
   }
   if (losses && losses.inRow >= LOST_IN_ROW && nowMs - losses.lastAt.getTime() < LOST_RECENTLY_MS) {
     const what = `the last ${losses.inRow} workers ended unexpectedly`;
-    return { state: 'FAILING', since: losses.rowSince, reason: because(what, losses.lastReason) };
+    return { state: 'FAILING', since: losses.rowSince, reason: withCause(what, losses.lastReason) };
   }
   if (workers.unhealthy === 0 || workers.ready + workers.starting + workers.throttled > 0) return undefined;
   const what = workers.unhealthy === 1 ? 'its worker is unhealthy' : `all ${workers.unhealthy} workers are unhealthy`;
-  return { state: 'FAILING', since: unhealthySince, reason: because(what, unhealthyReason) };
+  return { state: 'FAILING', since: unhealthySince, reason: withCause(what, unhealthyReason) };
 }
 
 function pausedRollout({ isRolloutPaused, workers, version }: EndpointFacts): EndpointState | undefined {
@@ -135,7 +135,7 @@ function shortOfWorkers({
   throttledReason,
 }: EndpointFacts): EndpointState | undefined {
   if (workers.throttled === 0 || waiting === 0) return undefined;
-  const reason = because(`${outOf(workers.ready, totalOf(workers))} ready`, throttledReason);
+  const reason = withCause(`${outOf(workers.ready, totalOf(workers))} ready`, throttledReason);
   return { state: 'WAITING_FOR_CAPACITY', since: throttledSince, reason };
 }
 
@@ -148,7 +148,7 @@ function outOf(some: number, total: number): string {
 }
 
 /** Adds a cause, whose lines of output stay at the end. */
-function because(what: string, cause: string | null): string {
+function withCause(what: string, cause: string | null): string {
   if (cause === null) return what;
   const sentence = withoutOutput(cause);
   return quoteOutput(`${what}: ${sentence}`, sentence === cause ? [] : cause.slice(sentence.length + 2).split('\n'));
