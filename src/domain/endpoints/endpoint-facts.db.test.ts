@@ -11,7 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await database.pool.query('delete from workers; delete from worker_activity; delete from endpoint_counters');
+  await database.pool.query(
+    'delete from workers; delete from worker_activity; delete from endpoint_counters; delete from scaling_decisions',
+  );
   await database.pool.query('delete from endpoints');
   await endpoint('e');
 });
@@ -113,6 +115,22 @@ test('a live worker that became ready, a new release, or a worker that ended wel
   await sql("update endpoints set version = 2 where id = 'e'");
   await worker({ phase: 'EXITED', ready_at: ago(90), exited_at: ago(80), phase_reason: 'idle' });
   expect((await state()).state).toBe('SCALED_TO_ZERO');
+});
+
+test('work without a worker waits for capacity when the last decision says that a limit of the user allows none', async () => {
+  const decide = (inputs: object, reason: string) =>
+    sql(
+      "insert into scaling_decisions (endpoint_id, at, wanted, reason, inputs, actions) values ('e', now(), 0, $1, $2, '[]')",
+      reason,
+      inputs,
+    );
+  await decide({ userCut: { name: 'workers' } }, 'your account has 4 of 4 workers');
+  await decide({}, 'it exited with code 1');
+  expect((await state()).state).toBe('SCALED_TO_ZERO');
+  await sql("insert into endpoint_counters (endpoint_id, lane, queued) values ('e', 'a/1', 1)");
+  expect(await state()).toMatchObject({ state: 'WAITING_FOR_CAPACITY', reason: 'your account has 4 of 4 workers' });
+  await decide({ queued: 1 }, 'a job waits and there is no worker');
+  expect((await state()).state).toBe('STARTING');
 });
 
 test('workers that are ready and lost three times in a row are a failure', async () => {

@@ -57,6 +57,7 @@ function factsSql(of: EndpointSelection): string {
            w.unhealthy_since as "unhealthySince", w.throttled_reason as "throttledReason",
            w.unhealthy_reason as "unhealthyReason", last.exited_at as "lastExitAt",
            case when l.count > 0 then last.exited_at end as "lastAt", last.phase_reason as "lastReason",
+           limited.at as "limitedSince", limited.reason as "limitReason",
            l.failed_starts as "failedStarts", l.failing_since as "failingSince", l.count as "inRow", l.since as "rowSince"
     from endpoints e
     left join (select endpoint_id, sum(queued) as queued, sum(in_progress) as in_progress
@@ -79,6 +80,12 @@ function factsSql(of: EndpointSelection): string {
             from workers x
             where last.is_lost and last.version = e.version and x.endpoint_id = e.id and x.phase = 'EXITED'
               and x.version = e.version) h) l on true
+    left join lateral (
+      select at, reason from (
+        select at, reason, inputs ? 'userCut' as is_limited from scaling_decisions s
+        where s.endpoint_id = e.id and s.inputs <> '{}' order by s.id desc limit 1) decision
+      where is_limited) limited on coalesce(w.live, 0) = 0
+        and (e.workers_min > 0 or coalesce(k.queued, 0) + coalesce(d.held, 0) > 0)
     where ${of === 'all' ? 'true' : 'ids' in of ? 'e.id = any($2::text[])' : 'e.user_id = $2::text'}`;
 }
 
@@ -89,7 +96,7 @@ function countsSql(isOf: (column: string) => string): string {
            count(*) filter (where condition = 'starting') as starting,
            count(*) filter (where condition = 'throttled') as throttled,
            count(*) filter (where condition = 'unhealthy') as unhealthy,
-           count(*) filter (where condition = 'frozen') as frozen,
+           count(*) filter (where condition = 'frozen') as frozen, count(*) filter (where condition <> 'frozen') as live,
            count(*) filter (where condition <> 'frozen' and version <> newest) as outdated,
            min(created_at) filter (where condition = 'throttled') as throttled_since,
            min(created_at) filter (where condition = 'starting') as starting_since,

@@ -21,6 +21,8 @@ const facts = ({ workers, ...more }: Given): EndpointFacts => ({
   unhealthyReason: null,
   losses: null,
   lastExitAt: null,
+  limitedSince: null,
+  limitReason: null,
   ...more,
   workers: { ...NONE, ...workers },
 });
@@ -66,6 +68,17 @@ const ROWS: [string, Given, string, Date | null, string | null][] = [
     'WAITING_FOR_CAPACITY',
     ago(90),
     'no capacity: ADA_24 has 0 of 4 GPUs free',
+  ],
+  [
+    'a limit of its user allows no worker',
+    {
+      waiting: 1,
+      limitedSince: ago(8),
+      limitReason: 'a job waits and there is no worker; your account has 4 of 4 workers',
+    },
+    'WAITING_FOR_CAPACITY',
+    ago(8),
+    'a job waits and there is no worker; your account has 4 of 4 workers',
   ],
   [
     'work waits for more workers than find a place',
@@ -163,6 +176,8 @@ const anyFacts: fc.Arbitrary<EndpointFacts> = fc.record({
     { nil: null },
   ),
   lastExitAt: date,
+  limitedSince: date,
+  limitReason: fc.option(fc.string(), { nil: null }),
 });
 
 test('whatever is known, an endpoint has one state, and those that need a person say why', () => {

@@ -64,6 +64,9 @@ export interface EndpointFacts {
     lastReason: string | null;
   } | null;
   lastExitAt: Date | null;
+  /** The last scaling decision, if a limit of the user kept the endpoint from its first worker. */
+  limitedSince: Date | null;
+  limitReason: string | null;
 }
 
 /** Ready workers that keep being lost are a failure from this many in a row on, for this long after the last. */
@@ -109,13 +112,17 @@ function pausedRollout({ isRolloutPaused, workers, version }: EndpointFacts): En
 }
 
 function withoutReadyWorker(facts: EndpointFacts): EndpointState | undefined {
-  const { workers, waiting, running, workersMin, lastExitAt } = facts;
+  const { workers, waiting, running, workersMin, lastExitAt, limitedSince, limitReason } = facts;
   if (workers.ready > 0) return undefined;
   if (workers.starting > 0) return { state: 'STARTING', since: facts.startingSince, reason: null };
   if (workers.throttled > 0) {
     return { state: 'WAITING_FOR_CAPACITY', since: facts.throttledSince, reason: facts.throttledReason };
   }
-  if (waiting + running > 0 || workersMin > 0) return { state: 'STARTING', since: null, reason: null };
+  const isWanted = waiting + running > 0 || workersMin > 0;
+  if (isWanted && limitReason !== null) {
+    return { state: 'WAITING_FOR_CAPACITY', since: limitedSince, reason: limitReason };
+  }
+  if (isWanted) return { state: 'STARTING', since: null, reason: null };
   const sleeping = workers.frozen === 0 ? null : `${workers.frozen} frozen, thawed when work arrives`;
   return { state: 'SCALED_TO_ZERO', since: lastExitAt, reason: sleeping };
 }
