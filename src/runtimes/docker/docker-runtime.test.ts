@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
+import { parseEgress } from '../../core/egress.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { opaqueName } from '../opaque-name.ts';
-import type { Runtime } from '../runtime.ts';
+import { NoCapacity, type Runtime } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { startFakeEngine } from './fake-engine.ts';
 
@@ -71,6 +72,22 @@ const START = `POST /containers/${NAME}/start`;
 const REMOVE = `DELETE /containers/${NAME}`;
 const calls = () => requests.map(({ what }) => what).filter((what) => what.includes('/containers/'));
 const created = () => requests.filter(({ what }) => what === CREATE).map(({ body }) => body);
+
+test('without egress rules in place no container is created', async () => {
+  const limited = createDockerRuntime({
+    socketPath: engine.socketPath,
+    installation: 'i',
+    gpus: new Map(),
+    egress: parseEgress('lan', undefined),
+    logger: silentLogger,
+  });
+  await expect(limited.start(SPEC)).rejects.toThrow(NoCapacity);
+  expect(calls()).toEqual([]);
+  limited.egress.giveUp();
+  await limited.start(SPEC);
+  expect(calls()).toEqual([CREATE, START]);
+  await limited.close();
+});
 
 test('a start makes two requests: create and start', async () => {
   const { address } = await runtime.start(SPEC);

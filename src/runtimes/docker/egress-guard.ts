@@ -65,7 +65,7 @@ export class EgressGuard {
     this.#isOff = options.settings.mode === 'all';
   }
 
-  /** Finds out how to set rules here. Throws `EgressUnavailable`. */
+  /** Finds out how to set rules here, and sets them. Throws `EgressUnavailable`. */
   async prepare(): Promise<void> {
     if (this.#isOff) return;
     const { interfaceName, hasIpv6 } = await this.#options.network.ensure();
@@ -74,6 +74,9 @@ export class EgressGuard {
       throw new EgressUnavailable('the network of workloads has IPv6, but this machine has no ip6tables', true);
     }
     this.#run = run;
+    await this.#apply().catch((error) => {
+      throw new EgressUnavailable(messageOf(error), true);
+    });
   }
 
   /** Limits nothing from now on, because the operator accepts that. */
@@ -110,7 +113,7 @@ export class EgressGuard {
   /** Closes the worker API, unless another process still serves it, and removes rules that limit nothing any more. */
   async stop(): Promise<void> {
     await this.#loop?.stop();
-    if (!this.#run || !this.#api || (await answers(this.#api))) return;
+    if (!this.#run || (this.#api && (await answers(this.#api)))) return;
     this.#api = null;
     await this.#tidy();
   }
@@ -136,7 +139,8 @@ export class EgressGuard {
 
   async #applyOnce(): Promise<boolean> {
     const { network, settings } = this.#options;
-    const run = this.#run!;
+    const run = this.#run;
+    if (!run) throw new Error('egress rules were never prepared');
     const bridge = { name: (await network.ensure()).interfaceName, settings };
     for (let left = TRIES; ; left--) {
       const rules = await readFirewall(run);
@@ -162,7 +166,8 @@ export class EgressGuard {
     const rules = await readFirewall(run);
     const gone = new Set<string>();
     for (const api of listApis(rules[4])) {
-      const isHere = api.installation === installation ? isOwn(api.bridgeKey) : await answers(api);
+      const isOurs = api.installation === installation && this.#api !== null;
+      const isHere = isOurs ? isOwn(api.bridgeKey) : await answers(api);
       if (!isHere) gone.add(JSON.stringify(api));
     }
     const isGone = (api: OpenApi) => gone.has(JSON.stringify(api));
