@@ -61,7 +61,7 @@ const WRITE = `
     where u.span = 'minute' and u.starts_at >= $3 and u.starts_at < $4 and u.kind = 'SERVERLESS'
   ), facts (endpoint_id, pool, at, metric, value) as (
     select c.endpoint_id, null::text, $1::timestamptz - interval '1 minute', v.metric, v.value::float8
-    from changed c cross join lateral ${columnsAsRows(COUNTER_COLUMNS, 'c')} as v(metric, value)
+    from changed c cross join lateral ${columnsAsRows(COUNTER_COLUMNS, 'c')} as v(metric, value) where v.value <> 0
     union all
     select c.endpoint_id, null, $1::timestamptz - interval '1 minute', v.metric, v.value
     from current c cross join lateral ${columnsAsRows(['queued', 'in_progress'], 'c')} as v(metric, value) where v.value > 0
@@ -75,6 +75,7 @@ const WRITE = `
     union all
     select r.endpoint_id, null, r.starts_at, v.metric, v.value
     from reports r cross join lateral ${columnsAsRows(REQUEST_COLUMNS, 'r')} as v(metric, value)
+    where v.value <> 0 or v.metric = '${REQUEST_COLUMNS[0]}' -- a row for the times of each report
     union all
     select endpoint_id, pool, at, 'cold_starts', 1 from starts
     union all
