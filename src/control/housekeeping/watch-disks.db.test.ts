@@ -63,9 +63,9 @@ test('a workload that wrote more than its disk and a tenth is ended, with its fi
     .set('w4', null); // the engine limits w4
   used.set('p1', 22 * GIB).set('p2', 40 * GIB);
   await watch.runOnce();
-  expect(ended).toEqual([
-    ['w2', null, 'it wrote 11.0 GB, more than its disk of 10 GB and a tenth'],
+  expect(ended.toSorted()).toEqual([
     ['p2', 3, 'it wrote 40.0 GB, more than its disk of 20 GB and a tenth'],
+    ['w2', null, 'it wrote 11.0 GB, more than its disk of 10 GB and a tenth'],
   ]);
 });
 
@@ -92,4 +92,37 @@ test('one that cannot be measured keeps the others from nothing, and is logged o
   expect(warnings.filter((message) => message.startsWith('measuring'))).toEqual([
     'measuring a disk failed: the engine is away',
   ]);
+});
+
+test('one that takes long to measure delays only its own next measurement', async () => {
+  let now = 0;
+  let finishSlow = () => {};
+  const usedBytes = async (id: string) => {
+    measured.push(id);
+    if (id === 'slow') await new Promise<void>((resolve) => (finishSlow = resolve));
+    return 0;
+  };
+  const disks = { usedBytes };
+  watch = new DiskWatch({
+    pool: database.pool,
+    logger: silentLogger,
+    disks,
+    end: () => {},
+    monotonic: { now: () => now },
+  });
+  await addWorker('slow');
+  await addWorker('quick');
+  const first = watch.runOnce();
+  await expect.poll(() => measured).toEqual(expect.arrayContaining(['slow', 'quick']));
+  now = 60_000;
+  finishSlow(); // after a minute
+  await first;
+  measured = [];
+  await watch.runOnce();
+  expect(measured).toEqual(['quick']);
+  now += 10 * 60_000; // ten times as long as it took
+  const last = watch.runOnce();
+  await expect.poll(() => measured).toContain('slow');
+  finishSlow();
+  await last;
 });
