@@ -39,6 +39,12 @@ export async function evictFrozen(
   return chosen !== null;
 }
 
+/** True when a worker in one of these pools may give up GPUs, so that it is worth asking for each workload that lacks some. */
+export async function hasGivers(db: Db, pools: readonly string[]): Promise<boolean> {
+  if ((await listFreezingWorkers(db)).some(({ gpuPool }) => gpuPool !== null && pools.includes(gpuPool))) return true;
+  return (await listIdleSleepers(db, pools)).length > 0;
+}
+
 /** Returns the workers that give their GPUs; null when they would not be enough. Those that leave already count first, so a second call uses no more. */
 export function chooseGivers(
   frozen: readonly FreezingWorker[],

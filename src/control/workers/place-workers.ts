@@ -23,7 +23,7 @@ import { type Share, shareCapacity } from '../../scaling/share-capacity.ts';
 import type { Sharing, WaitingWorker, Yield } from '../../scaling/sharing.ts';
 import { quotaInGpus } from '../../scaling/user-quota.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
-import { evictFrozen } from './evict-frozen.ts';
+import { evictFrozen, hasGivers } from './evict-frozen.ts';
 import type { Place } from './launch-worker.ts';
 import type { ReservedGpus } from './reserved-gpus.ts';
 import type { StartRecords } from './start-records.ts';
@@ -178,12 +178,15 @@ async function evictForEndpoints(
   share: Share,
   capacities: readonly PoolCapacity[],
 ): Promise<Set<string>> {
-  const tried = new Set<string>();
-  const served = new Set<string>();
-  const claimants = await listClaimants(deps.pool, [...new Set(waiting.map(({ endpointId }) => endpointId))]);
+  const lacking = new Map<string, PlaceRequest>();
   for (const { id, endpointId, request } of waiting) {
-    if (!share.missing.has(id) || tried.has(endpointId) || request === null) continue;
-    tried.add(endpointId);
+    if (request !== null && share.missing.has(id) && !lacking.has(endpointId)) lacking.set(endpointId, request);
+  }
+  const served = new Set<string>();
+  const pools = [...new Set([...lacking.values()].flatMap((request) => request.pools))];
+  if (!(await hasGivers(deps.pool, pools))) return served; // thousands may wait
+  const claimants = await listClaimants(deps.pool, [...lacking.keys()]);
+  for (const [endpointId, request] of lacking) {
     const claimant = claimants.get(endpointId);
     if (claimant && (await evictFrozen(deps, { ...request, claimant }, capacities))) served.add(endpointId);
   }
