@@ -1,3 +1,4 @@
+import { add, Holdings, type Standing } from './holdings.ts';
 import { type Placement, type PlaceRequest, type PoolCapacity, placesFor } from './place-worker.ts';
 import type { HoldingWorker, Sharing, WaitingWorker, Yield } from './sharing.ts';
 
@@ -15,8 +16,6 @@ interface Place {
   gpuTypeId?: string | null;
   dataCenterId: string | null;
 }
-/** What an endpoint has. */
-type Standing = { gpus: number; workers: number };
 /** What was chosen already, by endpoint and by user. */
 interface Given {
   endpoints: Map<string, Standing>;
@@ -31,18 +30,7 @@ export class Claims {
   readonly #kept: { endpointId: string; place: Place; count: number }[];
   /** GPUs that the waiting workers of an endpoint lack. */
   readonly #lacking = new Map<string, number>();
-  /** GPUs by endpoint and by user, with those that workers of others are about to leave for them. */
-  readonly #held = new Map<string, number>();
-  readonly #heldByUser = new Map<string, number>();
-  /** The same without what is about to be left, and the number of workers. */
-  readonly #staying = new Map<string, Standing>();
-  readonly #stayingOfUser = new Map<string, number>();
-  readonly #leaving: HoldingWorker[] = [];
-  readonly #stayers: Set<HoldingWorker>;
-  readonly #byEndpoint: Map<string, HoldingWorker[]>;
-  readonly #byUser: Map<string, HoldingWorker[]>;
-  readonly #userOf = new Map<string, string>();
-  readonly #endpointsOf = new Map<string, Set<string>>();
+  readonly #holdings: Holdings;
   readonly #past: Set<string>;
   /** By request: the least needy claim that found nothing with other users. Needier ones may find something. */
   readonly #futile = new Map<string, { held: number; beyond: number }>();
@@ -56,43 +44,22 @@ export class Claims {
     this.#capacities = sharing.capacities.map((capacity) => ({ ...capacity }));
     this.#kept = (sharing.reserved ?? []).map(({ endpointId, count, ...place }) => ({ endpointId, place, count }));
     this.#past = new Set((sharing.past ?? []).map((one) => pastKey(one.fromEndpointId, one.toEndpointId, one.level)));
-    this.#byEndpoint = Map.groupBy(sharing.holding, ({ endpointId }) => endpointId);
-    this.#byUser = Map.groupBy(sharing.holding, ({ userId }) => userId);
-    this.#stayers = new Set(sharing.holding.filter(({ isLeaving }) => !isLeaving));
-    for (const { endpointId, userId } of [...sharing.holding, ...sharing.waiting]) {
-      if (this.#userOf.has(endpointId)) continue;
-      this.#userOf.set(endpointId, userId);
-      this.#endpointsOf.set(userId, (this.#endpointsOf.get(userId) ?? new Set()).add(endpointId));
-    }
-    for (const worker of sharing.holding) this.#addHolder(worker);
+    this.#holdings = new Holdings(sharing.holding, sharing.waiting);
     for (const { endpointId, request } of sharing.waiting) add(this.#lacking, endpointId, request?.count ?? 0);
   }
 
-  #addHolder(worker: HoldingWorker): void {
-    const owner = (worker.isLeaving ? worker.yieldsTo : null) ?? worker.endpointId;
-    add(this.#held, owner, worker.count);
-    add(this.#heldByUser, this.#userOf.get(owner) ?? worker.userId, worker.count);
-    if (worker.isLeaving) {
-      this.#leaving.push(worker);
-      return;
-    }
-    add(this.#stayingOfUser, worker.userId, worker.count);
-    const { gpus, workers } = this.#stayingOf(worker.endpointId);
-    this.#staying.set(worker.endpointId, { gpus: gpus + worker.count, workers: workers + 1 });
-  }
-
   heldBy(endpointId: string): number {
-    return this.#held.get(endpointId) ?? 0;
+    return this.#holdings.heldBy(endpointId);
   }
 
   /** Returns how many GPUs a user holds beyond the quota; negative below it. */
   beyondQuota(userId: string): number {
-    return (this.#heldByUser.get(userId) ?? 0) - this.#quotaOf(userId);
+    return this.#holdings.heldByUser(userId) - this.#quotaOf(userId);
   }
 
   /** Returns the number of a user's endpoints that hold or want GPUs. */
   endpointsOf(userId: string): number {
-    return this.#endpointsOf.get(userId)?.size ?? 1;
+    return this.#holdings.endpointsOf(userId);
   }
 
   /** Returns what an endpoint may take: all that is free, but not what is kept for others. */
@@ -113,7 +80,8 @@ export class Claims {
     });
   }
 
-  occupy({ endpointId, userId }: WaitingWorker, place: Placement & { isPlaced: true }, count: number): void {
+  occupy(worker: WaitingWorker, place: Placement & { isPlaced: true }, count: number): void {
+    const { endpointId } = worker;
     this.#capacities.find(
       (one) =>
         isSamePlace(one, place) && one.free >= count && (place.cudaVersion ?? one.cudaVersion) === one.cudaVersion,
@@ -122,8 +90,7 @@ export class Claims {
     if (kept) kept.count = Math.max(0, kept.count - count);
     this.#starting.add(endpointId);
     add(this.#lacking, endpointId, -count);
-    add(this.#held, endpointId, count);
-    add(this.#heldByUser, userId, count);
+    this.#holdings.give(worker, count);
   }
 
   /** True when something was left for an endpoint that waits. */
@@ -137,11 +104,11 @@ export class Claims {
    * no old worker of the endpoint could help. `request` null: anything but GPUs is missing.
    */
   claimOwn(worker: WaitingWorker, request: PlaceRequest | null): Yield[] | null {
-    const own = this.#byEndpoint.get(worker.endpointId) ?? [];
+    const own = this.#holdings.workersOf(worker.endpointId);
     if (!own.some(({ isOutdated }) => isOutdated)) return null;
     const isReplacing = own.some((one) => (one.isOutdated ? one.isLeaving : !one.isReady && !one.isLeaving));
     if (isReplacing || (request !== null && this.#starting.has(worker.endpointId))) return [];
-    const old = own.filter((one) => one.isOutdated && this.#stayers.has(one)).sort(byDispensability);
+    const old = own.filter((one) => one.isOutdated && this.#holdings.stayers.has(one)).sort(byDispensability);
     if (request === null) return this.#leave(old.slice(0, 1), worker, 'rollout', 0);
     for (const place of placesFor(request, this.visibleTo(worker.endpointId))) {
       let free = this.#comingTo(worker.endpointId, place);
@@ -192,7 +159,7 @@ export class Claims {
 
   /** Returns a clause about the endpoint's own workers that are leaving, for the reason why a worker waits. */
   whatFollows({ endpointId }: WaitingWorker, request: PlaceRequest): string {
-    const own = this.#leaving.find(
+    const own = this.#holdings.leaving.find(
       (one) =>
         one.endpointId === endpointId &&
         (one.yieldsTo ?? endpointId) === endpointId &&
@@ -213,7 +180,7 @@ export class Claims {
     const key = `${placeKey(place)}/${request.count}/${isNow}`;
     const futile = this.#futile.get(key);
     const isFutile = futile !== undefined && need.held >= futile.held && need.beyond >= futile.beyond;
-    const candidates = isFutile ? (this.#byUser.get(worker.userId) ?? []) : this.#stayers;
+    const candidates = isFutile ? this.#holdings.workersOfUser(worker.userId) : this.#holdings.stayers;
     const chosen = new Set<HoldingWorker>();
     const given: Given = { endpoints: new Map(), users: new Map() };
     let sum = free;
@@ -222,7 +189,7 @@ export class Claims {
       const hasOwn = !isFutile && this.#hasOwn(worker, request, given);
       for (const one of candidates) {
         if (one.endpointId === worker.endpointId || !isSamePlace(one, place)) continue;
-        if (chosen.has(one) || !this.#stayers.has(one)) continue;
+        if (chosen.has(one) || !this.#holdings.stayers.has(one)) continue;
         if (this.#mayTake(worker, request, one, { given, hasOwn, isNow }) && this.#isBetter(one, best)) best = one;
       }
       if (!best) break;
@@ -250,12 +217,12 @@ export class Claims {
     const { now, minOf } = this.#sharing;
     const { endpointId, userId } = worker;
     const isSameUser = holder.userId === userId;
-    const ofUser = (this.#stayingOfUser.get(holder.userId) ?? 0) - (given.users.get(holder.userId) ?? 0);
+    const ofUser = this.#holdings.stayingOfUser(holder.userId) - (given.users.get(holder.userId) ?? 0);
     const remainsBeyond = ofUser - holder.count - this.#quotaOf(holder.userId);
     if (!isSameUser && remainsBeyond < 0) return false; // the other user is sure to get these
     if (!isSameUser && this.hasQuota(worker, request)) return true;
     if (!this.#isPatient(worker)) return false;
-    const staying = this.#stayingOf(holder.endpointId);
+    const staying = this.#holdings.stayingOf(holder.endpointId);
     const gone = given.endpoints.get(holder.endpointId) ?? { gpus: 0, workers: 0 };
     if (staying.workers - gone.workers <= minOf(holder.endpointId)) return false;
     const held = this.heldBy(endpointId);
@@ -271,36 +238,26 @@ export class Claims {
   /** True when a user has GPUs that a worker could use. */
   #hasOwn({ userId }: WaitingWorker, request: PlaceRequest, given: Given): boolean {
     const places = placesFor(request, this.#capacities).filter(({ total }) => total >= request.count);
-    const staying = (this.#byUser.get(userId) ?? []).filter((one) => this.#stayers.has(one));
-    const coming = this.#leaving.filter((one) => this.#userOf.get(one.yieldsTo ?? one.endpointId) === userId);
-    const here = [...staying, ...coming].filter((one) => places.some((place) => isSamePlace(one, place)));
+    const here = this.#holdings.keptBy(userId).filter((one) => places.some((place) => isSamePlace(one, place)));
     return here.reduce((sum, { count }) => sum + count, 0) > (given.users.get(userId) ?? 0);
   }
 
   /** The user with most gives first, then the endpoint with most; of its workers, the most dispensable. */
   #isBetter(a: HoldingWorker, b: HoldingWorker | undefined): boolean {
     if (b === undefined) return true;
-    const beyond = (one: HoldingWorker) => (this.#stayingOfUser.get(one.userId) ?? 0) - this.#quotaOf(one.userId);
+    const beyond = (one: HoldingWorker) => this.#holdings.stayingOfUser(one.userId) - this.#quotaOf(one.userId);
     const order =
       beyond(b) - beyond(a) ||
-      this.#stayingOf(b.endpointId).gpus - this.#stayingOf(a.endpointId).gpus ||
+      this.#holdings.stayingOf(b.endpointId).gpus - this.#holdings.stayingOf(a.endpointId).gpus ||
       byDispensability(a, b);
     return order < 0;
   }
 
   #leave(chosen: readonly HoldingWorker[], worker: WaitingWorker, cause: Yield['cause'], level: number): Yield[] {
-    const { endpointId, userId } = worker;
+    const { endpointId } = worker;
     const held = this.heldBy(endpointId);
     return chosen.map((one) => {
-      this.#stayers.delete(one);
-      this.#leaving.push({ ...one, isLeaving: true, yieldsTo: endpointId });
-      const { gpus, workers } = this.#stayingOf(one.endpointId);
-      this.#staying.set(one.endpointId, { gpus: gpus - one.count, workers: workers - 1 });
-      add(this.#stayingOfUser, one.userId, -one.count);
-      add(this.#held, one.endpointId, -one.count);
-      add(this.#held, endpointId, one.count);
-      add(this.#heldByUser, one.userId, -one.count);
-      add(this.#heldByUser, userId, one.count);
+      this.#holdings.pass(one, worker);
       const waitedMs = Math.max(0, this.#sharing.now - worker.waitsSince);
       const whose = { forWorkerId: worker.id, forEndpointId: endpointId, held };
       return { id: one.id, endpointId: one.endpointId, ...whose, cause, level, waitedMs };
@@ -309,7 +266,7 @@ export class Claims {
 
   /** GPUs that are or become free for an endpoint in a place, less what its earlier workers wait for. */
   #comingTo(endpointId: string, place: PoolCapacity): number {
-    const here = this.#leaving.filter((one) => isSamePlace(one, place));
+    const here = this.#holdings.leaving.filter((one) => isSamePlace(one, place));
     const leaving = here.filter(({ yieldsTo }) => yieldsTo === null || yieldsTo === endpointId);
     const spokenFor = this.#spokenFor.get(`${endpointId}/${placeKey(place)}`) ?? 0;
     return place.free + leaving.reduce((sum, one) => sum + one.count, 0) - spokenFor;
@@ -327,10 +284,6 @@ export class Claims {
 
   #isPatient({ waitsSince }: WaitingWorker): boolean {
     return this.#sharing.now - waitsSince >= PREEMPT_AFTER_MS;
-  }
-
-  #stayingOf(endpointId: string): Standing {
-    return this.#staying.get(endpointId) ?? { gpus: 0, workers: 0 };
   }
 
   #quotaOf(userId: string): number {
@@ -354,8 +307,4 @@ function placeKey({ pool, gpuTypeId, dataCenterId }: Place): string {
 
 function pastKey(from: string, to: string, level: number): string {
   return `${from}/${to}/${level}`;
-}
-
-function add(map: Map<string, number>, key: string, count: number): void {
-  map.set(key, (map.get(key) ?? 0) + count);
 }
