@@ -186,7 +186,7 @@ async function withGpus(
   if (isSimulated) {
     return { runtime: await simulateGpus(setup, runtime), notices: [simulationNotice(setup.simulatedGpus)] };
   }
-  await ensureSimulation(setup.pool, null);
+  if (setup.config.roles.has('control')) await ensureSimulation(setup.pool, null);
   return { runtime, notices: [] };
 }
 
@@ -197,10 +197,11 @@ function simulationNotice(gpus: readonly SimulatedGpus[]): string {
 
 /** Puts the shortage runtime in front of one with simulated GPUs. It follows changes of the simulation by hints. */
 async function simulateGpus(
-  { pool, bus, logger, simulatedGpus, inventory }: Setup,
+  { config, pool, bus, logger, simulatedGpus, inventory }: Setup,
   inner: Runtime,
 ): Promise<ShortageRuntime> {
-  await ensureSimulation(pool, simulatedGpus);
+  // A process that only serves clients may have no such flag, or another one.
+  if (config.roles.has('control') || !(await findSimulation(pool))) await ensureSimulation(pool, simulatedGpus);
   const runtime = new ShortageRuntime({ inner, inventory, simulation: await getSimulation(pool) });
   const refresh = async () => {
     const simulation = await findSimulation(pool);
