@@ -136,6 +136,20 @@ describe('a request body', () => {
     expect((await submit(idle, 'x'.repeat(900))).status).toBe(200);
   });
 
+  test('of a load-balanced request counts too', async () => {
+    const id = await plane.endpoint(0, {
+      type: 'LOAD_BALANCING',
+      scaling: { type: 'REQUEST_COUNT', value: 1, idleTimeoutSeconds: 1 },
+    });
+    await limit({ requestBytes: 1_000 });
+    const answer = await plane.call('POST', `${id}/lb/predict`, { body: 'x'.repeat(1_001) });
+    expect([answer.status, answer.body.detail]).toEqual([
+      403,
+      "the limit 'requestBytes' allows 1000 bytes in a request body; this one is larger",
+    ]);
+    expect((await plane.call('POST', `${id}/lb/predict`, { body: 'x'.repeat(1_000) })).status).toBe(503); // no worker
+  });
+
   test('a limit above the server’s changes nothing: its own is a 400', async () => {
     await limit({ requestBytes: 10_000_000 });
     const answer = await plane.call('POST', `${idle}/run`, { body: JSON.stringify({ input: 'x'.repeat(100_000) }) });
