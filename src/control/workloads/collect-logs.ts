@@ -106,6 +106,7 @@ export class LogCollector {
     await Promise.all([...this.#following.values()].map(({ done }) => done));
     clearTimeout(this.#flushTimer);
     clearInterval(this.#reportTimer);
+    this.#days.close();
     await this.#loop.stop();
     await this.#flush().catch(() => {});
   }

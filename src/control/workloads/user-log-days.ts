@@ -38,6 +38,8 @@ class UserDay implements LogAllowance {
 
 /** The log bytes that users stored today, counted here and in the database with the lines. One process stores lines. */
 export class UserLogDays {
+  /** Ends the subscription to changes of limits. */
+  readonly close: () => void;
   readonly #pool: Pool;
   readonly #users = new Map<UserId, UserDay>();
   readonly #loads: Batcher<UserId, UserDay>;
@@ -51,7 +53,7 @@ export class UserLogDays {
       isCallFault: () => false,
       flush: async (ids) => this.#load(ids, now()),
     });
-    bus.subscribe('limits', () => {
+    this.close = bus.subscribe('limits', () => {
       this.#readAtMs = 0;
     });
   }
