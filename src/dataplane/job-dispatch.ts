@@ -113,6 +113,11 @@ export class JobDispatch {
     this.notifyDemand(endpointId);
   }
 
+  /** Registers this process as holding a request for the job. Workers that passed over it meanwhile look again. */
+  async addWaiter(jobId: JobId, endpointId: EndpointId): Promise<void> {
+    if (await this.queue.addWaiter(jobId, endpointId, this.#deps.bus.processId)) this.notifyQueued(endpointId);
+  }
+
   /** Stores the result of a worker. */
   async finish(result: JobResult): ReturnType<JobQueue['finish']> {
     const outcome = await this.queue.finish(result);

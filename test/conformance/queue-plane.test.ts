@@ -697,3 +697,27 @@ test('jobs of a deleted endpoint are not found, and new ones are rejected', asyn
   expect((await plane.call('GET', `${id}/status/${job}`)).status).toBe(404);
   expect((await plane.call('POST', `${id}/run`, { body: { input: 1 } })).status).toBe(404);
 });
+
+test('a job whose row was locked by a waiting request when a worker asked reaches that worker at once', async () => {
+  const id = await plane.endpoint(1);
+  const worker = await plane.worker(id);
+  const jobId = await plane.run(id);
+  const client = await plane.database.pool.connect();
+  await client.query('begin');
+  await client.query('select from jobs where id = $1 for update', [jobId]); // as the waiting request does for a moment
+  const taking = worker.take();
+  const waiting = plane.call('GET', `${id}/status-sync/${jobId}`);
+  const blocked =
+    "select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and query like '%waiter%'";
+  await until(
+    async () => (await plane.sql(blocked))[0].count,
+    (count) => count > 0,
+  );
+  await client.query('commit');
+  client.release();
+  const committedAt = performance.now();
+  expect((await taking).body.id).toBe(jobId);
+  expect(performance.now() - committedAt).toBeLessThan(2_500);
+  await worker.done(jobId, '{"output":1}');
+  expect((await waiting).body).toMatchObject({ status: 'COMPLETED' });
+});

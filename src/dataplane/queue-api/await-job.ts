@@ -12,13 +12,13 @@ export const POLL_MS = 10_000;
 
 /** Holds the request until the job ended or the time is up, and responds with the job as it is then. */
 export async function answerWhenEnded(call: QueueCall, jobId: JobId, waitMs: number): Promise<void> {
-  const { dispatch, monotonic, processId } = call.plane;
+  const { dispatch, monotonic } = call.plane;
   const deadline = monotonic.now() + waitMs;
   for (let isFirst = true; ; isFirst = false) {
     const remainingMs = deadline - monotonic.now();
     const wait = remainingMs > 0 ? dispatch.waiters.wait(jobId, Math.min(remainingMs, POLL_MS)) : undefined;
     try {
-      if (wait && isFirst) await dispatch.queue.addWaiter(jobId, call.endpoint.id, processId);
+      if (wait && isFirst) await dispatch.addWaiter(jobId, call.endpoint.id);
       const isOver = () => call.res.destroyed || dispatch.isStopping;
       if (!wait || isOver()) return await sendJob(call, await getJob(call, jobId));
       const job = await (isFirst ? getJob(call, jobId) : pollJob(call, jobId));

@@ -27,7 +27,7 @@ async function answerChunks(call: QueueCall): Promise<void> {
   for (let isFirst = true; ; isFirst = false) {
     const wait = dispatch.waiters.wait(jobId, Math.max(0, deadline - monotonic.now()));
     try {
-      if (isFirst && dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
+      if (isFirst && dispatch.hasPeers) await dispatch.addWaiter(jobId, call.endpoint.id);
       const job = await getJob(call, jobId); // read before the chunks: a job that has ended has streamed all of them
       if (call.res.destroyed) return; // drained chunks would be lost with it
       const { chunks, hasMore } = await call.plane.stream.drain(job, CHUNKS_AT_ONCE);
@@ -79,7 +79,7 @@ async function streamEvents(call: QueueCall): Promise<void> {
   const jobId = call.jobId!;
   let job = await getJob(call, jobId);
   let after = Number(call.req.headers['last-event-id'] ?? 0) || 0;
-  if (dispatch.hasPeers) await dispatch.queue.addWaiter(jobId, call.endpoint.id, call.plane.processId);
+  if (dispatch.hasPeers) await dispatch.addWaiter(jobId, call.endpoint.id);
   writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
   while (!call.res.destroyed && !dispatch.isStopping) {
     const wait = dispatch.waiters.wait(jobId, KEEP_ALIVE_MS);

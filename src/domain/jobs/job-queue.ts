@@ -216,14 +216,19 @@ export class JobQueue {
     return result.rowCount === 1;
   }
 
-  /** Adds a process that holds a request for the job, so that it is notified of the job's end. */
-  async addWaiter(jobId: JobId, endpointId: EndpointId, processId: string): Promise<void> {
-    await this.#pool.query({
+  /**
+   * Adds a process that holds a request for the job, so that it is notified of the job's end. True if the job is queued: a
+   * take that ran meanwhile passed over it, because its row was locked.
+   */
+  async addWaiter(jobId: JobId, endpointId: EndpointId, processId: string): Promise<boolean> {
+    const result = await this.#pool.query<{ status: string }>({
       name: 'job-waiter',
       text: `update jobs set waiter = concat_ws(' ', waiter, $3::text)
-             where id = $1 and endpoint_id = $2 and (waiter is null or $3 <> all(string_to_array(waiter, ' ')))`,
+             where id = $1 and endpoint_id = $2 and (waiter is null or $3 <> all(string_to_array(waiter, ' ')))
+             returning status`,
       values: [jobId, endpointId, processId],
     });
+    return result.rows[0]?.status === 'IN_QUEUE';
   }
 
   #lane(kind: string, lane: number | string): string {
