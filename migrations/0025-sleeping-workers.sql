@@ -1,6 +1,3 @@
--- rollback-safe: an older version runs on this schema. It counts the GPUs of sleeping workers as taken, and replaces a sleeping
--- worker that it thaws, because nothing wakes it.
-
 -- A frozen worker can sleep: its GPU memory is given back, and so are its GPUs until it claims them to wake.
 alter table workers
   add column sleep_method text check (sleep_method in ('HANDLER', 'URL', 'CHECKPOINT')), -- null: it cannot sleep

@@ -130,13 +130,13 @@ describeWithEngine('the console', () =>
       await page.getByRole('tab', { name: 'Settings' }).click();
       await page.getByLabel('Image').fill('podyard/echo-js:v2');
       await page.getByLabel('Min workers').fill('9');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page
         .getByRole('alert')
         .getByText(/workers\.min/)
         .waitFor(); // min 9 and max 3 is rejected
       await page.getByLabel('Min workers').fill('1');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('Changes saved.').waitFor();
 
       await page.getByRole('tab', { name: 'Releases' }).click();

@@ -168,7 +168,8 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
     throw new Error(`the request was accepted, but the description does not allow its body: ${problem}`);
   const isStorable = !/\\u0000|\\ud[89a-f]/i.test(request.body) && found.operation.operationId !== 'createApiKey';
   const isForQuery = /"query(?:\/\w+)?: /.test(body); // its rules are not those of the body
-  if (status === 422 && problem === null && isStorable && !isForQuery) throw new Error(`the description allows its body: ${body}`);
+  if (status === 422 && problem === null && isStorable && !isForQuery)
+    throw new Error(`the description allows its body: ${body}`);
 }
 
 /** The only answers that never end. */

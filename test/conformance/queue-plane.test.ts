@@ -698,6 +698,7 @@ test('jobs of a deleted endpoint are not found, and new ones are rejected', asyn
   expect((await plane.call('POST', `${id}/run`, { body: { input: 1 } })).status).toBe(404);
 });
 
+/** docs/interface/worker-api.md, "Taking jobs" */
 test('a job whose row was locked by a waiting request when a worker asked reaches that worker at once', async () => {
   const id = await plane.endpoint(1);
   const worker = await plane.worker(id);

@@ -18,7 +18,7 @@ const SEQUENCES = new RegExp(
 );
 /** Other control characters, and those that reorder text or break lines. */
 const CONTROLS = new RegExp(
-  `[\\u0000-\\u0008\\u000b-\\u001f\\u007f${C1}\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff]`,
+  `[\\u0000-\\u0008\\u000a-\\u001f\\u007f${C1}\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff]`,
   'g',
 );
 
