@@ -84,7 +84,7 @@ export async function registerWorkers(
 ): Promise<WorkerIdentity[]> {
   const workers = Array.from({ length: count }, (_, i) => ({
     id: `bench${endpointId}${i}`,
-    token: `bench-${endpointId}-${i}`,
+    token: `pyw_bench-${endpointId}-${i}`,
   }));
   await query(
     databaseUrl,
