@@ -105,10 +105,11 @@ export function adoptionTests(runtime: TestedRuntime, place: () => RuntimePlace 
     await until('it is ready', async () => (await api.workers(id))[0]?.status === 'IDLE');
     const [worker] = await api.workers(id);
     const held = api.call<Job>('POST', `/v2/${id}/runsync?wait=60000`, { input: { echo: 'later', delayMs: 5_000 } });
+    await until('it runs', async () => (await api.workers(id))[0]?.status === 'RUNNING'); // before the other one
     const streams = await api.run(id, { stream: 2, delayMs: 100 });
     const heldStream = api.call<Job>('GET', `/v2/${id}/stream/${streams.id}?wait=60000`);
     const logsEnd = expect(api.logs(id, worker!.id, () => false)).rejects.toThrow(/the log ended|not enough/);
-    await until('it runs', async () => (await api.workers(id))[0]?.status === 'RUNNING');
+    await api.workers(id); // a later request than those to be held, so that they have arrived
     const stoppedAt = Date.now();
     const stopped = server.stop();
     const job = await held;
