@@ -13,15 +13,8 @@ const HOG = JSON.stringify({
 describeOnCluster('pods that cannot run', () => {
   const life = ServerOnCluster.use({
     images: ['podyard/echo-js:dev'],
-    place: async (cluster) => {
-      const place = await placeOnCluster(cluster, { gpus: 8 });
-      // A default memory limit, as an administrator may set it.
-      await cluster.client.create(`/api/v1/namespaces/${place.namespace}/limitranges`, {
-        metadata: { name: 'memory' },
-        spec: { limits: [{ type: 'Container', default: { memory: '200Mi' }, defaultRequest: { memory: '50Mi' } }] },
-      });
-      return place;
-    },
+    place: (cluster) => placeOnCluster(cluster, { gpus: 8 }),
+    env: { PODYARD_MEMORY_PER_GPU: '200MiB' },
   });
   afterEach(() => life.api.deleteAll());
 
@@ -62,11 +55,13 @@ describeOnCluster('pods that cannot run', () => {
     expect(await life.api.runToEnd(id, { echo: 'next' })).toMatchObject({ status: 'COMPLETED', output: 'next' });
   });
 
-  test('an unknown image is UNHEALTHY with the message of the node; with another image the job runs', async () => {
+  test('an unknown image is UNHEALTHY and names the registry that has no answer; with another image the job runs', async () => {
     const id = await life.api.createEndpoint({ image: '127.0.0.1:9/no/such:image', workers: { min: 0, max: 1 } });
     const job = await life.api.run(id, { echo: 'patience' });
     const worker = await unhealthy(id);
-    expect(worker.reason).toMatch(/127\.0\.0\.1:9\/no\/such:image.*connection refused/);
+    expect(worker.reason).toContain(
+      "The registry 127.0.0.1:9 gave no usable answer for image '127.0.0.1:9/no/such:image'",
+    );
     await life.api.logs(id, worker.id, (events) =>
       events.some(({ source, line }) => source === 'system' && line.startsWith('could not be started')),
     );

@@ -39,6 +39,13 @@ test('with many simulated GPUs a workload still has a CPU and a gibibyte, but ne
   expect(decideLimits(gpu(4), small, AUTO)).toMatchObject({ cpus: 0.9, memoryBytes: 460 * 2 ** 20 });
 });
 
+test('a node with more GPUs than CPUs can use them all: requests are the plain share, not the least limit', () => {
+  const crowded = machine(2, 64, pool('A', 8, { cpus: 2, memoryBytes: 64 * GIB, gpus: 8 }));
+  const { cpus, requestShare } = decideLimits(gpu(), crowded, AUTO);
+  expect(cpus).toBe(1);
+  expect(8 * cpus! * requestShare).toBeCloseTo((2 * 0.9 * 5) / 6);
+});
+
 test('in a cluster, the smallest node that may get it counts, with all its GPUs', () => {
   const cluster: Capacity = {
     ...machine(300, 3000),

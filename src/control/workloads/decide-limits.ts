@@ -8,6 +8,12 @@ export interface WorkloadLimits {
   requestShare: number;
 }
 
+/** A limit, and what a machine has of it for each workload of that size if all its GPUs are in use. */
+interface Share {
+  limit: number;
+  fair: number;
+}
+
 interface PlacedGpu {
   pool: string;
   count: number;
@@ -54,20 +60,25 @@ export function visibleLimits(
 
 /**
  * The share, by GPU, of a machine that it may run on, of the smallest where they differ; or what the operator set for each
- * GPU. Never more than a machine has.
+ * GPU. Never more than a machine has. A share below the least limit is requested as it is, so that requests never keep a
+ * node's GPUs from being used.
  */
 function gpuShare(gpu: PlacedGpu, capacity: Capacity, settings: PerGpuSettings): WorkloadLimits {
   const machines = machinesOf(gpu, capacity);
-  const least = (amount: (machine: Machine) => number | null) => {
-    const amounts = machines.flatMap((machine) => amount(machine) ?? []);
-    return amounts.length === 0 ? null : Math.min(...amounts);
-  };
+  const cpus = least(machines.map((machine) => cpusOf(machine, gpu.count, settings.cpus)));
+  const memory = least(machines.map((machine) => memoryOf(machine, gpu.count, settings.memory)));
   const isAutomatic = settings.cpus === 'auto' && settings.memory === 'auto';
+  const fairShares = [cpus, memory].map((share) => (share === null ? 1 : Math.min(1, share.fair / share.limit)));
   return {
-    cpus: least((machine) => cpusOf(machine, gpu.count, settings.cpus)),
-    memoryBytes: least((machine) => memoryOf(machine, gpu.count, settings.memory)),
-    requestShare: isAutomatic ? REQUESTED_SHARE : 1,
+    cpus: cpus === null ? null : Math.floor(cpus.limit * 100) / 100,
+    memoryBytes: memory === null ? null : Math.floor(memory.limit / MEBIBYTE) * MEBIBYTE,
+    requestShare: isAutomatic ? REQUESTED_SHARE * Math.min(...fairShares) : 1,
   };
+}
+
+function least(shares: (Share | null)[]): Share | null {
+  const known = shares.filter((share) => share !== null);
+  return known.length === 0 ? null : known.reduce((one, other) => (other.limit < one.limit ? other : one));
 }
 
 function machinesOf({ pool, dataCenterId }: PlacedGpu, capacity: Capacity): Machine[] {
@@ -80,24 +91,26 @@ function machinesOf({ pool, dataCenterId }: PlacedGpu, capacity: Capacity): Mach
     .filter(({ cpus, memoryBytes }) => cpus > 0 && memoryBytes > 0);
 }
 
-function cpusOf({ cpus, gpus }: Machine, count: number, setting: PerGpuSettings['cpus']): number | null {
+function cpusOf({ cpus, gpus }: Machine, count: number, setting: PerGpuSettings['cpus']): Share | null {
   if (setting === null) return null;
-  const usable = cpus * USABLE_SHARE;
-  const wanted = setting === 'auto' ? clamp((usable * count) / Math.max(1, gpus), MIN_CPUS, usable) : setting * count;
-  return Math.floor(Math.min(wanted, cpus) * 100) / 100;
+  if (setting === 'auto') return automatic(cpus, gpus, count, MIN_CPUS);
+  return fixed(cpus, setting * count);
 }
 
-function memoryOf({ memoryBytes, gpus }: Machine, count: number, setting: PerGpuSettings['memory']): number | null {
+function memoryOf({ memoryBytes, gpus }: Machine, count: number, setting: PerGpuSettings['memory']): Share | null {
   if (setting === null) return null;
-  const usable = memoryBytes * USABLE_SHARE;
-  const wanted =
-    setting === 'auto'
-      ? clamp((usable * count) / Math.max(1, gpus), MIN_MEMORY_BYTES, usable)
-      : count * ('bytes' in setting ? setting.bytes : setting.share * memoryBytes);
-  return Math.floor(Math.min(wanted, memoryBytes) / MEBIBYTE) * MEBIBYTE;
+  if (setting === 'auto') return automatic(memoryBytes, gpus, count, MIN_MEMORY_BYTES);
+  return fixed(memoryBytes, count * ('bytes' in setting ? setting.bytes : setting.share * memoryBytes));
 }
 
-/** `most` wins where it is below `least`. */
-function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
+/** `minimum` counts up to what the machine has. */
+function automatic(amount: number, gpus: number, count: number, minimum: number): Share {
+  const usable = amount * USABLE_SHARE;
+  const fair = (usable * count) / Math.max(1, gpus);
+  return { limit: Math.min(Math.max(fair, minimum), usable), fair };
+}
+
+function fixed(amount: number, wanted: number): Share {
+  const limit = Math.min(wanted, amount);
+  return { limit, fair: limit };
 }
