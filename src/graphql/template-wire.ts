@@ -34,8 +34,6 @@ export const DEFAULT_MOUNT_PATH = '/workspace';
 const CATEGORIES: Record<string, TemplateCategory> = { NVIDIA: 'NVIDIA', AMD: 'AMD', CPU: 'CPU' };
 const KEPT = [
   'readme',
-  'startSsh',
-  'startJupyter',
   'startScript',
   'advancedStart',
   'config',
@@ -58,6 +56,8 @@ export function toNewTemplate(input: TemplateInput): NewTemplate {
     isServerless,
     isPublic: input.isPublic ?? false,
     category: readOneOf(input.category, 'category', CATEGORIES, 'NVIDIA'),
+    startSsh: input.startSsh ?? null,
+    startJupyter: input.startJupyter ?? null,
     clientSettings: toClientSettings(input),
   };
 }
@@ -102,8 +102,8 @@ export function toPodTemplate(template: Template) {
     isRunpod: false,
     category: template.category,
     config: kept.config ?? null,
-    startSsh: kept.startSsh ?? false,
-    startJupyter: kept.startJupyter ?? false,
+    startSsh: template.startSsh ?? false,
+    startJupyter: template.startJupyter ?? false,
     startScript: kept.startScript ?? '',
     advancedStart: kept.advancedStart ?? false,
     createdAt: template.createdAt.toISOString(),

@@ -10,6 +10,7 @@ const FOUND = {
   cpus: 4,
   memoryBytes: 8.5 * 2 ** 30,
   publicKeys: 'ssh-ed25519 A',
+  jupyterPassword: null,
   publicIp: '192.0.2.1',
   tcpPorts: new Map([[22, 30_022]]),
 };
@@ -33,6 +34,13 @@ test("a pod learns what and where it is, and the user's env cannot override it",
 
 test("the user's own PUBLIC_KEY wins over the account's SSH keys", () => {
   expect(podEnv(POD, { ...FOUND, env: { PUBLIC_KEY: 'mine' } }).PUBLIC_KEY).toBe('mine');
+});
+
+test("JUPYTER_PASSWORD is the pod's own, unless its env sets one", () => {
+  expect(podEnv(POD, FOUND)).not.toHaveProperty('JUPYTER_PASSWORD');
+  expect(podEnv(POD, { ...FOUND, jupyterPassword: 'made' }).JUPYTER_PASSWORD).toBe('made');
+  const given = { ...FOUND, jupyterPassword: 'made', env: { JUPYTER_PASSWORD: 'mine' } };
+  expect(podEnv(POD, given).JUPYTER_PASSWORD).toBe('mine');
 });
 
 test('a CPU pod has no GPU type, and a pod without published ports no public address', () => {

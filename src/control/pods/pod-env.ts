@@ -2,7 +2,8 @@ import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 
 /**
  * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved,
- * then those that describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys.
+ * then those that describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys, and
+ * `JUPYTER_PASSWORD` to the pod's own.
  */
 export function podEnv(
   pod: Pick<ControlledPod, 'id' | 'dataCenterId' | 'gpu'>,
@@ -12,7 +13,10 @@ export function podEnv(
     storageEnv: Readonly<Record<string, string>>;
     cpus: number;
     memoryBytes: number;
+    /** Empty: none. */
     publicKeys: string;
+    /** Null: it starts no Jupyter. */
+    jupyterPassword: string | null;
     /** Where its TCP ports are reached; null when the runtime sets it. */
     publicIp: string | null;
     /** Private port → public port. */
@@ -21,6 +25,7 @@ export function podEnv(
 ): Record<string, string> {
   return {
     ...(found.publicKeys !== '' && { PUBLIC_KEY: found.publicKeys }),
+    ...(found.jupyterPassword !== null && { JUPYTER_PASSWORD: found.jupyterPassword }),
     ...found.env,
     ...found.storageEnv,
     RUNPOD_POD_ID: pod.id,

@@ -4,6 +4,7 @@ import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
+import { hasOwnPassword, makeJupyterPassword } from '../../domain/pods/jupyter-password.ts';
 import { type ControlledPod, markPodPhase, markPodRunning } from '../../domain/pods/pod-lifecycle.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { Runtime, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
@@ -117,7 +118,8 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
       env: await resolveSecrets(deps, pod.userId, pod.env),
       storageEnv: storage.env,
       ...visibleLimits(limits, capacity),
-      publicKeys: await readPublicKeys(pool, pod.userId),
+      publicKeys: pod.startSsh ? await readPublicKeys(pool, pod.userId) : '',
+      jupyterPassword: hasOwnPassword(pod) ? await makeJupyterPassword(deps, pod) : null,
       publicIp: publishIp,
       tcpPorts,
     }),

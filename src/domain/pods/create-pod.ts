@@ -26,6 +26,11 @@ export interface NewPod
   /** Exactly one of `gpu` and `cpu` is required; the memory follows from the flavor. */
   cpu: { id: string; vcpuCount: number } | null;
   mounts?: PodMounts;
+  /** Absent: what the template says; if it says nothing, `sshByDefault`, and no Jupyter. */
+  startSsh?: boolean;
+  startJupyter?: boolean;
+  /** Absent: true. */
+  sshByDefault?: boolean;
 }
 
 /**
@@ -51,6 +56,8 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
     const { place, evicted } = await placePod(db, { ...input, userId: actor.userId, cpu, dataCenterIds }, stock);
     const created = await insertPodRow(db, {
       ...input,
+      startSsh: input.startSsh ?? template?.startSsh ?? input.sshByDefault ?? true,
+      startJupyter: input.startJupyter ?? template?.startJupyter ?? false,
       ...container,
       ...place,
       cpu,
@@ -66,8 +73,8 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
   return created;
 }
 
-/** Finds the user's own template or a public one, whose registry is copied only for its owner. */
-async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {
+/** Finds the user's own template or a public one, whose registry is copied only for its owner. Throws `badRequest`. */
+export async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {
   const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
   if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
   if (template.isServerless) {

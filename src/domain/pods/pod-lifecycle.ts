@@ -15,6 +15,8 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   cloud: Cloud;
   dataCenterId: string;
   mounts: PodMounts;
+  startSsh: boolean;
+  startJupyter: boolean;
   failures: number;
   notBefore: Date | null;
   startedAt: Date | null;
@@ -27,7 +29,7 @@ export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
   const result = await db.query<ControlledPod>({
     name: 'pods-all',
     text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
-             wanted, revision, phase, phase_revision as "phaseRevision", failures, not_before as "notBefore",
+             start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision", failures, not_before as "notBefore",
              started_at as "startedAt", address, published_ports as "publishedPorts"
            from pods where gone_at is null order by created_at, id`,
     values: [],

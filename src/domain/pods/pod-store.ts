@@ -22,7 +22,8 @@ export const POD_HARDWARE_COLUMNS = `
 /** The columns of a PodRow. */
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
   data_center_ids as "dataCenterIds", template_id as "templateId", is_locked as "isLocked",
-  has_global_network as "hasGlobalNetwork", is_private as "isPrivate", created_at as "createdAt", wanted, revision, phase,
+  has_global_network as "hasGlobalNetwork", is_private as "isPrivate", start_ssh as "startSsh",
+  start_jupyter as "startJupyter", created_at as "createdAt", wanted, revision, phase,
   phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
   started_at as "startedAt", changed_at as "changedAt"`;
 
@@ -63,6 +64,8 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
     is_locked: pod.isLocked,
     has_global_network: pod.hasGlobalNetwork,
     is_private: pod.isPrivate,
+    start_ssh: pod.startSsh,
+    start_jupyter: pod.startJupyter,
     data_center_id: pod.dataCenterId,
   };
 }

@@ -52,6 +52,10 @@ export interface Pod extends ContainerConfig {
   hasGlobalNetwork: boolean;
   /** Its HTTP ports ask for a key of its owner. */
   isPrivate: boolean;
+  /** Its container gets the account's SSH keys (`PUBLIC_KEY`), with which images start their SSH server. */
+  startSsh: boolean;
+  /** Its container gets a password (`JUPYTER_PASSWORD`), with which images start Jupyter. */
+  startJupyter: boolean;
   status: PodStatus;
   /** Why it waits or failed, in one sentence; null if there is nothing to report. */
   statusReason: string | null;

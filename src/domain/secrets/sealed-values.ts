@@ -1,9 +1,10 @@
 import type { Db } from '../../db/pool.ts';
 
-/** All sealed columns; the record id is the table's primary key `id`. A test checks the list against the schema. */
+/** All sealed columns; null where nothing is sealed. The record id is the table's primary key `id`. A test checks the list against the schema. */
 export const SEALED_COLUMNS = [
   { table: 'secrets', column: 'value' },
   { table: 'registries', column: 'password' },
+  { table: 'pods', column: 'jupyter_password' },
 ] as const;
 export type SealedColumn = (typeof SEALED_COLUMNS)[number];
 
@@ -14,7 +15,9 @@ const keyIdOf = (column: string) =>
 
 /** Counts the values sealed under each key; null: those that name none. */
 export async function countSealedValues(db: Db): Promise<Map<string | null, number>> {
-  const parts = SEALED_COLUMNS.map(({ table, column }) => `select ${keyIdOf(column)} as key_id from ${table}`);
+  const parts = SEALED_COLUMNS.map(
+    ({ table, column }) => `select ${keyIdOf(column)} as key_id from ${table} where ${column} is not null`,
+  );
   const result = await db.query<{ keyId: string | null; count: number }>(
     `select key_id as "keyId", count(*)::int8 as count from (${parts.join(' union all ')}) x group by key_id`,
   );
@@ -33,7 +36,8 @@ export async function lockValuesUnderOtherKeys(
   options: { keyId: string; after: string; limit: number },
 ): Promise<SealedValue[]> {
   const result = await db.query<SealedValue>(
-    `select id, ${column} as sealed from ${table} where id > $1 and ${keyIdOf(column)} is distinct from $2
+    `select id, ${column} as sealed from ${table}
+     where id > $1 and ${column} is not null and ${keyIdOf(column)} is distinct from $2
      order by id limit $3 for update`,
     [options.after, options.keyId, options.limit],
   );

@@ -6,9 +6,13 @@ import { checkTemplate } from './check-template.ts';
 import type { Template } from './template.ts';
 import { insertTemplateRow } from './template-store.ts';
 
-/** `clientSettings` default to none. */
-export type NewTemplate = Omit<Template, 'id' | 'userId' | 'clientSettings' | 'endpointId' | 'createdAt'> &
-  Partial<Pick<Template, 'clientSettings'>>;
+type Optional = 'clientSettings' | 'startSsh' | 'startJupyter' | 'allowedCudaVersions';
+
+/** What is optional defaults to nothing. */
+export type NewTemplate = Omit<Template, 'id' | 'userId' | 'mark' | 'endpointId' | 'createdAt' | Optional> &
+  Partial<Pick<Template, Optional>>;
+
+const NOTHING = { clientSettings: {}, startSsh: null, startJupyter: null, allowedCudaVersions: [], mark: null };
 
 /** Stores a template. Throws `badRequest` if a rule is broken or the name is taken. */
 export async function createTemplate(context: Context, actor: Actor, input: NewTemplate): Promise<Template> {
@@ -22,7 +26,7 @@ export async function addTemplate(
   input: NewTemplate,
   endpointId: EndpointId | null,
 ): Promise<Template> {
-  const template = { clientSettings: {}, ...input, id: newId<TemplateId>(), userId: actor.userId, endpointId };
+  const template = { ...NOTHING, ...input, id: newId<TemplateId>(), userId: actor.userId, endpointId };
   await checkTemplate(db, actor, null, template, input);
   return insertTemplateRow(db, template);
 }

@@ -2,7 +2,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { TemplateId, UserId } from '../../core/ids.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
-import type { Template } from './template.ts';
+import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 
 /** docs/interface/rest.md, "Templates": how long after its last use a template cannot be deleted. */
 const REST_MINUTES = 2;
@@ -11,7 +11,8 @@ const REST_MINUTES = 2;
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS},
   case when persistent_path is not null then
     json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end as "persistentMount",
-  is_serverless as "isServerless", is_public as "isPublic", category, client_settings as "clientSettings",
+  is_serverless as "isServerless", is_public as "isPublic", mark, category, start_ssh as "startSsh",
+  start_jupyter as "startJupyter", allowed_cuda_versions as "allowedCudaVersions", client_settings as "clientSettings",
   endpoint_id as "endpointId", created_at as "createdAt"`;
 
 function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknown> {
@@ -23,6 +24,10 @@ function toColumns(template: Omit<Template, 'createdAt'>): Record<string, unknow
     is_serverless: template.isServerless,
     is_public: template.isPublic,
     category: template.category,
+    mark: template.mark,
+    start_ssh: template.startSsh,
+    start_jupyter: template.startJupyter,
+    allowed_cuda_versions: template.allowedCudaVersions,
     client_settings: JSON.stringify(template.clientSettings),
   };
 }
@@ -49,6 +54,55 @@ export async function getTemplateRow(
   ]);
   if (!result.rows[0]) throw notFound('Template');
   return result.rows[0];
+}
+
+/** Returns the user's own template or a public one, whose registry only its owner sees. Throws `notFound`. */
+export async function getReadableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template> {
+  const result = await db.query<Template>(
+    `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or (is_public and endpoint_id is null))`,
+    [id, userId],
+  );
+  const template = result.rows[0];
+  if (!template) throw notFound('Template');
+  return seenBy(userId, template);
+}
+
+const PLACE = `case mark when 'OFFICIAL' then 0 when 'VERIFIED' then 1 else 2 end`;
+
+/**
+ * Returns public templates of all users, as `userId` sees them: official ones first, then verified ones, and those used last
+ * first. Served by `templates_catalog`, a part per source, so that a million templates of one source cost no more.
+ */
+export async function listPublicTemplates(
+  db: Db,
+  userId: UserId,
+  { sources, limit }: { sources: readonly TemplateSource[]; limit: number },
+): Promise<Template[]> {
+  const places = TEMPLATE_SOURCES.flatMap((source, place) => (sources.includes(source) ? [place] : []));
+  const result = await db.query<Template>(
+    `select t.* from unnest($1::int[]) place, lateral (
+       select ${COLUMNS}, last_used_at from templates where is_public and endpoint_id is null and (${PLACE}) = place
+       order by last_used_at desc nulls last, id limit $2
+     ) t order by place, t.last_used_at desc nulls last, t.id limit $2`,
+    [places, limit],
+  );
+  return result.rows.map((template) => seenBy(userId, template));
+}
+
+/** Sets what the operator says of a template, of any user. Throws `notFound`, and `badRequest` unless it is public. */
+export async function updateTemplateMark(db: Db, id: TemplateId, mark: TemplateMark | null): Promise<Template> {
+  const result = await db.query<Template>(
+    `update templates set mark = $2 where id = $1 and (is_public or $2 is null) returning ${COLUMNS}`,
+    [id, mark],
+  );
+  if (result.rows[0]) return result.rows[0];
+  const found = await db.query('select from templates where id = $1', [id]);
+  if (found.rowCount === 0) throw notFound('Template');
+  throw new Failure('badRequest', 'The template is not public: its owner must publish it first.');
+}
+
+function seenBy(userId: UserId, template: Template): Template {
+  return template.userId === userId ? template : { ...template, registryId: null };
 }
 
 /** Finds a template the user may make something from: their own or a public one. Locks it against deletion until the commit. */

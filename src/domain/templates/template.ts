@@ -3,6 +3,14 @@ import type { ContainerConfig } from '../endpoints/endpoint.ts';
 
 export type TemplateCategory = 'CPU' | 'NVIDIA' | 'AMD';
 
+/** What the operator says of a public template: it is one of the installation's own, or it was looked at. */
+export const TEMPLATE_MARKS = ['OFFICIAL', 'VERIFIED'] as const;
+export type TemplateMark = (typeof TEMPLATE_MARKS)[number];
+
+/** Where a public template comes from: its mark, else its owner. In the order of the catalog. */
+export const TEMPLATE_SOURCES = ['official', 'verified', 'community'] as const;
+export type TemplateSource = (typeof TEMPLATE_SOURCES)[number];
+
 /** Persistent storage on the pod's machine, mounted at a path. */
 export interface PersistentMount {
   sizeGb: number;
@@ -12,8 +20,6 @@ export interface PersistentMount {
 /** Settings that GraphQL clients store with a template. Nothing acts on them; an absent one was never given. */
 export interface TemplateClientSettings {
   readme?: string;
-  startSsh?: boolean;
-  startJupyter?: boolean;
   startScript?: string;
   advancedStart?: boolean;
   /** The order of the names in the given `env` list, which the stored object does not keep. */
@@ -35,8 +41,14 @@ export interface Template extends ContainerConfig {
   name: string;
   persistentMount: PersistentMount | null;
   isServerless: boolean;
-  /** Other users may make something from it, but neither list, change nor delete it. */
+  /** Other users may read it and make something from it, but neither change nor delete it. */
   isPublic: boolean;
+  mark: TemplateMark | null;
+  /** What a pod made from it starts for its user; null: it does not say. */
+  startSsh: boolean | null;
+  startJupyter: boolean | null;
+  /** CUDA versions that what is made from it may run on, unless it sets its own rule; empty: any. */
+  allowedCudaVersions: string[];
   category: TemplateCategory;
   clientSettings: TemplateClientSettings;
   /** The endpoint that it was given inline for, and with which it is deleted; null for any other. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TemplateId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
@@ -27,6 +28,7 @@ export async function changeTemplate(
   const before = await getTemplateRow(db, actor.userId, id, 'for update');
   if (Object.keys(change).length === 0) return before;
   const after = { ...before, ...change };
+  if (before.mark === 'VERIFIED' && !isDeepStrictEqual(before, after)) after.mark = null; // nobody looked at the new settings
   await checkTemplate(db, actor, before, after, change);
   await updateTemplateRow(db, after);
   return after;
