@@ -39,7 +39,10 @@ export function addServerOptions(command: Command): Command {
     .option('--memory-per-gpu <size>', 'memory limit per GPU: auto, 64GiB, 25% or off (default: auto)')
     .option('--cpus-per-gpu <number>', 'CPU limit per GPU: auto, 8 or off (default: auto)')
     .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')
-    .option('--catalog <file>', 'GPU types, CPU flavors and data centers that replace or extend the built-in ones')
+    .option(
+      '--catalog <file>',
+      'GPU types, CPU flavors, data centers and templates that replace or extend the built-in ones',
+    )
     .option('--log-level <level>', 'debug, info, warn or error (default: info)')
     .option('--stop-workers', 'stop workers at shutdown instead of leaving them to the next start')
     .option('--roles <roles>', 'what this process does: api,data,control (default: all)')

@@ -1,4 +1,5 @@
 import { Failure } from '../core/errors.ts';
+import { isBuiltIn } from '../domain/templates/built-in-templates.ts';
 import type { NewTemplate } from '../domain/templates/create-template.ts';
 import type { Template, TemplateCategory, TemplateClientSettings } from '../domain/templates/template.ts';
 import { type EnvironmentVariable, toEnv, toEnvironmentVariables, toId, toPorts } from './container-wire.ts';
@@ -99,7 +100,7 @@ export function toPodTemplate(template: Template) {
     readme: kept.readme ?? '',
     isServerless: template.isServerless,
     isPublic: template.isPublic,
-    isRunpod: false,
+    isRunpod: isBuiltIn(template),
     category: template.category,
     config: kept.config ?? null,
     startSsh: template.startSsh ?? false,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
+import { OWN_CATALOG } from '../domain/catalog/catalog.ts';
 
 /** docs/interface/graphql.md, "Templates". */
 let rest: RestFixture;
@@ -316,7 +317,7 @@ describe('deleteTemplate', () => {
   });
 });
 
-test('podTemplates and myself list the user’s templates, oldest first; there are none of a provider', async () => {
+test('podTemplates and myself list the user’s templates, oldest first, or the built-in ones', async () => {
   for (const name of ['b', 'a']) await saved({ ...LEAST, name });
   const { data } = await rest.graphql(
     `{ podTemplates { name } own: podTemplates(input: {isRunpod: false}) { name } all: podTemplates(input: {isRunpod: true}) { name }
@@ -324,7 +325,22 @@ test('podTemplates and myself list the user’s templates, oldest first; there a
     { key: rest.alice.key },
   );
   const both = [{ name: 'b' }, { name: 'a' }];
-  expect(data).toEqual({ podTemplates: both, own: both, all: [], myself: { podTemplates: both } });
+  const builtIn = OWN_CATALOG.templates.map(({ name }) => ({ name }));
+  expect(data).toEqual({ podTemplates: both, own: both, all: builtIn, myself: { podTemplates: both } });
+});
+
+test('everybody reads a built-in template, and nobody changes or deletes it', async () => {
+  const { data } = await rest.graphql(`{ podTemplate(id: "runpod-ubuntu") { id name imageName isPublic isRunpod } }`, {
+    key: rest.alice.key,
+  });
+  const { id, name, image } = OWN_CATALOG.templates[0]!;
+  expect(data.podTemplate).toEqual({ id, name, imageName: image, isPublic: true, isRunpod: true });
+  const [code] = await refusal({ ...LEAST, id: 'runpod-ubuntu' });
+  expect(code).toBe('NOT_FOUND');
+  const { errors } = await rest.graphql(`mutation { deleteTemplate(templateName: "${name}") }`, {
+    key: rest.alice.key,
+  });
+  expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }]);
 });
 
 test('an image of a registry that is not allowed is refused', async () => {

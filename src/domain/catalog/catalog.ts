@@ -70,11 +70,30 @@ export interface DataCenter {
   compliance: Compliance[];
 }
 
+/** A template of the installation. Every user may use it, and none can change it. */
+export interface CatalogTemplate {
+  /** Clients send it: `runpod-ubuntu`. */
+  id: string;
+  name: string;
+  image: string;
+  args: string;
+  diskGb: number;
+  ports: string[];
+  env: Record<string, string>;
+  /** For pods with GPUs; null: none. */
+  persistentMount: { sizeGb: number; path: string } | null;
+  category: 'NVIDIA' | 'AMD' | 'CPU';
+  /** For endpoints; otherwise for pods. */
+  isServerless: boolean;
+  readme: string;
+}
+
 export interface Catalog {
   gpuPools: string[];
   gpus: GpuType[];
   cpus: CpuFlavor[];
   dataCenters: DataCenter[];
+  templates: CatalogTemplate[];
 }
 
 export const OWN_CATALOG = data as Catalog;
@@ -117,6 +136,10 @@ export function cpuFlavors(): readonly CpuFlavor[] {
 
 export function dataCenters(): readonly DataCenter[] {
   return catalog.dataCenters;
+}
+
+export function catalogTemplates(): readonly CatalogTemplate[] {
+  return catalog.templates;
 }
 
 export function findGpuType(id: string): GpuType | undefined {

@@ -45,6 +45,24 @@ test('with replace, a given list replaces the built-in one, and the others stay'
   expect(catalog.dataCenters).toEqual(OWN_CATALOG.dataCenters);
 });
 
+test('a template needs an id, a name and an image; one with the id of a built-in one sets its image', async () => {
+  const catalog = await read({ templates: [{ id: 'runpod-ubuntu', name: 'Ubuntu', image: 'registry.lab/base:1' }] });
+  expect(catalog.templates).toHaveLength(OWN_CATALOG.templates.length);
+  expect(catalog.templates.at(-1)).toEqual({
+    id: 'runpod-ubuntu',
+    name: 'Ubuntu',
+    image: 'registry.lab/base:1',
+    args: '',
+    diskGb: 20,
+    ports: [],
+    env: {},
+    persistentMount: null,
+    category: 'NVIDIA',
+    isServerless: false,
+    readme: '',
+  });
+});
+
 test('what is used is what is found', async () => {
   useCatalog(await read({ gpuPools: ['LAB'], gpus: [GPU] }));
   expect(gpuPools()).toContain('LAB');
@@ -76,6 +94,17 @@ test.each([
     'an empty range',
     { cpus: [{ ...OWN_CATALOG.cpus[0], vcpu: { min: 4, max: 2 } }] },
     ': /cpus/0/vcpu: min must not be greater than max',
+  ],
+  ['an unusable image', { templates: [{ id: 'a', name: 'a', image: 'i//x' }] }, ': /templates/0/image: '],
+  [
+    'a port without its protocol',
+    { templates: [{ id: 'a', name: 'a', image: 'i', ports: ['80'] }] },
+    ': /templates/0/ports/0: must match pattern',
+  ],
+  [
+    'a template for endpoints with storage',
+    { templates: [{ id: 'a', name: 'a', image: 'i', isServerless: true, persistentMount: { sizeGb: 1, path: '/a' } }] },
+    ': /templates/0: a serverless template has no persistentMount',
   ],
 ])('a file with %s is refused with its name and the place', async (_, content, problem) => {
   const error = await read(content).then(

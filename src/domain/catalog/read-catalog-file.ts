@@ -1,15 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv, type ErrorObject } from 'ajv';
 import { messageOf } from '../../core/errors.ts';
-import { type Catalog, COMPLIANCE, OWN_CATALOG, REGIONS, VOLUME_TYPES } from './catalog.ts';
+import { PORT_PATTERN } from '../endpoints/check-ports.ts';
+import { findImageFault } from '../images/image-reference.ts';
+import { type Catalog, type CatalogTemplate, COMPLIANCE, OWN_CATALOG, REGIONS, VOLUME_TYPES } from './catalog.ts';
 
 /**
  * An operator's catalog: the lists of catalog.json, each optional. An entry replaces the built-in one with the same id, or is
  * added; with `"replace": true` a given list replaces the built-in one.
  */
-interface CatalogFile extends Partial<Catalog> {
+interface CatalogFile extends Partial<Omit<Catalog, 'templates'>> {
   replace?: boolean;
+  templates?: GivenTemplate[];
 }
+
+type GivenTemplate = Pick<CatalogTemplate, 'id' | 'name' | 'image'> & Partial<CatalogTemplate>;
 
 const text = { type: 'string', minLength: 1 };
 const price = { type: ['number', 'null'], minimum: 0 };
@@ -57,6 +62,41 @@ const dataCenter = record({
   compliance: list({ enum: COMPLIANCE }),
 });
 
+const TEMPLATE_DEFAULTS: Omit<CatalogTemplate, 'id' | 'name' | 'image'> = {
+  args: '',
+  diskGb: 20,
+  ports: [],
+  env: {},
+  persistentMount: null,
+  category: 'NVIDIA',
+  isServerless: false,
+  readme: '',
+};
+
+const template = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$' },
+    name: text,
+    image: text,
+    args: { type: 'string' },
+    diskGb: { type: 'integer', minimum: 1 },
+    ports: list({ type: 'string', pattern: PORT_PATTERN }),
+    env: { type: 'object', additionalProperties: { type: 'string' }, propertyNames: { pattern: '^[^=\\0]+$' } },
+    persistentMount: {
+      anyOf: [
+        { type: 'null' },
+        record({ sizeGb: { type: 'integer', minimum: 1 }, path: { type: 'string', pattern: '^/' } }),
+      ],
+    },
+    category: { enum: ['NVIDIA', 'AMD', 'CPU'] },
+    isServerless: { type: 'boolean' },
+    readme: { type: 'string' },
+  },
+  required: ['id', 'name', 'image'],
+  additionalProperties: false,
+};
+
 const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<CatalogFile>({
   type: 'object',
   properties: {
@@ -65,6 +105,7 @@ const validate = new Ajv({ allErrors: true, allowUnionTypes: true }).compile<Cat
     gpus: list(gpu),
     cpus: list(cpu),
     dataCenters: list(dataCenter),
+    templates: list(template),
   },
   additionalProperties: false,
 });
@@ -105,13 +146,18 @@ function merge(given: CatalogFile): Catalog {
     gpus: mergeById(own.gpus ?? [], given.gpus, OWN_CATALOG.gpus),
     cpus: mergeById(own.cpus ?? [], given.cpus, OWN_CATALOG.cpus),
     dataCenters: mergeById(own.dataCenters ?? [], given.dataCenters, OWN_CATALOG.dataCenters),
+    templates: mergeById(
+      own.templates ?? [],
+      given.templates?.map((one) => ({ ...TEMPLATE_DEFAULTS, ...one })),
+      OWN_CATALOG.templates,
+    ),
   };
 }
 
 /** Checks what a schema cannot: repeated ids, undeclared pools, and ranges. */
 function findContradictions(given: CatalogFile, merged: Catalog): string[] {
   const problems: string[] = [];
-  for (const name of ['gpus', 'cpus', 'dataCenters'] as const) {
+  for (const name of ['gpus', 'cpus', 'dataCenters', 'templates'] as const) {
     const ids = (given[name] ?? []).map((entry) => entry.id);
     ids.forEach((id, i) => {
       if (ids.indexOf(id) !== i) problems.push(`/${name}/${i}/id: '${id}' is listed twice`);
@@ -124,6 +170,11 @@ function findContradictions(given: CatalogFile, merged: Catalog): string[] {
   });
   (given.cpus ?? []).forEach(({ vcpu }, i) => {
     if (vcpu.min > vcpu.max) problems.push(`/cpus/${i}/vcpu: min must not be greater than max`);
+  });
+  (given.templates ?? []).forEach(({ image, isServerless, persistentMount }, i) => {
+    const wrong = findImageFault(image);
+    if (wrong !== null) problems.push(`/templates/${i}/image: ${wrong}`);
+    if (isServerless && persistentMount) problems.push(`/templates/${i}: a serverless template has no persistentMount`);
   });
   return problems;
 }

@@ -2,6 +2,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { TemplateId, UserId } from '../../core/ids.ts';
 import { type Db, isUniqueViolation } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
+import { builtInTemplates, findBuiltInTemplate } from './built-in-templates.ts';
 import { TEMPLATE_SOURCES, type Template, type TemplateMark, type TemplateSource } from './template.ts';
 
 /** docs/interface/rest.md, "Templates": how long after its last use a template cannot be deleted. */
@@ -56,13 +57,13 @@ export async function getTemplateRow(
   return result.rows[0];
 }
 
-/** Returns the user's own template or a public one, whose registry only its owner sees. Throws `notFound`. */
+/** Returns the user's own template, a public or a built-in one, whose registry only its owner sees. Throws `notFound`. */
 export async function getReadableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template> {
   const result = await db.query<Template>(
     `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or (is_public and endpoint_id is null))`,
     [id, userId],
   );
-  const template = result.rows[0];
+  const template = result.rows[0] ?? findBuiltInTemplate(id);
   if (!template) throw notFound('Template');
   return seenBy(userId, template);
 }
@@ -70,8 +71,8 @@ export async function getReadableTemplate(db: Db, userId: UserId, id: TemplateId
 const PLACE = `case mark when 'OFFICIAL' then 0 when 'VERIFIED' then 1 else 2 end`;
 
 /**
- * Returns public templates of all users, as `userId` sees them: official ones first, then verified ones, and those used last
- * first. Served by `templates_catalog`, a part per source, so that a million templates of one source cost no more.
+ * Returns public templates of all users, as `userId` sees them: built-in ones first, then official ones, then verified ones,
+ * and those used last first. Served by `templates_catalog`, a part per source, so that a million templates of one source cost no more.
  */
 export async function listPublicTemplates(
   db: Db,
@@ -86,7 +87,8 @@ export async function listPublicTemplates(
      ) t order by place, t.last_used_at desc nulls last, t.id limit $2`,
     [places, limit],
   );
-  return result.rows.map((template) => seenBy(userId, template));
+  const ofUsers = result.rows.map((template) => seenBy(userId, template));
+  return sources.includes('official') ? [...builtInTemplates(), ...ofUsers].slice(0, limit) : ofUsers;
 }
 
 /** Sets what the operator says of a template, of any user. Throws `notFound`, and `badRequest` unless it is public. */
@@ -105,13 +107,16 @@ function seenBy(userId: UserId, template: Template): Template {
   return template.userId === userId ? template : { ...template, registryId: null };
 }
 
-/** Finds a template the user may make something from: their own or a public one. Locks it against deletion until the commit. */
+/**
+ * Finds a template the user may make something from: their own, a public or a built-in one. Locks it against deletion until
+ * the commit.
+ */
 export async function findUsableTemplate(db: Db, userId: UserId, id: TemplateId): Promise<Template | undefined> {
   const result = await db.query<Template>(
     `select ${COLUMNS} from templates where id = $1 and (user_id = $2 or is_public) for key share`,
     [id, userId],
   );
-  return result.rows[0];
+  return result.rows[0] ?? findBuiltInTemplate(id);
 }
 
 /** Names are unique per user. Served by `templates_by_name`. */

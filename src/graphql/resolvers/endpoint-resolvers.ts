@@ -4,6 +4,7 @@ import { deleteEndpoint } from '../../domain/endpoints/delete-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import { getEndpointRow, listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
 import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { listWorkerIds } from '../../domain/workers/list-worker-ids.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
@@ -33,7 +34,8 @@ export const endpointResolvers: Resolvers = {
     template: async ({ endpoint }: Shown, _: unknown, call) => {
       const { userId } = call.permit(PERMISSIONS.readTemplate(endpoint.templateId ? { id: endpoint.templateId } : {}));
       const templates = await call.share('templates', () => listTemplateRows(call.deps.pool, userId));
-      const template = templates.find(({ id }) => id === endpoint.templateId);
+      const template =
+        templates.find(({ id }) => id === endpoint.templateId) ?? findBuiltInTemplate(endpoint.templateId ?? '');
       return template ? toPodTemplate(template) : null;
     },
     networkVolumeIds: async ({ endpoint }: Shown, _: unknown, call) => {

@@ -1,4 +1,5 @@
 import type { TemplateId } from '../../core/ids.ts';
+import { builtInTemplates, findBuiltInTemplate } from '../../domain/templates/built-in-templates.ts';
 import { createTemplate } from '../../domain/templates/create-template.ts';
 import { deleteTemplate } from '../../domain/templates/delete-template.ts';
 import { findTemplateIdByName, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
@@ -13,10 +14,12 @@ export const templateResolvers: Resolvers = {
   Query: {
     podTemplate: async (_: unknown, args: { id: string }, call) => {
       const { userId } = call.permit(PERMISSIONS.readTemplate(args));
+      const builtIn = findBuiltInTemplate(args.id);
+      if (builtIn) return toPodTemplate(builtIn);
       return toPodTemplate(await getTemplateRow(call.deps.pool, userId, args.id as TemplateId));
     },
     podTemplates: (_: unknown, args: { input?: { isRunpod?: boolean | null } | null }, call) =>
-      args.input?.isRunpod ? [] : listPodTemplates(call),
+      args.input?.isRunpod ? listBuiltIn(call) : listPodTemplates(call),
   },
   User: {
     podTemplates: (_: unknown, __: unknown, call) => listPodTemplates(call),
@@ -42,6 +45,11 @@ export const templateResolvers: Resolvers = {
     },
   },
 };
+
+function listBuiltIn(call: GraphqlCall) {
+  call.permit(PERMISSIONS.readTemplate({}));
+  return call.count(builtInTemplates()).map(toPodTemplate);
+}
 
 async function listPodTemplates(call: GraphqlCall) {
   const { userId } = call.permit(PERMISSIONS.readTemplate({}));

@@ -244,6 +244,13 @@ describe('a create', () => {
     expect(serverless.json().detail).toMatch(/is a serverless template, not one for pods$/);
   });
 
+  test('from a built-in template', async () => {
+    const { image: _, ...body } = cpuPod;
+    const pod = (await create({ ...body, templateId: 'runpod-ubuntu' })).json();
+    expect(pod).toMatchObject({ image: 'runpod/base:1.0.2-ubuntu2204', disk: 10, template: 'runpod-ubuntu' });
+    expect((await create({ ...cpuPod, templateId: 'runpod-ubuntu' })).json().image).toBe(cpuPod.image);
+  });
+
   test('of concurrent requests for the last GPUs, one gets them', async () => {
     const scarce = await startRestApp({
       capacity: { read: async () => ({ ...stock, gpus: [{ ...stock.gpus[0]!, total: 3, free: 3 }] }) },
