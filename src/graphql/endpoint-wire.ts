@@ -1,15 +1,9 @@
 import { Failure } from '../core/errors.ts';
+import type { CpuRequest } from '../domain/catalog/cpu-config.ts';
 import { CUDA_VERSION } from '../domain/catalog/cuda-version.ts';
 import type { NewEndpoint } from '../domain/endpoints/create-endpoint.ts';
-import type {
-  Endpoint,
-  EndpointClientSettings,
-  EndpointType,
-  FlashBoot,
-  GpuConfig,
-  ScalerType,
-} from '../domain/endpoints/endpoint.ts';
-import { splitVersions } from '../domain/endpoints/gpu-rule.ts';
+import type { Endpoint, EndpointType, FlashBoot, GpuConfig, ScalerType } from '../domain/endpoints/endpoint.ts';
+import type { GpuChange } from '../domain/endpoints/gpu-rule.ts';
 import type { OwnTemplate } from '../domain/endpoints/template-container.ts';
 import type { EndpointChange } from '../domain/endpoints/update-endpoint.ts';
 import { toEnvironmentVariables, toId } from './container-wire.ts';
@@ -57,12 +51,14 @@ export function toNewEndpoint(input: EndpointInput): NewEndpoint {
   if (templateId === null && ownTemplate === undefined) {
     throw new Failure('badRequest', 'templateId: must be set, unless there is a template');
   }
-  const gpu = toGpu(input);
-  if (gpu === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
+  const cpu = toCpu(input);
+  const gpu = toPools(input);
+  if (gpu === undefined && cpu === undefined) throw new Failure('badRequest', 'gpuIds: must name a GPU pool');
   return {
     ...toSettings(input),
     name: readText(input.name, 'name'),
-    gpu,
+    gpu: gpu === undefined ? null : { ...gpu, ...(toGpuRule(input) as Partial<GpuConfig>) },
+    cpu: cpu ?? null,
     type: readOneOf(input.type, 'type', TYPES, 'QUEUE_BASED'),
     templateId,
     ...(ownTemplate ? { ownTemplate } : {}),
@@ -73,17 +69,20 @@ export function toNewEndpoint(input: EndpointInput): NewEndpoint {
  * Maps an input that replaces the whole endpoint, except name, pools and template if they are absent. Throws `badRequest`,
  * also if `type` differs from `current`.
  */
-export function toReplacement(input: EndpointInput, current: EndpointType): EndpointChange {
+export function toReplacement(input: EndpointInput, current: Pick<Endpoint, 'type' | 'gpu'>): EndpointChange {
   const ownTemplate = toOwnTemplate(input);
   const templateId = toId(input.templateId);
-  const gpu = toGpu(input);
-  if (readOneOf(input.type, 'type', TYPES, current) !== current) {
+  const cpu = toCpu(input);
+  const pools = toPools(input);
+  const gpu: GpuChange | undefined = current.gpu === null ? pools : { ...pools, ...toGpuRule(input) };
+  if (readOneOf(input.type, 'type', TYPES, current.type) !== current.type) {
     throw new Failure('badRequest', 'type: is fixed at creation');
   }
   return {
     ...toSettings(input),
     ...(toId(input.name) === null ? {} : { name: input.name! }),
     ...(gpu === undefined ? {} : { gpu }),
+    ...(cpu === undefined ? {} : { cpu }),
     ...(ownTemplate ? { template: { ownTemplate } } : templateId === null ? {} : { template: { templateId } }),
   };
 }
@@ -109,35 +108,41 @@ function toSettings(input: EndpointInput) {
       fallback: DEFAULTS.executionTimeoutMs,
     }),
     flashboot: readOneOf(input.flashBootType, 'flashBootType', FLASHBOOTS, 'OFF'),
-    clientSettings: toClientSettings(input),
   };
 }
 
+/** Parses `cpu3c-2-4`: flavor, vCPUs and GB, which follow from the flavor. Undefined if none is named. */
+function toCpu({ instanceIds }: EndpointInput): CpuRequest[] | undefined {
+  const ids = (instanceIds ?? []).flatMap((id) => id || []);
+  if (ids.length === 0) return undefined;
+  return ids.map((instanceId) => {
+    const [, id, vcpus] = /^([a-z0-9]+)-(\d{1,4})-\d{1,5}$/.exec(instanceId) ?? [];
+    if (id !== undefined) return { id, vcpuCount: Number(vcpus) };
+    throw new Failure('badRequest', `instanceIds: '${instanceId}' is not flavor, vCPUs and GB, like cpu3c-2-4`);
+  });
+}
+
 /** Parses `POOL,POOL,-TYPE`. Undefined if no pool is named. */
-function toGpu(input: EndpointInput): GpuConfig | undefined {
-  if (input.instanceIds?.some((id) => id !== null && id !== '')) {
-    throw new Failure('badRequest', 'instanceIds: CPU endpoints are not supported');
-  }
+function toPools(input: EndpointInput): { pools: string[]; count: number } | undefined {
   const pools = readList(input.gpuIds).filter((item) => !item.startsWith('-'));
   if (pools.length === 0) return undefined;
   return { pools, count: readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: DEFAULTS.gpuCount }) };
 }
 
 /** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
-function toClientSettings({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInput): EndpointClientSettings {
+function toGpuRule({ gpuIds, allowedCudaVersions, minCudaVersion }: EndpointInput): Omit<GpuChange, 'pools' | 'count'> {
   const given = { allowedCudaVersions, minCudaVersion };
   for (const [field, list] of Object.entries(given)) {
-    const wrong = splitVersions(list ?? '').find((version) => !CUDA_VERSION.test(version));
+    const wrong = readList(list).find((version) => !CUDA_VERSION.test(version));
     if (wrong !== undefined) throw new Failure('badRequest', `${field}: '${wrong}' is not a version like 12.8`);
   }
-  if (splitVersions(minCudaVersion ?? '').length > 1) {
+  if (readList(minCudaVersion).length > 1) {
     throw new Failure('badRequest', `minCudaVersion: '${minCudaVersion}' must be a single version like 12.8`);
   }
-  const excluded = readList(gpuIds).flatMap((item) => (item.startsWith('-') ? [item.slice(1)] : []));
   return {
-    ...(allowedCudaVersions ? { allowedCudaVersions } : {}),
-    ...(minCudaVersion ? { minCudaVersion } : {}),
-    ...(excluded.length > 0 ? { excludedGpuTypeIds: excluded } : {}),
+    excludedTypes: readList(gpuIds).flatMap((item) => (item.startsWith('-') ? [item.slice(1)] : [])),
+    allowedCudaVersions: readList(allowedCudaVersions),
+    minCudaVersion: readList(minCudaVersion)[0] ?? '',
   };
 }
 
@@ -149,8 +154,8 @@ function toOwnTemplate({ template }: EndpointInput): OwnTemplate | undefined {
 
 /** Maps to the type Endpoint, without fields of other records. */
 export function toEndpoint(endpoint: Endpoint) {
-  const { gpu, cpu, clientSettings: kept } = endpoint;
-  const excluded = (kept.excludedGpuTypeIds ?? []).map((id) => `-${id}`);
+  const { gpu, cpu } = endpoint;
+  const excluded = (gpu?.excludedTypes ?? []).map((id) => `-${id}`);
   return {
     endpoint,
     id: endpoint.id,
@@ -160,7 +165,7 @@ export function toEndpoint(endpoint: Endpoint) {
     type: endpoint.type === 'QUEUE_BASED' ? 'QB' : 'LB',
     gpuIds: [...(gpu?.pools ?? []), ...excluded].join(','),
     gpuCount: gpu?.count ?? 0,
-    instanceIds: cpu ? [`${cpu.id}-${cpu.vcpuCount}-${cpu.memory}`] : [],
+    instanceIds: (cpu ?? []).map(({ id, vcpuCount, memory }) => `${id}-${vcpuCount}-${memory}`),
     workersMin: endpoint.workers.min,
     workersMax: endpoint.workers.max,
     workersStandby: endpoint.workers.min,
@@ -171,8 +176,8 @@ export function toEndpoint(endpoint: Endpoint) {
     locations: endpoint.dataCenterIds.join(','),
     networkVolumeId: endpoint.networkVolumeIds[0] ?? null,
     templateId: endpoint.templateId,
-    allowedCudaVersions: kept.allowedCudaVersions ?? '',
-    minCudaVersion: kept.minCudaVersion ?? '',
+    allowedCudaVersions: gpu?.allowedCudaVersions?.join(',') ?? '',
+    minCudaVersion: gpu?.minCudaVersion ?? '',
     executionTimeoutMs: endpoint.timeoutMs,
     flashBootType: endpoint.flashboot,
     env: toEnvironmentVariables(endpoint.env),

@@ -82,7 +82,7 @@ describe('saveEndpoint creates', () => {
     const input = {
       name: 'full',
       templateId,
-      gpuIds: 'ADA_24,-NVIDIA L4',
+      gpuIds: 'AMPERE_24,-NVIDIA L4',
       gpuCount: 2,
       workersMin: 1,
       workersMax: 5,
@@ -107,7 +107,7 @@ describe('saveEndpoint creates', () => {
     });
     expect(await viaRest(endpoint.id)).toMatchObject({
       type: 'LOAD_BALANCING',
-      gpu: { pools: ['ADA_24'], count: 2 },
+      gpu: { pools: ['AMPERE_24'], count: 2 },
       workers: { min: 1, max: 5 },
       dataCenterIds: ['EU-RO-1', 'US-TX-1'],
       networkVolumes: volumes,
@@ -153,7 +153,10 @@ describe('saveEndpoint creates', () => {
     ['a CUDA version that is none', { minCudaVersion: 'new' }, "minCudaVersion: 'new' is not a version like 12.8"],
     ['two least CUDA versions', { minCudaVersion: '12.4,12.8' }, 'must be a single version like 12.8'],
     ['a wrong item', { allowedCudaVersions: '12.4,cu128' }, "allowedCudaVersions: 'cu128' is not a version like 12.8"],
-    ['CPUs', { instanceIds: ['cpu3c-2-4'] }, 'instanceIds: CPU endpoints are not supported'],
+    ['both GPUs and CPUs', { instanceIds: ['cpu3c-2-4'] }, 'gpu, cpu: exactly one of them is required'],
+    ['a size that is none', { gpuIds: '', instanceIds: ['big'] }, "instanceIds: 'big' is not flavor, vCPUs and GB"],
+    ['an unknown flavor', { gpuIds: '', instanceIds: ['cpu9-2-4'] }, "cpu[0].id: there is no CPU flavor 'cpu9'"],
+    ['an excluded type of another pool', { gpuIds: 'ADA_24,-NVIDIA L4' }, "'NVIDIA L4': it is in none of the pools"],
   ])('nothing with %s', async (_, change, message) => {
     const { errors } = await trySave({ name: 'e', templateId, gpuIds: 'ADA_24', ...change });
     expect(errors![0]!.extensions.code).toBe('BAD_USER_INPUT');
@@ -166,7 +169,7 @@ describe('saveEndpoint with an id', () => {
     const { id } = await save({
       name: 'e',
       templateId,
-      gpuIds: 'ADA_24,-NVIDIA L4',
+      gpuIds: 'AMPERE_24,-NVIDIA L4',
       workersMax: 9,
       idleTimeout: 99,
       scalerValue: 9,
@@ -175,13 +178,13 @@ describe('saveEndpoint with an id', () => {
       minCudaVersion: '12.4',
     });
     const replaced = await save({ id });
-    expect(replaced).toMatchObject({ name: 'e', gpuIds: 'ADA_24', templateId, workersMax: 3, idleTimeout: 10 });
+    expect(replaced).toMatchObject({ name: 'e', gpuIds: 'AMPERE_24', templateId, workersMax: 3, idleTimeout: 10 });
     expect(replaced).toMatchObject({
       scalerValue: 4,
       flashBootType: 'OFF',
       locations: '',
       minCudaVersion: '',
-      version: 1,
+      version: 2,
     });
   });
 

@@ -4,6 +4,7 @@ import { newSecret } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
+import type { CpuConfig } from '../../domain/catalog/cpu-config.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
 import { updateSleepMethod } from '../../domain/workers/sleeping-workers.ts';
@@ -27,6 +28,8 @@ export type Place = {
   dataCenterId: string | null;
   /** The driver's CUDA version, where the endpoint has a rule for it. */
   cudaVersion?: string;
+  /** What a worker of a CPU endpoint gets. */
+  cpu?: CpuConfig;
 };
 
 export interface LaunchDeps {
@@ -123,7 +126,7 @@ async function buildSpec(
   const gpu = gpuOf(worker, place);
   const { dataCenterId } = place;
   const { machine } = deps.capacity;
-  const limits = decideLimits({ cpu: spec.cpu, gpu: gpu && { ...gpu, dataCenterId } }, machine, deps.perGpu);
+  const limits = decideLimits({ cpu: place.cpu ?? null, gpu: gpu && { ...gpu, dataCenterId } }, machine, deps.perGpu);
   const facts = {
     apiUrl: deps.apiUrl,
     leaseMs: deps.leaseMs,

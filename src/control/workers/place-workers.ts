@@ -5,7 +5,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Because, because, type Claimant, seenBy } from '../../domain/decisions/because.ts';
-import { gpuRuleOf } from '../../domain/endpoints/gpu-rule.ts';
+import type { GpuConfig } from '../../domain/endpoints/endpoint.ts';
 import { readLimits } from '../../domain/quotas/limit-store.ts';
 import { readPodGpus } from '../../domain/quotas/usage.ts';
 import {
@@ -216,14 +216,22 @@ async function toWaiting(
       nowhere.set(id, `its network volumes are in ${ofVolumes.join(', ')}, where the endpoint may not run`);
       continue;
     }
-    const gpuRule = gpuRuleOf(ruleOf.get(endpointId)?.clientSettings ?? {});
-    const request: PlaceRequest | null = spec.gpu && { ...spec.gpu, dataCenterIds: dataCenterIds ?? [], ...gpuRule };
+    const request: PlaceRequest | null = spec.gpu && {
+      ...toPlaceRequest(spec.gpu),
+      dataCenterIds: dataCenterIds ?? [],
+    };
     const wasRefused = refused.delete(id);
     const pausedUntil = wasRefused ? 0 : (notBefore?.getTime() ?? 0);
     const waitsSince = Math.max(createdAt.getTime(), pausedUntil);
     waiting.push({ id, endpointId, userId, request, waitsSince, wasRefused });
   }
   return { waiting, nowhere };
+}
+
+function toPlaceRequest(gpu: GpuConfig): Omit<PlaceRequest, 'dataCenterIds'> {
+  const { pools, count, excludedTypes, allowedCudaVersions: allowed, minCudaVersion: min } = gpu;
+  const cuda = { ...(allowed && { allowed }), ...(min && { min }) };
+  return { pools, count, ...(excludedTypes && { excludedTypes }), ...((allowed || min) && { cuda }) };
 }
 
 function volumesOf(pending: readonly ControlledWorker[]): string[] {

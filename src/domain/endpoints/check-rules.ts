@@ -3,6 +3,7 @@ import { findDataCenter, gpuPools } from '../catalog/catalog.ts';
 import { checkContainer } from './check-container.ts';
 import { checkRepeatedPort } from './check-ports.ts';
 import type { Endpoint } from './endpoint.ts';
+import { checkGpuRule } from './gpu-rule.ts';
 
 /** The fields of an endpoint that have rules beyond the schema. */
 export type Checked = Partial<
@@ -21,6 +22,7 @@ export function checkRules(given: Checked): void {
     unknownItem('dataCenterIds', 'data center', given.dataCenterIds, (id) => findDataCenter(id) !== undefined) ??
     repeatedVolume(given.networkVolumeIds);
   if (problem !== undefined) throw new Failure('badRequest', problem);
+  if (given.gpu) checkGpuRule(given.gpu);
   if (given.ports) checkRepeatedPort(given.ports);
 }
 

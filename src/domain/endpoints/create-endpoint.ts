@@ -1,13 +1,17 @@
+import { Failure } from '../../core/errors.ts';
 import { type EndpointId, newId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Context } from '../context.ts';
 import { checkOneMore } from '../quotas/check-limit.ts';
 import { insertRelease } from '../releases/release-store.ts';
 import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
+import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
 import { insertEndpointRow } from './endpoint-store.ts';
+import { gpuRuleOf } from './gpu-rule.ts';
 import { mergeContainer } from './merge-container.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { type OwnTemplate, saveOwnTemplate, templateContainer } from './template-container.ts';
@@ -15,21 +19,31 @@ import { type OwnTemplate, saveOwnTemplate, templateContainer } from './template
 /** The container's fields are optional: the template's, then the defaults, fill them in. */
 export type NewEndpoint = Omit<
   Endpoint,
-  'id' | 'userId' | 'cpu' | 'clientSettings' | 'version' | 'createdAt' | keyof ContainerConfig
+  'id' | 'userId' | 'cpu' | 'modelReferences' | 'version' | 'createdAt' | keyof ContainerConfig
 > &
-  Partial<ContainerConfig & Pick<Endpoint, 'clientSettings'>> & {
+  Partial<ContainerConfig & Pick<Endpoint, 'modelReferences'>> & {
+    /** Instead of `gpu`, in order of preference. */
+    cpu?: readonly CpuRequest[] | null;
     /** An inline template, instead of `templateId`: it belongs to the endpoint and is deleted with it. */
     ownTemplate?: OwnTemplate;
   };
+
+/** Returns the hardware. Throws `badRequest` unless exactly one of `gpu` and `cpu` is given. */
+function checkHardware({ gpu, cpu = null }: NewEndpoint): Pick<Endpoint, 'gpu' | 'cpu'> {
+  if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
+  if (gpu === null) return { gpu, cpu: cpuSelection(cpu!) };
+  const { pools, count, ...rule } = gpu;
+  return { gpu: { pools, count, ...gpuRuleOf(rule) }, cpu: null };
+}
 
 /** Stores the endpoint with its first release and notifies the scaler. Throws `badRequest` if a rule is broken, `forbidden` for a reference the key may not add or one endpoint too many. */
 export async function createEndpoint(context: Context, actor: Actor, input: NewEndpoint): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     await checkOneMore(db, actor.userId, 'endpoints');
-    const { ownTemplate, ...own } = input;
+    const { ownTemplate, ...own } = { ...input, ...checkHardware(input) };
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);
-    const wanted = { clientSettings: {}, ...own, ...mergeContainer(template, own) };
+    const wanted = { modelReferences: [], ...own, ...mergeContainer(template, own) };
     checkRules(wanted);
     await checkReferences(db, actor, null, wanted);
     const created = await insertEndpointRow(db, {
@@ -37,7 +51,6 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
       templateId: template?.templateId ?? null,
       id,
       userId: actor.userId,
-      cpu: null,
       version: 1,
     });
     await insertRelease(db, created, actor.userId, []);

@@ -3,6 +3,7 @@ import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS, containerColumns } from './container-columns.ts';
 import type { Endpoint } from './endpoint.ts';
+import { gpuRuleOf } from './gpu-rule.ts';
 
 /** The columns that a create or an update writes. Owner and type never change, so only a create writes them. */
 function toColumns(endpoint: Endpoint): Record<string, unknown> {
@@ -11,6 +12,8 @@ function toColumns(endpoint: Endpoint): Record<string, unknown> {
     ...containerColumns(endpoint),
     gpu_pools: endpoint.gpu?.pools ?? null,
     gpu_count: endpoint.gpu?.count ?? null,
+    gpu_rule: JSON.stringify(gpuRuleOf(endpoint.gpu)),
+    cpu: endpoint.cpu === null ? null : JSON.stringify(endpoint.cpu),
     workers_min: endpoint.workers.min,
     workers_max: endpoint.workers.max,
     scaler_type: endpoint.scaling.type,
@@ -21,18 +24,19 @@ function toColumns(endpoint: Endpoint): Record<string, unknown> {
     timeout_ms: endpoint.timeoutMs,
     flashboot: endpoint.flashboot,
     template_id: endpoint.templateId,
-    client_settings: JSON.stringify(endpoint.clientSettings),
+    model_references: endpoint.modelReferences,
     version: endpoint.version,
   };
 }
 
-/** The columns of an Endpoint. */
+/** The columns of an Endpoint. A single flavor was written by a version that knew no list. */
 const COLUMNS = `id, user_id as "userId", name, type, ${CONTAINER_COLUMNS},
-  case when gpu_pools is not null then json_build_object('pools', gpu_pools, 'count', gpu_count) end as gpu, cpu,
+  case when gpu_pools is not null then jsonb_build_object('pools', gpu_pools, 'count', gpu_count) || gpu_rule end as gpu,
+  case jsonb_typeof(cpu) when 'object' then jsonb_build_array(cpu) else cpu end as cpu,
   json_build_object('min', workers_min, 'max', workers_max) as workers,
   json_build_object('type', scaler_type, 'value', scaler_value, 'idleTimeoutSeconds', idle_timeout_s) as scaling,
   data_center_ids as "dataCenterIds", network_volume_ids as "networkVolumeIds", timeout_ms as "timeoutMs", flashboot,
-  template_id as "templateId", client_settings as "clientSettings", version, created_at as "createdAt"`;
+  template_id as "templateId", model_references as "modelReferences", version, created_at as "createdAt"`;
 
 /** Rows per page: about five milliseconds of reading and rendering. */
 const PAGE_SIZE = 250;
@@ -79,7 +83,6 @@ export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'create
     id: endpoint.id,
     user_id: endpoint.userId,
     type: endpoint.type,
-    cpu: endpoint.cpu === null ? null : JSON.stringify(endpoint.cpu),
     ...toColumns(endpoint as Endpoint),
   };
   const names = Object.keys(values);

@@ -1,4 +1,7 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
+
+export type { CpuConfig } from '../catalog/cpu-config.ts';
 
 export type EndpointType = 'QUEUE_BASED' | 'LOAD_BALANCING';
 export type ScalerType = 'QUEUE_DELAY' | 'REQUEST_COUNT';
@@ -26,24 +29,20 @@ export const CONTAINER_DEFAULTS: Omit<ContainerConfig, 'image'> = {
   registryId: null,
 };
 
-export interface GpuConfig {
-  pools: string[];
-  count: number;
-}
-
-export interface CpuConfig {
-  id: string;
-  vcpuCount: number;
-  memory: number;
-}
-
-/** Which GPUs of its pools an endpoint may get, as clients give it (gpu-rule.ts). An absent one was never given. */
-export interface EndpointClientSettings {
-  /** Comma-separated. */
-  allowedCudaVersions?: string;
+/** Which GPUs of its pools an endpoint may get (gpu-rule.ts). An absent member excludes nothing; none is empty. */
+export interface GpuRule {
+  /** GPU types that its workers never get. */
+  excludedTypes?: string[];
+  /** The driver supports exactly one of these versions. */
+  allowedCudaVersions?: string[];
+  /** The driver supports this version or a newer one. */
   minCudaVersion?: string;
-  /** GPU types to exclude from the pools. */
-  excludedGpuTypeIds?: string[];
+}
+
+export interface GpuConfig extends GpuRule {
+  pools: string[];
+  /** GPUs per worker. */
+  count: number;
 }
 
 export interface Endpoint extends ContainerConfig {
@@ -51,8 +50,10 @@ export interface Endpoint extends ContainerConfig {
   userId: UserId;
   name: string;
   type: EndpointType;
+  /** Exactly one of `gpu` and `cpu` is set; which one is fixed at creation. */
   gpu: GpuConfig | null;
-  cpu: CpuConfig | null;
+  /** Each worker gets one of them: the first in the list for which there is capacity. */
+  cpu: CpuConfig[] | null;
   workers: { min: number; max: number };
   scaling: { type: ScalerType; value: number; idleTimeoutSeconds: number };
   dataCenterIds: string[];
@@ -61,7 +62,8 @@ export interface Endpoint extends ContainerConfig {
   timeoutMs: number;
   flashboot: FlashBoot;
   templateId: string | null;
-  clientSettings: EndpointClientSettings;
+  /** Models that its workers load, as clients give them: kept and shown. */
+  modelReferences: string[];
   /** Version of the newest release. */
   version: number;
   createdAt: Date;
@@ -70,6 +72,6 @@ export interface Endpoint extends ContainerConfig {
 /** What a release fixes: a change of any of these makes a new one (docs/interface/rest.md, "Effects of an update"). */
 export interface ReleaseSpec extends ContainerConfig {
   gpu: GpuConfig | null;
-  cpu: CpuConfig | null;
+  cpu: CpuConfig[] | null;
   networkVolumeIds: string[];
 }

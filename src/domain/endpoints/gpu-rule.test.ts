@@ -1,10 +1,31 @@
 import { expect, test } from 'vitest';
-import { gpuRuleOf } from './gpu-rule.ts';
+import { checkGpuRule, mergeGpu } from './gpu-rule.ts';
 
-test('the settings of GraphQL clients make a rule; what is no version is ignored', () => {
-  expect(gpuRuleOf({})).toEqual({});
-  expect(
-    gpuRuleOf({ excludedGpuTypeIds: ['NVIDIA L4'], allowedCudaVersions: '12.4, 12.8,', minCudaVersion: '12.4' }),
-  ).toEqual({ excludedTypes: ['NVIDIA L4'], cuda: { allowed: ['12.4', '12.8'], min: '12.4' } });
-  expect(gpuRuleOf({ allowedCudaVersions: 'newest', minCudaVersion: '' })).toEqual({});
+const gpu = { pools: ['ADA_24'], count: 2, excludedTypes: ['NVIDIA L4'], minCudaVersion: '12.4' };
+
+test('absent members stay; empty ones clear', () => {
+  expect(mergeGpu(gpu, {})).toEqual(gpu);
+  expect(mergeGpu(gpu, { count: 1 })).toEqual({ ...gpu, count: 1 });
+  expect(mergeGpu(gpu, { excludedTypes: [], minCudaVersion: '' })).toEqual({ pools: ['ADA_24'], count: 2 });
+  expect(mergeGpu(gpu, { minCudaVersion: null, allowedCudaVersions: ['12.8'] })).toEqual({
+    pools: ['ADA_24'],
+    count: 2,
+    excludedTypes: ['NVIDIA L4'],
+    allowedCudaVersions: ['12.8'],
+  });
+});
+
+test('other pools clear the excluded types, and keep the rest', () => {
+  expect(mergeGpu(gpu, { pools: ['AMPERE_24'] })).toEqual({ pools: ['AMPERE_24'], count: 2, minCudaVersion: '12.4' });
+  expect(mergeGpu(gpu, { pools: ['ADA_24'], count: 1 })).toEqual({ ...gpu, count: 1 });
+  expect(mergeGpu(gpu, { pools: ['AMPERE_24'], excludedTypes: ['NVIDIA RTX A5000'] })).toMatchObject({
+    excludedTypes: ['NVIDIA RTX A5000'],
+  });
+});
+
+test('a version that is none is refused with its place', () => {
+  expect(() => checkGpuRule({ ...gpu, excludedTypes: [], minCudaVersion: 'new' })).toThrow(
+    "minCudaVersion: 'new' is not a version",
+  );
+  expect(() => checkGpuRule({ ...gpu, excludedTypes: [], allowedCudaVersions: ['12.4', 'cu'] })).toThrow("'cu'");
 });

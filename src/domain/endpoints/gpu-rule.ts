@@ -1,24 +1,54 @@
-import { CUDA_VERSION, type CudaRule } from '../catalog/cuda-version.ts';
-import type { EndpointClientSettings } from './endpoint.ts';
+import { Failure } from '../../core/errors.ts';
+import { gpuTypesOfPool } from '../catalog/catalog.ts';
+import { CUDA_VERSION } from '../catalog/cuda-version.ts';
+import type { GpuConfig, GpuRule } from './endpoint.ts';
 
-/** Which GPUs of an endpoint's pools its workers may get. Empty: any. */
-export interface GpuRule {
-  excludedTypes?: string[];
-  cuda?: CudaRule;
+/** A change of `gpu`: absent members stay; an empty list, `''` and null clear. */
+export interface GpuChange {
+  pools?: string[];
+  count?: number;
+  excludedTypes?: readonly string[];
+  allowedCudaVersions?: readonly string[];
+  minCudaVersion?: string | null;
 }
 
-/** Returns the rule that an endpoint's settings make. Ignores what no version is: older versions stored any text. */
-export function gpuRuleOf(settings: EndpointClientSettings): GpuRule {
-  const excludedTypes = settings.excludedGpuTypeIds ?? [];
-  const allowed = splitVersions(settings.allowedCudaVersions).filter((version) => CUDA_VERSION.test(version));
-  const [min] = splitVersions(settings.minCudaVersion).filter((version) => CUDA_VERSION.test(version));
-  const cuda = { ...(allowed.length > 0 && { allowed }), ...(min !== undefined && { min }) };
+/** Returns the rule alone. */
+export function gpuRuleOf(gpu: GpuRule | null): GpuRule {
+  const { excludedTypes, allowedCudaVersions, minCudaVersion } = gpu ?? {};
   return {
-    ...(excludedTypes.length > 0 && { excludedTypes }),
-    ...(Object.keys(cuda).length > 0 && { cuda }),
+    ...(excludedTypes?.length && { excludedTypes }),
+    ...(allowedCudaVersions?.length && { allowedCudaVersions }),
+    ...(minCudaVersion && { minCudaVersion }),
   };
 }
 
-export function splitVersions(list: string | undefined): string[] {
-  return (list ?? '').split(',').flatMap((item) => item.trim() || []);
+/** Merges a change. Other pools clear the excluded types, unless the change has its own: they were chosen among the former. */
+export function mergeGpu(before: GpuConfig, change: GpuChange): GpuConfig {
+  const pools = change.pools ?? before.pools;
+  const isSame = pools.length === before.pools.length && pools.every((pool) => before.pools.includes(pool));
+  const { excludedTypes, ...kept } = gpuRuleOf(before);
+  const rule = { ...kept, ...(isSame && { excludedTypes }), ...withoutUndefined(change) };
+  return { pools: [...pools], count: change.count ?? before.count, ...gpuRuleOf(rule as GpuRule) };
+}
+
+/** Throws `badRequest` for a type that is in none of the pools, if no type is left, and for what is no CUDA version. */
+export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void {
+  const { pools, excludedTypes = [], allowedCudaVersions = [], minCudaVersion } = gpu;
+  const types = pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+  const other = excludedTypes.find((type) => !types.includes(type));
+  if (other !== undefined) {
+    throw new Failure('badRequest', `${field}: '${other}': it is in none of the pools ${pools.join(', ')}`);
+  }
+  if (types.length > 0 && types.every((type) => excludedTypes.includes(type))) {
+    throw new Failure('badRequest', `${field}: no type of the pools ${pools.join(', ')} is left`);
+  }
+  const versions = { allowedCudaVersions, minCudaVersion: minCudaVersion === undefined ? [] : [minCudaVersion] };
+  for (const [name, list] of Object.entries(versions)) {
+    const wrong = list.find((version) => !CUDA_VERSION.test(version));
+    if (wrong !== undefined) throw new Failure('badRequest', `${name}: '${wrong}' is not a version like 12.8`);
+  }
+}
+
+function withoutUndefined(change: GpuChange): GpuChange {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

@@ -2,12 +2,12 @@ import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import { gpuTypesOfPool } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
-import type { Endpoint, EndpointClientSettings } from './endpoint.ts';
-import { getEndpointRow, updateEndpointRow } from './endpoint-store.ts';
-import { splitVersions } from './gpu-rule.ts';
+import type { Endpoint } from './endpoint.ts';
+import { getEndpointRow } from './endpoint-store.ts';
+import { checkGpuRule, gpuRuleOf } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
+import { writeEndpoint } from './write-endpoint.ts';
 
 /** Which GPUs of its pools an endpoint may get, as the API has it. */
 export interface GpuRuleSettings {
@@ -17,17 +17,17 @@ export interface GpuRuleSettings {
   minCudaVersion: string | null;
 }
 
-export function readGpuRule({ clientSettings }: Endpoint): GpuRuleSettings {
+export function readGpuRule({ gpu }: Endpoint): GpuRuleSettings {
   return {
-    excludedGpuTypes: clientSettings.excludedGpuTypeIds ?? [],
-    allowedCudaVersions: splitVersions(clientSettings.allowedCudaVersions),
-    minCudaVersion: splitVersions(clientSettings.minCudaVersion)[0] ?? null,
+    excludedGpuTypes: gpu?.excludedTypes ?? [],
+    allowedCudaVersions: gpu?.allowedCudaVersions ?? [],
+    minCudaVersion: gpu?.minCudaVersion ?? null,
   };
 }
 
 /**
- * Replaces the rule; running workers stay where they are. Throws `notFound`, and `badRequest` for a type that is in none of
- * the endpoint's pools, or if no type is left.
+ * Replaces the rule; a change makes a release, as one of the pools does. Throws `notFound`, and `badRequest` for a type that
+ * is in none of the endpoint's pools, if no type is left, and for a CPU endpoint.
  */
 export async function replaceGpuRule(
   context: Context,
@@ -37,33 +37,14 @@ export async function replaceGpuRule(
 ): Promise<GpuRuleSettings> {
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
-    checkTypes(before, rule.excludedGpuTypes);
-    const after = { ...before, clientSettings: toClientSettings(rule) };
-    await updateEndpointRow(db, after);
-    return after;
+    if (before.gpu === null) throw new Failure('badRequest', 'a CPU endpoint has no GPUs');
+    const { excludedGpuTypes, allowedCudaVersions, minCudaVersion } = rule;
+    const given = { excludedTypes: excludedGpuTypes, allowedCudaVersions, minCudaVersion: minCudaVersion ?? '' };
+    const { pools, count } = before.gpu;
+    const gpu = { pools, count, ...gpuRuleOf(given) };
+    checkGpuRule(gpu, 'excludedGpuTypes');
+    return writeEndpoint(db, actor, before, { ...before, gpu });
   });
   publishEndpoint(context, id);
   return readGpuRule(endpoint);
-}
-
-function toClientSettings(rule: GpuRuleSettings): EndpointClientSettings {
-  const { excludedGpuTypes, allowedCudaVersions, minCudaVersion } = rule;
-  return {
-    ...(excludedGpuTypes.length > 0 && { excludedGpuTypeIds: excludedGpuTypes }),
-    ...(allowedCudaVersions.length > 0 && { allowedCudaVersions: allowedCudaVersions.join(',') }),
-    ...(minCudaVersion !== null && { minCudaVersion }),
-  };
-}
-
-function checkTypes({ gpu }: Endpoint, excluded: readonly string[]): void {
-  const pools = gpu?.pools ?? [];
-  const types = pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
-  const other = excluded.find((type) => !types.includes(type));
-  if (other !== undefined) {
-    const where = pools.length === 0 ? 'a CPU endpoint has no GPUs' : `it is in none of the pools ${pools.join(', ')}`;
-    throw new Failure('badRequest', `excludedGpuTypes: '${other}': ${where}`);
-  }
-  if (types.length > 0 && types.every((type) => excluded.includes(type))) {
-    throw new Failure('badRequest', `excludedGpuTypes: no type of the pools ${pools.join(', ')} is left`);
-  }
 }

@@ -2,25 +2,36 @@ import { Failure } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Context } from '../context.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
 import { checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
+import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
 import { getEndpointRow } from './endpoint-store.ts';
+import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 
-/** A partial update. Absent fields stay; `workers` and `scaling` are merged by member, everything else is replaced. */
-export interface EndpointChange
-  extends Partial<
-    Omit<Endpoint, 'id' | 'userId' | 'type' | 'cpu' | 'workers' | 'scaling' | 'templateId' | 'version' | 'createdAt'>
-  > {
+const GPU_ONLY = 'cpu: updating a CPU endpoint is not supported in this revision of the API: use 2026-08';
+
+type Fixed = 'id' | 'userId' | 'type' | 'templateId' | 'version' | 'createdAt';
+type Merged = 'gpu' | 'workers' | 'scaling';
+
+/** A partial update. Absent fields stay; `gpu`, `workers` and `scaling` are merged by member, everything else is replaced. */
+export interface EndpointChange extends Partial<Omit<Endpoint, Fixed | Merged | 'cpu'>> {
+  /** Only for a GPU endpoint (gpu-rule.ts). */
+  gpu?: GpuChange;
+  /** Only for a CPU endpoint; in order of preference. */
+  cpu?: readonly CpuRequest[];
   workers?: Partial<Endpoint['workers']>;
   scaling?: Partial<Endpoint['scaling']>;
   /** A template to copy the container settings from, before the given ones apply. */
   template?: TemplateSource;
+  /** Refuses a CPU endpoint: an interface that cannot show all of it must not change it (docs/interface/rest.md). */
+  gpuOnly?: true;
 }
 
 /**
@@ -31,12 +42,14 @@ export async function updateEndpoint(
   context: Context,
   actor: Actor,
   id: EndpointId,
-  { template, ...given }: EndpointChange,
+  { template, gpuOnly, ...given }: EndpointChange,
 ): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
     const change = template ? { ...(await copyTemplate(db, actor, before, template)), ...given } : given;
     if (Object.keys(change).length === 0) return before;
+    if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
+    checkFamily(before, change);
     const after = mergeChange(before, change);
     checkChange(after, change);
     await checkReferences(db, actor, before, change);
@@ -65,18 +78,26 @@ async function copyTemplate(
   return { ...container, templateId: source.templateId };
 }
 
+/** Throws `badRequest` for a change that would make a GPU endpoint of a CPU endpoint, or the other way round. */
+function checkFamily(before: Endpoint, { gpu, cpu }: EndpointChange): void {
+  if (gpu && cpu) throw new Failure('badRequest', 'gpu, cpu: at most one of them can be changed');
+  if (gpu && before.gpu === null) throw new Failure('badRequest', 'gpu: this is a CPU endpoint, and stays one');
+  if (cpu && before.cpu === null) throw new Failure('badRequest', 'cpu: this is a GPU endpoint, and stays one');
+}
+
 function mergeChange(before: Endpoint, change: EndpointChange): Endpoint {
   return {
     ...before,
     ...change,
+    gpu: change.gpu ? mergeGpu(before.gpu!, change.gpu) : before.gpu,
+    cpu: change.cpu ? cpuSelection(change.cpu) : before.cpu,
     workers: { ...before.workers, ...change.workers },
     scaling: { ...before.scaling, ...change.scaling },
   };
 }
 
 function checkChange(after: Endpoint, change: EndpointChange): void {
-  if (after.cpu !== null) throw new Failure('badRequest', 'cpu: updating a CPU endpoint is not supported');
-  const { workers: _, scaling: __, ...whole } = change;
-  const given: Checked = change.workers === undefined ? whole : { ...whole, workers: after.workers };
-  checkRules(given);
+  const { gpu, workers, cpu: _, scaling: __, ...whole } = change;
+  const merged: Checked = { ...(gpu && { gpu: after.gpu }), ...(workers && { workers: after.workers }) };
+  checkRules({ ...whole, ...merged });
 }

@@ -1,11 +1,11 @@
 import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
-import { findCpuFlavor, findDataCenter, findGpuType } from '../catalog/catalog.ts';
+import { findDataCenter, findGpuType } from '../catalog/catalog.ts';
 import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkAddedReferences, checkReferences } from '../endpoints/check-references.ts';
-import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
+import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { checkMountPath } from '../volumes/check-mount-path.ts';
 import type { Pod, PodMounts } from './pod.ts';
 
@@ -42,17 +42,6 @@ export function checkHardware(given: {
   if (unknown !== undefined) {
     throw new Failure('badRequest', `dataCenterIds: there is no data center '${unknown}'`);
   }
-}
-
-/** Adds the flavor's memory to a CPU configuration. Throws `badRequest` if the catalog does not have it. */
-export function withMemory({ id, vcpuCount }: { id: string; vcpuCount: number }): CpuConfig {
-  const flavor = findCpuFlavor(id);
-  if (!flavor) throw new Failure('badRequest', `cpu.id: there is no CPU flavor '${id}'`);
-  const { min, max } = flavor.vcpu;
-  if (!Number.isInteger(Math.log2(vcpuCount)) || vcpuCount < min || vcpuCount > max) {
-    throw new Failure('badRequest', `cpu.vcpuCount: must be a power of two from ${min} to ${max} for ${id}`);
-  }
-  return { id, vcpuCount, memory: flavor.ramGbPerVcpu * vcpuCount };
 }
 
 /** Throws `badRequest` for both kinds at once, for persistent storage on a CPU pod, and for a path of the image's system. */

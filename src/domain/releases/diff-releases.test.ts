@@ -28,8 +28,8 @@ test('every field of a release is compared, by its name on the wire', () => {
     ports: [],
     env: {},
     registryId: 'r',
-    gpu: { pools: ['AMPERE_16'], count: 2 },
-    cpu: { id: 'cpu3c', vcpuCount: 2, memory: 4 },
+    gpu: { pools: ['AMPERE_16'], count: 2, excludedTypes: ['x'], allowedCudaVersions: ['12.4'], minCudaVersion: '12' },
+    cpu: [{ id: 'cpu3c', vcpuCount: 2, memory: 4 }],
     networkVolumeIds: ['v'],
   });
   expect(changes.map((change) => change.field)).toEqual([
@@ -41,8 +41,10 @@ test('every field of a release is compared, by its name on the wire', () => {
     'registry',
     'gpu.pools',
     'gpu.count',
-    'cpu.id',
-    'cpu.vcpuCount',
+    'gpu.excludedTypes',
+    'gpu.allowedCudaVersions',
+    'gpu.minCudaVersion',
+    'cpu',
     'networkVolumes',
   ]);
 });

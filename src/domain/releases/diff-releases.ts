@@ -31,8 +31,10 @@ function fieldsOf(spec: ReleaseSpec): Record<string, unknown> {
     registry: spec.registryId,
     'gpu.pools': spec.gpu?.pools ?? null,
     'gpu.count': spec.gpu?.count ?? null,
-    'cpu.id': spec.cpu?.id ?? null,
-    'cpu.vcpuCount': spec.cpu?.vcpuCount ?? null,
+    'gpu.excludedTypes': spec.gpu?.excludedTypes ?? null,
+    'gpu.allowedCudaVersions': spec.gpu?.allowedCudaVersions ?? null,
+    'gpu.minCudaVersion': spec.gpu?.minCudaVersion ?? null,
+    cpu: spec.cpu ?? null,
     networkVolumes: spec.networkVolumeIds,
   };
 }

@@ -1,7 +1,6 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Claimant } from '../decisions/because.ts';
-import type { EndpointClientSettings } from '../endpoints/endpoint.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { Schedule } from '../schedules/schedule.ts';
 import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
@@ -12,15 +11,13 @@ export interface PlacementRule {
   endpointId: EndpointId;
   /** In order of preference; empty for any. */
   dataCenterIds: string[];
-  /** GPU types and CUDA versions, as the endpoint's client gave them. */
-  clientSettings: EndpointClientSettings;
 }
 
 /** Returns the rules of those of these endpoints that exist. */
 export async function listPlacementRules(db: Db, endpointIds: readonly EndpointId[]): Promise<PlacementRule[]> {
   const result = await db.query<PlacementRule>({
     name: 'placement-rules',
-    text: `select id as "endpointId", data_center_ids as "dataCenterIds", client_settings as "clientSettings"
+    text: `select id as "endpointId", data_center_ids as "dataCenterIds"
            from endpoints where id = any($1::text[])`,
     values: [endpointIds],
   });

@@ -60,8 +60,8 @@ export const endpointResolvers: Resolvers = {
         return toEndpoint(await createEndpoint(call.deps, actor, toNewEndpoint(input)));
       }
       const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
-      const { type } = await getEndpointRow(call.deps.pool, actor.userId, id);
-      return toEndpoint(await updateEndpoint(call.deps, actor, id, toReplacement(input, type)));
+      const current = await getEndpointRow(call.deps.pool, actor.userId, id);
+      return toEndpoint(await updateEndpoint(call.deps, actor, id, toReplacement(input, current)));
     },
     deleteEndpoint: async (_: unknown, { id }: { id: string }, call) => {
       await deleteEndpoint(call.deps, call.permit(PERMISSIONS.writeEndpoint({ id })), id as EndpointId);

@@ -26,7 +26,7 @@ const base = (publicUrl: string, lbHost: string | null) =>
       templateId: null,
       version: 1,
       createdAt: new Date(0),
-      clientSettings: {},
+      modelReferences: [],
     },
     { publicUrl, lbHost },
   ).requestUrls;

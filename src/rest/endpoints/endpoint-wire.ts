@@ -31,7 +31,7 @@ export function toNewEndpoint(body: Static<typeof CreateEndpointRequest>): NewEn
 /** Maps the fields that are present: absent and null differ. */
 export function toEndpointChange(body: Static<typeof UpdateEndpointRequest>): EndpointChange {
   const { gpu, scaling, networkVolumes, timeout, disk: _, registry: __, ...sameNames } = body;
-  const change: EndpointChange = { ...sameNames, ...toContainer(body) };
+  const change: EndpointChange = { ...sameNames, ...toContainer(body), gpuOnly: true };
   if (gpu !== undefined) change.gpu = toGpu(gpu);
   if (networkVolumes !== undefined) change.networkVolumeIds = networkVolumes;
   if (timeout !== undefined) change.timeoutMs = timeout;
@@ -58,8 +58,8 @@ export function toEndpointResponse(endpoint: Endpoint, bases: UrlBases): Static<
     name: endpoint.name,
     type: endpoint.type,
     requestUrls: requestUrls(endpoint, bases),
-    gpu: endpoint.gpu,
-    cpu: endpoint.cpu,
+    gpu: endpoint.gpu && { pools: endpoint.gpu.pools, count: endpoint.gpu.count },
+    cpu: endpoint.cpu?.[0] ?? null,
     workers: endpoint.workers,
     scaling: {
       type: endpoint.scaling.type,

@@ -16,20 +16,20 @@ const call = (method: string, body?: unknown, key = rest.alice.key, of = id) =>
 const NONE = { excludedGpuTypes: [], allowedCudaVersions: [], minCudaVersion: null };
 const RULE = { excludedGpuTypes: ['NVIDIA L4'], allowedCudaVersions: ['12.4', '12.8'], minCudaVersion: '12.4' };
 
-test('an endpoint has no rule until one is set, and a rule replaces the one before; it creates no release', async () => {
+test('an endpoint has no rule until one is set, and a rule replaces the one before; a change creates a release', async () => {
   expect((await call('GET')).json()).toEqual(NONE);
   const set = await call('PUT', RULE);
   expect([set.statusCode, set.json()]).toEqual([200, RULE]);
   expect((await call('GET')).json()).toEqual(RULE);
-  const { rows } = await rest.database.pool.query(
-    'select client_settings as kept, version from endpoints where id = $1',
-    [id],
-  );
-  expect(rows).toEqual([
-    {
-      kept: { excludedGpuTypeIds: ['NVIDIA L4'], allowedCudaVersions: '12.4,12.8', minCudaVersion: '12.4' },
-      version: 1,
-    },
+  expect((await call('PUT', RULE)).json()).toEqual(RULE);
+  const releases = await rest.call('GET', `/v2/serverless/${id}/releases`, { key: rest.alice.key });
+  expect(releases.json().releases.map((one: { diff: unknown }) => one.diff)).toEqual([
+    [
+      { field: 'gpu.excludedTypes', old: null, new: ['NVIDIA L4'] },
+      { field: 'gpu.allowedCudaVersions', old: null, new: ['12.4', '12.8'] },
+      { field: 'gpu.minCudaVersion', old: null, new: '12.4' },
+    ],
+    [],
   ]);
   expect((await call('PUT', NONE)).json()).toEqual(NONE);
   expect((await call('GET')).json()).toEqual(NONE);

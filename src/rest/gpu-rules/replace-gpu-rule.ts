@@ -13,7 +13,7 @@ export const replaceGpuRuleRoute: RestRoute = (app, deps) => {
         operationId: 'replaceGpuRule',
         summary: 'Replace the GPU rule of an endpoint',
         description:
-          'Podyard only. Workers that start from now on get only GPUs that meet it; running ones stay. A worker that finds none waits and says why. Creates no release.',
+          'Podyard only. A change creates a release, so that workers on other GPUs are replaced. A worker that finds none waits and says why.',
         tags: ['podyard'],
         params: EndpointParams,
         body: ref(ReplaceGpuRuleRequest),
