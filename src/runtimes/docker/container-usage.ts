@@ -11,7 +11,7 @@ interface ContainerStats {
   memory_stats?: { usage?: number; limit?: number; stats?: Record<string, number> };
 }
 
-/** Returns a container's memory in bytes. */
+/** Returns a container's memory in bytes, as the engine counts it: after up to a second. */
 export async function readMemory(engine: Engine, container: string): Promise<number> {
   const { memory_stats: memory } = await sample(engine, container);
   return memory?.usage === undefined ? 0 : withoutCache(memory.usage, memory.stats);

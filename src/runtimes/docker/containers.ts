@@ -17,7 +17,16 @@ export interface ContainerSummary {
 
 /** The members used of `GET /containers/{id}/json`. */
 export interface ContainerDetails {
-  State: { Status: string; ExitCode: number; OOMKilled: boolean; Error: string; StartedAt: string; FinishedAt: string };
+  Id: string;
+  State: {
+    Status: string;
+    Pid: number;
+    ExitCode: number;
+    OOMKilled: boolean;
+    Error: string;
+    StartedAt: string;
+    FinishedAt: string;
+  };
   HostConfig: { Memory: number; NanoCpus: number; StorageOpt?: { size?: string } | null };
   Config: { Labels: Record<string, string> };
   NetworkSettings: {

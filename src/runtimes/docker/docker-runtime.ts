@@ -27,6 +27,7 @@ import type {
   WorkloadStats,
 } from '../runtime.ts';
 import { BridgeNetwork, networkFor } from './bridge-network.ts';
+import { readCgroupMemory } from './cgroup-memory.ts';
 import { gpuOf, LABELS } from './container-config.ts';
 import { ContainerDisks } from './container-disks.ts';
 import { watchContainers } from './container-events.ts';
@@ -167,7 +168,9 @@ class DockerRuntime implements EngineRuntime {
 
   async memoryBytes(id: string): Promise<number> {
     try {
-      return await readMemory(this.#engine, this.#containers.nameOf(id));
+      const container = this.#containers.nameOf(id);
+      const { Id, State } = await this.#containers.inspect(container);
+      return (await readCgroupMemory(Id, State.Pid)) ?? (await readMemory(this.#engine, container));
     } catch (error) {
       if (isRefusal(error, 404)) throw notFound('Workload');
       throw error;

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { containerOf } from '../../../test/containers/container-engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -57,6 +58,20 @@ describe.skipIf(!answers)('containers of a real engine', () => {
         exitCode: 137,
         reason: 'Out of memory (limit 96 MiB)',
       });
+  });
+
+  test('the memory of a workload is read at once, and is what the engine says a second later', async () => {
+    const spec = program('const all = Buffer.alloc(2e8, 1); setInterval(() => all, 1e6); console.log("full")');
+    await runtime.start(spec);
+    for await (const { line } of runtime.logs(spec.id, { follow: true, signal: AbortSignal.timeout(30_000) }))
+      if (line === 'full') break;
+    const bytes = await runtime.memoryBytes(spec.id);
+    expect(bytes).toBeGreaterThan(2e8);
+    const container = await containerOf(installation, spec.id);
+    const { memory_stats: memory } = await container.stats({ stream: false });
+    const { total_inactive_file: old, inactive_file: cache } = memory.stats as unknown as Record<string, number>;
+    expect(bytes / (memory.usage - (old ?? cache ?? 0))).toBeCloseTo(1, 1);
+    await runtime.stop(spec.id, 0);
   });
 
   test('a workload reaches the worker API’s address, but no other workload', async () => {
