@@ -5,9 +5,10 @@ import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
 import { hasOwnPassword, makeJupyterPassword } from '../../domain/pods/jupyter-password.ts';
+import type { PodGpu } from '../../domain/pods/pod.ts';
 import { type ControlledPod, markPodPhase, markPodRunning } from '../../domain/pods/pod-lifecycle.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
-import type { Runtime, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
+import type { Runtime, WantedGpus, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
@@ -73,7 +74,9 @@ async function waitForGpus({ runtime }: PodStart, pod: ControlledPod): Promise<v
   const { count } = pod.gpu;
   for (let left = GPU_POLLS; left > 0; left--) {
     const { gpus } = await runtime.capacity();
-    const here = gpus.filter((one) => one.pool === pod.gpuPool && one.dataCenterId === pod.dataCenterId);
+    const here = gpus.filter(
+      (one) => one.pool === pod.gpuPool && one.dataCenterId === pod.dataCenterId && one.gpuTypeId === pod.gpu!.id,
+    );
     if (here.some(({ free }) => free >= count)) return;
     await sleep(GPU_POLL_INTERVAL_MS);
   }
@@ -107,7 +110,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
   const storage = await deps.mounts.ofPod(pod);
   const capacity = await runtime.capacity();
   const { dataCenterId } = pod;
-  const gpu = pod.gpuPool === null ? null : { pool: pod.gpuPool, count: pod.gpu!.count, gpuTypeId: pod.gpu!.id };
+  const gpu = pod.gpuPool === null ? null : { ...gpusOf(pod.gpu!, pod.cudaVersion), pool: pod.gpuPool };
   const limits = decideLimits({ cpu: pod.cpu, gpu: gpu && { ...gpu, dataCenterId } }, capacity, perGpu);
   return {
     id: pod.id,
@@ -132,6 +135,12 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     mounts: storage.mounts,
     isPriority: false,
   };
+}
+
+/** A pod that has a rule for CUDA must start where the driver supports the version that it was placed for. */
+function gpusOf(gpu: PodGpu, cudaVersion: string | null): Omit<WantedGpus, 'pool'> {
+  const hasRule = gpu.allowedCudaVersions !== undefined || gpu.minCudaVersion !== undefined;
+  return { count: gpu.count, gpuTypeId: gpu.id, ...(hasRule && cudaVersion !== null && { cudaVersion }) };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -33,7 +33,7 @@ export function mergeGpu(before: GpuConfig, change: GpuChange): GpuConfig {
 
 /** Throws `badRequest` for a type that is in none of the pools, if no type is left, and for what is no CUDA version. */
 export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void {
-  const { pools, excludedTypes = [], allowedCudaVersions = [], minCudaVersion } = gpu;
+  const { pools, excludedTypes = [] } = gpu;
   const types = pools.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
   const other = excludedTypes.find((type) => !types.includes(type));
   if (other !== undefined) {
@@ -42,6 +42,11 @@ export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void 
   if (types.length > 0 && types.every((type) => excludedTypes.includes(type))) {
     throw new Failure('badRequest', `${field}: no type of the pools ${pools.join(', ')} is left`);
   }
+  checkCudaVersions(gpu);
+}
+
+/** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
+export function checkCudaVersions({ allowedCudaVersions = [], minCudaVersion }: GpuRule): void {
   const versions = { allowedCudaVersions, minCudaVersion: minCudaVersion === undefined ? [] : [minCudaVersion] };
   for (const [name, list] of Object.entries(versions)) {
     const wrong = list.find((version) => !CUDA_VERSION.test(version));

@@ -23,7 +23,7 @@ export async function startPod(context: PodContext, actor: Actor, id: PodId): Pr
       stock,
     );
     leaving = evicted;
-    return wantPodRunning(db, pod, place.pool);
+    return wantPodRunning(db, pod, place);
   });
   for (const workerId of leaving) context.bus.publish('worker', workerId);
   return started;

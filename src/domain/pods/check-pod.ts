@@ -6,8 +6,9 @@ import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkAddedReferences, checkReferences } from '../endpoints/check-references.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
+import { checkCudaVersions } from '../endpoints/gpu-rule.ts';
 import { checkMountPath } from '../volumes/check-mount-path.ts';
-import type { Pod, PodMounts } from './pod.ts';
+import type { Pod, PodGpu, PodMounts } from './pod.ts';
 
 /**
  * The container's rules that a schema cannot see; judges only what is present. Throws `badRequest`, and `forbidden` for a
@@ -31,13 +32,14 @@ export async function checkPodContainer(
 
 /** Checks a new pod's hardware against the catalog. Throws `badRequest`. */
 export function checkHardware(given: {
-  gpu: { id: string; count: number } | null;
+  gpu: PodGpu | null;
   cpu: { id: string; vcpuCount: number } | null;
   dataCenterIds: readonly string[];
 }): void {
   const { gpu, cpu, dataCenterIds } = given;
   if ((gpu === null) === (cpu === null)) throw new Failure('badRequest', 'gpu, cpu: exactly one of them is required');
   if (gpu && !findGpuType(gpu.id)) throw new Failure('badRequest', `gpu.id: there is no GPU type '${gpu.id}'`);
+  if (gpu) checkCudaVersions(gpu);
   const unknown = dataCenterIds.find((id) => !findDataCenter(id));
   if (unknown !== undefined) {
     throw new Failure('badRequest', `dataCenterIds: there is no data center '${unknown}'`);

@@ -5,6 +5,7 @@ import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
+import { type CudaRule, describeCuda, fitsCuda } from '../catalog/cuda-version.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { because, type Claimant, seenBy } from '../decisions/because.ts';
 import { checkMoreGpus } from '../quotas/check-limit.ts';
@@ -12,12 +13,14 @@ import { takesFromQuotas } from '../quotas/pods-beyond-quota.ts';
 import { type FreezingWorker, listFreezingWorkers } from '../workers/frozen-workers.ts';
 import { stopWorker } from '../workers/order-workers.ts';
 import { listGpusInUse } from '../workers/worker-lifecycle.ts';
-import type { Pod } from './pod.ts';
+import type { Pod, PodGpu } from './pod.ts';
 
 /** Where a pod runs; the pool is null for a CPU pod. */
 export interface PodPlace {
   pool: string | null;
   dataCenterId: string;
+  /** Of its driver; null where it is unknown. */
+  cudaVersion: string | null;
 }
 
 /** Clients look for these words (docs/interface/rest.md, "Errors"). */
@@ -42,7 +45,7 @@ export async function placePod(
   await checkMoreGpus(db, pod.userId, { more: pod.gpu!.count, exceptPodId: pod.id ?? null });
   const total = stock.gpus.reduce((sum, entry) => sum + entry.total, 0);
   if (await takesFromQuotas(db, pod.userId, { more: pod.gpu!.count, total, exceptPodId: pod.id ?? null })) {
-    throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}, beyond what the quotas of other users hold back`);
+    throw noCapacity(pod, `${describe(pod.gpu!)}, beyond what the quotas of other users hold back`);
   }
   const used = await listGpusInUse(db, { exceptPodId: pod.id ?? null });
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
@@ -60,7 +63,7 @@ async function placeOverFrozen(
     .filter(({ phase, wanted, holdsGpus }) => phase === 'FROZEN' && wanted !== 'RUN' && holdsGpus)
     .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
-  if (!place) throw noCapacity(pod, `${pod.gpu!.count} × ${pod.gpu!.id}`);
+  if (!place) throw noCapacity(pod, describe(pod.gpu!) + whatDriversHave(pod.gpu!, stock));
   const claimant: Claimant = { kind: 'pod', name: pod.name, userId: pod.userId };
   const evicted: WorkerId[] = [];
   let left = used;
@@ -92,7 +95,28 @@ function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock)
   const type = findGpuType(gpu!.id);
   if (!type) return [];
   const request = { count: gpu!.count, cloud, minCudaVersion: null };
-  return stock.gpus.filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0);
+  const rule = cudaRuleOf(gpu!);
+  return stock.gpus
+    .filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0)
+    .filter(({ cudaVersion }) => fitsCuda(cudaVersion, rule))
+    .map(({ cudaVersion = null, pool, dataCenterId }) => ({ pool, dataCenterId, cudaVersion }));
+}
+
+function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGpu): CudaRule {
+  return { ...(allowed && { allowed }), ...(min !== undefined && { min }) };
+}
+
+function describe(gpu: PodGpu): string {
+  const cuda = describeCuda(cudaRuleOf(gpu));
+  return `${gpu.count} × ${gpu.id}${cuda === null ? '' : ` with ${cuda}`}`;
+}
+
+/** The reason where it is the drivers: a clause, or empty. */
+function whatDriversHave(gpu: PodGpu, { gpus }: Stock): string {
+  const versions = gpus.filter(({ gpuTypeId, total }) => gpuTypeId === gpu.id && total > 0);
+  if (versions.some(({ cudaVersion }) => fitsCuda(cudaVersion, cudaRuleOf(gpu)))) return '';
+  const known = [...new Set(versions.flatMap(({ cudaVersion }) => cudaVersion ?? []))];
+  return known.length === 0 ? '' : `, but the drivers support ${known.join(' and ')}`;
 }
 
 /** CPUs and memory are shared, not reserved: a pod fits if the machine has that many in total, as the catalog says. */
@@ -101,7 +125,7 @@ function placesForCpus({ cpu }: Pick<Pod, 'cpu'>, stock: Stock): PodPlace[] {
   if (!flavor) return [];
   return cpuAvailability(flavor, stock, cpu!.vcpuCount)
     .dataCenters.filter(({ availability }) => availability !== 'NONE')
-    .map(({ id }) => ({ pool: null, dataCenterId: id }));
+    .map(({ id }) => ({ pool: null, dataCenterId: id, cudaVersion: null }));
 }
 
 function choose({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly PodPlace[]): PodPlace | undefined {
@@ -109,7 +133,7 @@ function choose({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, places: readonly 
     dataCenterIds.length === 0 ? places : places.filter((place) => dataCenterIds.includes(place.dataCenterId));
   const preference = (place: PodPlace) => dataCenterIds.indexOf(place.dataCenterId);
   const [best] = wanted.toSorted((a, b) => preference(a) - preference(b));
-  return best && { pool: best.pool, dataCenterId: best.dataCenterId };
+  return best;
 }
 
 function noCapacity({ dataCenterIds }: Pick<Pod, 'dataCenterIds'>, what: string): Failure {

@@ -2,18 +2,19 @@ import type { PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
-import type { Cloud, PodCondition, PodMounts, PodPort } from './pod.ts';
+import type { Cloud, PodCondition, PodGpu, PodMounts, PodPort } from './pod.ts';
 import { POD_HARDWARE_COLUMNS } from './pod-store.ts';
 
 /** A pod as control sees it: what is wanted, what was observed, and what a start needs. */
 export interface ControlledPod extends ContainerConfig, PodCondition {
   id: PodId;
   userId: UserId;
-  gpu: { id: string; count: number } | null;
+  gpu: PodGpu | null;
   gpuPool: string | null;
   cpu: CpuConfig | null;
   cloud: Cloud;
   dataCenterId: string;
+  cudaVersion: string | null;
   mounts: PodMounts;
   startSsh: boolean;
   startJupyter: boolean;

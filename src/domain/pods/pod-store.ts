@@ -3,7 +3,7 @@ import type { PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
-import { isHolding, type Pod, type PodCondition, podActions, podStatus } from './pod.ts';
+import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
 
 /** What a Pod derives from its row instead of reading it. */
 type Derived = 'status' | 'statusReason' | 'actions' | 'costPerHour';
@@ -11,13 +11,14 @@ type PodRow = Omit<Pod, Derived> & PodCondition & { phaseReason: string | null }
 
 /** The GPUs and mounts of a pod, from its columns. */
 export const POD_HARDWARE_COLUMNS = `
-  case when gpu_type_id is not null then json_build_object('id', gpu_type_id, 'count', gpu_count) end as gpu, cpu, cloud,
+  case when gpu_type_id is not null then jsonb_build_object('id', gpu_type_id, 'count', gpu_count) || gpu_rule end as gpu,
+  cpu, cloud,
   json_build_object(
     'persistent', case when persistent_path is not null then
       json_build_object('sizeGb', persistent_size_gb, 'path', persistent_path) end,
     'network', case when network_volume_path is not null then
       json_build_object('volumeId', network_volume_id, 'path', network_volume_path) end
-  ) as mounts, data_center_id as "dataCenterId"`;
+  ) as mounts, data_center_id as "dataCenterId", cuda_version as "cudaVersion"`;
 
 /** The columns of a PodRow. */
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
@@ -41,6 +42,12 @@ function toPod({ wanted, revision, phase, phaseRevision, phaseReason, ...row }: 
   };
 }
 
+/** Returns what a pod requires of the driver, alone. */
+function cudaRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
+  const { allowedCudaVersions, minCudaVersion } = gpu ?? {};
+  return { ...(allowedCudaVersions?.length && { allowedCudaVersions }), ...(minCudaVersion && { minCudaVersion }) };
+}
+
 /** What a create or an update writes. */
 type PodSettings = Omit<
   Pod,
@@ -53,6 +60,7 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
     ...containerColumns(pod),
     gpu_type_id: pod.gpu?.id ?? null,
     gpu_count: pod.gpu?.count ?? null,
+    gpu_rule: JSON.stringify(cudaRuleOf(pod.gpu)),
     cpu: pod.cpu === null ? null : JSON.stringify(pod.cpu),
     cloud: pod.cloud,
     data_center_ids: pod.dataCenterIds,
@@ -67,6 +75,7 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
     start_ssh: pod.startSsh,
     start_jupyter: pod.startJupyter,
     data_center_id: pod.dataCenterId,
+    cuda_version: pod.cudaVersion,
   };
 }
 
@@ -126,13 +135,17 @@ export async function updatePodAccess(db: Db, pod: Pick<Pod, 'id' | 'userId' | '
   return toPod(result.rows[0]!);
 }
 
-/** Requests that the pod runs, in a new container; with `pool`, on that GPU pool. */
-export async function wantPodRunning(db: Db, pod: Pod, pool?: string | null): Promise<Pod> {
+/** Requests that the pod runs, in a new container; with `place`, on the GPUs of that place. */
+export async function wantPodRunning(
+  db: Db,
+  pod: Pod,
+  place?: { pool: string | null; cudaVersion: string | null },
+): Promise<Pod> {
   const result = await db.query<PodRow>(
     `update pods set wanted = 'RUN', revision = revision + 1, changed_at = now()
-       ${pool === undefined ? '' : ', gpu_pool = $3'}
+       ${place === undefined ? '' : ', gpu_pool = $3, cuda_version = $4'}
      where id = $1 and user_id = $2 returning ${COLUMNS}`,
-    pool === undefined ? [pod.id, pod.userId] : [pod.id, pod.userId, pool],
+    place === undefined ? [pod.id, pod.userId] : [pod.id, pod.userId, place.pool, place.cudaVersion],
   );
   return toPod(result.rows[0]!);
 }

@@ -35,18 +35,30 @@ export type PodWanted = 'RUN' | 'STOP' | 'TERMINATE';
 /** The observed state of the container of `phaseRevision`; only control sets it. */
 export type PodPhase = 'PROVISIONING' | 'STARTING' | 'RUNNING' | 'EXITED' | 'ERROR';
 
+/** GPUs of a type, and what the pod requires of their driver: an absent member requires nothing. */
+export interface PodGpu {
+  id: string;
+  count: number;
+  /** The driver supports exactly one of these CUDA versions. */
+  allowedCudaVersions?: string[];
+  /** The driver supports this CUDA version or a newer one. */
+  minCudaVersion?: string;
+}
+
 export interface Pod extends ContainerConfig {
   id: PodId;
   userId: UserId;
   name: string;
   /** Exactly one of `gpu` and `cpu` is set. */
-  gpu: { id: string; count: number } | null;
+  gpu: PodGpu | null;
   cpu: CpuConfig | null;
   mounts: PodMounts;
   cloud: Cloud;
   dataCenterIds: string[];
   /** Where it was placed; it never moves. */
   dataCenterId: string;
+  /** The CUDA version of the driver there; null where it is unknown, and without GPUs. */
+  cudaVersion: string | null;
   templateId: string | null;
   isLocked: boolean;
   hasGlobalNetwork: boolean;

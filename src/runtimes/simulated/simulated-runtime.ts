@@ -19,6 +19,7 @@ import {
   type RegistryAuth,
   type Runtime,
   type StartOptions,
+  type WantedGpus,
   type Whereabouts,
   type WorkloadSpec,
   type WorkloadStats,
@@ -215,7 +216,7 @@ class SimulatedRuntime implements Runtime {
   #choosePlace({ gpu, dataCenterId: wanted }: WorkloadSpec): SimulatedPool | null {
     if (gpu === null) return null;
     const isThere = ({ dataCenterId }: GpuCapacity) => wanted === null || dataCenterId === wanted;
-    const places = this.#world.gpus().filter((one) => one.pool === gpu.pool && isThere(one));
+    const places = this.#world.gpus().filter((one) => isWanted(gpu, one) && isThere(one));
     const place = places.find(({ free }) => free >= gpu.count);
     if (!place) throw new NoCapacity(notEnoughGpus(gpu, Math.max(0, ...places.map(({ free }) => free))));
     return place;
@@ -242,4 +243,9 @@ class SimulatedRuntime implements Runtime {
   #emit(id: string): void {
     for (const listener of this.#listeners) listener(id);
   }
+}
+
+function isWanted(wanted: WantedGpus, { pool, gpuTypeId, cudaVersion }: GpuCapacity): boolean {
+  const { gpuTypeId: type = gpuTypeId, cudaVersion: version = cudaVersion } = wanted;
+  return pool === wanted.pool && gpuTypeId === type && cudaVersion === version;
 }
