@@ -1,15 +1,20 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { silentLogger } from '../src/core/logger.ts';
+import { REST_REVISIONS, type RestRevision } from '../src/core/rest-revisions.ts';
 import { unlimited } from '../src/http/rate-limiter.ts';
 import { buildRestApp } from '../src/rest/app.ts';
+import type { RestDeps } from '../src/rest/shared/rest-app.ts';
 
 /**
- * Writes the OpenAPI description that the REST app generates to api/openapi.json. With `--check` it writes nothing and
- * fails when the file is out of date.
+ * Writes the OpenAPI descriptions that the REST apps generate: `api/openapi.json`, and one for each later revision. With
+ * `--check` it writes nothing and fails when a file is out of date.
  */
-const FILE = new URL('../api/openapi.json', import.meta.url);
+const FILES: Record<RestRevision, string> = {
+  '2026-07': 'api/openapi.json',
+  '2026-08': 'api/openapi-2026-08.json',
+};
 
-const app = buildRestApp({
+const DEPS: RestDeps = {
   // The description depends on the routes alone: nothing here is used.
   pool: undefined as never,
   keyRing: undefined as never,
@@ -26,14 +31,20 @@ const app = buildRestApp({
   clock: { now: () => 0 },
   publicUrlFor: () => 'http://127.0.0.1:8080',
   lbHost: null,
-});
-await app.ready();
-const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
-await app.close();
+};
 
-if (!process.argv.includes('--check')) {
-  await writeFile(FILE, text);
-} else if ((await readFile(FILE, 'utf8').catch(() => '')) !== text) {
-  console.error('api/openapi.json is not up to date: run `node scripts/write-openapi.ts` and commit what it writes.');
-  process.exitCode = 1;
+for (const revision of REST_REVISIONS) {
+  const app = buildRestApp(DEPS, { revision, isWhole: true });
+  await app.ready();
+  const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
+  await app.close();
+  const file = new URL(`../${FILES[revision]}`, import.meta.url);
+  if (!process.argv.includes('--check')) {
+    await writeFile(file, text);
+  } else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+    console.error(
+      `${FILES[revision]} is not up to date: run \`node scripts/write-openapi.ts\` and commit what it writes.`,
+    );
+    process.exitCode = 1;
+  }
 }

@@ -25,6 +25,7 @@ import {
   secondsVariable,
 } from './core/parse-setting.ts';
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
+import { REST_REVISIONS, type RestRevision } from './core/rest-revisions.ts';
 import { readTracingSettings } from './core/tracing-settings.ts';
 
 export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './core/limit-settings.ts';
@@ -72,6 +73,8 @@ export interface Config {
   catalogFile: string | null;
   /** The first user's key; null: generated and shown once. Never logged. */
   adminKey: string | null;
+  /** What `/v2` speaks to clients that name no revision. */
+  restRevision: RestRevision;
   /** Allows introspection of the GraphQL schema. */
   isGraphqlIntrospectable: boolean;
   /** Allows webhooks to private, loopback and link-local addresses. */
@@ -141,6 +144,7 @@ export interface Flags {
   memoryPerGpu?: string;
   cpusPerGpu?: string;
   rateLimit?: string;
+  restRevision?: string;
   catalog?: string;
   logLevel?: string;
   stopWorkers?: boolean;
@@ -298,10 +302,12 @@ function readWorkloads(
 function readAccess(
   flags: Flags,
   env: Env,
-): Pick<Config, 'adminKey' | 'rateLimit' | 'isGraphqlIntrospectable' | 'allowPrivateWebhooks'> {
+): Pick<Config, 'adminKey' | 'rateLimit' | 'restRevision' | 'isGraphqlIntrospectable' | 'allowPrivateWebhooks'> {
+  const restRevision = text(flags.restRevision, env, 'PODYARD_REST_REVISION');
   return {
     adminKey: env.PODYARD_ADMIN_KEY || null,
     rateLimit: rateLimit(text(flags.rateLimit, env, 'PODYARD_RATE_LIMIT')),
+    restRevision: parseOneOf('--rest-revision', restRevision ?? REST_REVISIONS[0], REST_REVISIONS),
     isGraphqlIntrospectable: env.PODYARD_GRAPHQL_INTROSPECTION !== 'false',
     allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
   };

@@ -116,7 +116,7 @@ async function start(options: Start): Promise<RunningServer> {
   if (config.databaseUrl === null) await refuseSecondServer(config.dataDir);
   const observability = await startObservability(options);
   if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
-  const loadingRest = isFirstOfSeveral ? null : import('./rest/app.ts'); // half of all code: loads while the database starts
+  const loadingRest = isFirstOfSeveral ? null : import('./rest/rest-apps.ts'); // half of all code: loads while the database starts
   const database = await prepareDatabase(options);
   const { newKey, ...identity } = await joinInstallation(options, database);
   const { pool } = database;

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { knownRevisionIn, REST_REVISIONS, type RestRevision, withoutRevision } from '../src/core/rest-revisions.ts';
 
 /**
- * Checks every answer that a test sees against the committed OpenAPI description. Stricter than JSON Schema: an answer must have
+ * Checks every answer that a test sees against the committed OpenAPI description of its revision. Stricter than JSON Schema: an answer must have
  * no property that the description does not name.
  */
 export interface Answer {
@@ -14,6 +15,8 @@ export interface Answer {
   headers: OutgoingHttpHeaders;
   /** Undefined when it was not kept, and is then not checked. */
   body: string | undefined;
+  /** What answered. Default: the revision in the path, else the oldest. */
+  revision?: RestRevision;
 }
 
 export interface Operation {
@@ -33,8 +36,10 @@ interface Description {
   components: { schemas: Record<string, object>; headers: Record<string, { required?: boolean; schema: object }> };
 }
 
-const FILE = new URL('../api/openapi.json', import.meta.url);
-export const description: Description = JSON.parse(readFileSync(FILE, 'utf8'));
+const FILES: Record<RestRevision, string> = {
+  '2026-07': '../api/openapi.json',
+  '2026-08': '../api/openapi-2026-08.json',
+};
 
 const PROBLEM_JSON = 'application/problem+json';
 /** The description and the pages that show it. */
@@ -46,27 +51,60 @@ const MAX_PARAM_LENGTH = 500;
 const MAX_SHOWN = 500;
 
 const DOCUMENT = 'description';
-const ajv = new Ajv2020({
-  strict: false,
-  allErrors: true,
-  formats: {
-    'date-time': (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text),
-    uri: (text: string) => URL.canParse(text),
-    float: true,
-  },
-});
-ajv.addSchema(closeObjects(description) as object, DOCUMENT);
-const compiled = new Map<string, ValidateFunction>();
+const formats = {
+  'date-time': (text: string) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text),
+  uri: (text: string) => URL.canParse(text),
+  float: true,
+} as const;
 
-/** Prefers the match with fewer parameters, as the router does. */
-const PATHS = Object.entries(description.paths)
-  .map(([path, operations]) => ({
-    path,
-    operations,
-    parameters: path.split('{').length,
-    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`),
-  }))
-  .toSorted((one, other) => one.parameters - other.parameters);
+/** The description of one revision, ready to check answers. */
+class Book {
+  readonly description: Description;
+  readonly paths: { path: string; operations: Record<string, Operation>; pattern: RegExp }[];
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, formats });
+  readonly #compiled = new Map<string, ValidateFunction>();
+
+  constructor(file: string) {
+    this.description = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
+    this.#ajv.addSchema(closeObjects(this.description) as object, DOCUMENT);
+    // Prefers the match with fewer parameters, as the router does.
+    this.paths = Object.entries(this.description.paths)
+      .map(([path, operations]) => ({
+        path,
+        operations,
+        parameters: path.split('{').length,
+        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`),
+      }))
+      .toSorted((one, other) => one.parameters - other.parameters);
+  }
+
+  schemaProblem(at: string[], value: unknown): string | undefined {
+    const pointer = at
+      .map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+      .join('');
+    let validate = this.#compiled.get(pointer);
+    if (!validate) {
+      validate = this.#ajv.compile({ $ref: `${DOCUMENT}#${pointer}` });
+      this.#compiled.set(pointer, validate);
+    }
+    if (validate(value)) return undefined;
+    return this.#ajv.errorsText(validate.errors, { dataVar: '' });
+  }
+}
+
+const books = new Map<RestRevision, Book>();
+
+function bookOf(revision: RestRevision): Book {
+  const book = books.get(revision) ?? new Book(FILES[revision]);
+  books.set(revision, book);
+  return book;
+}
+
+export function describedBy(revision: RestRevision): Description {
+  return bookOf(revision).description;
+}
+
+const bookOfUrl = (url: string) => bookOf(knownRevisionIn(url) ?? REST_REVISIONS[0]);
 
 /** Throws an error that says where the answer differs from the description. */
 export function checkAnswer(answer: Answer): void {
@@ -77,8 +115,12 @@ export function checkAnswer(answer: Answer): void {
 }
 
 /** Returns the operation of a request; undefined if there is none. */
-export function findOperation(method: string, url: string): { path: string; operation: Operation } | undefined {
-  const found = findPath(url);
+export function findOperation(
+  method: string,
+  url: string,
+  book = bookOfUrl(url),
+): { path: string; operation: Operation } | undefined {
+  const found = findPath(url, book);
   const operation = found?.operations[method === 'HEAD' ? 'get' : method.toLowerCase()];
   return operation && { path: found!.path, operation };
 }
@@ -87,7 +129,12 @@ export function findOperation(method: string, url: string): { path: string; oper
 export function requestBodyProblem(method: string, url: string, body: unknown): string | null | undefined {
   const found = findOperation(method, url);
   if (!found?.operation.requestBody) return undefined;
-  return schemaProblem(['paths', found.path, method.toLowerCase(), 'requestBody', ...jsonSchemaPath()], body) ?? null;
+  return (
+    bookOfUrl(url).schemaProblem(
+      ['paths', found.path, method.toLowerCase(), 'requestBody', ...jsonSchemaPath()],
+      body,
+    ) ?? null
+  );
 }
 
 /** Checks every answer of a server's request listener once it is sent; `onWrong` gets what `checkAnswer` throws. */
@@ -134,26 +181,27 @@ export function checkedListener(
 function problemOf(answer: Answer): string | undefined {
   const { method, url, status, headers } = answer;
   if (headers['x-request-id'] === undefined) return 'it has no x-request-id';
+  const book = bookOf(answer.revision ?? knownRevisionIn(url) ?? REST_REVISIONS[0]);
   const path = pathOf(url);
-  if (path !== undefined && NOT_DESCRIBED.test(path)) return status < 400 ? undefined : notAProblemRecord(answer);
-  const found = findPath(url);
+  if (path !== undefined && NOT_DESCRIBED.test(path)) return status < 400 ? undefined : notAProblemRecord(answer, book);
+  const found = findPath(url, book);
   if (!found || hasLongSegment(url)) {
     if (!WITHOUT_OPERATION.includes(status)) return 'no path of the description fits';
-    return notAProblemRecord(answer);
+    return notAProblemRecord(answer, book);
   }
-  const operation = findOperation(method, url)?.operation;
+  const operation = findOperation(method, url, book)?.operation;
   if (!operation) {
-    if (BEFORE_ROUTING.includes(status)) return notAProblemRecord(answer);
+    if (BEFORE_ROUTING.includes(status)) return notAProblemRecord(answer, book);
     if (status !== 405) return `the description has no ${method} at ${found.path}`;
     if (!headers.allow) return 'a refused method must be answered with Allow';
-    return notAProblemRecord(answer);
+    return notAProblemRecord(answer, book);
   }
-  if (method === 'HEAD' && status === 405 && headers.allow) return notAProblemRecord(answer); // a stream has none
+  if (method === 'HEAD' && status === 405 && headers.allow) return notAProblemRecord(answer, book); // a stream has none
   const response = operation.responses[status];
   if (!response) return `${operation.operationId} does not declare this status`;
   return (
-    missingHeader(response, headers) ??
-    wrongBody(answer, response, [
+    missingHeader(book, response, headers) ??
+    wrongBody(book, answer, response, [
       'paths',
       found.path,
       method === 'HEAD' ? 'get' : method.toLowerCase(),
@@ -163,7 +211,11 @@ function problemOf(answer: Answer): string | undefined {
   );
 }
 
-function missingHeader(response: DescribedResponse, headers: OutgoingHttpHeaders): string | undefined {
+function missingHeader(
+  { description }: Book,
+  response: DescribedResponse,
+  headers: OutgoingHttpHeaders,
+): string | undefined {
   for (const [name, { $ref }] of Object.entries(response.headers)) {
     const described = description.components.headers[$ref.split('/').at(-1)!]!;
     const value = headers[name.toLowerCase()];
@@ -175,7 +227,7 @@ function missingHeader(response: DescribedResponse, headers: OutgoingHttpHeaders
   return undefined;
 }
 
-function wrongBody(answer: Answer, response: DescribedResponse, at: string[]): string | undefined {
+function wrongBody(book: Book, answer: Answer, response: DescribedResponse, at: string[]): string | undefined {
   const { method, status, headers, body } = answer;
   const declared = Object.keys(response.content ?? {});
   if (declared.length === 0) return body ? 'it must have no body' : undefined;
@@ -184,50 +236,39 @@ function wrongBody(answer: Answer, response: DescribedResponse, at: string[]): s
   if (method === 'HEAD') return body ? 'an answer to HEAD must have no body' : undefined;
   if (body === undefined || !type.endsWith('json')) return undefined;
   if (type === PROBLEM_JSON) {
-    const problem = notAProblemRecord(answer);
+    const problem = notAProblemRecord(answer, book);
     if (problem !== undefined) return problem;
   }
   const value = parse(body);
   if (value === undefined) return 'its body is not JSON';
-  const failure = schemaProblem([...at, 'content', type, 'schema'], value);
+  const failure = book.schemaProblem([...at, 'content', type, 'schema'], value);
   return failure && `its body does not fit the schema of ${status}: ${failure}`;
 }
 
 /** Checks what all problem records have in common, with or without an operation. */
-function notAProblemRecord({ method, status, headers, body }: Answer): string | undefined {
+function notAProblemRecord({ method, status, headers, body }: Answer, book: Book): string | undefined {
   if (headers['content-type'] !== PROBLEM_JSON) return `its content type is '${headers['content-type']}'`;
   if (method === 'HEAD' || body === undefined) return undefined;
   const value = parse(body);
-  const failure = schemaProblem(['components', 'schemas', 'ErrorResponse'], value);
+  const failure = book.schemaProblem(['components', 'schemas', 'ErrorResponse'], value);
   if (failure !== undefined) return `its body is no problem record: ${failure}`;
   const inBody = (value as { status: number }).status;
   return inBody === status ? undefined : `its body says ${inBody}`;
-}
-
-function schemaProblem(at: string[], value: unknown): string | undefined {
-  const pointer = at.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
-  let validate = compiled.get(pointer);
-  if (!validate) {
-    validate = ajv.compile({ $ref: `${DOCUMENT}#${pointer}` });
-    compiled.set(pointer, validate);
-  }
-  if (validate(value)) return undefined;
-  return ajv.errorsText(validate.errors, { dataVar: '' });
 }
 
 function jsonSchemaPath(): string[] {
   return ['content', 'application/json', 'schema'];
 }
 
-function findPath(url: string) {
+function findPath(url: string, book: Book) {
   const path = pathOf(url);
-  return path === undefined ? undefined : PATHS.find(({ pattern }) => pattern.test(path));
+  return path === undefined ? undefined : book.paths.find(({ pattern }) => pattern.test(path));
 }
 
 /** Returns the path as the router sees it; undefined if it cannot be decoded. An encoded slash stays encoded. */
 function pathOf(url: string): string | undefined {
   try {
-    const path = decodeURI(url.split(/[?#]/, 1)[0]!);
+    const path = decodeURI(withoutRevision(url).split(/[?#]/, 1)[0]!);
     decodeURIComponent(path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
     return path;
   } catch {

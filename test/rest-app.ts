@@ -5,6 +5,7 @@ import { messageOf } from '../src/core/errors.ts';
 import { newId, type UserId } from '../src/core/ids.ts';
 import { type Logger, silentLogger } from '../src/core/logger.ts';
 import { Metrics } from '../src/core/metrics.ts';
+import { knownRevisionIn, REST_REVISIONS, type RestRevision } from '../src/core/rest-revisions.ts';
 import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
@@ -15,8 +16,8 @@ import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
-import { buildRestApp } from '../src/rest/app.ts';
 import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
+import { RestApps } from '../src/rest/rest-apps.ts';
 import type { RestApp } from '../src/rest/shared/rest-app.ts';
 import { checkAnswer, checkedListener } from './check-answer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -66,6 +67,8 @@ export interface CallOptions {
   key?: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** What the key asks for, if it does. */
+  revision?: RestRevision;
 }
 
 /**
@@ -80,6 +83,8 @@ export async function startRestApp(
     logger?: Logger;
     isIntrospectable?: boolean;
     maxMetricsEndpoints?: number;
+    /** What plain `/v2` speaks. */
+    restRevision?: RestRevision;
   } = {},
 ): Promise<RestFixture> {
   const database = await createTestDatabase();
@@ -112,14 +117,18 @@ export async function startRestApp(
     logger: options.logger ?? silentLogger,
     clock: systemClock,
   };
-  const app = buildRestApp({ ...deps, publicUrlFor: () => 'http://podyard.test:8080', lbHost: null });
+  const plain = options.restRevision ?? REST_REVISIONS[0];
+  const apps = new RestApps(
+    { ...deps, publicUrlFor: () => 'http://podyard.test:8080', lbHost: null },
+    { plain, isWhole: true },
+  );
+  const app = await apps.get(plain);
   let graphqlApp: FastifyInstance | undefined;
   const callGraphql = async (request: InjectOptions) => {
     const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests do not need it
     graphqlApp ??= buildGraphqlApp({ ...deps, isIntrospectable: options.isIntrospectable ?? true });
     return graphqlApp.inject(request);
   };
-  await app.ready();
   const wrong: Error[] = [];
   const routing = app.routing;
   app.routing = checkedListener(routing, (error) => wrong.push(error)) as typeof routing;
@@ -141,15 +150,17 @@ export async function startRestApp(
     bob: await person('bob'),
     addPerson: person,
     keyFor: ({ userId }, ...scopes) => keyOf(userId, scopes),
-    call: async (method, url, { key, body, headers } = {}) => {
+    call: async (method, url, { key, body, headers, revision } = {}) => {
       const request: InjectOptions = { method: method as 'GET', url, headers: { ...headers } };
       if (key !== undefined) request.headers = { ...request.headers, authorization: `Bearer ${key}` };
       if (body !== undefined) {
         request.headers = { 'content-type': 'application/json', ...request.headers };
         request.payload = typeof body === 'string' ? body : JSON.stringify(body);
       }
-      const response = await app.inject(request);
-      checkAnswer({ method, url, status: response.statusCode, headers: response.headers, body: response.body });
+      const named = knownRevisionIn(url);
+      const response = await (named === null ? app : await apps.get(named)).inject(request);
+      const { statusCode: status, headers: given, body: text } = response;
+      checkAnswer({ method, url, status, headers: given, body: text, revision: named ?? revision ?? plain });
       return response;
     },
     callGraphql,
@@ -160,7 +171,7 @@ export async function startRestApp(
       return response.json();
     },
     close: async () => {
-      await app.close();
+      await apps.close();
       await graphqlApp?.close();
       await bus.stop();
       await database.drop();

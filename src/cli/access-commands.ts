@@ -1,8 +1,17 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Flags } from '../config.ts';
+import { REST_REVISIONS, type RestRevision } from '../core/rest-revisions.ts';
 import { LIMIT_NAMES } from '../domain/quotas/limits.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { addDatabaseOptions, parseTime } from './command-options.ts';
+
+interface KeyFlags extends Omit<Flags, 'restRevision'> {
+  user: string;
+  name: string;
+  scope: string[];
+  expires?: Date;
+  restRevision?: RestRevision;
+}
 
 export function addKeys(program: Command, pieces: CliPieces): void {
   const keys = program.command('keys').description('create, list and revoke API keys, directly in the database');
@@ -16,7 +25,12 @@ export function addKeys(program: Command, pieces: CliPieces): void {
       ['all'],
     )
     .option('--expires <time>', 'when the key expires, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
-    .action(async (options: Flags & { user: string; name: string; scope: string[]; expires?: Date }) => {
+    .addOption(
+      new Option('--rest-revision <name>', "what plain /v2 speaks to the key (default: the server's)").choices(
+        REST_REVISIONS,
+      ),
+    )
+    .action(async (options: KeyFlags) => {
       const { createKey } = await import('./keys.ts');
       await pieces.withDatabase(options, (context) => createKey(context, options, pieces));
     });

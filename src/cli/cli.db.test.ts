@@ -86,6 +86,7 @@ describe('serve', () => {
       'publicUrl',
       'rateLimit',
       'registries',
+      'restRevision',
       'roles',
       'runtime',
       'shareGpus',
@@ -113,6 +114,7 @@ test.each([
   [['keys', 'nonsense']],
   [['keys', 'revoke']],
   [['keys', 'create', '--expires', 'x']],
+  [['keys', 'create', '--rest-revision', '2025-01']],
 ])('a malformed command line (%j) is a sentence and status 2', async (args) => {
   expect(await run(...args)).toBe(2);
   expect(noted.join('\n')).not.toBe('');
@@ -130,6 +132,7 @@ test.each([
 
 test('a created key is printed alone and has the requested scopes', async () => {
   const args = ['--scope', 'read-only', 'invoke', '--name', 'ci', '--expires', '2099-01-01T00:00:00Z'];
+  args.push('--rest-revision', '2026-08');
   expect(await run('keys', 'create', '--data-dir', '/d', ...args)).toBe(0);
   expect(opened[0]).toMatchObject({ dataDir: '/d' });
   expect(printed).toEqual([expect.stringMatching(/^pyk_[\w-]+$/)]);
@@ -138,10 +141,13 @@ test('a created key is printed alone and has the requested scopes', async () => 
     name: 'ci',
     scopes: [{ kind: 'read-only' }, { kind: 'invoke' }],
     expiresAt: new Date('2099-01-01T00:00:00Z'),
+    restRevision: '2026-08',
   });
   printed.length = 0;
   await run('keys', 'list');
-  expect(printed[0]).toMatch(new RegExp(`^${key!.id} +ci +.* +2099-01-01T00:00:00.000Z +read-only invoke$`, 'm'));
+  expect(printed[0]).toMatch(
+    new RegExp(`^${key!.id} +ci +.* +2099-01-01T00:00:00.000Z +2026-08 +read-only invoke$`, 'm'),
+  );
 });
 
 test('a revoked key is rejected and no longer listed', async () => {

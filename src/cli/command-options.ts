@@ -39,6 +39,7 @@ export function addServerOptions(command: Command): Command {
     .option('--memory-per-gpu <size>', 'memory limit per GPU: auto, 64GiB, 25% or off (default: auto)')
     .option('--cpus-per-gpu <number>', 'CPU limit per GPU: auto, 8 or off (default: auto)')
     .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')
+    .option('--rest-revision <name>', 'what plain /v2 speaks: 2026-07 or 2026-08 (default: 2026-07)')
     .option(
       '--catalog <file>',
       'GPU types, CPU flavors, data centers and templates that replace or extend the built-in ones',

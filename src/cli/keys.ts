@@ -1,5 +1,6 @@
 import { systemClock } from '../core/clock.ts';
 import type { KeyId } from '../core/ids.ts';
+import type { RestRevision } from '../core/rest-revisions.ts';
 import { createApiKey } from '../domain/access/create-api-key.ts';
 import { type ApiKey, listKeys } from '../domain/access/key-store.ts';
 import { revokeApiKey } from '../domain/access/revoke-api-key.ts';
@@ -12,12 +13,18 @@ import { type Column, formatTable } from './table.ts';
 /** Prints only the secret on stdout, for scripts. */
 export async function createKey(
   context: Context,
-  options: { user: string; name: string; scope: readonly string[]; expires?: Date },
+  options: { user: string; name: string; scope: readonly string[]; expires?: Date; restRevision?: RestRevision },
   output: CliOutput,
 ): Promise<void> {
   const scopes = options.scope.map(parseScope);
   const user = await getUserByName(context.pool, options.user);
-  const input = { userId: user.id, name: options.name, scopes, expiresAt: options.expires ?? null };
+  const input = {
+    userId: user.id,
+    name: options.name,
+    scopes,
+    expiresAt: options.expires ?? null,
+    restRevision: options.restRevision ?? null,
+  };
   const { key, secret } = await createApiKey({ ...context, clock: systemClock }, input);
   output.print(secret);
   output.note(`This is key ${key.id} of ${user.name}. It is shown only once.`);
@@ -28,6 +35,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   ['NAME', (key) => key.name],
   ['CREATED', (key) => key.createdAt.toISOString()],
   ['EXPIRES', (key) => key.expiresAt?.toISOString() ?? 'never'],
+  ['REVISION', (key) => key.restRevision ?? 'default'],
   ['SCOPES', (key) => key.scopes.map(formatScope).join(' ')],
 ];
 

@@ -6,6 +6,7 @@ import type { CleanUpStack } from '../core/clean-up-stack.ts';
 import { type Clock, monotonicClock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { withoutRevision } from '../core/rest-revisions.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import { type DataPlane, isQueuePath } from '../dataplane/data-plane.ts';
 import { sendProblem, setCommonHeaders } from '../dataplane/exchange.ts';
@@ -31,8 +32,8 @@ import type { Readiness } from '../http/readiness.ts';
 import { refuseUnreadable } from '../http/refuse-unreadable.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
-import type * as restApp from '../rest/app.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
+import type * as restApps from '../rest/rest-apps.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
@@ -61,7 +62,7 @@ interface FrontParts {
   cleanUp: CleanUpStack;
 }
 
-type RestModule = Pick<typeof restApp, 'buildRestApp' | 'isOperatorPath'>;
+type RestModule = Pick<typeof restApps, 'RestApps' | 'isOperatorPath'>;
 /** Finds the proxy's handler for a Host and a target; null when the request is for another plane. */
 type Dispatch = (host: string, target: string) => ExchangeHandler | null;
 type Answer = (req: IncomingMessage, res: ServerResponse) => void;
@@ -98,29 +99,35 @@ interface Apps {
 /** REST, GraphQL and the queue plane, by path. */
 function buildApps(
   config: Config,
-  { buildRestApp, isOperatorPath }: RestModule,
+  { RestApps, isOperatorPath }: RestModule,
   { data, runtime: _runtime, tls: _tls, cleanUp: _cleanUp, ...deps }: FrontParts,
   publicUrlFor: (request: IncomingMessage) => string,
 ): Apps {
   const { roles } = config;
-  const rest = buildRestApp({ ...deps, publicUrlFor, lbHost: config.lbHost }, roles.has('api'));
+  const options = { plain: config.restRevision, isWhole: roles.has('api') };
+  const rest = new RestApps({ ...deps, publicUrlFor, lbHost: config.lbHost }, options);
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
-  let restReady: PromiseLike<unknown> | undefined;
-  const prepare = () => (restReady ??= rest.ready());
   return {
     answer: (req, res) => {
-      const role = isQueuePath(req.url!) ? 'data' : 'api';
-      if (!roles.has(role) && !isOperatorPath(req.url!)) refuseRole(res, role, roles);
-      else if (role === 'data') data.handle(req, res);
-      else if (isGraphqlPath(req.url!)) graphql.handle(req, res);
-      else void prepare().then(() => rest.routing(req, res));
+      const url = withoutRevision(req.url!);
+      const role = isQueuePath(url) ? 'data' : 'api';
+      if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
+      else if (role === 'data') data.handle(at(req, url), res);
+      else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
+      else rest.handle(req, res);
     },
-    prepare,
+    prepare: () => rest.prepare(),
     close: async () => {
       await rest.close(); // ends the open log streams
       await graphql.close();
     },
   };
+}
+
+/** Only REST differs between revisions: everything else is the same under each prefix. */
+function at(req: IncomingMessage, url: string): IncomingMessage {
+  req.url = url;
+  return req;
 }
 
 /** Browsers that came over TLS once come over TLS for a year. Not for pods, which answer for themselves. */

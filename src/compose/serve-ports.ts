@@ -2,8 +2,8 @@ import type { Config } from '../config.ts';
 import { readCertificate } from '../dataplane/proxy/certificate.ts';
 import { createCapacitySource } from '../domain/catalog/capacity-source.ts';
 import { createPodFigures } from '../domain/pods/pod-figures.ts';
-import type * as restApp from '../rest/app.ts';
 import { MetricsPage } from '../rest/installation/metrics-page.ts';
+import type * as restApps from '../rest/rest-apps.ts';
 import { createFront, serveNewCertificates } from './create-front.ts';
 import { listen, rethrowPortInUse } from './listen.ts';
 import { createRateLimiter } from './open-database.ts';
@@ -16,7 +16,7 @@ import { findWorkerApi, listenForWorkers } from './worker-listener.ts';
  */
 export async function servePorts(
   config: Config,
-  rest: typeof restApp,
+  rest: typeof restApps,
   parts: ServerParts,
   readSharedPage: (() => Promise<string>) | null,
 ): Promise<Serving> {

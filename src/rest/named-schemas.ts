@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import {
   AccountResponse,
   ApiKeyList,
@@ -24,12 +25,6 @@ import {
   GpuTypeResponse,
 } from './catalog/catalog-schemas.ts';
 import { DecisionList } from './endpoints/decision-schemas.ts';
-import {
-  CreateEndpointRequest,
-  EndpointList,
-  EndpointResponse,
-  UpdateEndpointRequest,
-} from './endpoints/endpoint-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
@@ -74,6 +69,7 @@ import {
   TemplateResponse,
   UpdateTemplateRequest,
 } from './templates/template-schemas.ts';
+import type { Wires } from './wires.ts';
 import {
   EndedWorkerResponse,
   WorkerDetailResponse,
@@ -81,8 +77,8 @@ import {
   WorkerResponse,
 } from './workers/worker-schemas.ts';
 
-/** Every schema that the OpenAPI description lists under its own name. */
-export const NAMED_SCHEMAS = [
+/** Returns every schema that a revision's OpenAPI description lists under its own name. */
+export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
   ErrorResponse,
   PodResponse,
   PodList,
@@ -90,11 +86,8 @@ export const NAMED_SCHEMAS = [
   UpdatePodRequest,
   PodActionRequest,
   PodAccess,
-  EndpointResponse,
-  EndpointList,
+  ...endpoints.schemas,
   EndpointStateResponse,
-  CreateEndpointRequest,
-  UpdateEndpointRequest,
   WorkerResponse,
   WorkerListResponse,
   WorkerDetailResponse,
@@ -151,4 +144,4 @@ export const NAMED_SCHEMAS = [
   UpdateSecretRequest,
   SshKeyList,
   ReplaceSshKeysRequest,
-] as const;
+];

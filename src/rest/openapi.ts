@@ -1,6 +1,7 @@
 import type { SwaggerOptions } from '@fastify/swagger';
 import type { RouteOptions } from 'fastify';
 import { FAILURES, type FailureKind } from '../core/errors.ts';
+import type { RestRevision } from '../core/rest-revisions.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
 import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
 import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
@@ -23,10 +24,11 @@ import { problemExample } from './shared/problem-examples.ts';
 import { ref } from './shared/schema.ts';
 import { SIMULATION_EXAMPLES } from './simulation/simulation-examples.ts';
 import { TEMPLATE_EXAMPLES } from './templates/template-examples.ts';
+import type { Wires } from './wires.ts';
 import { WORKER_EXAMPLES } from './workers/worker-examples.ts';
 
-/** One example per named schema, by the schema's `$id`. A test validates each against its schema. */
-export const EXAMPLES: Examples = {
+/** Examples of the schemas that all revisions share. */
+const SHARED_EXAMPLES: Examples = {
   ErrorResponse: problemExample('unprocessable'),
   ...ACCOUNT_EXAMPLES,
   ...BILLING_EXAMPLES,
@@ -47,6 +49,11 @@ export const EXAMPLES: Examples = {
   ...TEMPLATE_EXAMPLES,
   ...WORKER_EXAMPLES,
 };
+
+/** Returns one example per named schema of a revision, by the schema's `$id`. A test validates each against its schema. */
+export function examplesOf(wires: Wires): Examples {
+  return Object.assign({ ...SHARED_EXAMPLES }, ...Object.values(wires).map(({ examples }) => examples));
+}
 
 const WITH_KEY: FailureKind[] = ['unauthorized', 'forbidden', 'tooManyRequests', 'internal', 'unavailable'];
 const WITH_BODY: FailureKind[] = ['badRequest', 'contentTooLarge', 'unsupportedMediaType', 'unprocessable'];
@@ -71,16 +78,16 @@ const HEADERS = {
 };
 
 /**
- * What the description says beyond the routes' own schemas. Error responses are added here: in the routes they would repeat
+ * Returns what a revision's description says beyond the routes' own schemas. Error responses are added here: in the routes they would repeat
  * each other, and Fastify would compile a serializer for each.
  */
-export const OPENAPI: SwaggerOptions = {
+export const describeApi = (revision: RestRevision, examples: Examples): SwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
     info: {
       title: 'Podyard',
       version: '2.0.0',
-      description: 'Your own serverless compute cloud. Operations tagged `podyard` are extensions of the public API.',
+      description: `Your own serverless compute cloud: revision ${revision} of the API. Operations tagged \`podyard\` are extensions of the public API.`,
     },
     servers: [{ url: 'http://127.0.0.1:8080' }],
     tags: [
@@ -112,11 +119,11 @@ export const OPENAPI: SwaggerOptions = {
     }
     const schemas = document.openapiObject.components?.schemas ?? {};
     for (const [name, schema] of Object.entries(schemas)) {
-      if (name in EXAMPLES) Object.assign(schema, { examples: [EXAMPLES[name]] });
+      if (name in examples) Object.assign(schema, { examples: [examples[name]] });
     }
     return document.openapiObject;
   },
-};
+});
 
 /** Declares the headers of every response. Operations without a 401 need no key and are not rate limited. */
 function nameHeaders(responses: Record<string, object>): void {

@@ -88,11 +88,12 @@ import { deleteTemplateRoute } from './templates/delete-template.ts';
 import { getTemplateRoute } from './templates/get-template.ts';
 import { listTemplatesRoute } from './templates/list-templates.ts';
 import { updateTemplateRoute } from './templates/update-template.ts';
+import type { Wires } from './wires.ts';
 import { getWorkerRoute } from './workers/get-worker.ts';
 import { getWorkerLogsRoute } from './workers/get-worker-logs.ts';
 import { listEndpointWorkersRoute } from './workers/list-endpoint-workers.ts';
-/** Every operation of the API and every page, in the order of the OpenAPI description. */
-export const ROUTES: readonly RestRoute[] = [
+/** Returns every operation of a revision and every page, in the order of the OpenAPI description. */
+export const routesOf = ({ endpoints }: Wires): readonly RestRoute[] => [
   listPodsRoute,
   watchPodsRoute,
   createPodRoute,
@@ -103,11 +104,11 @@ export const ROUTES: readonly RestRoute[] = [
   getPodAccessRoute,
   setPodAccessRoute,
   getPodLogsRoute,
-  listEndpointsRoute,
-  createEndpointRoute,
-  getEndpointRoute,
+  listEndpointsRoute(endpoints),
+  createEndpointRoute(endpoints),
+  getEndpointRoute(endpoints),
   getEndpointStateRoute,
-  updateEndpointRoute,
+  updateEndpointRoute(endpoints),
   deleteEndpointRoute,
   listEndpointWorkersRoute,
   getWorkerRoute,
@@ -120,7 +121,7 @@ export const ROUTES: readonly RestRoute[] = [
   getGpuRuleRoute,
   replaceGpuRuleRoute,
   listEndpointReleasesRoute,
-  rollbackReleaseRoute,
+  rollbackReleaseRoute(endpoints),
   changeRolloutRoute,
   getWorkerLogsRoute,
   watchEndpointRoute,

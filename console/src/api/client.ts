@@ -13,7 +13,10 @@ function authorization(): Record<string, string> {
   return key === null ? {} : { authorization: `Bearer ${key}` };
 }
 
-export const api = createClient<paths>({ baseUrl: BASE_URL });
+/** The revision that the types are of, whatever the server and the key speak by themselves. */
+const REVISION = '2026-07';
+
+export const api = createClient<paths>({ baseUrl: BASE_URL, headers: { 'podyard-revision': REVISION } });
 api.use({
   onRequest({ request }) {
     for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);

@@ -1,3 +1,4 @@
+import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
 import type { Target } from './contexts.ts';
 
 /** An error response of the server, with its text. */
@@ -55,7 +56,11 @@ export class ApiClient {
     const hasBody = options.body !== undefined;
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(hasBody ? { 'content-type': 'application/json' } : {}) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        [REVISION_HEADER]: REST_REVISIONS[0],
+        ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      },
       ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
       signal,
     }).catch((cause: unknown) => {

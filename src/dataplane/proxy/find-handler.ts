@@ -1,4 +1,5 @@
 import { Failure } from '../../core/errors.ts';
+import { withoutRevision } from '../../core/rest-revisions.ts';
 import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
 import type { HostTarget } from './host-name.ts';
 import { refuse } from './refuse.ts';
@@ -29,9 +30,10 @@ export function findHandler(
     case 'unknown':
       return (exchange) => refuse(exchange, new Failure('notFound', 'Not found.'));
     case 'api': {
-      const path = LB_PATH.exec(target);
-      if (!path || !isEndpointPath(target)) return null;
-      const rest = target.slice(path[0].length);
+      const url = withoutRevision(target);
+      const path = LB_PATH.exec(url);
+      if (!path || !isEndpointPath(url)) return null;
+      const rest = url.slice(path[0].length);
       return (exchange) => routes.endpoint(exchange, path[1]!, rest.startsWith('/') ? rest : `/${rest}`);
     }
   }

@@ -1,4 +1,5 @@
 import type { KeyId, UserId } from '../../core/ids.ts';
+import type { RestRevision } from '../../core/rest-revisions.ts';
 import { type Permission, type Scope, scopesPermit } from './scopes.ts';
 
 export type { Permission } from './scopes.ts';
@@ -8,6 +9,8 @@ export interface Actor {
   readonly userId: UserId;
   readonly keyId: KeyId;
   readonly scopes: readonly Scope[];
+  /** What plain `/v2` speaks to this key. Absent or null: what the server is set to. */
+  readonly restRevision?: RestRevision | null;
 }
 
 export function isPermitted(actor: Actor, permission: Permission): boolean {

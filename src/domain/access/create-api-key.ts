@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { Failure } from '../../core/errors.ts';
 import { type KeyId, newId, newSecret, type UserId } from '../../core/ids.ts';
+import type { RestRevision } from '../../core/rest-revisions.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Context } from '../context.ts';
 import type { Actor } from './actor.ts';
@@ -15,6 +16,8 @@ export interface NewApiKey {
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | null;
+  /** Null: what the server is set to. The default. */
+  restRevision?: RestRevision | null;
 }
 
 /**

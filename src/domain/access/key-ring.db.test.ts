@@ -51,6 +51,7 @@ test('a key maps to an actor with its user and scopes', async () => {
     userId,
     keyId: key.id,
     scopes: [{ kind: 'invoke', endpointId: null }],
+    restRevision: null,
   });
 });
 

@@ -7,7 +7,7 @@ import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
-import { findKeyBySecretHash } from './key-store.ts';
+import { type ApiKey, findKeyBySecretHash } from './key-store.ts';
 import { KeyWatch } from './key-watch.ts';
 import { hashSecret } from './secret-hash.ts';
 
@@ -126,7 +126,7 @@ export class KeyRing {
     const now = this.#deps.clock.now();
     const expiresMs = found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
     const isValid = found !== undefined && expiresMs > now;
-    const actor = isValid ? { userId: found.userId, keyId: found.id, scopes: found.scopes } : undefined;
+    const actor = isValid ? toActor(found) : undefined;
     if (actor) this.#proven.add(key);
     else this.#proven.delete(key);
     if (generation !== this.#generation) return actor;
@@ -141,6 +141,10 @@ export class KeyRing {
     this.#unknown.clear();
     this.#inFlight.clear();
   }
+}
+
+function toActor({ userId, id: keyId, scopes, restRevision }: ApiKey): Actor {
+  return { userId, keyId, scopes, restRevision };
 }
 
 function mapKey(hash: Buffer): string {

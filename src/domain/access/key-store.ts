@@ -1,4 +1,5 @@
 import type { KeyId, UserId } from '../../core/ids.ts';
+import { isRestRevision, type RestRevision } from '../../core/rest-revisions.ts';
 import type { Db } from '../../db/pool.ts';
 import { formatScope, parseScope, type Scope } from './scopes.ts';
 
@@ -11,15 +12,19 @@ export interface ApiKey {
   createdAt: Date;
   /** Null: never. */
   expiresAt: Date | null;
+  /** What plain `/v2` speaks to it. Null: what the server is set to. */
+  restRevision: RestRevision | null;
 }
 
-type ApiKeyRow = Omit<ApiKey, 'scopes'> & { scopes: string[] };
+type ApiKeyRow = Omit<ApiKey, 'scopes' | 'restRevision'> & { scopes: string[]; restRevision: string | null };
 
 /** The columns of an ApiKeyRow. */
-const COLUMNS = 'id, user_id as "userId", name, scopes, created_at as "createdAt", expires_at as "expiresAt"';
+const COLUMNS = `id, user_id as "userId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
+  rest_revision as "restRevision"`;
 
-function toApiKey(row: ApiKeyRow): ApiKey {
-  return { ...row, scopes: row.scopes.map(parseScope) };
+function toApiKey({ scopes, restRevision, ...row }: ApiKeyRow): ApiKey {
+  const isKnown = restRevision !== null && isRestRevision(restRevision); // a later version may have stored a later one
+  return { ...row, scopes: scopes.map(parseScope), restRevision: isKnown ? restRevision : null };
 }
 
 export async function insertKey(
@@ -31,12 +36,21 @@ export async function insertKey(
     secretHash: Buffer;
     scopes: readonly Scope[];
     expiresAt: Date | null;
+    restRevision?: RestRevision | null;
   },
 ): Promise<ApiKey> {
   const result = await db.query<ApiKeyRow>(
-    `insert into api_keys (id, user_id, name, secret_hash, scopes, expires_at)
-     values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
-    [key.id, key.userId, key.name, key.secretHash, key.scopes.map(formatScope), key.expiresAt],
+    `insert into api_keys (id, user_id, name, secret_hash, scopes, expires_at, rest_revision)
+     values ($1, $2, $3, $4, $5, $6, $7) returning ${COLUMNS}`,
+    [
+      key.id,
+      key.userId,
+      key.name,
+      key.secretHash,
+      key.scopes.map(formatScope),
+      key.expiresAt,
+      key.restRevision ?? null,
+    ],
   );
   return toApiKey(result.rows[0]!);
 }

@@ -8,13 +8,14 @@ const apiKey = {
   scopes: ['serverless:write', `invoke/${ENDPOINT_ID}`],
   createdAt: CREATED_AT,
   expiresAt: '2027-11-20T00:00:00.000Z',
+  restRevision: null,
 };
 
 export const ACCOUNT_EXAMPLES: Examples = {
   Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT },
   ApiKey: apiKey,
   ApiKeyList: { apiKeys: [apiKey] },
-  CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, expiresAt: apiKey.expiresAt },
+  CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
   SshKeyList: { sshKeys: [SSH_KEY] },
   ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },

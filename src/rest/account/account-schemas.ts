@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
 import { closed, dateTime, nullableString, ref } from '../shared/schema.ts';
 
 export const AccountResponse = Type.Object(
@@ -12,12 +13,19 @@ const scopes = Type.Array(Type.String(), {
     'What the key permits: `all`, `read-only`, `<area>:read|write`, `<area>/<id>:read|write`, `invoke` or `invoke/<endpoint id>`.',
 });
 
+const restRevision = Type.Unsafe<RestRevision | null>({
+  type: ['string', 'null'],
+  enum: [...REST_REVISIONS, null],
+  description: 'The revision of the API that a path without one speaks to this key. Null: what the server is set to.',
+});
+
 const apiKeyFields = {
   id: Type.String(),
   name: Type.String(),
   scopes,
   createdAt: dateTime(),
   expiresAt: nullableString({ format: 'date-time' }),
+  restRevision,
 };
 
 export const ApiKeyResponse = Type.Object(apiKeyFields, {
@@ -42,6 +50,7 @@ export const CreateApiKeyRequest = closed(
     expiresAt: Type.Optional(
       nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
     ),
+    restRevision: Type.Optional(restRevision),
   },
   { $id: 'CreateApiKeyRequest' },
 );

@@ -14,6 +14,7 @@ export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
     scopes: key.scopes.map(formatScope),
     createdAt: key.createdAt.toISOString(),
     expiresAt: key.expiresAt?.toISOString() ?? null,
+    restRevision: key.restRevision,
   };
 }
 
@@ -29,5 +30,12 @@ export function toNewApiKey(userId: UserId, body: Static<typeof CreateApiKeyRequ
     }
   });
   if (errors.length > 0) throw validationFailure(errors);
-  return { userId, name: body.name, scopes, expiresAt: body.expiresAt ? new Date(body.expiresAt) : null };
+  const { name, expiresAt, restRevision } = body;
+  return {
+    userId,
+    name,
+    scopes,
+    expiresAt: expiresAt ? new Date(expiresAt) : null,
+    restRevision: restRevision ?? null,
+  };
 }

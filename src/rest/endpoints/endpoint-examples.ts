@@ -1,30 +1,4 @@
-import { CONTAINER_EXAMPLE, CREATED_AT, ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
-
-const PUBLIC_URL = 'https://cloud.example.org';
-
-const settings = {
-  name: 'transcriber',
-  gpu: { pools: ['ADA_24', 'AMPERE_24'], count: 1 },
-  workers: { min: 0, max: 3 },
-  scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 },
-  dataCenterIds: [],
-  networkVolumes: ['v5n2b8r0t6y4wq'],
-  timeout: 300_000,
-  flashboot: 'OFF',
-};
-
-const endpoint = {
-  id: ENDPOINT_ID,
-  ...settings,
-  ...CONTAINER_EXAMPLE,
-  type: 'QUEUE_BASED',
-  requestUrls: {
-    run: `${PUBLIC_URL}/v2/${ENDPOINT_ID}/run`,
-    runSync: `${PUBLIC_URL}/v2/${ENDPOINT_ID}/runsync`,
-  },
-  cpu: null,
-  createdAt: CREATED_AT,
-};
+import { ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
 
 const decision = {
   at: '2026-11-20T10:02:09.119Z',
@@ -48,9 +22,8 @@ const decision = {
   ],
 };
 
+/** Of the schemas that all revisions share. */
 export const ENDPOINT_EXAMPLES: Examples = {
-  Endpoint: endpoint,
-  EndpointList: { endpoints: [endpoint] },
   EndpointState: {
     id: ENDPOINT_ID,
     state: 'FAILING',
@@ -58,7 +31,5 @@ export const ENDPOINT_EXAMPLES: Examples = {
     reason:
       "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
   },
-  CreateEndpointRequest: { ...settings, ...CONTAINER_EXAMPLE },
-  UpdateEndpointRequest: { workers: { max: 5 }, image: CONTAINER_EXAMPLE.image },
   DecisionList: { decisions: [decision] },
 };

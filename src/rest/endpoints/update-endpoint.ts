@@ -2,29 +2,31 @@ import type { EndpointId } from '../../core/ids.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { EndpointParams, EndpointResponse, UpdateEndpointRequest } from './endpoint-schemas.ts';
-import { toEndpointChange, toEndpointResponse } from './endpoint-wire.ts';
+import { EndpointParams } from './endpoint-schemas.ts';
+import type { EndpointWire } from './endpoint-wire.ts';
 
-export const updateEndpointRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/serverless/:id',
-    {
-      schema: {
-        operationId: 'updateEndpoint',
-        summary: 'Update a serverless endpoint',
-        description:
-          'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
-        tags: ['serverless'],
-        params: EndpointParams,
-        body: ref(UpdateEndpointRequest),
-        response: { 200: ref(EndpointResponse) },
+export const updateEndpointRoute =
+  (wire: EndpointWire): RestRoute =>
+  (app, deps) => {
+    app.patch(
+      '/v2/serverless/:id',
+      {
+        schema: {
+          operationId: 'updateEndpoint',
+          summary: 'Update a serverless endpoint',
+          description:
+            'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
+          tags: ['serverless'],
+          params: EndpointParams,
+          body: ref(wire.UpdateRequest),
+          response: { 200: ref(wire.Response) },
+        },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
       },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
-    },
-    async (request) => {
-      const change = toEndpointChange(request.body);
-      const endpoint = await updateEndpoint(deps, request.actor, request.params.id as EndpointId, change);
-      return toEndpointResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
-    },
-  );
-};
+      async (request) => {
+        const change = wire.toChange(request.body);
+        const endpoint = await updateEndpoint(deps, request.actor, request.params.id as EndpointId, change);
+        return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+      },
+    );
+  };

@@ -1,30 +1,31 @@
 import type { EndpointId, ReleaseId } from '../../core/ids.ts';
 import { rollbackRelease } from '../../domain/releases/rollback-release.ts';
-import { EndpointResponse } from '../endpoints/endpoint-schemas.ts';
-import { toEndpointResponse } from '../endpoints/endpoint-wire.ts';
+import type { EndpointWire } from '../endpoints/endpoint-wire.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { ReleaseParams } from './release-schemas.ts';
 
-export const rollbackReleaseRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/serverless/:id/releases/:releaseId/rollback',
-    {
-      schema: {
-        operationId: 'rollbackRelease',
-        summary: 'Roll back to a release',
-        description:
-          'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
-        tags: ['serverless'],
-        params: ReleaseParams,
-        response: { 200: ref(EndpointResponse) },
+export const rollbackReleaseRoute =
+  (wire: EndpointWire): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/serverless/:id/releases/:releaseId/rollback',
+      {
+        schema: {
+          operationId: 'rollbackRelease',
+          summary: 'Roll back to a release',
+          description:
+            'Podyard only. Creates a release with the configuration of this one: container settings, `gpu` and `networkVolumes`. It rolls out at once, even if the roll-out was paused. If nothing would change, no release is created.',
+          tags: ['serverless'],
+          params: ReleaseParams,
+          response: { 200: ref(wire.Response) },
+        },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
       },
-      config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
-    },
-    async (request) => {
-      const { id, releaseId } = request.params;
-      const endpoint = await rollbackRelease(deps, request.actor, id as EndpointId, releaseId as ReleaseId);
-      return toEndpointResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
-    },
-  );
-};
+      async (request) => {
+        const { id, releaseId } = request.params;
+        const endpoint = await rollbackRelease(deps, request.actor, id as EndpointId, releaseId as ReleaseId);
+        return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
+      },
+    );
+  };

@@ -1,27 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../core/errors.ts';
+import {
+  isRestRevision,
+  knownRevisionIn,
+  listRevisions,
+  REVISION_HEADER,
+  type RestRevision,
+  revisionIn,
+} from '../../core/rest-revisions.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { authenticate, checkPermission } from '../../http/authenticate.ts';
 import { readBearer } from '../../http/bearer.ts';
 import { refuseExceeded } from '../../http/rate-limiter.ts';
 import type { RestApp, RestDeps } from './rest-app.ts';
 
+/** Lets the app of another revision answer a request whose body is still unread. */
+export type HandOver = (revision: RestRevision, req: IncomingMessage, res: ServerResponse) => void;
+
+interface Hooks {
+  deps: RestDeps;
+  /** What the app speaks. */
+  revision: RestRevision;
+  handOver: HandOver | null;
+}
+
 /**
  * Adds what every request goes through. A request is checked in the order of docs/interface/rest.md, "Order of
  * checks": key, rate limit, permission, body, record, rule. The first three run in `onRequest`, before Fastify reads
  * the body.
  */
-export function addRequestHooks(app: RestApp, deps: RestDeps): void {
+export function addRequestHooks(app: RestApp, hooks: Hooks): void {
   app.decorateRequest('actor');
-  app.addHook('onRequest', (request, reply) => authorize(deps, request, reply));
+  app.decorateRequest('isHandedOver', false);
+  app.addHook('onRequest', (request, reply) => authorize(hooks, request, reply));
   app.addHook('preValidation', async (request) => {
     if (request.body !== undefined || request.routeOptions.schema?.body === undefined) return;
     throw new Failure('badRequest', 'The request could not be processed: it has no body.');
   });
-  app.addHook('onResponse', async (request, reply) => recordRequest(deps, request, reply));
+  app.addHook('onResponse', async (request, reply) => {
+    if (!request.isHandedOver) recordRequest(hooks.deps, request, reply); // the other app has
+  });
 }
 
-async function authorize(deps: RestDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function authorize(hooks: Hooks, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { deps } = hooks;
   setCommonHeaders(request, reply);
   // PostgreSQL rejects NUL in text. With a replacement character, such an id is simply not found.
   const params = request.params as Record<string, string>;
@@ -29,14 +52,33 @@ async function authorize(deps: RestDeps, request: FastifyRequest, reply: Fastify
   const { permission, takesMetricsToken } = request.routeOptions.config;
   if (permission === 'public') return;
   if (takesMetricsToken && deps.metricsPage.isToken(request.headers.authorization)) return;
-  if (typeof permission !== 'function') {
-    await countRequestOfAnyKey(deps, request, reply);
-    if (request.is404) throw pathNotFound(); // before the body is read: a 404 whatever the body
+  const isOperation = typeof permission === 'function';
+  const actor = isOperation ? await actorOf(deps, request) : await actorOfAnyKey(deps, request);
+  if (actor && handOverToOther(hooks, actor, request, reply)) return;
+  if (actor) await countRequest(deps, actor, reply);
+  if (!isOperation) {
+    if (request.is404) throw pathNotFound(request); // before the body is read: a 404 whatever the body
     return;
   }
-  request.actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
-  await countRequest(deps, request.actor, reply);
+  request.actor = actor!;
   checkPermission(request.actor, permission(params));
+}
+
+/** A path without a revision speaks the one that the request's header names, or else its key. */
+function handOverToOther(hooks: Hooks, actor: Actor, request: FastifyRequest, reply: FastifyReply): boolean {
+  if (hooks.handOver === null || knownRevisionIn(request.originalUrl) !== null) return false;
+  const wanted = revisionInHeader(request) ?? actor.restRevision ?? hooks.revision;
+  if (wanted === hooks.revision) return false;
+  request.isHandedOver = true;
+  reply.hijack();
+  hooks.handOver(wanted, request.raw, reply.raw);
+  return true;
+}
+
+/** Ignores a name that is unknown, as older versions ignore the header. */
+function revisionInHeader({ headers }: FastifyRequest): RestRevision | null {
+  const name = headers[REVISION_HEADER];
+  return typeof name === 'string' && isRestRevision(name) ? name : null;
 }
 
 function recordRequest(deps: RestDeps, request: FastifyRequest, reply: FastifyReply): void {
@@ -57,14 +99,21 @@ export async function countRequestOfAnyKey(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  let actor: Actor;
+  const actor = await actorOfAnyKey(deps, request);
+  if (actor) await countRequest(deps, actor, reply);
+}
+
+async function actorOfAnyKey(deps: RestDeps, request: FastifyRequest): Promise<Actor | undefined> {
   try {
-    actor = await authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
+    return await actorOf(deps, request);
   } catch (error) {
-    if (error instanceof Failure && error.kind === 'unauthorized') return;
+    if (error instanceof Failure && error.kind === 'unauthorized') return undefined;
     throw error;
   }
-  await countRequest(deps, actor, reply);
+}
+
+async function actorOf(deps: RestDeps, request: FastifyRequest): Promise<Actor> {
+  return authenticate(deps.keyRing, readBearer(request.headers.authorization), request.raw);
 }
 
 async function countRequest(deps: RestDeps, actor: Actor, reply: FastifyReply): Promise<void> {
@@ -82,6 +131,13 @@ export function routeOf({ method, routeOptions: { url, config } }: FastifyReques
   return url === undefined || config.permission === 'none' ? 'none' : `${method} ${url}`;
 }
 
-export function pathNotFound(): Failure {
-  return new Failure('notFound', 'Path not found');
+/** Names the revisions that exist where the path names another one. */
+export function pathNotFound(request: FastifyRequest): Failure {
+  const revision = revisionIn(request.originalUrl);
+  if (revision === null || knownRevisionIn(request.originalUrl) !== null)
+    return new Failure('notFound', 'Path not found');
+  return new Failure(
+    'notFound',
+    `Path not found: there is no revision '${revision}' of the API, only ${listRevisions()}`,
+  );
 }

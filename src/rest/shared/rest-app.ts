@@ -74,6 +74,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated caller. Set on every route that names a permission. */
     actor: Actor;
+    /** True once the app of another revision answers it. */
+    isHandedOver: boolean;
   }
   interface FastifyContextConfig {
     /**

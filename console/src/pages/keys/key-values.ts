@@ -19,10 +19,17 @@ export const LIFETIMES = [
   { value: '365', label: 'In 1 year' },
 ];
 
-export const NEW_KEY = { name: '', scopes: ['all'], days: '' };
+/** Choices for what plain `/v2` speaks to a key; empty for what the server is set to. */
+export const REVISIONS = [
+  { value: '', label: "The server's" },
+  { value: '2026-07', label: '2026-07' },
+  { value: '2026-08', label: '2026-08' },
+];
+
+export const NEW_KEY = { name: '', scopes: ['all'], days: '', revision: '' };
 
 export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['CreateApiKeyRequest'] {
-  const { name, scopes, days } = values;
+  const { name, scopes, days, revision } = values;
   const expiresAt = days === '' ? null : new Date(nowMs + Number(days) * DAY_MS).toISOString();
-  return { name, scopes, expiresAt };
+  return { name, scopes, expiresAt, ...(revision !== '' && { restRevision: revision as '2026-08' }) };
 }

@@ -21,13 +21,14 @@ import { formatDate } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordName } from '../../ui/record-name.tsx';
-import { LIFETIMES, NEW_KEY, newKeyBody, SUGGESTED_SCOPES } from './key-values.ts';
+import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
 
 type ApiKey = Schemas['ApiKey'];
 
 const COLUMNS: Column<ApiKey>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'Scopes', render: ({ scopes }) => <Scopes scopes={scopes} /> },
+  { title: 'Revision', isSecondary: true, render: ({ restRevision }) => restRevision ?? "The server's" },
   { title: 'Created', isSecondary: true, render: ({ createdAt }) => formatDate(createdAt) },
   { title: 'Expires', isSecondary: true, render: ({ expiresAt }) => (expiresAt ? formatDate(expiresAt) : 'Never') },
   {
@@ -103,6 +104,13 @@ function NewKey({ onCreated }: { onCreated: (secret: string) => void }) {
             {...form.getInputProps('scopes')}
           />
           <Select label="Expires" data={LIFETIMES} allowDeselect={false} {...form.getInputProps('days')} />
+          <Select
+            label="API revision"
+            description="What /v2 speaks to programs with this key"
+            data={REVISIONS}
+            allowDeselect={false}
+            {...form.getInputProps('revision')}
+          />
         </>
       )}
     </FormButton>

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { messageOf } from '../core/errors.ts';
+import { knownRevisionIn, type RestRevision } from '../core/rest-revisions.ts';
+import { buildRestApp } from './app.ts';
+import type { HandOver } from './shared/request-hooks.ts';
+import type { RestApp, RestDeps } from './shared/rest-app.ts';
+
+export { isOperatorPath } from './routes.ts';
+
+/**
+ * The REST apps of all revisions. A request goes to the revision that its path names, else to the one that its key asks
+ * for, else to `plain`. An app is built at its first request: it takes memory and a tenth of a second.
+ */
+export class RestApps {
+  readonly #deps: RestDeps;
+  readonly #options: { plain: RestRevision; isWhole: boolean };
+  readonly #apps = new Map<RestRevision, Promise<RestApp>>();
+
+  /** `plain`: what a path without a revision speaks. `isWhole`: false for a process that only serves operator routes. */
+  constructor(deps: RestDeps, options: { plain: RestRevision; isWhole: boolean }) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Builds the app of paths without a revision. */
+  prepare(): void {
+    void this.get(this.#options.plain);
+  }
+
+  get(revision: RestRevision): Promise<RestApp> {
+    const app = this.#apps.get(revision) ?? this.#build(revision);
+    this.#apps.set(revision, app);
+    return app;
+  }
+
+  /** Answers a request that is for REST. */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    this.#route(knownRevisionIn(req.url!) ?? this.#options.plain, req, res);
+  }
+
+  /** Ends open streams. */
+  async close(): Promise<void> {
+    for (const app of this.#apps.values()) await (await app).close();
+  }
+
+  #route(revision: RestRevision, req: IncomingMessage, res: ServerResponse): void {
+    this.get(revision).then(
+      (app) => app.routing(req, res),
+      (error) => {
+        this.#deps.logger.error({ err: error }, `cannot build the REST app: ${messageOf(error)}`);
+        res.destroy();
+      },
+    );
+  }
+
+  async #build(revision: RestRevision): Promise<RestApp> {
+    const { isWhole } = this.#options;
+    const handOver: HandOver = (other, req, res) => this.#route(other, req, res);
+    const app = buildRestApp(this.#deps, { revision, isWhole, handOver });
+    await app.ready();
+    return app;
+  }
+}
