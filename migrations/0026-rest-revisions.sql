@@ -1,4 +1,2 @@
--- rollback-safe: older versions run on this schema; they answer every key in the only revision they know.
-
 -- The revision of the REST interface that plain `/v2` speaks to a key (docs/decisions/0042-rest-revisions.md).
 alter table api_keys add column rest_revision text; -- null: the server's
