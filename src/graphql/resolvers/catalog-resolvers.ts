@@ -88,7 +88,7 @@ function toLowestPrice(gpu: GpuType, input: LowestPriceInput, stock: Stock) {
   const local = dataCenterId
     ? { ...stock, gpus: stock.gpus.filter((one) => one.dataCenterId === dataCenterId) }
     : stock;
-  const wish = { count, cloud: null, minCudaVersion: input.minCudaVersion ?? null };
+  const wish = { count, cloud: null, cuda: input.minCudaVersion ? { min: input.minCudaVersion } : {} };
   return {
     gpuName: gpu.name,
     gpuTypeId: gpu.id,
