@@ -27,6 +27,8 @@ export function checkLimits(document: DocumentNode): void {
     if (definition.kind !== Kind.OPERATION_DEFINITION && definition.kind !== Kind.FRAGMENT_DEFINITION) continue;
     const isRoot = definition.kind === Kind.OPERATION_DEFINITION;
     const size = sizeOf(definition.selectionSet, isRoot ? 0 : FIELD_COSTS.length);
+    // Unused variables are allowed, so their number needs a limit of its own.
+    cost += definition.variableDefinitions?.length ?? 0;
     if (size.depth > MAX_DEPTH) {
       throw new Failure('badRequest', `The document is more than ${MAX_DEPTH} fields deep.`);
     }

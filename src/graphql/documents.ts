@@ -3,6 +3,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
+  NoUnusedVariablesRule,
   OverlappingFieldsCanBeMergedRule,
   parse,
   recommendedRules,
@@ -17,6 +18,7 @@ import { BoundedMap, BoundedSet } from '../core/bounded-map.ts';
 import { Failure } from '../core/errors.ts';
 import { badTexts } from '../http/bad-texts.ts';
 import { checkLimits, PARSE_LIMITS } from './document-limits.ts';
+import { renameTypes } from './former-type-names.ts';
 import { VariablesFitRule } from './variables-fit-rule.ts';
 
 /** A document that may run, or its errors. */
@@ -49,7 +51,10 @@ export class Documents {
   constructor(schema: GraphQLSchema, isIntrospectable: boolean) {
     this.#schema = schema;
     this.#rules = [
-      ...specifiedRules.map((rule) => (rule === VariablesInAllowedPositionRule ? VariablesFitRule : rule)),
+      // Some clients declare variables that they do not use.
+      ...specifiedRules
+        .filter((rule) => rule !== NoUnusedVariablesRule)
+        .map((rule) => (rule === VariablesInAllowedPositionRule ? VariablesFitRule : rule)),
       ...recommendedRules,
       ...(isIntrospectable ? [] : [NoSchemaIntrospectionCustomRule]),
     ];
@@ -69,6 +74,7 @@ export class Documents {
       throw error;
     }
     checkLimits(document);
+    renameTypes(document);
     if (text.includes('\\u')) checkEscapes(document);
     const { shape, hasValues } = shapeOf(document);
     const rules = this.#shapes.has(shape) ? VALUE_RULES : this.#rules;

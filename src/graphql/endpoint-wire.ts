@@ -31,6 +31,9 @@ export interface EndpointInput {
   allowedCudaVersions?: string | null;
   minCudaVersion?: string | null;
   flashBootType?: string | null;
+  modelReferences?: (string | null)[] | null;
+  compliance?: (string | null)[] | null;
+  hubReleaseId?: string | null;
   type?: string | null;
 }
 
@@ -88,6 +91,7 @@ export function toReplacement(input: EndpointInput, current: Pick<Endpoint, 'typ
 }
 
 function toSettings(input: EndpointInput) {
+  refuseUnsupported(input);
   const volumes = (input.networkVolumeIds ?? []).flatMap((one) => one?.networkVolumeId ?? []);
   const volume = toId(input.networkVolumeId);
   return {
@@ -108,7 +112,32 @@ function toSettings(input: EndpointInput) {
       fallback: DEFAULTS.executionTimeoutMs,
     }),
     flashboot: readOneOf(input.flashBootType, 'flashBootType', FLASHBOOTS, 'OFF'),
+    modelReferences: toModelReferences(input),
   };
+}
+
+const MAX_MODELS = 20;
+const MAX_MODEL_LENGTH = 1_000;
+
+function toModelReferences({ modelReferences }: EndpointInput): string[] {
+  const models = (modelReferences ?? []).flatMap((model) => model?.trim() || []);
+  if (models.length > MAX_MODELS) {
+    throw new Failure('badRequest', `modelReferences: must not name more than ${MAX_MODELS} models`);
+  }
+  if (models.some((model) => model.length > MAX_MODEL_LENGTH)) {
+    throw new Failure('badRequest', `modelReferences: a name must not be longer than ${MAX_MODEL_LENGTH} characters`);
+  }
+  return models;
+}
+
+/** Throws `badRequest` for what would be dropped although it matters. */
+function refuseUnsupported({ compliance, hubReleaseId }: EndpointInput): void {
+  if ((compliance ?? []).some((one) => one !== null)) {
+    throw new Failure('badRequest', 'compliance: is not supported for endpoints; list data centers in locations');
+  }
+  if (toId(hubReleaseId) !== null) {
+    throw new Failure('badRequest', 'hubReleaseId: there is no hub here; set template or templateId');
+  }
 }
 
 /** Parses `cpu3c-2-4`: flavor, vCPUs and GB, which follow from the flavor. Undefined if none is named. */
@@ -180,6 +209,9 @@ export function toEndpoint(endpoint: Endpoint) {
     minCudaVersion: gpu?.minCudaVersion ?? '',
     executionTimeoutMs: endpoint.timeoutMs,
     flashBootType: endpoint.flashboot,
+    computeType: cpu ? 'CPU' : 'GPU',
+    modelReferences: endpoint.modelReferences,
+    compliance: [],
     env: toEnvironmentVariables(endpoint.env),
     version: endpoint.version,
     createdAt: endpoint.createdAt.toISOString(),

@@ -1,11 +1,12 @@
 import { Failure } from '../core/errors.ts';
-import { findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/catalog.ts';
+import { dataCenters, findCpuFlavor, findDataCenter, findGpuType } from '../domain/catalog/catalog.ts';
 import type { NewPod } from '../domain/pods/create-pod.ts';
-import type { Cloud, Pod, PodMounts, PodStatus } from '../domain/pods/pod.ts';
+import type { Cloud, Pod, PodGpu, PodMounts, PodStatus } from '../domain/pods/pod.ts';
 import type { PodUsage } from '../domain/pods/pod-figures.ts';
 import { podRuntime, podUptimeSeconds } from '../domain/pods/pod-runtime.ts';
 import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
-import { readNumber, readOneOf, readText } from './inputs.ts';
+import { readList, readNumber, readOneOf, readText } from './inputs.ts';
+import { hasCompliance } from './lowest-price.ts';
 import { DEFAULT_MOUNT_PATH } from './template-wire.ts';
 
 interface PodInput {
@@ -22,12 +23,17 @@ interface PodInput {
   networkVolumeId?: string | null;
   dataCenterId?: string | null;
   containerRegistryAuthId?: string | null;
+  startSsh?: boolean | null;
+  startJupyter?: boolean | null;
+  compliance?: (string | null)[] | null;
 }
 
 export interface GpuPodInput extends PodInput {
   gpuTypeId?: string | null;
   gpuTypeIdList?: (string | null)[] | null;
   gpuCount?: number | null;
+  allowedCudaVersions?: (string | null)[] | null;
+  minCudaVersion?: string | null;
 }
 
 export interface CpuPodInput extends PodInput {
@@ -52,8 +58,13 @@ export function toGpuPods(input: GpuPodInput): NewPod[] {
   const count = readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 });
   const shared = toNewPod(input);
   return types.flatMap((id) =>
-    cloudsOf(id, input).map((cloud) => ({ ...shared, cloud, gpu: { id, count }, cpu: null })),
+    cloudsOf(id, input).map((cloud) => ({ ...shared, cloud, gpu: { id, count, ...toCudaRule(input) }, cpu: null })),
   );
+}
+
+function toCudaRule({ allowedCudaVersions, minCudaVersion }: GpuPodInput): Partial<PodGpu> {
+  const allowed = (allowedCudaVersions ?? []).flatMap((version) => version || []);
+  return { ...(allowed.length > 0 && { allowedCudaVersions: allowed }), ...(minCudaVersion && { minCudaVersion }) };
 }
 
 /** Returns at least one cloud, so that creating a pod can fail with a reason. */
@@ -64,20 +75,23 @@ function cloudsOf(gpuTypeId: string, { cloudType }: PodInput): readonly Cloud[] 
   return offered.length > 0 ? offered : clouds.slice(0, 1);
 }
 
-/** Throws `badRequest`, also if the memory does not match the flavor and its vCPUs. */
-export function toCpuPod(input: CpuPodInput): NewPod {
-  const [, id = '', vcpus, memory] = INSTANCE_ID.exec(input.instanceId) ?? [];
+/** Parses `cpu3c-2-4`. Throws `badRequest`, also if the memory does not match the flavor and its vCPUs. */
+export function readInstanceId(instanceId: string): { id: string; vcpuCount: number } {
+  const [, id = '', vcpus, memory] = INSTANCE_ID.exec(instanceId) ?? [];
   const flavor = findCpuFlavor(id);
-  if (!flavor || Number(vcpus) * flavor.ramGbPerVcpu !== Number(memory)) {
-    throw new Failure('badRequest', 'instanceId: must be <flavor>-<vCPUs>-<GB>, with the GB of the flavor: cpu3c-2-4');
-  }
+  if (flavor && Number(vcpus) * flavor.ramGbPerVcpu === Number(memory)) return { id, vcpuCount: Number(vcpus) };
+  throw new Failure('badRequest', 'instanceId: must be <flavor>-<vCPUs>-<GB>, with the GB of the flavor: cpu3c-2-4');
+}
+
+export function toCpuPod(input: CpuPodInput): NewPod {
+  const cpu = readInstanceId(input.instanceId);
   const [cloud] = readOneOf(input.cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
-  return { ...toNewPod(input), cloud: cloud!, gpu: null, cpu: { id, vcpuCount: Number(vcpus) } };
+  return { ...toNewPod(input), cloud: cloud!, gpu: null, cpu };
 }
 
 /** Empty fields count as absent: the template's are used. */
 function toNewPod(input: PodInput) {
-  const { containerDiskInGb: disk, dataCenterId } = input;
+  const { containerDiskInGb: disk, startSsh, startJupyter } = input;
   const mounts = toMounts(input);
   const registryId = toId(input.containerRegistryAuthId);
   return {
@@ -91,11 +105,25 @@ function toNewPod(input: PodInput) {
     ...(registryId === null ? {} : { registryId }),
     ...(mounts ? { mounts } : {}),
     env: toEnv(input.env),
-    dataCenterIds: dataCenterId ? [dataCenterId] : [],
+    ...(startSsh === undefined || startSsh === null ? {} : { startSsh }),
+    ...(startJupyter === undefined || startJupyter === null ? {} : { startJupyter }),
+    dataCenterIds: toDataCenterIds(input),
     hasGlobalNetwork: false,
     isPrivate: false,
     templateId: toId(input.templateId),
   };
+}
+
+/** Returns the data centers that have what is required; none: any. Throws `badRequest` if there is none of them. */
+function toDataCenterIds({ dataCenterId, compliance }: PodInput): string[] {
+  const listed = readList(dataCenterId);
+  const required = (compliance ?? []).flatMap((one) => one ?? []);
+  if (required.length === 0) return listed;
+  const candidates = listed.length > 0 ? listed : dataCenters().map(({ id }) => id);
+  const fitting = candidates.filter((id) => hasCompliance(id, required));
+  if (fitting.length > 0) return fitting;
+  const which = listed.length > 0 ? `none of ${listed.join(', ')} has` : 'no data center has';
+  throw new Failure('badRequest', `compliance: ${which} ${required.join(' and ')}`);
 }
 
 /** A network volume replaces the pod's own storage. */
@@ -136,6 +164,12 @@ export function toPod(pod: Pod, now: number) {
     memoryInGb: cpu?.memory ?? null,
     vcpuCount: cpu?.vcpuCount ?? null,
     podType: 'RESERVED',
+    adjustedCostPerHr: pod.costPerHour,
+    statusReason: pod.statusReason,
+    locked: pod.isLocked,
+    containerRegistryAuthId: pod.registryId,
+    cpuFlavorId: cpu?.id ?? null,
+    lastStartedAt: pod.startedAt?.toISOString() ?? null,
     ports: pod.ports.join(','),
     volumeInGb: persistent?.sizeGb ?? 0,
     volumeMountPath: persistent?.path ?? network?.path ?? '',
@@ -151,7 +185,34 @@ export function toPod(pod: Pod, now: number) {
       gpuTypeId: gpu?.id ?? null,
       location: findDataCenter(pod.dataCenterId)?.region ?? null,
       dataCenterId: pod.dataCenterId,
+      secureCloud: pod.cloud === 'SECURE',
+      costPerHr: pod.costPerHour,
     },
+  };
+}
+
+/** The live figures of a running pod, as the type PodTelemetry. */
+export function toPodTelemetry(pod: Pod, usage: PodUsage | undefined, now: number) {
+  const { cpuUtil, memoryUtil, gpus } = podRuntime(pod, usage, now);
+  const average = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  return {
+    state: 'running',
+    time: new Date(now).toISOString(),
+    cpuUtilization: cpuUtil,
+    memoryUtilization: memoryUtil,
+    averageGpuMetrics:
+      gpus.length === 0
+        ? null
+        : {
+            percentUtilization: average(gpus.map(({ util }) => util)),
+            memoryUtilization: average(gpus.map((gpu) => gpu.memoryUtil)),
+          },
+    individualGpuMetrics: gpus.map(({ util, memoryUtil: memory }, i) => ({
+      id: `${pod.id}-${i}`,
+      percentUtilization: util,
+      memoryUtilization: memory,
+    })),
+    lastStateTransitionTimestamp: Math.floor(pod.changedAt.getTime() / 1000),
   };
 }
 

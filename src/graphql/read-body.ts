@@ -3,6 +3,8 @@ import { badTexts } from '../http/bad-texts.ts';
 import { checkNesting } from './document-limits.ts';
 
 const BODY_MEMBERS = ['query', 'variables', 'operationName'];
+/** A client sends it misspelled, always empty, and checks its key in this way. */
+const IGNORED_MEMBER = 'variable';
 
 /** The body of a GraphQL request. */
 export interface Body {
@@ -16,7 +18,7 @@ export function readBody(body: unknown): Body {
   if (Array.isArray(body))
     throw new Failure('badRequest', 'Batches are not supported: send one operation per request.');
   if (typeof body !== 'object' || body === null) throw new Failure('badRequest', 'The request body must be an object.');
-  const unknown = Object.keys(body).find((name) => !BODY_MEMBERS.includes(name));
+  const unknown = Object.keys(body).find((name) => !BODY_MEMBERS.includes(name) && name !== IGNORED_MEMBER);
   if (unknown !== undefined) {
     throw new Failure('badRequest', `The request body has an unknown member; allowed are ${BODY_MEMBERS.join(', ')}.`);
   }

@@ -107,6 +107,7 @@ export function toPodTemplate(template: Template) {
     startJupyter: template.startJupyter ?? false,
     startScript: kept.startScript ?? '',
     advancedStart: kept.advancedStart ?? false,
+    boundEndpointId: template.endpointId,
     createdAt: template.createdAt.toISOString(),
   };
 }

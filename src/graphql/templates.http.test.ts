@@ -104,9 +104,6 @@ describe('saveTemplate creates', () => {
       serverless: false,
       public: true,
       category: 'AMD',
-      startSsh: true,
-      startJupyter: true,
-      allowedCudaVersions: [],
     });
   });
 

@@ -25,8 +25,17 @@ interface Records {
 
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 const CATALOGUE = ['gpuTypes', 'cpuFlavors', 'dataCenters', 'serverlessGpuPools'];
+/** Always empty. */
+const EMPTY = ['countryCodes', 'listings', 'allAiApiPublicConfigs'];
 /** Operations that create a record and name no existing one. */
-const MAKING = ['podFindAndDeployOnDemand', 'deployCpuPod', 'saveRegistryAuth', 'createNetworkVolume', 'secretCreate'];
+const MAKING = [
+  'podFindAndDeployOnDemand',
+  'podRentInterruptable',
+  'deployCpuPod',
+  'saveRegistryAuth',
+  'createNetworkVolume',
+  'secretCreate',
+];
 
 /** Operations that name a record, each with the document for one user's records. */
 const BY_RECORD: Record<string, (records: Records) => string> = {
@@ -45,6 +54,8 @@ const BY_RECORD: Record<string, (records: Records) => string> = {
     `mutation { updateEndpointTemplate(input: {endpointId: "${endpoint}", templateId: "${bob.template}"}) { id } }`,
   'Mutation.podStop': ({ pod }) => `mutation { podStop(input: {podId: "${pod}"}) { id } }`,
   'Mutation.podResume': ({ pod }) => `mutation { podResume(input: {podId: "${pod}", gpuCount: 1}) { id } }`,
+  'Mutation.podBidResume': ({ pod }) => `mutation { podBidResume(input: {podId: "${pod}", bidPerGpu: 9}) { id } }`,
+  'Mutation.podEditJob': ({ pod }) => `mutation { podEditJob(input: {podId: "${pod}", imageName: "stolen"}) { id } }`,
   'Mutation.podTerminate': ({ pod }) => `mutation { podTerminate(input: {podId: "${pod}"}) }`,
   'Mutation.updateRegistryAuth': ({ registry }) =>
     `mutation { updateRegistryAuth(input: {id: "${registry}", username: "u", password: "stolen"}) { id } }`,
@@ -65,6 +76,18 @@ const ABOUT_ONESELF = [
   ),
   ...['networkVolumes', 'containerRegistryCreds', 'secrets'].map((field) => `User.${field}`),
 ];
+/** Fields of the user that are always null. */
+const ALWAYS_NULL = [
+  'spendLimit',
+  'authId',
+  'notifyPodsStale',
+  'notifyPodsGeneral',
+  'notifyLowBalance',
+  'notifyOther',
+].concat(
+  ['creditAlertThreshold', 'multiFactorEnabled', 'signedTermsOfService', 'underBalance', 'minBalance', 'hostBalance'],
+  ['machineQuota', 'referralEarned', 'templateEarned', 'maxServerlessConcurrency'],
+);
 
 const EVERYTHING = `{
   podTemplates { id name env { key value } }
@@ -125,7 +148,8 @@ test('the table names every operation', () => {
   const named = [
     ...Object.keys(BY_RECORD),
     ...ABOUT_ONESELF,
-    ...CATALOGUE.map((field) => `Query.${field}`),
+    ...ALWAYS_NULL.map((field) => `User.${field}`),
+    ...[...CATALOGUE, ...EMPTY].map((field) => `Query.${field}`),
     ...MAKING.map((field) => `Mutation.${field}`),
   ];
   expect(named.toSorted()).toEqual(operations.toSorted());

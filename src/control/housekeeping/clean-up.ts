@@ -4,7 +4,6 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
-import { deleteOldBatches } from '../../domain/batches/delete-old-batches.ts';
 import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
@@ -58,7 +57,6 @@ export class Cleaner {
     await deleteOldLogLines(pool, logsBefore);
     await deleteOldLogUsage(pool);
     await this.#deleteOldJobs(now);
-    await deleteOldBatches(pool, limits.batchRetentionMs);
     await this.#deleteOldWorkers(logsBefore);
     await deleteDecisionsOfGone(pool);
     await deleteDeadRequestDemand(pool);

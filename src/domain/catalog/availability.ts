@@ -1,6 +1,6 @@
 import type { GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
-import { type CudaRule, fitsCuda, isOlderCuda } from './cuda-version.ts';
+import { isOlderCuda } from './cuda-version.ts';
 
 /** How much more of something can be had (docs/interface/rest.md, "Catalog"). */
 export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
@@ -16,10 +16,10 @@ export interface Available {
 export interface GpuRequest {
   count: number;
   cloud: 'SECURE' | 'COMMUNITY' | null;
-  cuda: CudaRule;
+  minCudaVersion: string | null;
 }
 
-export const ANY_GPU: GpuRequest = { count: 1, cloud: null, cuda: {} };
+export const ANY_GPU: GpuRequest = { count: 1, cloud: null, minCudaVersion: null };
 
 const GIB = 2 ** 30;
 
@@ -46,35 +46,10 @@ export function gpuAvailability(
 }
 
 /** Returns how many more workloads of the wanted size fit into this entry. */
-export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, cuda }: GpuRequest): number {
+export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuRequest): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
-  if (!fitsCuda(entry.cudaVersion, cuda)) return 0;
+  if (minCudaVersion !== null && entry.cudaVersion && isOlderCuda(entry.cudaVersion, minCudaVersion)) return 0;
   return Math.floor(entry.free / count);
-}
-
-/** A CUDA version that machines with a GPU type support. */
-export interface CudaOffer {
-  version: string;
-  /** One of them has a free GPU. */
-  available: boolean;
-}
-
-/** Returns the known CUDA versions of the machines that have the type, newest first. */
-export function listCudaVersions(gpu: GpuType, stock: Stock): CudaOffer[] {
-  const offers = new Map<string, boolean>();
-  for (const { gpuTypeId, cudaVersion, total, free } of stock.gpus) {
-    if (gpuTypeId !== gpu.id || cudaVersion === undefined || total === 0) continue;
-    offers.set(cudaVersion, (offers.get(cudaVersion) ?? false) || free > 0);
-  }
-  return [...offers]
-    .map(([version, available]) => ({ version, available }))
-    .sort((a, b) => (isOlderCuda(a.version, b.version) ? 1 : -1));
-}
-
-/** Returns what of the stock is in data centers of these countries. */
-export function stockIn(stock: Stock, countryCodes: readonly string[]): Stock {
-  const isThere = (id: string) => countryCodes.includes(findDataCenter(id)?.countryCode ?? '');
-  return { ...stock, gpus: stock.gpus.filter(({ dataCenterId }) => isThere(dataCenterId)) };
 }
 
 function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {
@@ -95,8 +70,8 @@ export function cpuAvailability(
   return { availability, dataCenters: [{ ...nameDataCenter(LOCAL_DATA_CENTER), availability }] };
 }
 
-/** Returns the GPU types that a data center has, free or not. */
-export function listGpusIn(dataCenterId: string, stock: Stock): Available[] {
+/** Returns the GPU types that a data center has, free or not, and how many of the wanted size are free. */
+export function listGpusIn(dataCenterId: string, stock: Stock, request: GpuRequest = ANY_GPU): Available[] {
   const local = {
     ...stock,
     gpus: stock.gpus.filter((entry) => entry.dataCenterId === dataCenterId && entry.total > 0),
@@ -104,7 +79,7 @@ export function listGpusIn(dataCenterId: string, stock: Stock): Available[] {
   const present = new Set(local.gpus.map((entry) => entry.gpuTypeId));
   return gpuTypes()
     .filter(({ id }) => present.has(id))
-    .map((gpu) => ({ id: gpu.id, name: gpu.name, availability: gpuAvailability(gpu, local, ANY_GPU).availability }));
+    .map((gpu) => ({ id: gpu.id, name: gpu.name, availability: gpuAvailability(gpu, local, request).availability }));
 }
 
 /** Returns the CPU flavors that a data center has. */

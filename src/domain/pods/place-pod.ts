@@ -3,7 +3,7 @@ import type { UserId, WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
-import { type GpuStock, type Stock, withoutUsed } from '../catalog/capacity-source.ts';
+import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import { type CudaRule, describeCuda, fitsCuda } from '../catalog/cuda-version.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
@@ -94,11 +94,11 @@ function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWor
 function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {
   const type = findGpuType(gpu!.id);
   if (!type) return [];
-  const request = { count: gpu!.count, cloud, cuda: cudaRuleOf(gpu!) };
+  const request = { count: gpu!.count, cloud, minCudaVersion: null };
+  const rule = cudaRuleOf(gpu!);
   return stock.gpus
-    .filter(
-      (entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0 && fitsMachine(gpu!, entry, stock),
-    )
+    .filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0)
+    .filter(({ cudaVersion }) => fitsCuda(cudaVersion, rule))
     .map(({ cudaVersion = null, pool, dataCenterId }) => ({ pool, dataCenterId, cudaVersion }));
 }
 
@@ -106,26 +106,9 @@ function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGp
   return { ...(allowed && { allowed }), ...(min !== undefined && { min }) };
 }
 
-/** True if the machine has what the pod requires for each of its GPUs. */
-function fitsMachine(
-  { minRamPerGpu = 0, minVcpuCountPerGpu = 0 }: PodGpu,
-  { machine }: GpuStock,
-  stock: Stock,
-): boolean {
-  const { cpus, memoryBytes, gpus } = machine ?? {
-    ...stock,
-    gpus: stock.gpus.reduce((sum, { total }) => sum + total, 0),
-  };
-  return memoryBytes / 2 ** 30 >= minRamPerGpu * gpus && cpus >= minVcpuCountPerGpu * gpus;
-}
-
 function describe(gpu: PodGpu): string {
-  const wants = [
-    describeCuda(cudaRuleOf(gpu)),
-    gpu.minRamPerGpu ? `${gpu.minRamPerGpu} GB of memory for each GPU` : null,
-    gpu.minVcpuCountPerGpu ? `${gpu.minVcpuCountPerGpu} CPUs for each GPU` : null,
-  ].filter((one) => one !== null);
-  return `${gpu.count} × ${gpu.id}${wants.length === 0 ? '' : ` with ${wants.join(', ')}`}`;
+  const cuda = describeCuda(cudaRuleOf(gpu));
+  return `${gpu.count} × ${gpu.id}${cuda === null ? '' : ` with ${cuda}`}`;
 }
 
 /** The reason where it is the drivers: a clause, or empty. */

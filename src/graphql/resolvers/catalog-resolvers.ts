@@ -1,4 +1,4 @@
-import { type Availability, cpuAvailability, gpuAvailability, listGpusIn } from '../../domain/catalog/availability.ts';
+import { cpuAvailability, type GpuRequest, listGpusIn } from '../../domain/catalog/availability.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import {
   type CpuFlavor,
@@ -11,7 +11,8 @@ import {
   gpuTypesOfPool,
 } from '../../domain/catalog/catalog.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { readNumber } from '../inputs.ts';
+import { readGpuCount, STOCK_STATUS, type StockInput, stockFor, toLowestPrice } from '../lowest-price.ts';
+import { readInstanceId } from '../pod-wire.ts';
 
 /** The catalog is public: it needs no key and no permission. */
 export const catalogResolvers: Resolvers = {
@@ -25,28 +26,42 @@ export const catalogResolvers: Resolvers = {
         .filter(({ id }) => (input?.id ?? id) === id)
         .map(toCpuFlavor),
     dataCenters: () => dataCenters().map(toDataCenter),
+    countryCodes: () => [],
+    listings: () => [],
+    allAiApiPublicConfigs: () => [],
     serverlessGpuPools: () => gpuPools().map((id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),
   },
   GpuType: {
-    lowestPrice: async ({ gpu }: { gpu: GpuType }, { input }: { input?: LowestPriceInput | null }, call) =>
+    lowestPrice: async ({ gpu }: { gpu: GpuType }, { input }: { input?: StockInput | null }, call) =>
       toLowestPrice(gpu, input ?? {}, await readStock(call)),
   },
   CpuFlavor: {
     stockStatus: async ({ flavor }: { flavor: CpuFlavor }, _: unknown, call) =>
       STOCK_STATUS[cpuAvailability(flavor, await readStock(call), null).availability],
+    specifics: async ({ flavor }: { flavor: CpuFlavor }, { input }: { input?: SpecificsInput | null }, call) =>
+      toSpecifics(flavor, input ?? {}, await readStock(call)),
   },
   DataCenter: {
-    gpuAvailability: async ({ id }: { id: string }, _: unknown, call) =>
-      listGpusIn(id, await readStock(call)).map(({ id: gpuTypeId, name, availability }) => ({
-        gpuTypeId,
-        displayName: name,
-        available: availability !== 'NONE',
-        stockStatus: STOCK_STATUS[availability],
-      })),
+    gpuAvailability: async ({ id }: { id: string }, { input }: { input?: StockInput | null }, call) => {
+      const wish = { count: readGpuCount(input ?? {}), cloud: cloudOf(input?.secureCloud), minCudaVersion: null };
+      return listGpusIn(id, stockFor(input ?? {}, await readStock(call)), wish).map(
+        ({ id: gpuTypeId, name, availability }) => ({
+          id: gpuTypeId,
+          gpuTypeId,
+          gpuTypeDisplayName: name,
+          displayName: name,
+          available: availability !== 'NONE',
+          stockStatus: STOCK_STATUS[availability],
+        }),
+      );
+    },
   },
 };
 
-const STOCK_STATUS: Record<Availability, string> = { HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', NONE: 'None' };
+function cloudOf(isSecure: boolean | null | undefined): GpuRequest['cloud'] {
+  if (isSecure === undefined || isSecure === null) return null;
+  return isSecure ? 'SECURE' : 'COMMUNITY';
+}
 
 function readStock(call: GraphqlCall): Promise<Stock> {
   return call.share('stock', () => call.deps.capacity.read());
@@ -67,34 +82,31 @@ function toGpuType(gpu: GpuType) {
     maxGpuCount: Math.max(gpu.maxCount.secure, gpu.maxCount.community),
     maxGpuCountSecureCloud: gpu.maxCount.secure,
     maxGpuCountCommunityCloud: gpu.maxCount.community,
+    minPodGpuCount: 1,
   };
 }
 
-interface LowestPriceInput {
-  gpuCount?: number | null;
-  secureCloud?: boolean | null;
+interface SpecificsInput {
+  instanceId?: string | null;
   dataCenterId?: string | null;
-  minCudaVersion?: string | null;
 }
 
-/** Returns the cheapest of the requested clouds that offer enough GPUs; no price if none does. Other machine requirements are ignored. */
-function toLowestPrice(gpu: GpuType, input: LowestPriceInput, stock: Stock) {
-  const count = readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 });
-  const clouds = (['secure', 'community'] as const).filter(
-    (cloud) => (input.secureCloud ?? cloud === 'secure') === (cloud === 'secure') && gpu.maxCount[cloud] >= count,
-  );
-  const prices = clouds.flatMap((cloud) => gpu.price[cloud] ?? []);
-  const { dataCenterId } = input;
-  const local = dataCenterId
-    ? { ...stock, gpus: stock.gpus.filter((one) => one.dataCenterId === dataCenterId) }
-    : stock;
-  const wish = { count, cloud: null, cuda: input.minCudaVersion ? { min: input.minCudaVersion } : {} };
+/** Null for an instance of another flavor. */
+function toSpecifics(flavor: CpuFlavor, { instanceId, dataCenterId }: SpecificsInput, stock: Stock) {
+  const instance = instanceId ? readInstanceId(instanceId) : { id: flavor.id, vcpuCount: flavor.vcpu.min };
+  if (instance.id !== flavor.id) return null;
+  const { availability, dataCenters } = cpuAvailability(flavor, stock, instance.vcpuCount);
+  const here = dataCenters.find(({ id }) => id === dataCenterId)?.availability ?? 'NONE';
   return {
-    gpuName: gpu.name,
-    gpuTypeId: gpu.id,
-    uninterruptablePrice: prices.length === 0 ? null : Math.min(...prices),
-    stockStatus: prices.length === 0 ? 'None' : STOCK_STATUS[gpuAvailability(gpu, local, wish).availability],
+    stockStatus: STOCK_STATUS[dataCenterId ? here : availability],
+    securePrice: toUsd(flavor.price.securePerVcpu * instance.vcpuCount),
+    slsPrice: toUsd(flavor.price.serverlessPerVcpu * instance.vcpuCount),
   };
+}
+
+/** Rounds 4 × 0.034 = 0.13600000000000001. */
+function toUsd(price: number): number {
+  return Number(price.toFixed(6));
 }
 
 function toCpuFlavor(flavor: CpuFlavor) {
@@ -102,6 +114,7 @@ function toCpuFlavor(flavor: CpuFlavor) {
     flavor,
     id: flavor.id,
     groupId: flavor.group,
+    groupName: flavor.group,
     displayName: flavor.name,
     minVcpu: flavor.vcpu.min,
     maxVcpu: flavor.vcpu.max,
@@ -117,6 +130,7 @@ export function toDataCenter(dataCenter: DataCenter) {
     name: dataCenter.name,
     location: dataCenter.region,
     globalNetwork: dataCenter.globalNetwork,
+    listed: true,
     storageSupport: dataCenter.networkVolumeTypes.length > 0,
     compliance: dataCenter.compliance,
   };

@@ -11,7 +11,7 @@ import { PERMISSIONS } from '../../http/permissions.ts';
 import { toId } from '../container-wire.ts';
 import { type EndpointInput, toEndpoint, toNewEndpoint, toReplacement } from '../endpoint-wire.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { readInput } from '../inputs.ts';
+import { readInput, readText } from '../inputs.ts';
 import { toPodTemplate } from '../template-wire.ts';
 import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
 
@@ -69,10 +69,11 @@ export const endpointResolvers: Resolvers = {
     },
     updateEndpointTemplate: async (
       _: unknown,
-      args: { input?: { endpointId: string; templateId: string } | null },
+      args: { input?: { endpointId?: string | null; id?: string | null; templateId: string } | null },
       call,
     ) => {
-      const { endpointId: id, templateId } = readInput(args);
+      const { endpointId, id: sameId, templateId } = readInput(args);
+      const id = readText(endpointId ?? sameId, 'endpointId');
       const actor = call.permit(PERMISSIONS.writeEndpoint({ id }));
       return toEndpoint(await updateEndpoint(call.deps, actor, id as EndpointId, { template: { templateId } }));
     },

@@ -7,10 +7,22 @@ import { createPod } from '../../domain/pods/create-pod.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { getPodRow, listPodRows } from '../../domain/pods/pod-store.ts';
+import { updatePod } from '../../domain/pods/update-pod.ts';
 import { PERMISSIONS } from '../../http/permissions.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
 import { readInput } from '../inputs.ts';
-import { type CpuPodInput, type GpuPodInput, toCpuPod, toGpuPods, toPod, toPodRuntime } from '../pod-wire.ts';
+import { checkBid, coveredByBid } from '../pod-bids.ts';
+import { type PodEditInput, toPodChange } from '../pod-edit-wire.ts';
+import {
+  type CpuPodInput,
+  type GpuPodInput,
+  toCpuPod,
+  toGpuPods,
+  toPod,
+  toPodRuntime,
+  toPodTelemetry,
+} from '../pod-wire.ts';
+import { listVolumes, toNetworkVolume } from './volume-resolvers.ts';
 
 interface PodInput {
   input?: { podId: string } | null;
@@ -40,6 +52,17 @@ export const podResolvers: Resolvers = {
       const figures = await call.deps.podFigures.read([pod.id], READ_TIMEOUT_MS.list);
       return toPodRuntime(pod, figures.get(pod.id), call.deps.clock.now());
     },
+    latestTelemetry: async ({ pod }: Shown, _: unknown, call) => {
+      if (pod.status !== 'RUNNING') return null;
+      const figures = await call.deps.podFigures.read([pod.id], READ_TIMEOUT_MS.list);
+      return toPodTelemetry(pod, figures.get(pod.id), call.deps.clock.now());
+    },
+    networkVolume: async ({ pod }: Shown, _: unknown, call) => {
+      const id = pod.mounts.network?.volumeId;
+      if (id === undefined) return null;
+      const volume = (await listVolumes(call)).find((one) => one.id === id);
+      return volume ? toNetworkVolume(volume) : null;
+    },
   },
   Mutation: {
     podFindAndDeployOnDemand: async (_: unknown, args: { input?: GpuPodInput | null }, call) => {
@@ -53,6 +76,13 @@ export const podResolvers: Resolvers = {
       const actor = call.permit(PERMISSIONS.writePod({}));
       return toPod(await createPod(call.deps, actor, toCpuPod(input)), call.deps.clock.now());
     },
+    podRentInterruptable: async (_: unknown, args: { input?: (GpuPodInput & { bidPerGpu: number }) | null }, call) => {
+      const input = readInput(args);
+      const actor = call.permit(PERMISSIONS.writePod({}));
+      const candidates = coveredByBid(toGpuPods(input), input.bidPerGpu);
+      const pod = await createFirstPod(candidates, (candidate) => createPod(call.deps, actor, candidate));
+      return toPod(pod, call.deps.clock.now());
+    },
     podStop: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);
       const pod = await stopPod(call.deps, call.permit(PERMISSIONS.writePod({ id })), id as PodId);
@@ -63,6 +93,24 @@ export const podResolvers: Resolvers = {
       const actor = call.permit(PERMISSIONS.writePod({ id }));
       if (gpuCount) await checkGpuCount(call, actor, id as PodId, gpuCount);
       return toPod(await startPod(call.deps, actor, id as PodId), call.deps.clock.now());
+    },
+    podBidResume: async (
+      _: unknown,
+      args: { input?: { podId: string; gpuCount?: number | null; bidPerGpu: number } | null },
+      call,
+    ) => {
+      const { podId: id, gpuCount, bidPerGpu } = readInput(args);
+      const actor = call.permit(PERMISSIONS.writePod({ id }));
+      checkBid(await getPodRow(call.deps.pool, actor.userId, id as PodId), bidPerGpu);
+      if (gpuCount) await checkGpuCount(call, actor, id as PodId, gpuCount);
+      return toPod(await startPod(call.deps, actor, id as PodId), call.deps.clock.now());
+    },
+    podEditJob: async (_: unknown, args: { input?: PodEditInput | null }, call) => {
+      const input = readInput(args);
+      const id = input.podId as PodId;
+      const actor = call.permit(PERMISSIONS.writePod({ id }));
+      const change = toPodChange(input, await getPodRow(call.deps.pool, actor.userId, id));
+      return toPod(await updatePod(call.deps, actor, id, change), call.deps.clock.now());
     },
     podTerminate: async (_: unknown, args: PodInput, call) => {
       const { podId: id } = readInput(args);

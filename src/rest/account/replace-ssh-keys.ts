@@ -19,7 +19,7 @@ export const replaceSshKeysRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount },
     },
     async (request) => {
-      const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
+      const publicKeys = fromSshKeys(request.body.sshKeys);
       await updatePublicKeys(deps, request.actor, publicKeys);
       return toSshKeyList(publicKeys);
     },

@@ -1,8 +1,7 @@
 /** Splits the stored text into keys. Text set through GraphQL may contain blank lines and CRLF. */
-export function toSshKeyList(publicKeys: string): { sshKeys: string[]; keys: string[] } {
+export function toSshKeyList(publicKeys: string): { sshKeys: string[] } {
   const lines = publicKeys.split(/\r?\n/).map((line) => line.trim());
-  const keys = lines.filter((line) => line !== '');
-  return { sshKeys: keys, keys };
+  return { sshKeys: lines.filter((line) => line !== '') };
 }
 
 /** Joins keys into the text that pods receive, one per line. */

@@ -14,9 +14,6 @@ const TEMPLATE: Template = {
   serverless: false,
   public: false,
   category: 'CPU',
-  startSsh: false,
-  startJupyter: false,
-  allowedCudaVersions: [],
 };
 
 test('a template round-trips through the form values, with its registry credentials', () => {
