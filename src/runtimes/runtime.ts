@@ -28,6 +28,8 @@ export interface Capacity {
   cpus: number;
   /** With several machines, the one with the most memory: the most that a workload without limits may get. */
   largest?: { memoryBytes: number; cpus: number };
+  /** The machines by data center. Absent: all are in the local one. */
+  places?: { dataCenterId: string; memoryBytes: number; cpus: number }[];
 }
 
 export interface RegistryAuth {

@@ -41,13 +41,13 @@ async function insertWorker(
   id: string,
   startedMs: number | null,
   exitedMs: number | null,
-  options: { user?: string; endpoint?: string; gpus?: number; spec?: object } = {},
+  options: { user?: string; endpoint?: string; gpus?: number; spec?: object; cpu?: object } = {},
 ): Promise<void> {
-  const { user = 'ann', endpoint = 'e1', gpus = 1, spec = { diskGb: 20 } } = options;
+  const { user = 'ann', endpoint = 'e1', gpus = 1, spec = { diskGb: 20 }, cpu = null } = options;
   await query(
     `insert into workers (id, endpoint_id, user_id, version, wanted_reason, phase, spec, gpu_type_id, gpu_count,
-       started_at, exited_at)
-     values ($1, $2, $3, 1, '', $4, $5, $6, $7, $8, $9)`,
+       started_at, exited_at, cpu)
+     values ($1, $2, $3, 1, '', $4, $5, $6, $7, $8, $9, $10)`,
     [
       id,
       endpoint,
@@ -58,6 +58,7 @@ async function insertWorker(
       gpus,
       startedMs === null ? null : at(startedMs),
       exitedMs === null ? null : at(exitedMs),
+      cpu,
     ],
   );
 }
@@ -123,8 +124,9 @@ test('a frozen worker is not billed, whether it is thawed later or not', async (
 });
 
 test('vCPUs of a CPU endpoint are billed at the price of their flavor', async () => {
-  const spec = { diskGb: 5, cpu: { id: 'cpu3c', vcpuCount: 4, memory: 8 } };
-  await insertWorker('w1', 0, null, { gpus: 0, spec });
+  const cpu = { id: 'cpu3c', vcpuCount: 4, memory: 8 };
+  const spec = { diskGb: 5, cpu: [{ id: 'cpu5c', vcpuCount: 8, memory: 16 }, cpu] };
+  await insertWorker('w1', 0, null, { gpus: 0, spec, cpu });
   await meterAt(MINUTE + 10_000);
   expect(await usage('CPU')).toEqual([['12:00:00', 'e1', 4, 60]]);
   expect(await amountOf('CPU')).toBeCloseTo((60 * 4 * 0.036) / 3600, 11);

@@ -1,9 +1,12 @@
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { Pool } from '../../db/pool.ts';
+import { cpuPlacesOf } from '../../domain/catalog/availability.ts';
+import type { CpuPlace } from '../../domain/catalog/capacity-source.ts';
 import { nameFoundTypes } from '../../domain/catalog/found-types.ts';
 import { type GpusInUse, subtractInUse } from '../../domain/catalog/gpus-in-use.ts';
-import { listGpusInUse } from '../../domain/workers/worker-lifecycle.ts';
+import { type CpusInUse, listCpusInUse, listGpusInUse } from '../../domain/workers/worker-lifecycle.ts';
 import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
+import { cpuCapacities } from '../../scaling/cpu-slots.ts';
 import type { PoolCapacity } from '../../scaling/place-worker.ts';
 
 const CAPACITY_TTL_MS = 10_000;
@@ -19,6 +22,7 @@ export class CapacityLedger {
   /** The table as last read, and what was written to it since. */
   #inUse: { readonly rows: readonly GpusInUse[]; readonly readAt: number } | undefined;
   #settled: GpusInUse[] = [];
+  readonly #promisedCpus = new Map<string, CpusInUse>();
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
   #isKnown = false;
@@ -50,13 +54,7 @@ export class CapacityLedger {
    * start is checked again when it is written down.
    */
   async readFree({ fresh = false } = {}): Promise<PoolCapacity[]> {
-    const now = this.#monotonic.now();
-    if (now - this.#readAt > CAPACITY_TTL_MS) {
-      this.#reading ??= this.#readCapacity(now);
-      // The total hardly ever changes, and a job may be waiting: this read is for the next call.
-      if (this.#isKnown) this.#reading.catch(() => {});
-      else await this.#reading;
-    }
+    const now = await this.#refreshCapacity();
     const known = !fresh && this.#inUse && now - this.#inUse.readAt < IN_USE_TTL_MS;
     const rows = known ? this.#inUse!.rows : await this.#readInUse(now);
     return subtractInUse(this.#capacity.gpus, [...rows, ...this.#settled, ...this.#promised.values()]);
@@ -73,12 +71,41 @@ export class CapacityLedger {
     this.#promised.set(workloadId, allocation);
   }
 
+  /**
+   * Returns the machines by data center, and their free slots (scaling/cpu-slots.ts). Reads the table each time. May be too
+   * low: a start that is being written down may count twice.
+   */
+  async readFreeCpus(): Promise<{ places: readonly CpuPlace[]; capacities: PoolCapacity[] }> {
+    await this.#refreshCapacity();
+    const promised = [...this.#promisedCpus.values()]; // before the query: what is settled meanwhile may not be in its result
+    const used = [...(await listCpusInUse(this.#deps.pool)), ...promised];
+    const places = cpuPlacesOf(this.#capacity);
+    return { places, capacities: cpuCapacities(places, used) };
+  }
+
+  /** Reserves vCPUs for a worker until `settle`. */
+  promiseCpu(workloadId: string, allocation: CpusInUse): void {
+    this.#promisedCpus.set(workloadId, allocation);
+  }
+
   /** The allocation is in the table now, or not needed any more. */
   settle(workloadId: string): void {
+    this.#promisedCpus.delete(workloadId);
     const allocation = this.#promised.get(workloadId);
     if (allocation === undefined) return;
     this.#promised.delete(workloadId);
     this.#settled.push(allocation);
+  }
+
+  async #refreshCapacity(): Promise<number> {
+    const now = this.#monotonic.now();
+    if (now - this.#readAt > CAPACITY_TTL_MS) {
+      this.#reading ??= this.#readCapacity(now);
+      // The total hardly ever changes, and a job may be waiting: this read is for the next call.
+      if (this.#isKnown) this.#reading.catch(() => {});
+      else await this.#reading;
+    }
+    return now;
   }
 
   /** A row written while the table is read counts twice rather than not at all. */

@@ -6,7 +6,8 @@ import { silentLogger } from '../../core/logger.ts';
 import { listControlledWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
-import { type PlacementDeps, placeWorkers } from './place-workers.ts';
+import { placeWorkers } from './place-workers.ts';
+import type { PlacementDeps } from './placement-deps.ts';
 import { ReservedGpus } from './reserved-gpus.ts';
 import { StartRecords } from './start-records.ts';
 

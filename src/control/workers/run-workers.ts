@@ -14,7 +14,7 @@ import { WorkloadTasks } from '../workloads/workload-tasks.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker } from './finalize-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
-import type { PlacementDeps } from './place-workers.ts';
+import type { PlacementDeps } from './placement-deps.ts';
 import { pullFirst } from './pull-first.ts';
 import { ReservedGpus } from './reserved-gpus.ts';
 import { StartRecords } from './start-records.ts';

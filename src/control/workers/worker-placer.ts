@@ -3,7 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import { type ControlledWorker, markPending } from '../../domain/workers/worker-lifecycle.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import type { Place } from './launch-worker.ts';
-import { type PlacementDeps, placeWorkers } from './place-workers.ts';
+import { placeWorkers } from './place-workers.ts';
+import type { PlacementDeps } from './placement-deps.ts';
 
 /** As many workers as ever wait: those of one moment are compared with each other. */
 const MAX_BATCH = 100_000;

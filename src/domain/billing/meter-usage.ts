@@ -21,7 +21,7 @@ const SOURCES = [
           c.units, 'SERVERLESS' as tariff, lower(r.run) as starts_at, upper(r.run) as ends_at
    from workers w cross join lateral (values
      ('GPU', w.gpu_type_id, w.gpu_count),
-     ('CPU', w.spec -> 'cpu' ->> 'id', (w.spec -> 'cpu' ->> 'vcpuCount')::int),
+     ('CPU', w.cpu ->> 'id', (w.cpu ->> 'vcpuCount')::int),
      ('DISK', '', (w.spec ->> 'diskGb')::int)
    ) as c (component, item, units)
    cross join lateral unnest(

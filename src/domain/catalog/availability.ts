@@ -1,4 +1,4 @@
-import type { GpuStock, Stock } from './capacity-source.ts';
+import type { CpuPlace, GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
 import { isOlderCuda } from './cuda-version.ts';
 
@@ -57,7 +57,16 @@ function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {
   return gpu.community ? gpu.maxCount.community : 0;
 }
 
-/** Returns a CPU flavor's availability on this machine. `vcpuCount` null: the flavor's smallest. */
+/** Returns the machines by data center. */
+export function cpuPlacesOf({
+  places,
+  cpus,
+  memoryBytes,
+}: Pick<Stock, 'places' | 'cpus' | 'memoryBytes'>): readonly CpuPlace[] {
+  return places ?? [{ dataCenterId: LOCAL_DATA_CENTER, cpus, memoryBytes }];
+}
+
+/** Returns a CPU flavor's availability in total, and in each data center. `vcpuCount` null: the flavor's smallest. */
 export function cpuAvailability(
   flavor: CpuFlavor,
   stock: Stock,
@@ -65,9 +74,14 @@ export function cpuAvailability(
 ): { availability: Availability; dataCenters: Available[] } {
   const vcpus = vcpuCount ?? flavor.vcpu.min;
   const isOffered = vcpus >= flavor.vcpu.min && vcpus <= flavor.vcpu.max && Number.isInteger(Math.log2(vcpus));
-  const byMemory = stock.memoryBytes / (vcpus * flavor.ramGbPerVcpu * GIB);
-  const availability = levelOf(isOffered ? Math.floor(Math.min(stock.cpus / vcpus, byMemory)) : 0);
-  return { availability, dataCenters: [{ ...nameDataCenter(LOCAL_DATA_CENTER), availability }] };
+  const fits = cpuPlacesOf(stock).map(({ dataCenterId, cpus, memoryBytes }) => {
+    const byMemory = memoryBytes / (vcpus * flavor.ramGbPerVcpu * GIB);
+    return { dataCenterId, count: isOffered ? Math.floor(Math.min(cpus / vcpus, byMemory)) : 0 };
+  });
+  return {
+    availability: levelOf(fits.reduce((sum, { count }) => sum + count, 0)),
+    dataCenters: fits.map(({ dataCenterId: id, count }) => ({ ...nameDataCenter(id), availability: levelOf(count) })),
+  };
 }
 
 /** Returns the GPU types that a data center has, free or not, and how many of the wanted size are free. */
@@ -84,9 +98,10 @@ export function listGpusIn(dataCenterId: string, stock: Stock, request: GpuReque
 
 /** Returns the CPU flavors that a data center has. */
 export function listCpusIn(dataCenterId: string, stock: Stock): Available[] {
-  if (dataCenterId !== LOCAL_DATA_CENTER) return [];
+  const places = cpuPlacesOf(stock).filter((place) => place.dataCenterId === dataCenterId);
+  if (places.length === 0) return [];
   return cpuFlavors().map((flavor) => {
-    const { availability } = cpuAvailability(flavor, stock, null);
+    const { availability } = cpuAvailability(flavor, { ...stock, places }, null);
     return { id: flavor.id, name: flavor.name, availability };
   });
 }

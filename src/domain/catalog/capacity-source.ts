@@ -21,6 +21,15 @@ export interface Stock {
   gpus: readonly GpuStock[];
   cpus: number;
   memoryBytes: number;
+  /** Absent: all of it is in the local data center. */
+  places?: readonly CpuPlace[];
+}
+
+/** The machines of a data center, together. */
+export interface CpuPlace {
+  dataCenterId: string;
+  cpus: number;
+  memoryBytes: number;
 }
 
 /** Reads the current stock. Throws `unavailable` if the runtime does not answer. */

@@ -19,6 +19,17 @@ export function seenBy({ kind, name, userId }: Claimant, viewer: UserId): SeenCl
   return { kind, name: userId === viewer ? name : null };
 }
 
+/** What a worker holds that others may need. */
+export type Held = 'GPUs' | 'vCPUs';
+
+/** `held`: how many of them the claimant holds. */
+interface Preemption {
+  by: SeenClaimant;
+  held: number;
+  waitedSeconds: number;
+  what?: Held;
+}
+
 const WORDS = {
   // It comes
   DEMAND: (why: string) => why,
@@ -42,10 +53,10 @@ const WORDS = {
     `it ran with the ${before} runtime, and the server uses ${now} now`,
 
   // Others need what it holds
-  PREEMPTED: ({ by, held, waitedSeconds }: { by: SeenClaimant; held: number; waitedSeconds: number }) =>
+  PREEMPTED: ({ by, held, waitedSeconds, what = 'GPUs' }: Preemption) =>
     by.name === null
-      ? `its GPUs are needed for ${wordsOf(by)}`
-      : `its GPUs are needed for ${wordsOf(by)}, which holds ${held} and has waited for ${waitedSeconds} s`,
+      ? `its ${what} are needed for ${wordsOf(by)}`
+      : `its ${what} are needed for ${wordsOf(by)}, which holds ${held} and has waited for ${waitedSeconds} s`,
   EVICTED: (by: SeenClaimant) => `its GPUs are needed for ${wordsOf(by)}`,
   PUT_TO_SLEEP: (by: SeenClaimant) => `its GPUs are needed for ${wordsOf(by)}; it sleeps until it has work`,
   FROZEN_MEMORY: (budget: string) => `the memory for frozen workers, ${budget}, is needed for others`,

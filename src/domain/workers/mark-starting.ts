@@ -1,6 +1,7 @@
 import type { WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { subtractInUse } from '../catalog/gpus-in-use.ts';
 import { inLockOrder } from './lock-order.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
@@ -12,6 +13,8 @@ export interface StartingWorker {
   gpuTypeId: string | null;
   gpuCount: number;
   dataCenterId: string | null;
+  /** What a worker of a CPU endpoint gets. */
+  cpu?: CpuConfig | null;
   tokenHash: Buffer;
 }
 
@@ -73,10 +76,10 @@ async function write(db: Db, workers: readonly StartingWorker[]): Promise<Set<Wo
   await db.query({
     name: 'workers-starting',
     text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
-             gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", token_hash = decode(n."tokenHash", 'hex'),
+             gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", cpu = n.cpu, token_hash = decode(n."tokenHash", 'hex'),
              timeline = timeline || jsonb_build_object('capacityAt', now())
            from jsonb_to_recordset($1::jsonb)
-             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, "tokenHash" text)
+             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, cpu jsonb, "tokenHash" text)
            where w.id = n.id`,
     values: [JSON.stringify(rows)],
   });

@@ -1,5 +1,6 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
 import type { Claimant } from '../decisions/because.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { Schedule } from '../schedules/schedule.ts';
@@ -68,15 +69,36 @@ export interface GpuHolder {
   min: number;
 }
 
+/** A starting or running worker of a CPU endpoint; without a GPU, so `count` is 0. */
+export interface CpuHolder extends GpuHolder {
+  /** Null without a place. */
+  cpu: CpuConfig | null;
+}
+
 /**
  * Returns the workers with GPUs of all users, because they share them, and all workers of `endpointIds`. Without frozen
  * workers, which are evicted when needed.
  */
-export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[], now: number): Promise<GpuHolder[]> {
-  const result = await db.query<GpuHolder & { max: number; schedule: Schedule | null }>({
-    name: 'gpu-holders',
+export function listGpuHolders(db: Db, endpointIds: readonly EndpointId[], now: number): Promise<GpuHolder[]> {
+  return listHolders(db, 'gpu', endpointIds, now);
+}
+
+/** Returns the same for workers of CPU endpoints. Served by `workers_cpu`. */
+export function listCpuHolders(db: Db, endpointIds: readonly EndpointId[], now: number): Promise<CpuHolder[]> {
+  return listHolders(db, 'cpu', endpointIds, now);
+}
+
+async function listHolders(
+  db: Db,
+  what: 'gpu' | 'cpu',
+  endpointIds: readonly EndpointId[],
+  now: number,
+): Promise<CpuHolder[]> {
+  const holds = what === 'gpu' ? 'w.gpu_pool is not null and w.gpus_released_at is null' : 'w.cpu is not null';
+  const result = await db.query<CpuHolder & { max: number; schedule: Schedule | null }>({
+    name: `${what}-holders`,
     text: `select w.id, w.endpoint_id as "endpointId", w.user_id as "userId", w.version, e.version as "newestVersion",
-                  w.gpu_pool as pool,
+                  w.gpu_pool as pool, w.cpu,
                   w.gpu_type_id as "gpuTypeId", w.data_center_id as "dataCenterId",
                   case when w.gpu_pool is null then 0 else w.gpu_count end as count,
                   coalesce(w.ready_at, (w.timeline ->> 'capacityAt')::timestamptz, w.created_at) as since,
@@ -89,7 +111,7 @@ export async function listGpuHolders(db: Db, endpointIds: readonly EndpointId[],
            from workers w left join endpoints e on e.id = w.endpoint_id
            left join endpoint_schedules s on s.endpoint_id = e.id
            where w.phase in ('STARTING', 'RUNNING') and w.wanted <> 'FREEZE'
-             and (w.gpu_pool is not null and w.gpus_released_at is null or w.endpoint_id = any($1::text[]))`,
+             and (${holds} or w.endpoint_id = any($1::text[]))`,
     values: [endpointIds],
   });
   return result.rows.map(({ max, schedule, ...holder }) => ({

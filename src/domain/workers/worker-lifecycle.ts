@@ -1,5 +1,6 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import type { Cause } from '../decisions/because.ts';
 import { storeDecisions } from '../decisions/record-decision.ts';
@@ -9,6 +10,13 @@ import { inLockOrder } from './lock-order.ts';
 
 export type WorkerPhase = 'PENDING' | 'STARTING' | 'RUNNING' | 'FROZEN' | 'EXITED';
 export type WorkerWanted = 'RUN' | 'FREEZE' | 'DRAIN' | 'STOP';
+
+/** vCPUs that workloads in a data center were given: as many times as `count`. */
+export interface CpusInUse {
+  cpu: CpuConfig;
+  dataCenterId: string | null;
+  count: number;
+}
 
 /** A live worker as control sees it: what is wanted, what was observed, and what it holds. */
 export interface ControlledWorker {
@@ -156,7 +164,7 @@ export async function markWaiting(db: Db, id: WorkerId, reason: string): Promise
 export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
   await db.query(
     `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
-       gpu_pool = null, gpu_type_id = null, data_center_id = null
+       gpu_pool = null, gpu_type_id = null, data_center_id = null, cpu = null
      where id = $1 and phase in ('PENDING', 'STARTING')`,
     [id, reason, until],
   );
@@ -288,6 +296,27 @@ export async function listGpusInUse(
                     or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
            ) as given group by 1, 2, 3`,
     values: [exceptPodId, withFrozen],
+  });
+  return result.rows;
+}
+
+/**
+ * Returns the vCPUs in use: those of workers of CPU endpoints that start or run, without frozen ones, and of CPU pods as
+ * `listGpusInUse` counts them. Served by `workers_cpu` and `pods_live`.
+ */
+export async function listCpusInUse(db: Db): Promise<CpusInUse[]> {
+  const result = await db.query<CpusInUse>({
+    name: 'cpus-in-use',
+    text: `select cpu, data_center_id as "dataCenterId", count(*)::int8 as count
+           from (
+             select cpu, data_center_id from workers where phase in ('STARTING', 'RUNNING') and cpu is not null
+             union all
+             select cpu, data_center_id from pods
+             where gone_at is null and cpu is not null
+               and (phase in ('STARTING', 'RUNNING')
+                    or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
+           ) as given group by 1, 2`,
+    values: [],
   });
   return result.rows;
 }

@@ -99,7 +99,7 @@ test('unusable nodes do not count', () => {
     node('tainted', { gpus: 1, taints: [taint('team', 'NoSchedule')] }),
     node('not selected', { gpus: 1 }, { PODYARD_KUBERNETES_NODE_SELECTOR: 'for=podyard' }),
   ];
-  expect(clusterCapacity(without, [], [])).toEqual({ gpus: [], cpus: 0, memoryBytes: 0 });
+  expect(clusterCapacity(without, [], [])).toEqual({ gpus: [], cpus: 0, memoryBytes: 0, places: [] });
   const fine = [
     node('gpu taint', { gpus: 1, taints: [taint('nvidia.com/gpu', 'NoSchedule')] }),
     node('rather not', { gpus: 1, taints: [taint('team', 'PreferNoSchedule')] }),
@@ -143,4 +143,13 @@ test.each([
   [undefined, 0],
 ])('the quantity %s is %d', (text, amount) => {
   expect(amountOf(text)).toBeCloseTo(amount, 9);
+});
+
+test('vCPUs and memory are added up by data center', () => {
+  const nodes = ['EU-RO-1', 'EU-RO-1', ''].map((region, i) => node(`n${i}`, { region }));
+  const [one] = nodes;
+  expect(clusterCapacity(nodes, [], []).places).toEqual([
+    { dataCenterId: 'EU-RO-1', cpus: 2 * one!.cpus, memoryBytes: 2 * one!.memoryBytes },
+    { dataCenterId: 'LOCAL-1', cpus: one!.cpus, memoryBytes: one!.memoryBytes },
+  ]);
 });

@@ -26,6 +26,7 @@ export function clusterCapacity(
   return {
     memoryBytes: sum((node) => node.memoryBytes),
     cpus: sum((node) => node.cpus),
+    places: placesOf(usable),
     ...(largest && { largest: { memoryBytes: largest.memoryBytes, cpus: largest.cpus } }),
     gpus: usable.flatMap((node) => {
       if (node.gpus === 0) return [];
@@ -33,6 +34,16 @@ export function clusterCapacity(
       return [entryOf(node, total, Math.max(0, total - (ownByNode.get(node.key) ?? 0)))];
     }),
   };
+}
+
+/** Adds up nodes by data center. */
+function placesOf(nodes: readonly NodeRecord[]): NonNullable<Capacity['places']> {
+  const byDataCenter = Map.groupBy(nodes, ({ dataCenterId }) => dataCenterId ?? LOCAL_DATA_CENTER);
+  return [...byDataCenter].map(([dataCenterId, own]) => ({
+    dataCenterId,
+    cpus: own.reduce((sum, { cpus }) => sum + cpus, 0),
+    memoryBytes: own.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
+  }));
 }
 
 function sumByNode(held: Iterable<HeldGpus>): Map<string, number> {
