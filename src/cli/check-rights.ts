@@ -25,6 +25,7 @@ const RUNNING: readonly Right[] = [
   { resource: 'pods/log', verbs: ['get'] },
   { resource: 'secrets', verbs: ['create', 'get', 'list', 'patch', 'delete'] },
   { resource: 'services', verbs: ['create', 'list', 'watch', 'delete'] },
+  { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['create', 'delete'], lack: 'no clusters' },
   { resource: 'persistentvolumeclaims', verbs: ['create', 'get', 'patch', 'delete'] },
   { resource: 'events', verbs: ['list', 'watch'], lack: 'no reasons for slow pulls and failed starts' },
   { resource: 'pods/resize', verbs: ['patch'], lack: 'parked workers keep their CPUs' },

@@ -1,6 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
+import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { Cleaner } from '../control/housekeeping/clean-up.ts';
 import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
@@ -175,6 +176,7 @@ function createLoops(
     logs,
     workers,
     pods,
+    new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     new WorkerFreezer({ ...parts, logs, memory, capacity }),
     new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes }),

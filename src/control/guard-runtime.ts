@@ -1,21 +1,25 @@
 import { Failure } from '../core/errors.ts';
-import type { GpuSleep, Runtime } from '../runtimes/runtime.ts';
+import type { GpuSleep, GroupNetworks, Runtime } from '../runtimes/runtime.ts';
 
 /** What changes a workload. Everything else only reads. */
 const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>(['start', 'stop', 'freeze', 'thaw']);
 const GPU_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GpuSleep>(['release', 'claim', 'suspend', 'resume']);
+
+const GROUP_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GroupNetworks>(['ensure', 'remove']);
 
 /**
  * Returns a runtime that changes workloads only while `isAllowed` returns true. A process that no longer leads learns of it
  * by a refused write, and must not clean up after that: the next leader may have adopted the container.
  */
 export function guardRuntime<R extends Runtime>(runtime: R, isAllowed: () => boolean): R {
-  const { gpuSleep } = runtime;
+  const { gpuSleep, groups } = runtime;
   const guarded = guard(runtime, CHANGES, isAllowed);
-  if (gpuSleep === null) return guarded;
-  const guardedSleep = guard(gpuSleep, GPU_CHANGES, isAllowed);
+  const parts: Record<string | symbol, unknown> = {
+    groups: guard(groups, GROUP_CHANGES, isAllowed),
+    gpuSleep: gpuSleep && guard(gpuSleep, GPU_CHANGES, isAllowed),
+  };
   return new Proxy(guarded, {
-    get: (target, name) => (name === 'gpuSleep' ? guardedSleep : Reflect.get(target, name, target)),
+    get: (target, name) => (Object.hasOwn(parts, name) ? parts[name] : Reflect.get(target, name, target)),
   });
 }
 

@@ -11,6 +11,7 @@ export type ReleaseId = Id<'release'>;
 export type WorkerId = Id<'worker'>;
 export type JobId = Id<'job'>;
 export type PodId = Id<'pod'>;
+export type ClusterId = Id<'cluster'>;
 export type TemplateId = Id<'template'>;
 export type VolumeId = Id<'volume'>;
 export type RegistryId = Id<'registry'>;

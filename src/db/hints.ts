@@ -13,6 +13,8 @@ interface HintTopics {
   worker: string;
   /** A pod's row changed: its wanted state, status, address or ports. Payload: pod id. */
   pod: string;
+  /** A cluster's row changed: its wanted state, its name or its phase. Payload: cluster id. */
+  cluster: string;
   /** A worker has to stop a job. Payload: worker id. */
   jobStop: string;
   /** A job that another process waits for ended or streamed a chunk. Payload: process id, space, job id. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
+import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';
 import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
@@ -61,6 +62,7 @@ export class Cleaner {
     await deleteDecisionsOfGone(pool);
     await deleteDeadRequestDemand(pool);
     await deleteOldPods(pool, logsBefore);
+    await deleteOldClusters(pool);
     await deleteOldRateWindows(pool, new Date(now));
     await this.#foldCounters();
     return undefined;

@@ -1,4 +1,5 @@
-import type { ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
+import type { ClusterPlace, ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
+import type { GroupNetwork } from '../../runtimes/runtime.ts';
 
 /**
  * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved,
@@ -21,11 +22,14 @@ export function podEnv(
     publicIp: string | null;
     /** Private port → public port. */
     tcpPorts: ReadonlyMap<number, number>;
+    /** Of a cluster's pod: its place there, and the network. */
+    cluster?: (ClusterPlace & GroupNetwork) | null;
   },
 ): Record<string, string> {
   return {
     ...(found.publicKeys !== '' && { PUBLIC_KEY: found.publicKeys }),
     ...(found.jupyterPassword !== null && { JUPYTER_PASSWORD: found.jupyterPassword }),
+    ...(found.cluster && interfaceEnv(found.cluster)),
     ...found.env,
     ...found.storageEnv,
     RUNPOD_POD_ID: pod.id,
@@ -36,6 +40,31 @@ export function podEnv(
     RUNPOD_CPU_COUNT: String(found.cpus),
     RUNPOD_MEM_GB: String(Math.floor(found.memoryBytes / 2 ** 30)),
     ...(found.publicIp !== null && { RUNPOD_PUBLIC_IP: found.publicIp }),
+    ...(found.cluster && clusterEnv(found.cluster, pod.gpu?.count ?? 0)),
     ...Object.fromEntries([...found.tcpPorts].map(([port, at]) => [`RUNPOD_TCP_PORT_${port}`, String(at)])),
   };
+}
+
+/** Returns what programs of several nodes look for (docs/interface/rest.md, "Clusters"); most have two names. */
+function clusterEnv(cluster: ClusterPlace & GroupNetwork, gpus: number): Record<string, string> {
+  const { rank, podCount, primary } = cluster;
+  const port = String(cluster.port);
+  const own = cluster.addressOf(rank);
+  return {
+    NODE_RANK: String(rank),
+    NUM_NODES: String(podCount),
+    NUM_TRAINERS: String(gpus),
+    WORLD_SIZE: String(podCount * gpus),
+    MASTER_ADDR: primary,
+    MASTER_PORT: port,
+    PRIMARY_ADDR: primary,
+    PRIMARY_PORT: port,
+    HOST_NODE_ADDR: `${primary}:${port}`,
+    ...(own !== null && { NODE_ADDR: own }),
+  };
+}
+
+/** Libraries that choose an interface themselves would take the first, where the pods do not reach each other. */
+function interfaceEnv({ interfaceName }: GroupNetwork): Record<string, string> {
+  return interfaceName === null ? {} : { NCCL_SOCKET_IFNAME: interfaceName, GLOO_SOCKET_IFNAME: interfaceName };
 }

@@ -12,6 +12,7 @@ import {
   markPodGone,
   markPodPhase,
   markPodRunning,
+  placeReason,
 } from '../../domain/pods/pod-lifecycle.ts';
 import { NoCapacity, type Observed } from '../../runtimes/runtime.ts';
 import { nextStartAt } from '../../scaling/crash-loop.ts';
@@ -246,7 +247,7 @@ export class PodRunner {
 
   /** Makes the pod wait for capacity; that is no failed start. */
   async #putBack(pod: ControlledPod, missing: string): Promise<void> {
-    const reason = `it waits for a place: ${missing}`;
+    const reason = placeReason(missing);
     this.#deps.logs.system(pod.id, reason);
     await this.#deps.runtime.stop(pod.id, 0);
     const notBefore = new Date(this.#deps.clock.now() + UNPLACED_PAUSE_MS);

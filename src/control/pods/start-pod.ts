@@ -4,11 +4,17 @@ import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
+import { markOnNetwork } from '../../domain/clusters/cluster-lifecycle.ts';
 import { hasOwnPassword, makeJupyterPassword } from '../../domain/pods/jupyter-password.ts';
 import type { PodGpu } from '../../domain/pods/pod.ts';
-import { type ControlledPod, markPodPhase, markPodRunning } from '../../domain/pods/pod-lifecycle.ts';
+import {
+  type ClusterPlace,
+  type ControlledPod,
+  markPodPhase,
+  markPodRunning,
+} from '../../domain/pods/pod-lifecycle.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
-import type { Runtime, WantedGpus, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
+import type { GroupNetwork, Runtime, WantedGpus, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
@@ -110,6 +116,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
   const storage = await deps.mounts.ofPod(pod);
   const capacity = await runtime.capacity();
   const { dataCenterId } = pod;
+  const network = pod.cluster && (await joinNetwork(deps, pod, pod.cluster));
   const gpu = pod.gpuPool === null ? null : { ...gpusOf(pod.gpu!, pod.cudaVersion), pool: pod.gpuPool };
   const limits = decideLimits({ cpu: pod.cpu, gpu: gpu && { ...gpu, dataCenterId } }, capacity, perGpu);
   return {
@@ -125,6 +132,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
       jupyterPassword: hasOwnPassword(pod) ? await makeJupyterPassword(deps, pod) : null,
       publicIp: publishIp,
       tcpPorts,
+      cluster: pod.cluster && network && { ...pod.cluster, ...network },
     }),
     diskGb: pod.diskGb,
     ports: pod.ports,
@@ -133,6 +141,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     dataCenterId,
     ...limits,
     mounts: storage.mounts,
+    ...(pod.cluster && { group: { id: pod.cluster.id, rank: pod.cluster.rank } }),
     isPriority: false,
   };
 }
@@ -141,6 +150,18 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
 function gpusOf(gpu: PodGpu, cudaVersion: string | null): Omit<WantedGpus, 'pool'> {
   const hasRule = gpu.allowedCudaVersions !== undefined || gpu.minCudaVersion !== undefined;
   return { count: gpu.count, gpuTypeId: gpu.id, ...(hasRule && cudaVersion !== null && { cudaVersion }) };
+}
+
+/** Creates the network of the pod's cluster, unless it exists, and stores the pod's address on it. */
+async function joinNetwork(
+  { runtime, pool }: PodStart,
+  { id, ports }: ControlledPod,
+  cluster: ClusterPlace,
+): Promise<GroupNetwork> {
+  const network = await runtime.groups.ensure({ id: cluster.id, size: cluster.podCount, ports });
+  const ip = network.addressOf(cluster.rank);
+  await markOnNetwork(pool, { id, clusterId: cluster.id }, { cidr: network.cidr, ip });
+  return network;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -30,13 +30,13 @@ const SOURCES = [
    ) as r (run)
    where w.started_at < $2 and (w.exited_at is null or w.exited_at > greatest($1, w.started_at)) and c.units > 0
      and lower(r.run) < $2 and (upper(r.run) is null or upper(r.run) > $1)`,
-  // A pod is charged while its container runs; its persistent storage also while it is stopped.
-  `select r.user_id, 'POD', r.pod_id, c.component, coalesce(c.item, ''), c.units, r.tariff, r.started_at, r.ended_at
+  // A pod is charged while its container runs; its persistent storage also while it is stopped. A cluster is charged for its pods.
+  `select r.user_id, case when r.cluster_id is null then 'POD' else 'CLUSTER' end, coalesce(r.cluster_id, r.pod_id), c.component, coalesce(c.item, ''), c.units, r.tariff, r.started_at, r.ended_at
    from pod_runs r cross join lateral (values
      ('GPU', r.gpu_type, r.gpu_count), ('CPU', r.cpu_flavor, r.vcpus), ('DISK', '', r.disk_gb)
    ) as c (component, item, units)
    where r.started_at < $2 and (r.ended_at is null or r.ended_at > $1) and c.units > 0`,
-  `select user_id, 'POD', id, 'DISK', '', persistent_size_gb, cloud, created_at, gone_at
+  `select user_id, case when cluster_id is null then 'POD' else 'CLUSTER' end, coalesce(cluster_id, id), 'DISK', '', persistent_size_gb, cloud, created_at, gone_at
    from pods where persistent_size_gb is not null and created_at < $2 and (gone_at is null or gone_at > $1)`,
   // A volume is charged while its row exists, at its size when the minute is closed.
   `select user_id, 'NETWORK_VOLUME', id, type, '', size_gb, 'SERVERLESS', created_at, null

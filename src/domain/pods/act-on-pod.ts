@@ -8,6 +8,7 @@ import type { PodContext } from './create-pod.ts';
 import { placePod } from './place-pod.ts';
 import type { Pod, PodAction } from './pod.ts';
 import { getPodRow, wantPodEnded, wantPodRunning } from './pod-store.ts';
+import { refuseClusterPod } from './refuse-cluster-pod.ts';
 
 /**
  * Starts a stopped or failed pod, in its own data center. Throws `notFound`, `conflict` if its status does not allow it,
@@ -65,6 +66,7 @@ async function change(
 ): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
     const before = await getPodRow(db, actor.userId, id, 'for update');
+    refuseClusterPod(before);
     if (!before.actions.includes(action)) throw notPossible(before, action);
     return work(db, before);
   });

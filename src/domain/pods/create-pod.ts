@@ -85,6 +85,6 @@ export async function usePodTemplate(db: Db, actor: Actor, templateId: string): 
 }
 
 /** A CPU pod has no persistent storage, whatever its template says. */
-function templateMounts(template: Template | null, isCpuPod: boolean): PodMounts {
+export function templateMounts(template: Template | null, isCpuPod: boolean): PodMounts {
   return { persistent: isCpuPod ? null : (template?.persistentMount ?? null), network: null };
 }

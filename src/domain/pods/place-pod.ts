@@ -3,7 +3,7 @@ import type { UserId, WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
-import { type Stock, withoutUsed } from '../catalog/capacity-source.ts';
+import { type GpuStock, type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
 import { type CudaRule, describeCuda, fitsCuda } from '../catalog/cuda-version.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
@@ -26,6 +26,10 @@ export interface PodPlace {
 /** Clients look for these words (docs/interface/rest.md, "Errors"). */
 export const NO_CAPACITY = 'There are no longer any instances available';
 
+/** What needs a place. `podCount`: so many of them at once, in one place; absent: one. */
+type Placed = Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds' | 'name'> &
+  Partial<Pick<Pod, 'id'>> & { userId: UserId; podCount?: number };
+
 /**
  * Finds a place for the pod in one of its data centers, in the listed order (none listed: any). Its GPUs are reserved by a
  * lock until the transaction ends, then by the pod's row. Frozen workers are evicted if that frees a place; publish
@@ -33,7 +37,7 @@ export const NO_CAPACITY = 'There are no longer any instances available';
  */
 export async function placePod(
   db: Db,
-  pod: Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds' | 'name'> & Partial<Pick<Pod, 'id'>> & { userId: UserId },
+  pod: Placed,
   stock: Stock,
 ): Promise<{ place: PodPlace; evicted: readonly WorkerId[] }> {
   if (pod.cpu) {
@@ -42,10 +46,11 @@ export async function placePod(
     return { place, evicted: [] };
   }
   await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-  await checkMoreGpus(db, pod.userId, { more: pod.gpu!.count, exceptPodId: pod.id ?? null });
+  const more = gpusOf(pod);
+  await checkMoreGpus(db, pod.userId, { more, exceptPodId: pod.id ?? null });
   const total = stock.gpus.reduce((sum, entry) => sum + entry.total, 0);
-  if (await takesFromQuotas(db, pod.userId, { more: pod.gpu!.count, total, exceptPodId: pod.id ?? null })) {
-    throw noCapacity(pod, `${describe(pod.gpu!)}, beyond what the quotas of other users hold back`);
+  if (await takesFromQuotas(db, pod.userId, { more, total, exceptPodId: pod.id ?? null })) {
+    throw noCapacity(pod, `${needOf(pod)}, beyond what the quotas of other users hold back`);
   }
   const used = await listGpusInUse(db, { exceptPodId: pod.id ?? null });
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, used)));
@@ -55,7 +60,7 @@ export async function placePod(
 /** Evicts frozen workers until the pod fits: those without priority first, then those frozen longest. */
 async function placeOverFrozen(
   db: Db,
-  pod: Pick<Pod, 'gpu' | 'cloud' | 'dataCenterIds' | 'name'> & { userId: UserId },
+  pod: Placed,
   stock: Stock,
   used: readonly GpusInUse[],
 ): Promise<{ place: PodPlace; evicted: WorkerId[] }> {
@@ -63,7 +68,7 @@ async function placeOverFrozen(
     .filter(({ phase, wanted, holdsGpus }) => phase === 'FROZEN' && wanted !== 'RUN' && holdsGpus)
     .sort((a, b) => Number(a.isPriority) - Number(b.isPriority));
   const place = choose(pod, placesForGpus(pod, withoutUsed(stock, frozen.reduce(withoutWorker, used))));
-  if (!place) throw noCapacity(pod, describe(pod.gpu!) + whatDriversHave(pod.gpu!, stock));
+  if (!place) throw noCapacity(pod, needOf(pod) + whatDriversHave(pod.gpu!, stock));
   const claimant: Claimant = { kind: 'pod', name: pod.name, userId: pod.userId };
   const evicted: WorkerId[] = [];
   let left = used;
@@ -91,15 +96,49 @@ function holds(one: GpusInUse, { gpuPool, gpuTypeId, dataCenterId }: FreezingWor
   return one.pool === gpuPool && one.gpuTypeId === gpuTypeId && one.dataCenterId === dataCenterId;
 }
 
-function placesForGpus({ gpu, cloud }: Pick<Pod, 'gpu' | 'cloud'>, stock: Stock): PodPlace[] {
+/** Returns the first place for the GPUs as if nothing ran. Throws `badRequest` if there is none even then. */
+export function findPlaceAtAll(pod: Placed, stock: Stock): PodPlace {
+  const place = choose(pod, placesForGpus(pod, withoutUsed(stock, [])));
+  if (place) return place;
+  throw noCapacity(pod, `${needOf(pod)}; not even if nothing else ran`);
+}
+
+/** Several pods may be on different machines, but in one pool of one data center. */
+function placesForGpus(
+  { gpu, cloud, podCount = 1 }: Pick<Placed, 'gpu' | 'cloud' | 'podCount'>,
+  stock: Stock,
+): PodPlace[] {
   const type = findGpuType(gpu!.id);
   if (!type) return [];
   const request = { count: gpu!.count, cloud, minCudaVersion: null };
   const rule = cudaRuleOf(gpu!);
-  return stock.gpus
-    .filter((entry) => entry.gpuTypeId === type.id && countFits(type, entry, request) > 0)
-    .filter(({ cudaVersion }) => fitsCuda(cudaVersion, rule))
-    .map(({ cudaVersion = null, pool, dataCenterId }) => ({ pool, dataCenterId, cudaVersion }));
+  const entries = stock.gpus.filter(
+    ({ gpuTypeId, cudaVersion }) => gpuTypeId === type.id && fitsCuda(cudaVersion, rule),
+  );
+  const groups =
+    podCount === 1
+      ? entries.map((entry) => [entry])
+      : Map.groupBy(entries, ({ pool, dataCenterId }) => `${pool} ${dataCenterId}`).values();
+  const fits = (group: readonly GpuStock[]) => group.reduce((sum, entry) => sum + countFits(type, entry, request), 0);
+  return [...groups].filter((group) => fits(group) >= podCount).map(toPlace);
+}
+
+/** The CUDA version is known if it is the same on all machines of the place. */
+function toPlace(group: readonly GpuStock[]): PodPlace {
+  const { pool, dataCenterId, cudaVersion = null } = group[0]!;
+  return {
+    pool,
+    dataCenterId,
+    cudaVersion: group.every((one) => one.cudaVersion === cudaVersion) ? cudaVersion : null,
+  };
+}
+
+function gpusOf({ gpu, podCount = 1 }: Pick<Placed, 'gpu' | 'podCount'>): number {
+  return gpu!.count * podCount;
+}
+
+function needOf({ gpu, podCount }: Pick<Placed, 'gpu' | 'podCount'>): string {
+  return podCount === undefined ? describe(gpu!) : `${describe(gpu!)} for each of ${podCount} pods, all at once`;
 }
 
 function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGpu): CudaRule {

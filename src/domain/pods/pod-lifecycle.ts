@@ -1,4 +1,4 @@
-import type { PodId, UserId } from '../../core/ids.ts';
+import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
@@ -23,6 +23,26 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   startedAt: Date | null;
   address: string | null;
   publishedPorts: PodPort[];
+  cluster: ClusterPlace | null;
+}
+
+/** What a start needs to know about the pod's cluster. */
+export interface ClusterPlace {
+  id: ClusterId;
+  rank: number;
+  podCount: number;
+}
+
+const WAITS_FOR_PLACE = 'it waits for a place: ';
+
+/** Returns the reason of a pod that has no place although there seemed to be one. */
+export function placeReason(missing: string): string {
+  return `${WAITS_FOR_PLACE}${missing}`;
+}
+
+/** True for a reason that `placeReason` made. */
+export function isWaitingForPlace(reason: string | null): boolean {
+  return reason?.startsWith(WAITS_FOR_PLACE) ?? false;
 }
 
 /** Returns the pods of all users that are not gone, terminated ones included, oldest first. */
@@ -31,7 +51,9 @@ export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
     name: 'pods-all',
     text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
              start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision", failures, not_before as "notBefore",
-             started_at as "startedAt", address, published_ports as "publishedPorts"
+             started_at as "startedAt", address, published_ports as "publishedPorts",
+             (select json_build_object('id', c.id, 'rank', cluster_rank, 'podCount', c.pod_count)
+              from clusters c where c.id = cluster_id) as cluster
            from pods where gone_at is null order by created_at, id`,
     values: [],
   });
@@ -66,8 +88,8 @@ export async function markPodRunning(
 ): Promise<void> {
   await db.query(
     `with run as (
-       insert into pod_runs (pod_id, revision, user_id, tariff, gpu_type, gpu_count, cpu_flavor, vcpus, disk_gb)
-       select id, $2, user_id, cloud, gpu_type_id, coalesce(gpu_count, 0), cpu ->> 'id',
+       insert into pod_runs (pod_id, revision, user_id, cluster_id, tariff, gpu_type, gpu_count, cpu_flavor, vcpus, disk_gb)
+       select id, $2, user_id, cluster_id, cloud, gpu_type_id, coalesce(gpu_count, 0), cpu ->> 'id',
               coalesce((cpu ->> 'vcpuCount')::int, 0), disk_gb
        from pods where id = $1 and not exists (select from pod_runs where pod_id = $1 and ended_at is null)
      )

@@ -1,13 +1,15 @@
 import { notFound } from '../../core/errors.ts';
-import type { PodId, UserId } from '../../core/ids.ts';
+import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { podUsdPerHour } from '../billing/price-list.ts';
+import type { ClusterPhase } from '../clusters/cluster.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
 import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
 
 /** What a Pod derives from its row instead of reading it. */
 type Derived = 'status' | 'statusReason' | 'actions' | 'costPerHour';
-type PodRow = Omit<Pod, Derived> & PodCondition & { phaseReason: string | null };
+type PodRow = Omit<Pod, Derived> &
+  PodCondition & { phaseReason: string | null; clusterPhase: ClusterPhase | null; clusterReason: string | null };
 
 /** The GPUs and mounts of a pod, from its columns. */
 export const POD_HARDWARE_COLUMNS = `
@@ -26,17 +28,25 @@ const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARD
   has_global_network as "hasGlobalNetwork", is_private as "isPrivate", start_ssh as "startSsh",
   start_jupyter as "startJupyter", created_at as "createdAt", wanted, revision, phase,
   phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
-  started_at as "startedAt", changed_at as "changedAt"`;
+  started_at as "startedAt", changed_at as "changedAt",
+  case when cluster_id is not null then
+    json_build_object('id', cluster_id, 'rank', cluster_rank, 'ip', coalesce(cluster_ip, address)) end as cluster,
+  (select c.phase from clusters c where c.id = cluster_id) as "clusterPhase",
+  (select c.phase_reason from clusters c where c.id = cluster_id) as "clusterReason"`;
 
-function toPod({ wanted, revision, phase, phaseRevision, phaseReason, ...row }: PodRow): Pod {
-  const status = podStatus({ wanted, revision, phase, phaseRevision });
+function toPod({ clusterPhase, clusterReason, ...podRow }: PodRow): Pod {
+  const { wanted, revision, phase, phaseRevision, phaseReason, ...row } = podRow;
+  const own = podStatus({ wanted, revision, phase, phaseRevision });
+  // The pods of a waiting cluster are not wanted yet; those of a failed one, not any more.
+  const isOfCluster = row.cluster !== null && wanted === 'STOP';
+  const status = isOfCluster && clusterPhase === 'WAITING' ? 'PROVISIONING' : own;
   const isRunning = status === 'RUNNING';
   return {
     ...row,
     status,
-    statusReason: phaseRevision === revision && wanted === 'RUN' ? phaseReason : null,
-    actions: podActions(status, row.isLocked),
-    costPerHour: isHolding(status) ? podUsdPerHour(row) : 0,
+    statusReason: isOfCluster ? clusterReason : phaseRevision === revision && wanted === 'RUN' ? phaseReason : null,
+    actions: row.cluster === null ? podActions(status, row.isLocked) : [],
+    costPerHour: isHolding(own) ? podUsdPerHour(row) : 0,
     address: isRunning ? row.address : null,
     publishedPorts: isRunning ? row.publishedPorts : [],
   };
@@ -51,7 +61,7 @@ function cudaRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
 /** What a create or an update writes. */
 type PodSettings = Omit<
   Pod,
-  Derived | 'id' | 'userId' | 'address' | 'publishedPorts' | 'createdAt' | 'startedAt' | 'changedAt'
+  Derived | 'id' | 'userId' | 'cluster' | 'address' | 'publishedPorts' | 'createdAt' | 'startedAt' | 'changedAt'
 >;
 
 function toColumns(pod: PodSettings): Record<string, unknown> {
@@ -79,14 +89,47 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
   };
 }
 
-/** Returns the user's pods, oldest first, without terminated ones. */
-export async function listPodRows(db: Db, userId: UserId): Promise<Pod[]> {
+/** Returns the user's pods, oldest first, without terminated ones; `of`: whether those of clusters are listed. */
+export async function listPodRows(
+  db: Db,
+  userId: UserId,
+  of: 'own' | 'own-and-clusters' | 'clusters' = 'own',
+): Promise<Pod[]> {
   const result = await db.query<PodRow>({
     name: 'pod-list',
-    text: `select ${COLUMNS} from pods where user_id = $1 and wanted <> 'TERMINATE' order by created_at, id`,
-    values: [userId],
+    text: `select ${COLUMNS} from pods where user_id = $1 and wanted <> 'TERMINATE' and case when cluster_id is null then $2::boolean else $3::boolean end
+           order by created_at, cluster_rank, id`,
+    values: [userId, of !== 'clusters', of !== 'own'],
   });
   return result.rows.map(toPod);
+}
+
+/** Returns the pods of a cluster by rank. */
+export async function listClusterPodRows(db: Db, userId: UserId, clusterId: ClusterId): Promise<Pod[]> {
+  const result = await db.query<PodRow>({
+    name: 'pod-list-cluster',
+    text: `select ${COLUMNS} from pods where cluster_id = $2 and user_id = $1 and wanted <> 'TERMINATE'
+           order by cluster_rank`,
+    values: [userId, clusterId],
+  });
+  return result.rows.map(toPod);
+}
+
+/** Inserts the pods of a cluster, by rank. They are alike, and not wanted until the cluster has a place for all of them. */
+export async function insertClusterPodRows(
+  db: Db,
+  pod: PodSettings & { userId: UserId },
+  cluster: { id: ClusterId; podIds: readonly PodId[] },
+): Promise<void> {
+  const { name, ...settings } = toColumns(pod);
+  const others = { user_id: pod.userId, wanted: 'STOP', cluster_id: cluster.id, ...settings };
+  const names = Object.keys(others);
+  await db.query(
+    `insert into pods (id, cluster_rank, name, ${names.join(', ')})
+     select m.id, m.n - 1, $2 || '-' || (m.n - 1), ${names.map((_, i) => `$${i + 3}`).join(', ')}
+     from unnest($1::text[]) with ordinality as m(id, n)`,
+    [cluster.podIds, name, ...Object.values(others)],
+  );
 }
 
 /** Throws `notFound` if the user has no such pod, or terminated it. `for update` locks it against changes until the commit. */

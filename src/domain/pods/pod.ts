@@ -1,4 +1,4 @@
-import type { PodId, UserId } from '../../core/ids.ts';
+import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import type { PersistentMount } from '../templates/template.ts';
 
@@ -45,6 +45,15 @@ export interface PodGpu {
   minCudaVersion?: string;
 }
 
+/** The place of a pod in its cluster. */
+export interface PodCluster {
+  id: ClusterId;
+  /** From 0, which is the primary's. */
+  rank: number;
+  /** On the cluster's network; null until known. */
+  ip: string | null;
+}
+
 export interface Pod extends ContainerConfig {
   id: PodId;
   userId: UserId;
@@ -55,10 +64,12 @@ export interface Pod extends ContainerConfig {
   mounts: PodMounts;
   cloud: Cloud;
   dataCenterIds: string[];
-  /** Where it was placed; it never moves. */
+  /** Where it was placed; it never moves. Of a waiting cluster's pod: where one would be tried first. */
   dataCenterId: string;
   /** The CUDA version of the driver there; null where it is unknown, and without GPUs. */
   cudaVersion: string | null;
+  /** Null for a pod of its own. */
+  cluster: PodCluster | null;
   templateId: string | null;
   isLocked: boolean;
   hasGlobalNetwork: boolean;

@@ -9,6 +9,7 @@ import { checkMountPath } from '../volumes/check-mount-path.ts';
 import { checkPodContainer } from './check-pod.ts';
 import { isHolding, type NetworkMount, type Pod, type PodMounts } from './pod.ts';
 import { getPodRow, updatePodRow } from './pod-store.ts';
+import { refuseClusterPod } from './refuse-cluster-pod.ts';
 
 /** A partial update. Absent fields stay. */
 export interface PodChange extends Partial<ContainerConfig & Pick<Pod, 'name' | 'isLocked' | 'hasGlobalNetwork'>> {
@@ -20,12 +21,13 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
 
 /**
  * Applies a partial update. Changed container settings or mount paths replace the container of a running pod at once, with
- * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, `badRequest`
- * if a rule is broken, and `forbidden` for a reference the key may not add.
+ * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, `conflict` for a
+ * cluster's pod, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
  */
 export async function updatePod(context: Context, actor: Actor, id: PodId, change: PodChange): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
     const before = await getPodRow(db, actor.userId, id, 'for update');
+    refuseClusterPod(before);
     if (Object.keys(change).length === 0) return before;
     const { mounts: mountChange, ...fields } = change;
     const after = { ...before, ...fields, mounts: changeMounts(before.mounts, mountChange ?? {}) };

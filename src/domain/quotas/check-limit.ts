@@ -5,16 +5,22 @@ import { overLimit } from './over-limit.ts';
 import { countRecords, readComputeUse } from './usage.ts';
 
 /**
- * Throws `forbidden` if the user may not create one more. Creations of one user wait for each other's commit, so that they
+ * Throws `forbidden` if the user may not create one more, or `more` of them. Creations of one user wait for each other's commit, so that they
  * count each other. Call it in the transaction that creates the record, before any other lock.
  */
-export async function checkOneMore(db: Db, userId: UserId, name: 'endpoints' | 'pods'): Promise<void> {
+export async function checkOneMore(db: Db, userId: UserId, name: 'endpoints' | 'pods', more = 1): Promise<void> {
   const limits = await readLimitsOf(db, userId);
   const limit = limits[name];
   if (limit === null) return;
   await db.query('select from users where id = $1 for no key update', [userId]);
   const used = await countRecords(db, userId, name);
-  if (used + 1 > limit) throw overLimit(name, { limit, used, more: 1 });
+  if (used + more > limit) throw overLimit(name, { limit, used, more });
+}
+
+/** Throws `forbidden` if the user may never have so many GPUs at once, whatever they hold now. */
+export async function checkGpuLimit(db: Db, userId: UserId, more: number): Promise<void> {
+  const { gpus: limit } = await readLimitsOf(db, userId);
+  if (limit !== null && more > limit) throw overLimit('gpus', { limit, used: 0, more });
 }
 
 /**

@@ -3,6 +3,7 @@ import { opaqueName } from '../opaque-name.ts';
 import type { ObservedState } from '../runtime.ts';
 import { LABELS } from './container-config.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
+import { isGroupNetwork } from './group-network-names.ts';
 
 /** The members used of an item of `GET /containers/json`. */
 export interface ContainerSummary {
@@ -214,7 +215,8 @@ export function addressOn(
   network: string,
   { Networks = {} }: ContainerSummary['NetworkSettings'] & object,
 ): string | null {
-  return Networks[network]?.IPAddress || Object.values(Networks)[0]?.IPAddress || null;
+  const [other] = Object.entries(Networks).filter(([name]) => !isGroupNetwork(name));
+  return Networks[network]?.IPAddress || other?.[1].IPAddress || null;
 }
 
 export function stateOf(container: ContainerSummary): ObservedState {

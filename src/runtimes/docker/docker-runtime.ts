@@ -39,6 +39,7 @@ import { Engine, isRefusal } from './engine.ts';
 import { EngineImages } from './engine-images.ts';
 import { diskNoticeOf, EngineMachine } from './engine-machine.ts';
 import { GpuDevices } from './gpu-devices.ts';
+import { EngineGroupNetworks } from './group-networks.ts';
 import { ObservedContainers } from './observed-containers.ts';
 import { readContainerLogs, readLastLines } from './read-container-logs.ts';
 import { type StartParts, startContainer } from './start-container.ts';
@@ -83,6 +84,7 @@ class DockerRuntime implements EngineRuntime {
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly gpuSleep: GpuLending;
   readonly disks: ContainerDisks;
+  readonly groups: EngineGroupNetworks;
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
   readonly #containers: Containers;
@@ -101,6 +103,7 @@ class DockerRuntime implements EngineRuntime {
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
     this.disks = new ContainerDisks(this.#containers);
+    this.groups = new EngineGroupNetworks(this.#engine, installation, logger);
     const base = options.network ?? 'podyard';
     const settings = options.egress ?? UNLIMITED;
     this.#apiNetwork = new BridgeNetwork(this.#engine, base, logger);
@@ -120,6 +123,7 @@ class DockerRuntime implements EngineRuntime {
       containers: this.#containers,
       network,
       egress: this.egress,
+      groups: this.groups,
       images: new EngineImages(this.#engine, options),
       machine: new EngineMachine(this.#engine),
       gpus: this.#gpus,

@@ -3,6 +3,7 @@ import type { BridgeNetwork } from './bridge-network.ts';
 import { LABELS } from './container-config.ts';
 import type { ContainerSummary, Containers } from './containers.ts';
 import type { Engine } from './engine.ts';
+import { isGroupNetwork } from './group-network-names.ts';
 
 interface Move {
   engine: Engine;
@@ -19,7 +20,7 @@ export async function moveContainers(move: Move): Promise<string[]> {
   const { containers, network, logger } = move;
   const moved: string[] = [];
   for (const container of await containers.listAlive()) {
-    const names = Object.keys(container.NetworkSettings?.Networks ?? {});
+    const names = Object.keys(container.NetworkSettings?.Networks ?? {}).filter((name) => !isGroupNetwork(name));
     if (names.includes(network.name)) continue; // with none, a move was interrupted
     const workloadId = container.Labels[LABELS.id] ?? '';
     await network.ensure();

@@ -10,6 +10,7 @@ import { EngineError, isRefusal } from './engine.ts';
 import type { EngineImages } from './engine-images.ts';
 import type { EngineMachine } from './engine-machine.ts';
 import type { GpuDevices } from './gpu-devices.ts';
+import type { EngineGroupNetworks } from './group-networks.ts';
 
 /** What a start needs of the docker runtime. */
 export interface StartParts {
@@ -17,6 +18,7 @@ export interface StartParts {
   containers: Containers;
   network: BridgeNetwork;
   egress: EgressGuard;
+  groups: EngineGroupNetworks;
   images: EngineImages;
   machine: EngineMachine;
   gpus: Pick<GpuDevices, 'confirm'>;
@@ -49,6 +51,7 @@ export async function startContainer(
     options.onCreated?.();
     try {
       await parts.gpus.confirm(spec.id, gpus);
+      if (spec.group) await parts.groups.attach(spec.group, containers.nameOf(spec.id));
       await containers.start(spec.id);
     } catch (error) {
       await containers.remove(spec.id).catch(() => {});

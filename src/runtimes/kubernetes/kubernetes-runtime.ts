@@ -26,6 +26,7 @@ import { ClaimStorage } from './claim-storage.ts';
 import { accessOf, type ClusterAccess } from './cluster-access.ts';
 import { clusterCapacity } from './cluster-capacity.ts';
 import { ClusterView } from './cluster-view.ts';
+import { GroupServices } from './group-services.ts';
 import { observe, stateOf } from './observed-pod.ts';
 import { ownAddress } from './own-address.ts';
 import { Parking } from './parking.ts';
@@ -81,6 +82,7 @@ class KubernetesRuntime implements Runtime {
   readonly gpuSleep = null;
   readonly disks = null;
   readonly storage: WorkloadStorage;
+  readonly groups: GroupServices;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: ApiServer;
   readonly #starts = new InFlight<Whereabouts>();
@@ -95,6 +97,7 @@ class KubernetesRuntime implements Runtime {
     this.#options = options;
     const { settings, installation } = options;
     this.#api = new ApiServer(options.access ?? (() => accessOf(settings)));
+    this.groups = new GroupServices(async () => (await this.#open()).cluster, installation);
     this.storage = new ClaimStorage({
       api: this.#api,
       path: async () => (await this.#open()).cluster.path('persistentvolumeclaims'),

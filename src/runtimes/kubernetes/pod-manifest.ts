@@ -5,6 +5,7 @@ import { parseArgs } from '../args.ts';
 import { opaqueName } from '../opaque-name.ts';
 import { parsePort } from '../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
+import { groupName, memberHostname } from './group-names.ts';
 import { CUDA_LABELS } from './node-record.ts';
 import { ANNOTATIONS, LABELS } from './pod-record.ts';
 
@@ -25,6 +26,8 @@ const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 export const CONTAINER = 'workload';
 /** Only the cluster knows which node it will be on (docs/interface/rest.md, "Pod environment"). */
 const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
+/** Its address in its group, which it has once it is on a node. */
+const OWN_ADDRESS = { name: 'NODE_ADDR', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } };
 
 /**
  * The variable by which NVIDIA's runtime decides what a container sees. The device plugin sets it for pods with GPUs, but a
@@ -35,8 +38,11 @@ const NO_GPUS = { name: GPU_VARIABLE, value: 'void' };
 
 /** What is in no Secret. */
 function environmentOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): { env?: object[] } {
-  const address = spec.kind === 'pod' && settings.publicIp === null ? [NODE_ADDRESS] : [];
-  const env = spec.gpu === null && gpuProducts !== null ? [...address, NO_GPUS] : address;
+  const env = [
+    ...(spec.kind === 'pod' && settings.publicIp === null ? [NODE_ADDRESS] : []),
+    ...(spec.group ? [OWN_ADDRESS] : []),
+    ...(spec.gpu === null && gpuProducts !== null ? [NO_GPUS] : []),
+  ];
   return env.length === 0 ? {} : { env };
 }
 
@@ -70,12 +76,13 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
     kind: 'Pod',
     metadata: {
       name: nameOf(spec.id),
-      labels: labelsOf(spec.id, spec.kind, place.installation),
+      labels: { ...labelsOf(spec.id, spec.kind, place.installation), ...groupLabel(spec) },
       annotations: annotationsOf(spec),
     },
     spec: {
       restartPolicy: 'Never',
-      hostname: opaqueName(place.installation, spec.id),
+      hostname: spec.group ? memberHostname(spec.group.rank) : opaqueName(place.installation, spec.id),
+      ...(spec.group && { subdomain: groupName(spec.group.id, place.installation) }),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 30,
@@ -129,6 +136,10 @@ export function labelsOf(id: string, kind: string, installation: string): Record
     'app.kubernetes.io/instance': installation,
     'app.kubernetes.io/managed-by': 'podyard',
   };
+}
+
+function groupLabel({ group }: WorkloadSpec): Record<string, string> {
+  return group ? { [LABELS.group]: group.id } : {};
 }
 
 function annotationsOf(spec: WorkloadSpec): Record<string, string> {

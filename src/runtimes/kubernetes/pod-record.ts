@@ -6,6 +6,8 @@ export const LABELS = {
   installation: 'podyard.dev/installation',
   id: 'podyard.dev/id',
   kind: 'podyard.dev/kind',
+  /** Of pods on a network of their own, and of that network's objects. */
+  group: 'podyard.dev/group',
 } as const;
 
 export const ANNOTATIONS = {

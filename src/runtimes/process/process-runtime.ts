@@ -15,6 +15,7 @@ import type { Gpu } from '../gpus/gpu.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
 import { readGpuUsage } from '../gpus/gpu-usage.ts';
 import { InFlight } from '../in-flight.ts';
+import { LOOPBACK_GROUPS } from '../loopback-groups.ts';
 import { parsePort } from '../ports.ts';
 import type {
   Capacity,
@@ -74,6 +75,7 @@ class ProcessRuntime implements Runtime {
   readonly name = 'process';
   readonly capabilities;
   readonly gpuSleep: GpuLending;
+  readonly groups = LOOPBACK_GROUPS;
   readonly disks: DiskMeter = { usedBytes: (id) => directoryBytes(this.#folders.pathOf(id)) };
   readonly #options: ProcessRuntimeOptions;
   readonly #hostEnv: Readonly<Record<string, string>>;

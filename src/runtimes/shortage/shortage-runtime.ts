@@ -116,6 +116,10 @@ export class ShortageRuntime implements Runtime {
     return this.#inner.disks;
   }
 
+  get groups() {
+    return this.#inner.groups;
+  }
+
   get gpuSleep() {
     return this.#inner.gpuSleep;
   }

@@ -6,6 +6,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import { NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus, notEnoughGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
+import { LOOPBACK_GROUPS } from '../loopback-groups.ts';
 import {
   type Capacity,
   type GpuCapacity,
@@ -62,6 +63,7 @@ class OwnWorld extends SimulatedWorld {
 class SimulatedRuntime implements Runtime {
   readonly name = 'simulated';
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
+  readonly groups = LOOPBACK_GROUPS;
   readonly disks = null;
   readonly gpuSleep: GpuSleep = {
     release: async (id) => this.#getRunning(id).lendGpus(),

@@ -28,6 +28,10 @@
 - apiGroups: [""]
   resources: [services]
   verbs: [create, delete, list, watch]
+# Networks of clusters.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [create, delete]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [create, delete, get, patch]

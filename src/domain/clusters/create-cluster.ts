@@ -1,0 +1,73 @@
+import { type ClusterId, newId, type PodId } from '../../core/ids.ts';
+import { transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import { findGpuType } from '../catalog/catalog.ts';
+import type { ContainerConfig } from '../endpoints/endpoint.ts';
+import { mergeContainer } from '../endpoints/merge-container.ts';
+import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from '../pods/check-pod.ts';
+import { type PodContext, templateMounts, usePodTemplate } from '../pods/create-pod.ts';
+import { findPlaceAtAll } from '../pods/place-pod.ts';
+import type { PodMounts } from '../pods/pod.ts';
+import { insertClusterPodRows } from '../pods/pod-store.ts';
+import { checkGpuLimit, checkOneMore } from '../quotas/check-limit.ts';
+import type { Cluster, ClusterWithPods } from './cluster.ts';
+import { getCluster, insertClusterRow } from './cluster-store.ts';
+
+/** The container's fields and the mounts are optional: the template's, then the defaults, fill them in. */
+export interface NewCluster
+  extends Partial<Omit<ContainerConfig, 'registryId'>>,
+    Pick<Cluster, 'name' | 'type' | 'gpuTypeId' | 'gpusPerPod' | 'podCount' | 'dataCenterIds' | 'templateId'> {
+  mounts?: PodMounts;
+  /** Absent: what the template says, else false. */
+  startSsh?: boolean;
+  startJupyter?: boolean;
+}
+
+/**
+ * Stores a cluster with its pods, which wait until control finds a place for all of them at once. Throws `badRequest` if a rule
+ * is broken or they would never fit, `forbidden` over a limit of the user that waiting does not lift or for a reference the
+ * key may not add, and `unavailable` if the runtime does not answer.
+ */
+export async function createCluster(context: PodContext, actor: Actor, input: NewCluster): Promise<ClusterWithPods> {
+  const { gpuTypeId, gpusPerPod, podCount } = input;
+  const gpu = { id: gpuTypeId, count: gpusPerPod };
+  checkHardware({ ...input, gpu, cpu: null });
+  const stock = await context.capacity.read();
+  const cloud = findGpuType(gpuTypeId)?.secure ? 'SECURE' : 'COMMUNITY';
+  const created = await transaction(context.pool, async (db) => {
+    await checkOneMore(db, actor.userId, 'pods', podCount);
+    await checkGpuLimit(db, actor.userId, gpusPerPod * podCount);
+    const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
+    const container = mergeContainer(template, { ...input, registryId: template?.registryId ?? null });
+    await checkPodContainer(db, actor, null, container);
+    const mounts = input.mounts ?? templateMounts(template, false);
+    checkMounts(mounts, false);
+    const dataCenterIds = mounts.network
+      ? [await checkNetworkMount(db, actor, mounts.network.volumeId, input.dataCenterIds)]
+      : input.dataCenterIds;
+    const wanted = { name: input.name, gpu, cpu: null, cloud, dataCenterIds, userId: actor.userId, podCount } as const;
+    const { dataCenterId } = findPlaceAtAll(wanted, stock);
+    const id = newId<ClusterId>();
+    await insertClusterRow(db, { ...input, id, userId: actor.userId, cloud, dataCenterIds });
+    const start = {
+      startSsh: input.startSsh ?? template?.startSsh ?? false,
+      startJupyter: input.startJupyter ?? template?.startJupyter ?? false,
+    };
+    const common = {
+      ...start,
+      cudaVersion: null,
+      isLocked: false,
+      hasGlobalNetwork: false,
+      isPrivate: false,
+      templateId: input.templateId,
+    };
+    await insertClusterPodRows(
+      db,
+      { ...wanted, ...container, ...common, mounts, dataCenterId },
+      { id, podIds: Array.from({ length: podCount }, () => newId<PodId>()) },
+    );
+    return getCluster(db, actor.userId, id);
+  });
+  context.bus.publish('cluster', created.id);
+  return created;
+}

@@ -1,0 +1,70 @@
+import { Failure, messageOf } from '../../core/errors.ts';
+import type { ClusterId, PodId, WorkerId } from '../../core/ids.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import type { Stock } from '../catalog/capacity-source.ts';
+import { type PodPlace, placePod } from '../pods/place-pod.ts';
+import { placeReason } from '../pods/pod-lifecycle.ts';
+import type { Cluster } from './cluster.ts';
+
+/** What became of a try to place a cluster. `podIds`: the pods to start; `evicted`: frozen workers to stop. */
+export type Placing =
+  | { isPlaced: true; dataCenterId: string; podIds: readonly PodId[]; evicted: readonly WorkerId[] }
+  | { isPlaced: false; isNewReason: boolean };
+
+type Waiting = Pick<
+  Cluster,
+  'userId' | 'name' | 'gpuTypeId' | 'gpusPerPod' | 'podCount' | 'cloud' | 'dataCenterIds' | 'phaseReason'
+>;
+
+/**
+ * Claims the GPUs of all pods of a waiting cluster, in one transaction under the lock of all who allocate GPUs, or none and
+ * stores why. Publish the evicted workers and the pods after it.
+ */
+export function placeCluster(pool: Pool, id: ClusterId, stock: Stock): Promise<Placing> {
+  return transaction(pool, async (db) => {
+    const { rows } = await db.query<Waiting>(
+      `select user_id as "userId", name, gpu_type_id as "gpuTypeId", gpus_per_pod as "gpusPerPod",
+         pod_count as "podCount", cloud, data_center_ids as "dataCenterIds", phase_reason as "phaseReason"
+       from clusters where id = $1 and phase = 'WAITING' and wanted = 'RUN' for update`,
+      [id],
+    );
+    const cluster = rows[0];
+    if (!cluster) return { isPlaced: false, isNewReason: false };
+    const found = await findPlace(db, cluster, stock);
+    if ('reason' in found) return keepWaiting(db, id, cluster, found.reason);
+    const podIds = await claim(db, id, found.place);
+    return { isPlaced: true, dataCenterId: found.place.dataCenterId, podIds, evicted: found.evicted };
+  });
+}
+
+async function findPlace(
+  db: Db,
+  { gpuTypeId, gpusPerPod, ...cluster }: Waiting,
+  stock: Stock,
+): Promise<{ place: PodPlace; evicted: readonly WorkerId[] } | { reason: string }> {
+  try {
+    return await placePod(db, { ...cluster, gpu: { id: gpuTypeId, count: gpusPerPod }, cpu: null }, stock);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error; // a refusal is an answer, everything else is not
+    return { reason: placeReason(messageOf(error)) };
+  }
+}
+
+async function keepWaiting(db: Db, id: ClusterId, { phaseReason }: Waiting, reason: string): Promise<Placing> {
+  if (reason === phaseReason) return { isPlaced: false, isNewReason: false };
+  await db.query("update clusters set phase_reason = $2 where id = $1 and phase = 'WAITING'", [id, reason]);
+  return { isPlaced: false, isNewReason: true };
+}
+
+async function claim(db: Db, id: ClusterId, { pool, dataCenterId, cudaVersion }: PodPlace): Promise<PodId[]> {
+  const { rows } = await db.query<{ id: PodId }>(
+    `with cluster as (
+       update clusters set phase = 'STARTING', phase_reason = null, data_center_id = $3 where id = $1
+     )
+     update pods set wanted = 'RUN', revision = revision + 1, gpu_pool = $2, data_center_id = $3, cuda_version = $4,
+       changed_at = now()
+     where cluster_id = $1 and wanted = 'STOP' returning id`,
+    [id, pool, dataCenterId, cudaVersion],
+  );
+  return rows.map((row) => row.id);
+}
