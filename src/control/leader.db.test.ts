@@ -172,6 +172,7 @@ test('every table is fenced, except those that control does not write', async ()
     'registry_delegations',
     'releases',
     'secrets',
+    'served_models',
     'templates',
     'user_limits',
     'users',

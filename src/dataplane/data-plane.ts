@@ -20,6 +20,7 @@ import { setCommonHeaders, writeHead } from './exchange.ts';
 import { JobDispatch } from './job-dispatch.ts';
 import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import type { ReachWorker } from './load-balancing/traffic-directory.ts';
+import { ModelDirectory } from './model-directory.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { UserDirectory } from './user-directory.ts';
@@ -40,8 +41,9 @@ const COMMON_HEADERS = [
   ...['cache-control', 'no-store'],
 ];
 
-/** True for `/v2/{endpointId}/…`: the path of a job request. */
+/** True for `/v2/{endpointId}/…` and `/openai/…`: the path of a job request. */
 export function isQueuePath(url: string): boolean {
+  if (url.startsWith('/openai/')) return true;
   if (!url.startsWith('/v2/')) return false;
   const end = url.indexOf('/', 4);
   return end > 0 && !REST_AREAS.has(url.slice(4, end));
@@ -88,7 +90,9 @@ export class DataPlane {
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
     const answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
-    this.#queuePlane = { ...deps, bodies, answers, dispatch, stream, endpoints, users, processId: bus.processId };
+    const models = new ModelDirectory(deps);
+    const shared = { bodies, answers, dispatch, stream, endpoints, users, models };
+    this.#queuePlane = { ...deps, ...shared, processId: bus.processId };
     this.workerServer = this.#createWorkerServer(deps, { bodies, stream, endpoints });
   }
 
@@ -145,7 +149,8 @@ function answerPreflight(res: ServerResponse): void {
     'access-control-allow-methods',
     'GET, POST, OPTIONS',
     'access-control-allow-headers',
-    'authorization, content-type, user-agent, idempotency-key, last-event-id, x-request-id',
+    // `*` is for what browsers' builds of OpenAI-style clients send besides; it never covers authorization.
+    'authorization, content-type, user-agent, idempotency-key, last-event-id, x-request-id, x-api-key, *',
     'access-control-max-age',
     '86400',
   ]);

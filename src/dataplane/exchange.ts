@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../core/errors.ts';
-import { PROBLEM_JSON, type Problem, renderProblem } from '../http/problem.ts';
+import { openAiRoute, renderOpenAiError } from '../http/openai-error.ts';
+import { PROBLEM_JSON, type Problem, type RenderedProblem, renderProblem } from '../http/problem.ts';
 import { drainBody, hasRest } from './read-body.ts';
 
 /**
@@ -42,19 +43,27 @@ export function problemWithError(problem: Problem): string {
   return JSON.stringify({ ...problem, error: problem.detail });
 }
 
+/** Renders a refusal as the clients of the path read it. */
+function refusalBody({ url }: IncomingMessage, { status, problem }: RenderedProblem): { type: string; body: string } {
+  const route = openAiRoute(url!);
+  if (route === null) return { type: PROBLEM_JSON, body: problemWithError(problem) };
+  return { type: 'application/json', body: renderOpenAiError(route, { status, message: problem.detail }) };
+}
+
 /**
- * Responds with a problem record; cuts the connection if a response was already started. The response ends when the
- * request's body has been drained: a connection that is closed with unread data is reset, and clients would miss it.
+ * Responds with a problem record, or the error object of an OpenAI route; cuts the connection if a response was already started.
+ * The response ends when the request's body has been drained: a connection that is closed with unread data is reset, and clients
+ * would miss it.
  */
 export function sendProblem(res: ServerResponse, error: unknown, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  const { status, headers: own, problem } = renderProblem(error);
-  const body = problemWithError(problem);
-  const framing = ['content-type', PROBLEM_JSON, 'content-length', String(Buffer.byteLength(body))];
-  writeHead(res, status, [...headers, ...framing, ...own]);
+  const rendered = renderProblem(error);
+  const { type, body } = refusalBody(res.req, rendered);
+  const framing = ['content-type', type, 'content-length', String(Buffer.byteLength(body))];
+  writeHead(res, rendered.status, [...headers, ...framing, ...rendered.headers]);
   if (!hasRest(res.req)) return void res.end(body);
   res.write(body);
   drainBody(res.req, () => res.end());

@@ -1,5 +1,6 @@
 import { FAILURES, type Failure, isReported, messageOf } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { openAiRoute, renderOpenAiError } from './openai-error.ts';
 import { newRequestId } from './request-id.ts';
 import { toFailure } from './to-failure.ts';
 
@@ -32,12 +33,16 @@ export function renderProblem(thrown: unknown): RenderedProblem {
   return { status, headers, problem: { title, status, detail, ...(errors === undefined ? {} : { errors }) } };
 }
 
-/** A complete HTTP/1.1 response that closes its connection: for what could not be read as a request. */
-export function rawProblem(failure: Failure): string {
+/**
+ * A complete HTTP/1.1 response that closes its connection: for what could not be read as a request. `url`: the request's, where
+ * it is known.
+ */
+export function rawProblem(failure: Failure, url = ''): string {
   const { status, problem } = renderProblem(failure);
-  const body = JSON.stringify(problem);
+  const route = openAiRoute(url);
+  const body = route === null ? JSON.stringify(problem) : renderOpenAiError(route, { status, message: problem.detail });
   return (
-    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${PROBLEM_JSON}\r\n` +
+    `HTTP/1.1 ${status} ${problem.title}\r\nContent-Type: ${route === null ? PROBLEM_JSON : 'application/json'}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nx-request-id: ${newRequestId()}\r\n` +
     `Cache-Control: no-store\r\nConnection: close\r\n\r\n${body}`
   );

@@ -73,7 +73,7 @@ export class SlowBodies {
       return;
     }
     res.statusCode = 408;
-    socket.end(rawProblem(this.#refusal()), () => socket.destroy());
+    socket.end(rawProblem(this.#refusal(), res.req.url), () => socket.destroy());
   }
 
   #forget(socket: Socket): void {

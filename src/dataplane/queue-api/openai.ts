@@ -1,13 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FAILURES, Failure, notFound } from '../../core/errors.ts';
 import { type JobId, newJobId } from '../../core/ids.ts';
-import { isTerminal, type JobView } from '../../domain/jobs/job.ts';
+import { isTerminal, type JobStatus } from '../../domain/jobs/job.ts';
 import { parseJson } from '../../domain/jobs/job-body.ts';
 import { endpointGone, type NewJob } from '../../domain/jobs/job-queue.ts';
 import type { Chunks, JobChunk } from '../../domain/jobs/job-stream.ts';
+import { logFailure } from '../../http/problem.ts';
+import { toFailure } from '../../http/to-failure.ts';
 import { flushed } from '../answer-budget.ts';
-import { sendBody, writeHead } from '../exchange.ts';
 import { withBody } from '../read-body.ts';
 import { getJob } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';
+import { OpenAiAnswer, WAITING_MS } from './openai-answer.ts';
 import type { QueueCall } from './queue-call.ts';
 import { withPlace } from './queue-place.ts';
 import { withResult } from './send-job.ts';
@@ -17,7 +21,15 @@ import { submitTraced } from './submit-traced.ts';
 const DAY_MS = 86_400_000;
 const CHUNKS_AT_ONCE = 500;
 const POLL_MS = 30_000;
+/** How often a running job is read while the process stops, which ends all waits at once. */
+const STOPPING_POLL_MS = 100;
 const NO_CHUNKS: Chunks = { chunks: [], hasMore: false };
+
+/** A job that was submitted for a call. */
+export interface OpenAiJob {
+  id: JobId;
+  isStreaming: boolean;
+}
 
 /**
  * `/openai/…`: an OpenAI-style call becomes a job with `openai_route` and, unless it is a GET, `openai_input`
@@ -26,27 +38,35 @@ const NO_CHUNKS: Chunks = { chunks: [], hasMore: false };
  * cancels it.
  */
 export async function openai(call: QueueCall): Promise<void> {
-  const { id, isStreaming } = await submit(call);
-  call.res.once('close', () => {
-    if (!call.res.writableEnded) void cancelJob(call, id).catch(() => {});
+  if (!call.subPath) throw notFound('Path');
+  const source = { ...bodySource(call, call.plane.limits.runsyncBodyBytes) };
+  if (source.limitBytes === call.plane.limits.runsyncBodyBytes) source.tooLarge = tooLarge;
+  const job = await withBody(source, (bytes, { waitedMs }) => {
+    const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
+    return submitOpenAiJob(call, body, { bytes: bytes.length, waitedMs });
   });
-  await holdWithKey(call, () => relay(call, id, isStreaming));
+  await relayOpenAiJob(call, job);
 }
 
-/** Reads the body and commits its job. What it returns does not refer to the body, which the held request would keep. */
-function submit(call: QueueCall): Promise<{ id: JobId; isStreaming: boolean }> {
-  return withBody(bodySource(call, call.plane.limits.runsyncBodyBytes), async (bytes, { waitedMs }) => {
-    const body = call.req.method === 'GET' && bytes.length === 0 ? undefined : parseJson(bytes);
-    const job = newJob(call, body?.text);
-    call.log.jobId = job.id;
-    const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
-    await withPlace(call, bytes.length, async () => {
-      if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
-        throw endpointGone();
-      return { isNew: true };
-    });
-    return { id: job.id, isStreaming };
+export function tooLarge(limitBytes: number): Failure {
+  return new Failure('contentTooLarge', `the request body is larger than the limit of ${limitBytes} bytes`);
+}
+
+/** Commits the job of a call. What it returns does not refer to the body, which the held request would keep. */
+export async function submitOpenAiJob(
+  call: QueueCall,
+  body: { text: string; value: unknown } | undefined,
+  { bytes, waitedMs }: { bytes: number; waitedMs: number },
+): Promise<OpenAiJob> {
+  const job = newJob(call, body?.text);
+  call.log.jobId = job.id;
+  const isStreaming = (body?.value as { stream?: unknown } | null | undefined)?.stream === true;
+  await withPlace(call, bytes, async () => {
+    if (!(await submitTraced(call, job, (traced) => call.plane.dispatch.submit(traced, waitedMs))))
+      throw endpointGone();
+    return { isNew: true };
   });
+  return { id: job.id, isStreaming };
 }
 
 /** `body`: the request's JSON, or undefined for a GET without one. */
@@ -67,20 +87,46 @@ function newJob(call: QueueCall, body: string | undefined): NewJob {
   };
 }
 
+/** Responds with what becomes of the job; cancels it when that is no longer possible. */
+export async function relayOpenAiJob(call: QueueCall, { id, isStreaming }: OpenAiJob): Promise<void> {
+  const answer = new OpenAiAnswer(call.res, call.subPath);
+  call.res.once('close', () => {
+    if (!answer.isDone) void cancelJob(call, id).catch(() => {});
+  });
+  try {
+    await holdWithKey(call, () => relay(call, id, { answer, isStreaming }));
+  } catch (error) {
+    if (!answer.hasBegun || answer.hasEnded) throw error;
+    const failure = toFailure(error);
+    if (failure !== error) logFailure(call.plane.logger, failure, call.log);
+    answer.fail({ status: FAILURES[failure.kind].status, message: failure.message });
+    await cancelJob(call, id);
+  }
+}
+
 /** Sends the chunks as they arrive, then the end; without streaming only the end. */
-async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<void> {
+async function relay(
+  call: QueueCall,
+  id: JobId,
+  { answer, isStreaming }: { answer: OpenAiAnswer; isStreaming: boolean },
+): Promise<void> {
   const { dispatch, stream } = call.plane;
-  while (!call.res.destroyed) {
-    const wait = dispatch.waiters.wait(id, POLL_MS);
+  let waitMs = isStreaming ? WAITING_MS : POLL_MS;
+  let isSilent = false;
+  while (!answer.hasEnded) {
+    const wait = dispatch.waiters.wait(id, waitMs);
     call.res.once('close', wait.cancel);
     try {
       const job = await getJob(call, id);
       if (call.res.destroyed) return; // drained chunks would be lost with it
       const { chunks, hasMore } = isStreaming ? await stream.drain(job, CHUNKS_AT_ONCE) : NO_CHUNKS;
-      for (const chunk of chunks) await relayChunk(call, id, chunk);
-      if (hasMore) continue;
-      if (isTerminal(job.status)) return await withResult(call, job, (whole) => finish(call, whole));
-      await wait.update;
+      for (const chunk of chunks) await relayChunk(call, id, chunk, answer);
+      if (hasMore || answer.hasEnded) continue;
+      if (isTerminal(job.status)) return await withResult(call, job, (whole) => finish(call, whole, answer));
+      if (dispatch.isStopping) await bridgeStop(call, id, job.status, answer);
+      if (isSilent && job.status === 'IN_QUEUE' && waitMs === WAITING_MS) answer.wait();
+      if (answer.hasBegun || job.status !== 'IN_QUEUE') waitMs = POLL_MS;
+      isSilent = (await wait.update) === 'timeout';
     } finally {
       call.res.off('close', wait.cancel);
       wait.cancel();
@@ -88,55 +134,41 @@ async function relay(call: QueueCall, id: JobId, isStreaming: boolean): Promise<
   }
 }
 
+/** While the process stops, a running job may still end, but a queued one is for another process. */
+async function bridgeStop(call: QueueCall, id: JobId, status: JobStatus, answer: OpenAiAnswer): Promise<void> {
+  if (status !== 'IN_QUEUE') return pause(STOPPING_POLL_MS);
+  await cancelJob(call, id);
+  answer.fail({ status: 503, message: 'the server is stopping: send the request again' });
+}
+
 /** Relays a chunk as fast as the client reads; a large one is taken only once there is memory for it. */
-async function relayChunk(call: QueueCall, id: JobId, { seq, bytes, chunk }: JobChunk): Promise<void> {
+async function relayChunk(
+  call: QueueCall,
+  id: JobId,
+  { seq, bytes, chunk }: JobChunk,
+  answer: OpenAiAnswer,
+): Promise<void> {
+  if (answer.hasEnded) return;
   if (chunk !== null) {
-    writeChunk(call, chunk);
+    answer.writeChunk(chunk);
     return flushed(call.res);
   }
   await call.plane.answers.hold(call.res, { bytes, userId: call.actor.userId }, async () => {
     const text = await call.plane.stream.takeChunk(id, seq);
-    if (text !== undefined) writeChunk(call, text);
+    if (text !== undefined) answer.writeChunk(text);
   });
 }
 
-function writeChunk(call: QueueCall, chunk: string): void {
-  if (!call.res.headersSent) writeHead(call.res, 200, ['content-type', 'text/event-stream', 'x-accel-buffering', 'no']);
-  const text: unknown = JSON.parse(chunk);
-  call.res.write(typeof text === 'string' ? text : `data: ${chunk}\n\n`);
-}
-
-function finish(call: QueueCall, job: JobView): void {
-  if (call.res.headersSent) {
-    if (job.status !== 'COMPLETED') call.res.write(`data: ${errorBody(job)}\n\n`);
-    call.res.end();
-    return;
+/** Ends the response; what a worker says of its models is remembered. */
+function finish(
+  { req, subPath, endpoint, plane }: QueueCall,
+  job: Parameters<OpenAiAnswer['finish']>[0],
+  answer: OpenAiAnswer,
+): void {
+  if (subPath === '/v1/models' && req.method === 'GET' && job.status === 'COMPLETED') {
+    void plane.models.remember(endpoint.id, job.output).catch(() => {}); // the next list is remembered instead
   }
-  if (job.status === 'COMPLETED') sendOutput(call, job);
-  else sendBody(call.res, 500, 'application/json', errorBody(job));
-}
-
-/** Sends a string as the event stream that it is, the item of a list of one, and anything else as it is. */
-function sendOutput(call: QueueCall, job: JobView): void {
-  const output: unknown = job.output === null ? null : JSON.parse(job.output);
-  const isList = Array.isArray(output) && output.length === 1;
-  const answer: unknown = isList ? output[0] : output;
-  const text = isList ? JSON.stringify(answer) : (job.output ?? 'null');
-  if (typeof answer === 'string') sendBody(call.res, 200, 'text/event-stream', answer);
-  else sendBody(call.res, statusOf(answer), 'application/json', text);
-}
-
-/** The status that a worker's own error body names. */
-function statusOf(answer: unknown): number {
-  const { object, code } = (answer ?? {}) as { object?: unknown; code?: unknown };
-  return object === 'error' && Number.isInteger(code) && (code as number) >= 400 && (code as number) < 600
-    ? (code as number)
-    : 200;
-}
-
-function errorBody(job: JobView): string {
-  const message = job.error ?? `the job ended as ${job.status}`;
-  return JSON.stringify({ error: { message, type: 'server_error', param: null, code: 500 } });
+  answer.finish(job);
 }
 
 /** Cancels the job of a client that disconnected. */

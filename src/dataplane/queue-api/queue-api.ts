@@ -6,11 +6,13 @@ import { JOB_ID } from '../../domain/jobs/job.ts';
 import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
 import { hashOnConnection } from '../../http/connection-hash.ts';
+import { openAiRoute } from '../../http/openai-error.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendProblem } from '../exchange.ts';
 import { RequestLog } from '../request-log.ts';
+import { modelRoute } from './model-route.ts';
 import { openai } from './openai.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { QueueCall, QueuePlane } from './queue-call.ts';
@@ -57,7 +59,7 @@ const OPERATIONS: Record<string, Operation> = {
 
 const NO_QUERY = new URLSearchParams();
 
-/** `/v2/{endpointId}/{operation}[/{jobId}]`. Never throws, and always responds. */
+/** `/v2/{endpointId}/{operation}[/{jobId}]` and `/openai/v1/…`. Never throws, and always responds. */
 export async function handleQueueRequest(
   plane: QueuePlane,
   req: IncomingMessage,
@@ -78,11 +80,16 @@ export async function handleQueueRequest(
 async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
-  const [, , endpointId, name, jobId, ...rest] = (queryAt < 0 ? url : url.slice(0, queryAt)).split('/');
+  const path = queryAt < 0 ? url : url.slice(0, queryAt);
+  const query = queryAt < 0 ? NO_QUERY : new URLSearchParams(url.slice(queryAt + 1));
+  const [, , endpointId, name, jobId, ...rest] = path.split('/');
   const operation = name !== undefined && Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined;
   const known = authenticate(plane, req);
   const actor = known instanceof Promise ? await known : known;
   log.userId = actor.userId;
+  if (path.startsWith('/openai/')) {
+    return modelRoute({ req, res, plane, log, actor, route: path.slice('/openai'.length), query });
+  }
   const isPath = operation?.hasSubPath || (rest.length === 0 && Boolean(jobId) === operation?.hasJobId);
   if (!operation || !isPath) {
     throw new Failure('notFound', 'No such path on an endpoint.');
@@ -111,14 +118,19 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
     endpoint,
     jobId: jobId as JobId | undefined,
     subPath: jobId === undefined ? '' : `/${[jobId, ...rest].join('/')}`,
-    query: queryAt < 0 ? NO_QUERY : new URLSearchParams(url.slice(queryAt + 1)),
+    query,
   });
 }
 
-/** Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
+/**
+ * Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). Clients of
+ * Anthropic's interface send theirs in a header of its own.
+ */
 function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<Actor> {
-  if (!req.headers.authorization) throw new Failure('unauthorized', 'no token provided');
-  const key = readKey(req.headers.authorization);
+  const { authorization, 'x-api-key': apiKey } = req.headers;
+  const sent = authorization || (typeof apiKey === 'string' && openAiRoute(req.url!) !== null ? apiKey : '');
+  if (!sent) throw new Failure('unauthorized', 'no token provided');
+  const key = readKey(sent);
   return (
     plane.keyRing.peek(key, hashOnConnection(req.socket, key)) ??
     plane.keyRing.authenticate(key, peerOf(req)).then((actor) => {

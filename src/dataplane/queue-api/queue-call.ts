@@ -13,6 +13,7 @@ import type { AnswerBudget } from '../answer-budget.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
+import type { ModelDirectory } from '../model-directory.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { UserDirectory } from '../user-directory.ts';
 
@@ -22,6 +23,7 @@ export interface QueuePlane {
   stream: JobStream;
   endpoints: EndpointDirectory;
   users: UserDirectory;
+  models: ModelDirectory;
   keyRing: KeyRing;
   pool: Pool;
   clock: Clock;

@@ -92,15 +92,35 @@ const COMMA = 44;
  */
 export function sliceMembers(text: string, names: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
+  visitMembers(text, (key, start, end) => {
+    if (names.includes(key)) found.set(key, text.slice(start, end).trimEnd());
+  });
+  return found;
+}
+
+/** Returns the text of an object with another value for a top-level member that it has; the rest stays as it was written. */
+export function replaceMember(text: string, name: string, json: string): string {
+  let replaced = '';
+  let copiedTo = 0;
+  visitMembers(text, (key, start, end) => {
+    if (key !== name) return;
+    replaced += text.slice(copiedTo, start) + json;
+    copiedTo = end;
+  });
+  return replaced + text.slice(copiedTo);
+}
+
+/** Calls `visit` with each top-level member of an object and the place of its value, with the blanks after it. */
+function visitMembers(text: string, visit: (key: string, start: number, end: number) => void): void {
   let at = skipBlanks(text, 0) + 1;
   for (;;) {
     at = skipBlanks(text, at);
-    if (text.charCodeAt(at) === CLOSE_BRACE) return found;
+    if (text.charCodeAt(at) === CLOSE_BRACE) return;
     const keyEnd = endOfString(text, at);
     const key = JSON.parse(text.slice(at, keyEnd)) as string;
     const start = skipBlanks(text, skipBlanks(text, keyEnd) + 1); // past the colon
     const end = endOfValue(text, start);
-    if (names.includes(key)) found.set(key, text.slice(start, end).trimEnd());
+    visit(key, start, end);
     at = skipBlanks(text, end);
     if (text.charCodeAt(at) === COMMA) at += 1;
   }
