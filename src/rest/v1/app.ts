@@ -1,0 +1,91 @@
+import swagger from '@fastify/swagger';
+import Fastify from 'fastify';
+import { Failure } from '../../core/errors.ts';
+import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
+import { newRequestId } from '../../http/request-id.ts';
+import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
+import { rejectOtherMethods } from '../shared/other-methods.ts';
+import { addRequestHooks, countRequestOfAnyKey, pathNotFound, setCommonHeaders } from '../shared/request-hooks.ts';
+import type { RestApp, RestDeps } from '../shared/rest-app.ts';
+import { createSerializerCompiler } from '../shared/serialization.ts';
+import { createValidatorCompiler } from '../shared/validation.ts';
+import { billingRoutes } from './v1-billing.ts';
+import { endpointRoutes } from './v1-endpoint-routes.ts';
+import { sendV1Error } from './v1-error.ts';
+import { V1_OPENAPI, V1_SCHEMAS } from './v1-openapi.ts';
+import { podRoutes } from './v1-pod-routes.ts';
+import { registryRoutes } from './v1-registries.ts';
+import type { V1Route } from './v1-route.ts';
+import { templateRoutes } from './v1-template-routes.ts';
+import { volumeRoutes } from './v1-volumes.ts';
+
+const ROUTES: readonly V1Route[] = [
+  podRoutes,
+  endpointRoutes,
+  templateRoutes,
+  volumeRoutes,
+  registryRoutes,
+  billingRoutes,
+  descriptionRoute,
+];
+
+/**
+ * Builds the app of REST version 1 (docs/interface/rest-v1.md): a mapping onto the operations of version 2, with the same
+ * keys, permissions and limits. Await `ready()`.
+ */
+export function buildV1App(deps: RestDeps): RestApp {
+  const app: RestApp = Fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false, // Fastify's 503 has another shape; the outer server stops accepting first
+    routerOptions: { maxParamLength: 500 },
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply);
+      void countRequestOfAnyKey(deps, request, reply)
+        .then(() => error)
+        .catch((refusal: unknown) => refusal)
+        .then((reason) => sendV1Error(deps, toFailure(reason), request, reply));
+    },
+  });
+  acceptOnlyJson(app, {
+    isEmptyAllowed: true, // clients send the header with a bodiless POST
+    detail: 'The request could not be processed: its body is not valid JSON.',
+  });
+  app.setValidatorCompiler(createValidatorCompiler(V1_SCHEMAS));
+  app.setSerializerCompiler(createSerializerCompiler(V1_SCHEMAS));
+  for (const schema of V1_SCHEMAS) app.addSchema(schema);
+  app.setErrorHandler((error, request, reply) =>
+    sendV1Error(deps, toRequestFailure(error, request.raw), request, reply),
+  );
+  app.setNotFoundHandler((request, reply) => sendV1Error(deps, pathNotFound(), request, reply));
+  addRequestHooks(app, deps);
+  app.addHook('preValidation', async (request) =>
+    listRepeated(request.query, request.routeOptions.schema?.querystring),
+  );
+  app.register(swagger, V1_OPENAPI);
+  app.after(() => {
+    rejectOtherMethods(app, () => {
+      for (const addRoutes of ROUTES) addRoutes(app, deps);
+    });
+  });
+  return app;
+}
+
+/** Makes a list of a parameter that may be repeated, and refuses to have any other one twice. */
+function listRepeated(query: unknown, schema: unknown): void {
+  const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {};
+  const values = query as Record<string, unknown>;
+  for (const [name, { type }] of Object.entries(properties)) {
+    const value = values[name];
+    if (type === 'array' && typeof value === 'string') values[name] = [value];
+    if (type !== 'array' && Array.isArray(value)) throw new Failure('badRequest', `${name}: must not be repeated`);
+  }
+}
+
+function descriptionRoute(app: RestApp, deps: RestDeps): void {
+  app.get('/v1/openapi.json', { schema: { hide: true }, config: { permission: 'public' } }, async (request) => ({
+    ...app.swagger(),
+    servers: [{ url: deps.publicUrlFor(request.raw) }],
+  }));
+}

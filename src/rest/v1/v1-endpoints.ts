@@ -1,0 +1,248 @@
+import { type Static, Type } from 'typebox';
+import { Failure } from '../../core/errors.ts';
+import { findGpuType, gpuPools, gpuTypesOfPool } from '../../domain/catalog/catalog.ts';
+import { CUDA_VERSION } from '../../domain/catalog/cuda-version.ts';
+import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
+import type { Endpoint, EndpointClientSettings, FlashBoot, GpuConfig } from '../../domain/endpoints/endpoint.ts';
+import { splitVersions } from '../../domain/endpoints/gpu-rule.ts';
+import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
+import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { V1Pod } from './v1-pods.ts';
+import { V1Template } from './v1-templates.ts';
+
+const name = Type.String({ minLength: 1, maxLength: 191 });
+const count = Type.Integer({ minimum: 0, maximum: MAX_INTEGER });
+const scalerType = stringEnum(['QUEUE_DELAY', 'REQUEST_COUNT'], {
+  description: 'Scale on the seconds a request waits, or on the number of requests in flight.',
+});
+const scalerValue = Type.Integer({ minimum: 1, maximum: MAX_INTEGER });
+const gpuTypeIds = Type.Array(Type.String(), {
+  description: 'GPU types that workers may get. Their pools are used, without the types that are not listed.',
+});
+const cuda = Type.String({ pattern: CUDA_VERSION.source, description: 'A version of CUDA: 12.8.' });
+const volumeId = Type.String({ description: 'A network volume; empty: none.' });
+
+const SETTINGS = {
+  name: Type.Optional(name),
+  allowedCudaVersions: Type.Optional(Type.Array(cuda)),
+  minCudaVersion: Type.Optional(cuda),
+  cpuFlavorIds: Type.Optional(
+    Type.Array(Type.String(), { description: 'For CPU endpoints, which are refused (400).' }),
+  ),
+  vcpuCount: Type.Optional(Type.Integer({ minimum: 1, description: 'For CPU endpoints, which are refused (400).' })),
+  dataCenterIds: Type.Optional(Type.Array(Type.String(), { description: 'Preferred first; empty: any.' })),
+  executionTimeoutMs: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Per request; 0: no limit.' }),
+  ),
+  flashboot: Type.Optional(Type.Boolean({ description: 'Freeze idle workers instead of stopping them.' })),
+  gpuCount: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INTEGER })),
+  gpuTypeIds: Type.Optional(gpuTypeIds),
+  idleTimeout: Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, description: 'Seconds.' })),
+  networkVolumeId: Type.Optional(volumeId),
+  networkVolumeIds: Type.Optional(Type.Array(Type.String())),
+  scalerType: Type.Optional(scalerType),
+  scalerValue: Type.Optional(scalerValue),
+  workersMin: Type.Optional(count),
+  workersMax: Type.Optional(count),
+};
+
+const D = {
+  scalerType: 'QUEUE_DELAY',
+  scalerValue: 4,
+  idleTimeout: 5,
+  workersMin: 0,
+  workersMax: 3,
+  executionTimeoutMs: 300_000,
+} as const;
+
+export const EndpointCreateInput = closed(
+  {
+    ...SETTINGS,
+    templateId: Type.String({ description: 'A template for endpoints: its container settings are used.' }),
+    computeType: Type.Optional(byDefault(stringEnum(['GPU', 'CPU']), 'GPU')),
+  },
+  { $id: 'EndpointCreateInput', description: 'Without `gpuTypeIds`, workers get any GPU of a pool.' },
+);
+
+export const EndpointUpdateInput = closed(
+  {
+    ...SETTINGS,
+    templateId: Type.Optional(Type.String({ description: 'Copies the container settings of a template.' })),
+  },
+  { $id: 'EndpointUpdateInput', description: 'Only the given fields change.' },
+);
+
+export const V1Endpoint = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    userId: Type.String(),
+    templateId: Type.String({ description: 'Empty if it was made without a template.' }),
+    version: Type.Integer(),
+    computeType: stringEnum(['GPU', 'CPU']),
+    createdAt: dateTime(),
+    dataCenterIds: Type.Array(Type.String()),
+    env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    executionTimeoutMs: Type.Integer(),
+    gpuCount: Type.Integer({ description: '0 for a CPU endpoint.' }),
+    gpuTypeIds: Type.Array(Type.String()),
+    instanceIds: Type.Array(Type.String(), { description: 'Of a CPU endpoint: <flavor>-<vCPUs>-<GB>.' }),
+    idleTimeout: Type.Integer(),
+    networkVolumeId: Type.Optional(Type.String({ description: 'The first one; left out if there is none.' })),
+    networkVolumeIds: Type.Array(Type.String()),
+    scalerType,
+    scalerValue: Type.Integer({ description: 'A fraction is rounded up.' }),
+    workersMin: Type.Integer(),
+    workersMax: Type.Integer(),
+    flashboot: Type.Boolean(),
+    allowedCudaVersions: Type.Array(Type.String()),
+    minCudaVersion: Type.Optional(Type.String({ description: 'Left out if any version will do.' })),
+    template: Type.Optional(ref(V1Template)),
+    workers: Type.Optional(Type.Array(ref(V1Pod), { description: 'Its live workers, as pods.' })),
+  },
+  { $id: 'Endpoint' },
+);
+export const V1Endpoints = Type.Array(ref(V1Endpoint), { $id: 'Endpoints' });
+
+type Update = Static<typeof EndpointUpdateInput>;
+
+/** Throws `badRequest` for what an endpoint cannot have. */
+export function toNewEndpoint(body: Static<typeof EndpointCreateInput>): NewEndpoint {
+  if (body.computeType === 'CPU')
+    throw new Failure('badRequest', 'computeType: endpoints need GPUs: CPU is not offered');
+  refuseCpu(body);
+  const selection = selectGpus(body.gpuTypeIds ?? allTypes());
+  return {
+    name: body.name ?? 'my endpoint',
+    type: 'QUEUE_BASED',
+    gpu: { pools: selection.pools, count: body.gpuCount ?? 1 },
+    workers: { min: body.workersMin ?? D.workersMin, max: body.workersMax ?? D.workersMax },
+    scaling: {
+      type: body.scalerType ?? D.scalerType,
+      value: body.scalerValue ?? D.scalerValue,
+      idleTimeoutSeconds: body.idleTimeout ?? D.idleTimeout,
+    },
+    dataCenterIds: body.dataCenterIds ?? [],
+    networkVolumeIds: toVolumes(body) ?? [],
+    timeoutMs: body.executionTimeoutMs ?? D.executionTimeoutMs,
+    flashboot: body.flashboot ? 'FLASHBOOT' : 'OFF',
+    templateId: body.templateId,
+    clientSettings: mergeRule({}, body, selection.excluded),
+  };
+}
+
+/** Maps the given fields over the endpoint as it is. Throws `badRequest`. */
+export function toEndpointChange(body: Update, before: Endpoint): EndpointChange {
+  refuseCpu(body);
+  const selection = body.gpuTypeIds && selectGpus(body.gpuTypeIds);
+  const gpu = toGpu(body, before, selection?.pools);
+  const volumes = toVolumes(body);
+  const hasRule =
+    selection !== undefined || body.allowedCudaVersions !== undefined || body.minCudaVersion !== undefined;
+  const scaling = definedOf({
+    type: body.scalerType,
+    value: body.scalerValue,
+    idleTimeoutSeconds: body.idleTimeout,
+  }) as NonNullable<EndpointChange['scaling']>;
+  const workers = definedOf({ min: body.workersMin, max: body.workersMax }) as NonNullable<EndpointChange['workers']>;
+  return {
+    ...definedOf({ name: body.name, dataCenterIds: body.dataCenterIds, timeoutMs: body.executionTimeoutMs }),
+    ...(gpu && { gpu }),
+    ...(volumes && { networkVolumeIds: volumes }),
+    ...(body.flashboot === undefined ? {} : { flashboot: toFlashboot(body.flashboot, before.flashboot) }),
+    ...(Object.keys(scaling).length > 0 && { scaling }),
+    ...(Object.keys(workers).length > 0 && { workers }),
+    ...(hasRule && { clientSettings: mergeRule(before.clientSettings, body, selection?.excluded) }),
+    ...(body.templateId === undefined ? {} : { template: { templateId: body.templateId } }),
+  };
+}
+
+function refuseCpu({ cpuFlavorIds, vcpuCount }: Update): void {
+  if (cpuFlavorIds === undefined && vcpuCount === undefined) return;
+  const field = cpuFlavorIds === undefined ? 'vcpuCount' : 'cpuFlavorIds';
+  throw new Failure('badRequest', `${field}: endpoints need GPUs: CPU is not offered`);
+}
+
+const allTypes = () => gpuPools().flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+
+/** Returns the pools of the types, and the types of those pools that are not meant. */
+function selectGpus(ids: readonly string[]): { pools: string[]; excluded: string[] } {
+  if (ids.length === 0) throw new Failure('badRequest', 'gpuTypeIds: must name at least one GPU type');
+  const pools = ids.map((id) => {
+    const type = findGpuType(id);
+    if (!type) throw new Failure('badRequest', `gpuTypeIds: there is no GPU type '${id}'`);
+    if (type.pool === null) throw new Failure('badRequest', `gpuTypeIds: '${id}' is only offered for pods`);
+    return type.pool;
+  });
+  const unique = [...new Set(pools)];
+  const types = unique.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+  return { pools: unique, excluded: types.filter((id) => !ids.includes(id)) };
+}
+
+function toGpu(body: Update, before: Endpoint, pools: string[] | undefined): GpuConfig | undefined {
+  if (pools === undefined && body.gpuCount === undefined) return undefined;
+  return { pools: pools ?? before.gpu?.pools ?? [], count: body.gpuCount ?? before.gpu?.count ?? 1 };
+}
+
+function mergeRule(
+  before: EndpointClientSettings,
+  { allowedCudaVersions, minCudaVersion }: Update,
+  excluded: string[] | undefined,
+): EndpointClientSettings {
+  const { excludedGpuTypeIds = [], ...cudaBefore } = before;
+  const types = excluded ?? excludedGpuTypeIds;
+  return {
+    ...cudaBefore,
+    ...(allowedCudaVersions === undefined ? {} : { allowedCudaVersions: allowedCudaVersions.join(',') }),
+    ...(minCudaVersion === undefined ? {} : { minCudaVersion }),
+    ...(types.length > 0 && { excludedGpuTypeIds: types }),
+  };
+}
+
+/** Clients send the same volume in both fields. */
+function toVolumes({ networkVolumeId, networkVolumeIds }: Update): string[] | undefined {
+  if (networkVolumeId === undefined) return networkVolumeIds;
+  const first = networkVolumeId === '' ? [] : [networkVolumeId];
+  return [...first, ...(networkVolumeIds ?? []).filter((id) => id !== networkVolumeId)];
+}
+
+function toFlashboot(wanted: boolean, before: FlashBoot): FlashBoot {
+  if (!wanted) return 'OFF';
+  return before === 'OFF' ? 'FLASHBOOT' : before;
+}
+
+function definedOf<T extends object>(members: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
+export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
+  const { gpu, cpu, clientSettings: kept } = endpoint;
+  const excluded = kept.excludedGpuTypeIds ?? [];
+  const types = (gpu?.pools ?? []).flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
+  const [min] = splitVersions(kept.minCudaVersion);
+  return {
+    id: endpoint.id,
+    name: endpoint.name,
+    userId: endpoint.userId,
+    templateId: endpoint.templateId ?? '',
+    version: endpoint.version,
+    computeType: cpu === null ? 'GPU' : 'CPU',
+    createdAt: endpoint.createdAt.toISOString(),
+    dataCenterIds: endpoint.dataCenterIds,
+    env: endpoint.env,
+    executionTimeoutMs: endpoint.timeoutMs,
+    gpuCount: gpu?.count ?? 0,
+    gpuTypeIds: types.filter((id) => !excluded.includes(id)),
+    instanceIds: cpu ? [`${cpu.id}-${cpu.vcpuCount}-${cpu.memory}`] : [],
+    idleTimeout: endpoint.scaling.idleTimeoutSeconds,
+    ...(endpoint.networkVolumeIds[0] === undefined ? {} : { networkVolumeId: endpoint.networkVolumeIds[0] }),
+    networkVolumeIds: endpoint.networkVolumeIds,
+    scalerType: endpoint.scaling.type,
+    scalerValue: Math.ceil(endpoint.scaling.value),
+    workersMin: endpoint.workers.min,
+    workersMax: endpoint.workers.max,
+    flashboot: endpoint.flashboot !== 'OFF',
+    allowedCudaVersions: splitVersions(kept.allowedCudaVersions),
+    ...(min === undefined ? {} : { minCudaVersion: min }),
+  };
+}

@@ -1,0 +1,196 @@
+import { type Static, Type } from 'typebox';
+import { Failure } from '../../core/errors.ts';
+import type { Stock } from '../../domain/catalog/capacity-source.ts';
+import { type GpuType, gpuTypes } from '../../domain/catalog/catalog.ts';
+import type { NewPod } from '../../domain/pods/create-pod.ts';
+import type { Cloud, Pod, PodMounts } from '../../domain/pods/pod.ts';
+import type { PodChange } from '../../domain/pods/update-pod.ts';
+import { byDefault, closed, MAX_INTEGER, nullableString, stringEnum } from '../shared/schema.ts';
+import { DEFAULT_MOUNT_PATH, toContainer, V1_CONTAINER, V1_DEFAULTS } from './v1-container.ts';
+
+const name = Type.String({ minLength: 1, maxLength: 191 });
+const locked = Type.Boolean({ description: 'A locked pod refuses to stop and to restart.' });
+const priority = (what: string) =>
+  Type.Optional(
+    byDefault(
+      stringEnum(['availability', 'custom'], {
+        description: `${what} with the most free first, or in the given order.`,
+      }),
+      'availability',
+    ),
+  );
+const none = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
+const UNMEASURED = 'Above 0 it is a 400: nothing measures it here.';
+
+export const PodCreateInput = closed(
+  {
+    ...V1_CONTAINER,
+    name: Type.Optional(byDefault(name, 'my pod')),
+    templateId: Type.Optional(nullableString({ description: 'A template for pods; the given fields win.' })),
+    computeType: Type.Optional(byDefault(stringEnum(['GPU', 'CPU']), 'GPU')),
+    cloudType: Type.Optional(byDefault(stringEnum(['SECURE', 'COMMUNITY']), 'SECURE')),
+    gpuTypeIds: Type.Optional(
+      Type.Array(Type.String(), { maxItems: 20, description: 'The first with capacity is used; left out: any.' }),
+    ),
+    gpuTypePriority: priority('GPU types'),
+    gpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 1)),
+    allowedCudaVersions: Type.Optional(
+      Type.Array(Type.String(), { description: 'Anything but an empty list is a 400.' }),
+    ),
+    cpuFlavorIds: Type.Optional(Type.Array(Type.String(), { maxItems: 20, description: 'Left out: cpu3c.' })),
+    cpuFlavorPriority: priority('CPU flavors: their capacity is the same, so in the given order either way,'),
+    vcpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 2)),
+    dataCenterIds: Type.Optional(
+      Type.Array(Type.String(), { description: 'Preferred first; left out or empty: any.' }),
+    ),
+    dataCenterPriority: priority('Either way the first data center with capacity in the given order: data centers'),
+    countryCodes: Type.Optional(
+      Type.Array(Type.String(), { description: 'Anything but an empty list is a 400: name data centers.' }),
+    ),
+    networkVolumeId: Type.Optional(
+      Type.String({ description: 'Mounted at `volumeMountPath`, instead of storage of the pod itself; empty: none.' }),
+    ),
+    globalNetworking: Type.Optional(byDefault(Type.Boolean(), false)),
+    interruptible: Type.Optional(
+      byDefault(Type.Boolean({ description: 'True is a 400: there are no spot pods.' }), false),
+    ),
+    locked: Type.Optional(byDefault(locked, false)),
+    minDiskBandwidthMBps: none(UNMEASURED),
+    minDownloadMbps: none(UNMEASURED),
+    minUploadMbps: none(UNMEASURED),
+    minRAMPerGPU: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'Above 8, the default, it is a 400.' }),
+    ),
+    minVCPUPerGPU: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'Above 2, the default, it is a 400.' }),
+    ),
+    supportPublicIp: Type.Optional(
+      Type.Boolean({ description: 'Taken and ignored: TCP ports are always published at the address of the machine.' }),
+    ),
+  },
+  {
+    $id: 'PodCreateInput',
+    description:
+      'Without a template, the disk has 50 GB, the ports are 8888/http and 22/tcp, and a GPU pod has 20 GB of storage at /workspace.',
+  },
+);
+
+export const PodUpdateInput = closed(
+  {
+    ...V1_CONTAINER,
+    name: Type.Optional(name),
+    locked: Type.Optional(locked),
+    globalNetworking: Type.Optional(Type.Boolean()),
+  },
+  { $id: 'PodUpdateInput', description: 'Only the given fields change. Another container setting restarts the pod.' },
+);
+
+type Create = Static<typeof PodCreateInput>;
+type Update = Static<typeof PodUpdateInput>;
+
+const MAX_CANDIDATES = 20;
+
+/** Returns the pods to try in order: the first that there is capacity for is made. Throws `badRequest`. */
+export function toNewPods(body: Create, stock: Stock): NewPod[] {
+  refuseUnknown(body);
+  const isCpuPod = body.computeType === 'CPU';
+  const cloud = body.cloudType ?? 'SECURE';
+  const shared = { ...toShared(body, isCpuPod), cloud };
+  if (isCpuPod) {
+    const vcpuCount = body.vcpuCount ?? 2;
+    return (body.cpuFlavorIds ?? ['cpu3c']).map((id) => ({ ...shared, gpu: null, cpu: { id, vcpuCount } }));
+  }
+  const count = body.gpuCount ?? 1;
+  return toTypes(body, cloud, stock).map((id) => ({ ...shared, gpu: { id, count }, cpu: null }));
+}
+
+function toTypes({ gpuTypeIds, gpuTypePriority }: Create, cloud: Cloud, stock: Stock): string[] {
+  if (gpuTypeIds?.length === 0) throw new Failure('badRequest', 'gpuTypeIds: must name at least one GPU type');
+  const ids = gpuTypeIds ?? gpuTypes().flatMap((type) => (isSold(type, cloud) ? [type.id] : []));
+  if (gpuTypeIds && gpuTypePriority === 'custom') return gpuTypeIds;
+  const free = new Map<string, number>();
+  for (const entry of stock.gpus) free.set(entry.gpuTypeId, (free.get(entry.gpuTypeId) ?? 0) + entry.free);
+  return ids.toSorted((a, b) => (free.get(b) ?? 0) - (free.get(a) ?? 0)).slice(0, MAX_CANDIDATES);
+}
+
+function isSold({ secure, community }: GpuType, cloud: Cloud): boolean {
+  return cloud === 'SECURE' ? secure : community;
+}
+
+function toShared(body: Create, isCpuPod: boolean): Omit<NewPod, 'gpu' | 'cpu' | 'cloud'> {
+  const templateId = body.templateId || null;
+  const mounts = toMounts(body, { isCpuPod, hasTemplate: templateId !== null });
+  const own = templateId === null ? { diskGb: V1_DEFAULTS.containerDiskInGb, ports: V1_DEFAULTS.ports } : {};
+  return {
+    name: body.name ?? 'my pod',
+    ...own,
+    ...toContainer(body),
+    ...(mounts && { mounts }),
+    dataCenterIds: body.dataCenterIds ?? [],
+    hasGlobalNetwork: body.globalNetworking ?? false,
+    isPrivate: false,
+    templateId,
+  };
+}
+
+/** Undefined: the template's. */
+function toMounts(body: Create, pod: { isCpuPod: boolean; hasTemplate: boolean }): PodMounts | undefined {
+  const path = body.volumeMountPath ?? DEFAULT_MOUNT_PATH;
+  if (body.networkVolumeId) return { persistent: null, network: { volumeId: body.networkVolumeId, path } };
+  if (pod.isCpuPod && body.volumeInGb) {
+    throw new Failure('badRequest', 'volumeInGb: a CPU pod cannot have storage of its own: use a network volume');
+  }
+  if (body.volumeInGb === undefined && (pod.hasTemplate || pod.isCpuPod)) return undefined;
+  const sizeGb = body.volumeInGb === undefined ? V1_DEFAULTS.volumeInGb : (body.volumeInGb ?? 0);
+  return { persistent: sizeGb === 0 ? null : { sizeGb, path }, network: null };
+}
+
+/** What a pod cannot be asked for, with the limit up to which a value asks for nothing. */
+const UNKNOWN: readonly [field: keyof Create, limit: number, why: string][] = [
+  ['minDiskBandwidthMBps', 0, 'the speed of disks is not measured'],
+  ['minDownloadMbps', 0, 'the speed of the network is not measured'],
+  ['minUploadMbps', 0, 'the speed of the network is not measured'],
+  ['minRAMPerGPU', 8, 'memory per GPU cannot be asked for'],
+  ['minVCPUPerGPU', 2, 'vCPUs per GPU cannot be asked for'],
+];
+
+function refuseUnknown(body: Create): void {
+  if (body.interruptible) throw new Failure('badRequest', 'interruptible: there are no interruptible pods');
+  if (body.countryCodes?.length) {
+    throw new Failure('badRequest', 'countryCodes: name the data centers instead, with dataCenterIds');
+  }
+  if (body.allowedCudaVersions?.length) {
+    throw new Failure('badRequest', 'allowedCudaVersions: a pod cannot ask for versions of CUDA');
+  }
+  for (const [field, limit, why] of UNKNOWN) {
+    const value = body[field] as number | undefined;
+    if (value !== undefined && value > limit) throw new Failure('badRequest', `${field}: ${why}; at most ${limit}`);
+  }
+}
+
+/** Maps the given fields over the pod as it is. Throws `badRequest`. */
+export function toPodChange(body: Update, before: Pod): PodChange {
+  const mounts = changeMounts(body, before.mounts);
+  return {
+    ...toContainer(body, before.args),
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.locked === undefined ? {} : { isLocked: body.locked }),
+    ...(body.globalNetworking === undefined ? {} : { hasGlobalNetwork: body.globalNetworking }),
+    ...(mounts && { mounts }),
+  };
+}
+
+function changeMounts({ volumeInGb, volumeMountPath: path }: Update, before: PodMounts): PodChange['mounts'] {
+  const { persistent, network } = before;
+  const sizeGb = volumeInGb ?? undefined;
+  if (network) {
+    if (sizeGb) throw new Failure('badRequest', 'volumeInGb: the pod has a network volume instead');
+    return path === undefined ? undefined : { network: { ...network, path } };
+  }
+  if (sizeGb === undefined && path === undefined) return undefined;
+  if (!persistent) {
+    if (!sizeGb) return undefined; // without storage, there is no path either
+    throw new Failure('badRequest', 'volumeInGb: the pod was created without storage of its own');
+  }
+  return { persistent: { sizeGb: sizeGb ?? persistent.sizeGb, path: path ?? persistent.path } };
+}

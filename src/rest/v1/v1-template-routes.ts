@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Static, Type } from 'typebox';
+import { notFound } from '../../core/errors.ts';
+import type { TemplateId } from '../../core/ids.ts';
+import type { Actor } from '../../domain/access/actor.ts';
+import type { ContainerConfig, Endpoint } from '../../domain/endpoints/endpoint.ts';
+import { listEndpointPages } from '../../domain/endpoints/endpoint-store.ts';
+import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { createTemplate, type NewTemplate } from '../../domain/templates/create-template.ts';
+import { deleteTemplate } from '../../domain/templates/delete-template.ts';
+import type { Template } from '../../domain/templates/template.ts';
+import { findUsableTemplate, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
+import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { checkPermission } from '../../http/authenticate.ts';
+import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import { flag, IdParams, UPDATES, type V1Route } from './v1-route.ts';
+import {
+  showTemplate,
+  TemplateCreateInput,
+  TemplateUpdateInput,
+  toNewTemplate,
+  toTemplateChange,
+  V1Template,
+  V1Templates,
+} from './v1-templates.ts';
+
+const tags = ['templates'];
+const record = { 200: ref(V1Template) };
+const querystring = Type.Object({
+  includeEndpointBoundTemplates: flag('Also list templates that belong to one endpoint.'),
+  includePublicTemplates: flag('When one template is read: also a public one of another user.'),
+  includeRunpodTemplates: flag('Taken and ignored: an installation has no official templates.'),
+});
+
+export const templateRoutes: V1Route = (app, deps) => {
+  app.get(
+    '/v1/templates',
+    {
+      schema: { operationId: 'ListTemplates', tags, querystring, response: { 200: ref(V1Templates) } },
+      config: { permission: PERMISSIONS.readTemplate },
+    },
+    async ({ actor, query }) => {
+      const templates = await listTemplateRows(deps.pool, actor.userId);
+      return templates
+        .filter((one) => query.includeEndpointBoundTemplates || one.endpointId === null)
+        .map(showTemplate);
+    },
+  );
+  app.post(
+    '/v1/templates',
+    {
+      schema: { operationId: 'CreateTemplate', tags, body: ref(TemplateCreateInput), response: record },
+      config: { permission: PERMISSIONS.writeTemplate },
+    },
+    async ({ actor, body }) => showTemplate(await createTemplate(deps, actor, toNewTemplate(body))),
+  );
+  app.get(
+    '/v1/templates/:id',
+    {
+      schema: { operationId: 'GetTemplate', tags, params: IdParams, querystring, response: record },
+      config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
+    },
+    async ({ actor, params, query }) => {
+      const template = await findUsableTemplate(deps.pool, actor.userId, params.id as TemplateId);
+      const isOwn = template?.userId === actor.userId;
+      if (!template || !(isOwn || query.includePublicTemplates)) throw notFound('Template');
+      return showTemplate(isOwn ? template : { ...template, registryId: null });
+    },
+  );
+  for (const [method, suffix, operationId] of UPDATES) {
+    app.route({
+      method,
+      url: `/v1/templates/:id${suffix}`,
+      schema: {
+        operationId: `${operationId}Template`,
+        description: 'Endpoints that still have the settings of the template get the new ones, as a new release.',
+        tags,
+        params: IdParams,
+        body: ref(TemplateUpdateInput),
+        response: record,
+      },
+      config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+      handler: async ({ actor, params, body }) => {
+        const id = (params as { id: string }).id as TemplateId;
+        const before = await getTemplateRow(deps.pool, actor.userId, id);
+        const change = toTemplateChange(body as Static<typeof TemplateUpdateInput>, before);
+        await updateFollowers(deps, actor, before, change);
+        return showTemplate(await updateTemplate(deps, actor, id, change));
+      },
+    });
+  }
+  app.delete(
+    '/v1/templates/:id',
+    {
+      schema: { operationId: 'DeleteTemplate', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
+      config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
+    },
+    async ({ actor, params }, reply) => {
+      await deleteTemplate(deps, actor, params.id as TemplateId);
+      return reply.code(204).send();
+    },
+  );
+};
+
+const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
+
+/**
+ * Changes the endpoints that were made from the template and still have its settings: in version 1 an endpoint follows its
+ * template. Before the template itself changes, so that an interrupted update is completed by sending it again. Throws
+ * `forbidden`, before any change, if the key may not change one of them.
+ */
+async function updateFollowers(
+  deps: RestDeps,
+  actor: Actor,
+  template: Template,
+  change: Partial<NewTemplate>,
+): Promise<void> {
+  const given = CONTAINER_FIELDS.filter((field) => change[field] !== undefined);
+  if (given.length === 0) return;
+  const container = Object.fromEntries(given.map((field) => [field, change[field]])) as Partial<ContainerConfig>;
+  const followers: Endpoint[] = [];
+  for await (const page of listEndpointPages(deps.pool, actor.userId)) {
+    followers.push(...page.filter((one) => one.templateId === template.id && hasSettingsOf(one, template)));
+  }
+  for (const { id } of followers) checkPermission(actor, PERMISSIONS.writeEndpoint({ id }));
+  for (const { id } of followers) await updateEndpoint(deps, actor, id, container);
+}
+
+function hasSettingsOf(endpoint: Endpoint, template: Template): boolean {
+  return CONTAINER_FIELDS.every((field) => isDeepStrictEqual(endpoint[field], template[field]));
+}

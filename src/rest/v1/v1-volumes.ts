@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox';
+import type { VolumeId } from '../../core/ids.ts';
+import { createVolume } from '../../domain/volumes/create-volume.ts';
+import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
+import { updateVolume } from '../../domain/volumes/update-volume.ts';
+import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
+import { getVolumeRow, listVolumeRows } from '../../domain/volumes/volume-store.ts';
+import { PERMISSIONS } from '../shared/rest-app.ts';
+import { closed, noContent, ref } from '../shared/schema.ts';
+import { IdParams, UPDATES, type V1Route } from './v1-route.ts';
+
+const name = Type.String({ minLength: 1 });
+const size = Type.Integer({
+  minimum: VOLUME_SIZE_GB.min,
+  maximum: VOLUME_SIZE_GB.max,
+  description: 'Size in GB; it only grows.',
+});
+const dataCenterId = Type.String();
+
+export const V1NetworkVolume = Type.Object({ id: Type.String(), name, size, dataCenterId }, { $id: 'NetworkVolume' });
+export const V1NetworkVolumes = Type.Array(ref(V1NetworkVolume), { $id: 'NetworkVolumes' });
+export const NetworkVolumeCreateInput = closed({ name, size, dataCenterId }, { $id: 'NetworkVolumeCreateInput' });
+export const NetworkVolumeUpdateInput = closed(
+  { name: Type.Optional(name), size: Type.Optional(size) },
+  { $id: 'NetworkVolumeUpdateInput' },
+);
+
+export function showVolume(volume: Volume): Static<typeof V1NetworkVolume> {
+  return { id: volume.id, name: volume.name, size: volume.sizeGb, dataCenterId: volume.dataCenterId };
+}
+
+const tags = ['network volumes'];
+const record = { 200: ref(V1NetworkVolume) };
+
+export const volumeRoutes: V1Route = (app, deps) => {
+  app.get(
+    '/v1/networkvolumes',
+    {
+      schema: { operationId: 'ListNetworkVolumes', tags, response: { 200: ref(V1NetworkVolumes) } },
+      config: { permission: PERMISSIONS.readVolume },
+    },
+    async ({ actor }) => (await listVolumeRows(deps.pool, actor.userId)).map(showVolume),
+  );
+  app.post(
+    '/v1/networkvolumes',
+    {
+      schema: { operationId: 'CreateNetworkVolume', tags, body: ref(NetworkVolumeCreateInput), response: record },
+      config: { permission: PERMISSIONS.writeVolume },
+    },
+    async ({ actor, body }) => {
+      const input = { name: body.name, sizeGb: body.size, dataCenterId: body.dataCenterId, type: null };
+      return showVolume(await createVolume(deps, actor, input));
+    },
+  );
+  app.get(
+    '/v1/networkvolumes/:id',
+    {
+      schema: { operationId: 'GetNetworkVolume', tags, params: IdParams, response: record },
+      config: { permission: PERMISSIONS.readVolume, failures: ['notFound'] },
+    },
+    async ({ actor, params }) => showVolume(await getVolumeRow(deps.pool, actor.userId, params.id as VolumeId)),
+  );
+  for (const [method, suffix, operationId] of UPDATES) {
+    app.route({
+      method,
+      url: `/v1/networkvolumes/:id${suffix}`,
+      schema: {
+        operationId: `${operationId}NetworkVolume`,
+        tags,
+        params: IdParams,
+        body: ref(NetworkVolumeUpdateInput),
+        response: record,
+      },
+      config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
+      handler: async ({ actor, params, body }) => {
+        const { name: newName, size: sizeGb } = body as Static<typeof NetworkVolumeUpdateInput>;
+        const change = {
+          ...(newName === undefined ? {} : { name: newName }),
+          ...(sizeGb === undefined ? {} : { sizeGb }),
+        };
+        return showVolume(await updateVolume(deps, actor, (params as { id: string }).id as VolumeId, change));
+      },
+    });
+  }
+  app.delete(
+    '/v1/networkvolumes/:id',
+    {
+      schema: { operationId: 'DeleteNetworkVolume', tags, params: IdParams, response: { 204: noContent('Deleted.') } },
+      config: { permission: PERMISSIONS.writeVolume, failures: ['notFound'] },
+    },
+    async ({ actor, params }, reply) => {
+      await deleteVolume(deps, actor, params.id as VolumeId);
+      return reply.code(204).send();
+    },
+  );
+};
