@@ -77,6 +77,8 @@ export interface Config {
   restRevision: RestRevision;
   /** Allows introspection of the GraphQL schema. */
   isGraphqlIntrospectable: boolean;
+  /** Serves REST v1 beside the newer versions. */
+  isRestV1On: boolean;
   /** Allows webhooks to private, loopback and link-local addresses. */
   allowPrivateWebhooks: boolean;
   stopWorkersOnExit: boolean;
@@ -145,6 +147,7 @@ export interface Flags {
   cpusPerGpu?: string;
   rateLimit?: string;
   restRevision?: string;
+  restV1?: boolean;
   catalog?: string;
   logLevel?: string;
   stopWorkers?: boolean;
@@ -302,13 +305,17 @@ function readWorkloads(
 function readAccess(
   flags: Flags,
   env: Env,
-): Pick<Config, 'adminKey' | 'rateLimit' | 'restRevision' | 'isGraphqlIntrospectable' | 'allowPrivateWebhooks'> {
+): Pick<
+  Config,
+  'adminKey' | 'rateLimit' | 'restRevision' | 'isGraphqlIntrospectable' | 'isRestV1On' | 'allowPrivateWebhooks'
+> {
   const restRevision = text(flags.restRevision, env, 'PODYARD_REST_REVISION');
   return {
     adminKey: env.PODYARD_ADMIN_KEY || null,
     rateLimit: rateLimit(text(flags.rateLimit, env, 'PODYARD_RATE_LIMIT')),
     restRevision: parseOneOf('--rest-revision', restRevision ?? REST_REVISIONS[0], REST_REVISIONS),
     isGraphqlIntrospectable: env.PODYARD_GRAPHQL_INTROSPECTION !== 'false',
+    isRestV1On: flags.restV1 ?? env.PODYARD_REST_V1 === 'true',
     allowPrivateWebhooks: env.PODYARD_ALLOW_PRIVATE_WEBHOOKS === 'true',
   };
 }

@@ -43,6 +43,8 @@ export interface RestFixture {
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
   /** Sends a request; `body` is sent as JSON unless it is text. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
+  /** Sends a request to the app of REST v1, as `call` does to that of REST v2. */
+  callV1(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
   /** Sends a document to `/graphql` with the key as `?api_key=`. The status must be 200 unless another one is expected. */
   graphql(query: string, options?: GraphqlOptions): Promise<GraphqlAnswer>;
   /** Sends any request to `/graphql`. */
@@ -83,6 +85,7 @@ export async function startRestApp(
     logger?: Logger;
     isIntrospectable?: boolean;
     maxMetricsEndpoints?: number;
+    hasV1?: boolean;
     /** What plain `/v2` speaks. */
     restRevision?: RestRevision;
   } = {},
@@ -118,11 +121,15 @@ export async function startRestApp(
     clock: systemClock,
   };
   const plain = options.restRevision ?? REST_REVISIONS[0];
-  const apps = new RestApps(
-    { ...deps, publicUrlFor: () => 'http://podyard.test:8080', lbHost: null },
-    { plain, isWhole: true },
-  );
+  const restDeps = {
+    ...deps,
+    publicUrlFor: () => 'http://podyard.test:8080',
+    lbHost: null,
+    hasV1: options.hasV1 ?? false,
+  };
+  const apps = new RestApps(restDeps, { plain, isWhole: true });
   const app = await apps.get(plain);
+  let v1App: RestApp | undefined;
   let graphqlApp: FastifyInstance | undefined;
   const callGraphql = async (request: InjectOptions) => {
     const { buildGraphqlApp } = await import('../src/graphql/app.ts'); // most tests do not need it
@@ -150,18 +157,18 @@ export async function startRestApp(
     bob: await person('bob'),
     addPerson: person,
     keyFor: ({ userId }, ...scopes) => keyOf(userId, scopes),
-    call: async (method, url, { key, body, headers, revision } = {}) => {
-      const request: InjectOptions = { method: method as 'GET', url, headers: { ...headers } };
-      if (key !== undefined) request.headers = { ...request.headers, authorization: `Bearer ${key}` };
-      if (body !== undefined) {
-        request.headers = { 'content-type': 'application/json', ...request.headers };
-        request.payload = typeof body === 'string' ? body : JSON.stringify(body);
-      }
+    call: async (method, url, { revision, ...options } = {}) => {
       const named = knownRevisionIn(url);
+      const request = toRequest(method, url, options);
       const response = await (named === null ? app : await apps.get(named)).inject(request);
       const { statusCode: status, headers: given, body: text } = response;
       checkAnswer({ method, url, status, headers: given, body: text, revision: named ?? revision ?? plain });
       return response;
+    },
+    callV1: async (method, url, options) => {
+      const { buildV1App } = await import('../src/rest/v1/app.ts'); // most tests do not need it
+      v1App ??= buildV1App(restDeps);
+      return v1App.inject(toRequest(method, url, options));
     },
     callGraphql,
     graphql: async (query, { key, status = 200, ...body } = {}) => {
@@ -173,9 +180,20 @@ export async function startRestApp(
     close: async () => {
       await apps.close();
       await graphqlApp?.close();
+      await v1App?.close();
       await bus.stop();
       await database.drop();
       if (wrong.length > 0) throw new AggregateError(wrong, wrong.map(messageOf).join('\n'));
     },
   };
+}
+
+function toRequest(method: string, url: string, { key, body, headers }: CallOptions = {}): InjectOptions {
+  const request: InjectOptions = { method: method as 'GET', url, headers: { ...headers } };
+  if (key !== undefined) request.headers = { ...request.headers, authorization: `Bearer ${key}` };
+  if (body !== undefined) {
+    request.headers = { 'content-type': 'application/json', ...request.headers };
+    request.payload = typeof body === 'string' ? body : JSON.stringify(body);
+  }
+  return request;
 }

@@ -38,6 +38,7 @@ export function addServerOptions(command: Command): Command {
     .option('--frozen-memory <size>', 'memory for frozen workers: 8GiB, 25% or 0 for none (default: 25%)')
     .option('--memory-per-gpu <size>', 'memory limit per GPU: auto, 64GiB, 25% or off (default: auto)')
     .option('--cpus-per-gpu <number>', 'CPU limit per GPU: auto, 8 or off (default: auto)')
+    .option('--rest-v1', 'also serve REST v1, for old clients')
     .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')
     .option('--rest-revision <name>', 'what plain /v2 speaks: 2026-07 or 2026-08 (default: 2026-07)')
     .option(

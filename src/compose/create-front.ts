@@ -34,6 +34,7 @@ import { newRequestId } from '../http/request-id.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type * as restApps from '../rest/rest-apps.ts';
+import { isV1Path, LazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
@@ -105,7 +106,9 @@ function buildApps(
 ): Apps {
   const { roles } = config;
   const options = { plain: config.restRevision, isWhole: roles.has('api') };
-  const rest = new RestApps({ ...deps, publicUrlFor, lbHost: config.lbHost }, options);
+  const restDeps = { ...deps, publicUrlFor, lbHost: config.lbHost, hasV1: config.isRestV1On };
+  const rest = new RestApps(restDeps, options);
+  const v1 = config.isRestV1On ? new LazyV1App(restDeps) : null;
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   return {
     answer: (req, res) => {
@@ -114,12 +117,14 @@ function buildApps(
       if (!roles.has(role) && !isOperatorPath(url)) refuseRole(res, role, roles);
       else if (role === 'data') data.handle(at(req, url), res);
       else if (isGraphqlPath(url)) graphql.handle(at(req, url), res);
+      else if (isV1Path(req.url!)) v1 ? v1.handle(req, res) : refuseV1(req, res);
       else rest.handle(req, res);
     },
     prepare: () => rest.prepare(),
     close: async () => {
       await rest.close(); // ends the open log streams
       await graphql.close();
+      await v1?.close();
     },
   };
 }

@@ -26,7 +26,8 @@ export interface ReferenceAsset {
  * memory.
  */
 const START = `
-const description = await (await fetch(new URL('../v2/openapi.json', document.baseURI))).json();
+const version = new URLSearchParams(location.search).get('version') === 'v1' ? 'v1' : 'v2';
+const description = await (await fetch(new URL('../' + version + '/openapi.json', document.baseURI))).json();
 description.servers = [{ url: new URL('..', document.baseURI).href.replace(/[/]$/, '') }];
 SwaggerUIBundle({
   spec: description,
@@ -49,6 +50,9 @@ const SOURCES: Record<string, { contentType: string; read: () => Promise<Buffer>
   'swagger-ui-bundle.js': { contentType: 'text/javascript; charset=utf-8', read: libraryFile('swagger-ui-bundle.js') },
   'start.js': { contentType: 'text/javascript; charset=utf-8', read: ownFile(START) },
 };
+
+/** Links to the descriptions of both versions, for a server that serves REST v1. */
+export const VERSIONS = '<nav hidden><a href="?">REST v2</a> · <a href="?version=v1">REST v1</a></nav>';
 
 let loading: Promise<ApiReference> | undefined;
 
@@ -82,6 +86,7 @@ async function load(): Promise<ApiReference> {
 <link rel="stylesheet" href="${address('swagger-ui.css')}">
 </head>
 <body>
+${VERSIONS}
 <div id="reference"></div>
 <noscript>This page needs JavaScript. The OpenAPI description is at <a href="../v2/openapi.json">v2/openapi.json</a>.</noscript>
 <script src="${address('swagger-ui-bundle.js')}"></script>

@@ -41,3 +41,14 @@ test('an asset is cacheable only at the URL with its hash; no other file is serv
     expect((await rest.call('GET', `/docs/api/assets/${name}`)).statusCode).toBe(404);
   }
 });
+
+test('a server that serves REST v1 links to its description', async () => {
+  expect((await rest.call('GET', '/docs/api')).body).toContain('<nav hidden>');
+  const other = await startRestApp({ hasV1: true });
+  try {
+    const { body } = await other.call('GET', '/docs/api');
+    expect(body).toContain('<nav><a href="?">REST v2</a> · <a href="?version=v1">REST v1</a></nav>');
+  } finally {
+    await other.close();
+  }
+});

@@ -1,9 +1,9 @@
 import type { RestRoute } from '../shared/rest-app.ts';
-import { loadApiReference } from './api-reference.ts';
+import { loadApiReference, VERSIONS } from './api-reference.ts';
 import { PAGE_POLICY } from './page-policy.ts';
 
 /** The API reference. Like the description that it shows, it needs no key and is not listed in it. */
-export const getApiReferenceRoute: RestRoute = (app) => {
+export const getApiReferenceRoute: RestRoute = (app, { hasV1 }) => {
   app.get('/docs/api', { schema: { hide: true }, config: { permission: 'public' } }, async (_request, reply) => {
     const { html } = await loadApiReference();
     return reply
@@ -13,6 +13,6 @@ export const getApiReferenceRoute: RestRoute = (app) => {
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
       })
-      .send(html);
+      .send(hasV1 ? html.replace(VERSIONS, VERSIONS.replace(' hidden', '')) : html);
   });
 };

@@ -45,6 +45,8 @@ export interface RestDeps extends Context {
   publicUrlFor: (request: IncomingMessage) => string;
   /** Load-balancing endpoints answer at `<id>.<lbHost>`. Null: not configured. */
   lbHost: string | null;
+  /** True if the server serves REST v1 as well. */
+  hasV1?: boolean;
 }
 
 export interface RouteDeps extends RestDeps {

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
 import { Failure } from '../../core/errors.ts';
+import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
@@ -58,8 +59,8 @@ export function buildV1App(deps: RestDeps): RestApp {
   app.setErrorHandler((error, request, reply) =>
     sendV1Error(deps, toRequestFailure(error, request.raw), request, reply),
   );
-  app.setNotFoundHandler((request, reply) => sendV1Error(deps, pathNotFound(), request, reply));
-  addRequestHooks(app, deps);
+  app.setNotFoundHandler((request, reply) => sendV1Error(deps, pathNotFound(request), request, reply));
+  addRequestHooks(app, { deps, revision: REST_REVISIONS[0], handOver: null }); // it has no revisions
   app.addHook('preValidation', async (request) =>
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );

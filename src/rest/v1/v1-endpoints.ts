@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import { findGpuType, gpuPools, gpuTypesOfPool } from '../../domain/catalog/catalog.ts';
+import type { CpuRequest } from '../../domain/catalog/cpu-config.ts';
 import { CUDA_VERSION } from '../../domain/catalog/cuda-version.ts';
 import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
-import type { Endpoint, EndpointClientSettings, FlashBoot, GpuConfig } from '../../domain/endpoints/endpoint.ts';
-import { splitVersions } from '../../domain/endpoints/gpu-rule.ts';
+import type { Endpoint, FlashBoot, GpuConfig } from '../../domain/endpoints/endpoint.ts';
+import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 import { V1Pod } from './v1-pods.ts';
@@ -26,10 +27,10 @@ const SETTINGS = {
   name: Type.Optional(name),
   allowedCudaVersions: Type.Optional(Type.Array(cuda)),
   minCudaVersion: Type.Optional(cuda),
-  cpuFlavorIds: Type.Optional(
-    Type.Array(Type.String(), { description: 'For CPU endpoints, which are refused (400).' }),
+  cpuFlavorIds: Type.Optional(Type.Array(Type.String(), { description: 'Of a CPU endpoint, preferred first.' })),
+  vcpuCount: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: 'Of a CPU endpoint; 2 if left out.' }),
   ),
-  vcpuCount: Type.Optional(Type.Integer({ minimum: 1, description: 'For CPU endpoints, which are refused (400).' })),
   dataCenterIds: Type.Optional(Type.Array(Type.String(), { description: 'Preferred first; empty: any.' })),
   executionTimeoutMs: Type.Optional(
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Per request; 0: no limit.' }),
@@ -106,16 +107,14 @@ export const V1Endpoints = Type.Array(ref(V1Endpoint), { $id: 'Endpoints' });
 
 type Update = Static<typeof EndpointUpdateInput>;
 
-/** Throws `badRequest` for what an endpoint cannot have. */
+/** What belongs to the other kind of hardware is ignored, as version 1 has it. Throws `badRequest`. */
 export function toNewEndpoint(body: Static<typeof EndpointCreateInput>): NewEndpoint {
-  if (body.computeType === 'CPU')
-    throw new Failure('badRequest', 'computeType: endpoints need GPUs: CPU is not offered');
-  refuseCpu(body);
-  const selection = selectGpus(body.gpuTypeIds ?? allTypes());
+  const isCpu = body.computeType === 'CPU';
   return {
     name: body.name ?? 'my endpoint',
     type: 'QUEUE_BASED',
-    gpu: { pools: selection.pools, count: body.gpuCount ?? 1 },
+    gpu: isCpu ? null : toGpu(body),
+    cpu: isCpu ? toCpu(body.cpuFlavorIds ?? ['cpu3c'], body.vcpuCount ?? 2) : null,
     workers: { min: body.workersMin ?? D.workersMin, max: body.workersMax ?? D.workersMax },
     scaling: {
       type: body.scalerType ?? D.scalerType,
@@ -127,46 +126,63 @@ export function toNewEndpoint(body: Static<typeof EndpointCreateInput>): NewEndp
     timeoutMs: body.executionTimeoutMs ?? D.executionTimeoutMs,
     flashboot: body.flashboot ? 'FLASHBOOT' : 'OFF',
     templateId: body.templateId,
-    clientSettings: mergeRule({}, body, selection.excluded),
   };
 }
 
 /** Maps the given fields over the endpoint as it is. Throws `badRequest`. */
 export function toEndpointChange(body: Update, before: Endpoint): EndpointChange {
-  refuseCpu(body);
-  const selection = body.gpuTypeIds && selectGpus(body.gpuTypeIds);
-  const gpu = toGpu(body, before, selection?.pools);
   const volumes = toVolumes(body);
-  const hasRule =
-    selection !== undefined || body.allowedCudaVersions !== undefined || body.minCudaVersion !== undefined;
+  const gpu = toGpuChange(body);
+  const cpu = toCpuChange(body, before);
   const scaling = definedOf({
     type: body.scalerType,
     value: body.scalerValue,
     idleTimeoutSeconds: body.idleTimeout,
-  }) as NonNullable<EndpointChange['scaling']>;
-  const workers = definedOf({ min: body.workersMin, max: body.workersMax }) as NonNullable<EndpointChange['workers']>;
+  });
+  const workers = definedOf({ min: body.workersMin, max: body.workersMax });
   return {
     ...definedOf({ name: body.name, dataCenterIds: body.dataCenterIds, timeoutMs: body.executionTimeoutMs }),
-    ...(gpu && { gpu }),
+    ...(Object.keys(gpu).length > 0 && { gpu }),
+    ...(cpu && { cpu }),
     ...(volumes && { networkVolumeIds: volumes }),
     ...(body.flashboot === undefined ? {} : { flashboot: toFlashboot(body.flashboot, before.flashboot) }),
     ...(Object.keys(scaling).length > 0 && { scaling }),
     ...(Object.keys(workers).length > 0 && { workers }),
-    ...(hasRule && { clientSettings: mergeRule(before.clientSettings, body, selection?.excluded) }),
     ...(body.templateId === undefined ? {} : { template: { templateId: body.templateId } }),
   };
 }
 
-function refuseCpu({ cpuFlavorIds, vcpuCount }: Update): void {
-  if (cpuFlavorIds === undefined && vcpuCount === undefined) return;
-  const field = cpuFlavorIds === undefined ? 'vcpuCount' : 'cpuFlavorIds';
-  throw new Failure('badRequest', `${field}: endpoints need GPUs: CPU is not offered`);
-}
-
 const allTypes = () => gpuPools().flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
 
+function toGpu(body: Update): GpuConfig {
+  const { pools, excludedTypes } = selectGpus(body.gpuTypeIds ?? allTypes());
+  const rule = definedOf({ allowedCudaVersions: body.allowedCudaVersions, minCudaVersion: body.minCudaVersion });
+  return { pools, count: body.gpuCount ?? 1, excludedTypes, ...rule };
+}
+
+function toGpuChange(body: Update): GpuChange {
+  return {
+    ...(body.gpuTypeIds && selectGpus(body.gpuTypeIds)),
+    ...definedOf({
+      count: body.gpuCount,
+      allowedCudaVersions: body.allowedCudaVersions,
+      minCudaVersion: body.minCudaVersion,
+    }),
+  };
+}
+
+function toCpuChange({ cpuFlavorIds, vcpuCount }: Update, { cpu }: Endpoint): CpuRequest[] | undefined {
+  if (cpuFlavorIds === undefined && vcpuCount === undefined) return undefined;
+  return toCpu(cpuFlavorIds ?? cpu?.map(({ id }) => id) ?? [], vcpuCount ?? cpu?.[0]?.vcpuCount ?? 2);
+}
+
+function toCpu(flavorIds: readonly string[], vcpuCount: number): CpuRequest[] {
+  if (flavorIds.length === 0) throw new Failure('badRequest', 'cpuFlavorIds: must name at least one CPU flavor');
+  return flavorIds.map((id) => ({ id, vcpuCount }));
+}
+
 /** Returns the pools of the types, and the types of those pools that are not meant. */
-function selectGpus(ids: readonly string[]): { pools: string[]; excluded: string[] } {
+function selectGpus(ids: readonly string[]): { pools: string[]; excludedTypes: string[] } {
   if (ids.length === 0) throw new Failure('badRequest', 'gpuTypeIds: must name at least one GPU type');
   const pools = ids.map((id) => {
     const type = findGpuType(id);
@@ -176,27 +192,7 @@ function selectGpus(ids: readonly string[]): { pools: string[]; excluded: string
   });
   const unique = [...new Set(pools)];
   const types = unique.flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
-  return { pools: unique, excluded: types.filter((id) => !ids.includes(id)) };
-}
-
-function toGpu(body: Update, before: Endpoint, pools: string[] | undefined): GpuConfig | undefined {
-  if (pools === undefined && body.gpuCount === undefined) return undefined;
-  return { pools: pools ?? before.gpu?.pools ?? [], count: body.gpuCount ?? before.gpu?.count ?? 1 };
-}
-
-function mergeRule(
-  before: EndpointClientSettings,
-  { allowedCudaVersions, minCudaVersion }: Update,
-  excluded: string[] | undefined,
-): EndpointClientSettings {
-  const { excludedGpuTypeIds = [], ...cudaBefore } = before;
-  const types = excluded ?? excludedGpuTypeIds;
-  return {
-    ...cudaBefore,
-    ...(allowedCudaVersions === undefined ? {} : { allowedCudaVersions: allowedCudaVersions.join(',') }),
-    ...(minCudaVersion === undefined ? {} : { minCudaVersion }),
-    ...(types.length > 0 && { excludedGpuTypeIds: types }),
-  };
+  return { pools: unique, excludedTypes: types.filter((id) => !ids.includes(id)) };
 }
 
 /** Clients send the same volume in both fields. */
@@ -216,10 +212,8 @@ function definedOf<T extends object>(members: T): { [K in keyof T]?: NonNullable
 }
 
 export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
-  const { gpu, cpu, clientSettings: kept } = endpoint;
-  const excluded = kept.excludedGpuTypeIds ?? [];
+  const { gpu, cpu } = endpoint;
   const types = (gpu?.pools ?? []).flatMap((pool) => gpuTypesOfPool(pool).map(({ id }) => id));
-  const [min] = splitVersions(kept.minCudaVersion);
   return {
     id: endpoint.id,
     name: endpoint.name,
@@ -232,8 +226,8 @@ export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
     env: endpoint.env,
     executionTimeoutMs: endpoint.timeoutMs,
     gpuCount: gpu?.count ?? 0,
-    gpuTypeIds: types.filter((id) => !excluded.includes(id)),
-    instanceIds: cpu ? [`${cpu.id}-${cpu.vcpuCount}-${cpu.memory}`] : [],
+    gpuTypeIds: types.filter((id) => !gpu?.excludedTypes?.includes(id)),
+    instanceIds: (cpu ?? []).map(({ id, vcpuCount, memory }) => `${id}-${vcpuCount}-${memory}`),
     idleTimeout: endpoint.scaling.idleTimeoutSeconds,
     ...(endpoint.networkVolumeIds[0] === undefined ? {} : { networkVolumeId: endpoint.networkVolumeIds[0] }),
     networkVolumeIds: endpoint.networkVolumeIds,
@@ -242,7 +236,7 @@ export function showEndpoint(endpoint: Endpoint): Static<typeof V1Endpoint> {
     workersMin: endpoint.workers.min,
     workersMax: endpoint.workers.max,
     flashboot: endpoint.flashboot !== 'OFF',
-    allowedCudaVersions: splitVersions(kept.allowedCudaVersions),
-    ...(min === undefined ? {} : { minCudaVersion: min }),
+    allowedCudaVersions: gpu?.allowedCudaVersions ?? [],
+    ...(gpu?.minCudaVersion === undefined ? {} : { minCudaVersion: gpu.minCudaVersion }),
   };
 }

@@ -17,16 +17,18 @@ export const V1Error = Type.Object(
   { $id: 'V1Error', description: 'The body of every error response.' },
 );
 
-/** The names that version 1 has for what the operations call otherwise. The longest match counts. */
+/** The names that version 1 has for what the operations call otherwise. */
 const FIELDS: Readonly<Record<string, string>> = {
   image: 'imageName',
   '/image': '/imageName',
   args: 'dockerStartCmd',
   disk: 'containerDiskInGb',
   registry: 'containerRegistryAuthId',
+  gpu: 'gpuTypeIds',
   'gpu.id': 'gpuTypeIds',
   'gpu.pools': 'gpuTypeIds',
   'gpu.count': 'gpuCount',
+  cpu: 'cpuFlavorIds',
   'cpu.id': 'cpuFlavorIds',
   'cpu.vcpuCount': 'vcpuCount',
   'mounts.network': 'networkVolumeId',
@@ -37,12 +39,12 @@ const FIELDS: Readonly<Record<string, string>> = {
   networkVolumes: 'networkVolumeIds',
   dataCenter: 'dataCenterId',
 };
-const PLACE = /^([\w./-]+)(?=: )/;
+const PLACE = /^[\w./[\]-]+(?=: )/;
 
 /** Names the field at the start of a text as version 1 does. */
 function inV1Words(text: string): string {
   return text
-    .replace(PLACE, (field) => FIELDS[field] ?? field)
+    .replace(PLACE, (field) => FIELDS[field.replace(/\[\d+\]/, '')] ?? field)
     .replace(/^workers\.min (\(\d+\) must not be greater than) workers\.max/, 'workersMin $1 workersMax');
 }
 

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Static, Type } from 'typebox';
-import { notFound } from '../../core/errors.ts';
 import type { TemplateId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { ContainerConfig, Endpoint } from '../../domain/endpoints/endpoint.ts';
@@ -9,7 +8,12 @@ import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
 import { createTemplate, type NewTemplate } from '../../domain/templates/create-template.ts';
 import { deleteTemplate } from '../../domain/templates/delete-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
-import { findUsableTemplate, getTemplateRow, listTemplateRows } from '../../domain/templates/template-store.ts';
+import {
+  getReadableTemplate,
+  getTemplateRow,
+  listPublicTemplates,
+  listTemplateRows,
+} from '../../domain/templates/template-store.ts';
 import { updateTemplate } from '../../domain/templates/update-template.ts';
 import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
@@ -29,9 +33,14 @@ const tags = ['templates'];
 const record = { 200: ref(V1Template) };
 const querystring = Type.Object({
   includeEndpointBoundTemplates: flag('Also list templates that belong to one endpoint.'),
-  includePublicTemplates: flag('When one template is read: also a public one of another user.'),
-  includeRunpodTemplates: flag('Taken and ignored: an installation has no official templates.'),
+  includePublicTemplates: flag('Also list public ones of other users, at most 100.'),
+  includeRunpodTemplates: flag('Also list official ones of the installation, at most 100.'),
 });
+/** One is read whatever the flags say. */
+const TemplateQuery = Type.Object(
+  Object.fromEntries(Object.keys(querystring.properties).map((name) => [name, flag('Taken and ignored.')])),
+);
+const MAX_PUBLIC = 100;
 
 export const templateRoutes: V1Route = (app, deps) => {
   app.get(
@@ -41,10 +50,15 @@ export const templateRoutes: V1Route = (app, deps) => {
       config: { permission: PERMISSIONS.readTemplate },
     },
     async ({ actor, query }) => {
-      const templates = await listTemplateRows(deps.pool, actor.userId);
-      return templates
-        .filter((one) => query.includeEndpointBoundTemplates || one.endpointId === null)
-        .map(showTemplate);
+      const own = await listTemplateRows(deps.pool, actor.userId);
+      const shown = own.filter((one) => query.includeEndpointBoundTemplates || one.endpointId === null);
+      const sources = [
+        ...(query.includeRunpodTemplates ? (['official'] as const) : []),
+        ...(query.includePublicTemplates ? (['verified', 'community'] as const) : []),
+      ];
+      if (sources.length === 0) return shown.map(showTemplate);
+      const others = await listPublicTemplates(deps.pool, actor.userId, { sources, limit: MAX_PUBLIC });
+      return [...shown, ...others.filter(({ userId }) => userId !== actor.userId)].map(showTemplate);
     },
   );
   app.post(
@@ -58,15 +72,18 @@ export const templateRoutes: V1Route = (app, deps) => {
   app.get(
     '/v1/templates/:id',
     {
-      schema: { operationId: 'GetTemplate', tags, params: IdParams, querystring, response: record },
+      schema: {
+        operationId: 'GetTemplate',
+        description: 'Your own template, or a public one.',
+        tags,
+        params: IdParams,
+        querystring: TemplateQuery,
+        response: record,
+      },
       config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
     },
-    async ({ actor, params, query }) => {
-      const template = await findUsableTemplate(deps.pool, actor.userId, params.id as TemplateId);
-      const isOwn = template?.userId === actor.userId;
-      if (!template || !(isOwn || query.includePublicTemplates)) throw notFound('Template');
-      return showTemplate(isOwn ? template : { ...template, registryId: null });
-    },
+    async ({ actor, params }) =>
+      showTemplate(await getReadableTemplate(deps.pool, actor.userId, params.id as TemplateId)),
   );
   for (const [method, suffix, operationId] of UPDATES) {
     app.route({

@@ -55,7 +55,7 @@ export const V1Template = Type.Object(
     isPublic,
     isServerless,
     readme,
-    isRunpod: Type.Boolean({ description: 'Always false.' }),
+    isRunpod: Type.Boolean({ description: 'One of the installation’s own.' }),
     earned: Type.Number({ description: 'Always 0.' }),
     runtimeInMin: Type.Integer({ description: 'Always 0.' }),
   },
@@ -122,7 +122,7 @@ export function showTemplate(template: Template): Static<typeof V1Template> {
     isPublic: template.isPublic,
     isServerless: template.isServerless,
     readme: kept.readme ?? '',
-    isRunpod: false,
+    isRunpod: template.mark === 'OFFICIAL',
     earned: 0,
     runtimeInMin: 0,
   };
