@@ -28,6 +28,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     files: [
       'interface/README.md',
       'interface/rest.md',
+      'interface/rest-v1.md',
       'interface/graphql.md',
       'interface/queue.md',
       'interface/worker-api.md',

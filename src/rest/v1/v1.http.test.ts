@@ -6,7 +6,7 @@ import { createValidatorCompiler } from '../shared/validation.ts';
 import { V1_EXAMPLES } from './v1-examples.ts';
 import { V1_SCHEMAS } from './v1-openapi.ts';
 
-/** docs/interface/rest-v1.md */
+/** docs/interface/rest-v1.md, "Rules", "Pods", "Endpoints", "Templates of v1" and "Billing of v1" */
 
 const GPU = 'NVIDIA GeForce RTX 4090';
 const OTHER_GPU = 'NVIDIA L4';
