@@ -13,6 +13,7 @@ import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
 import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
 import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
+import { BatchRunner } from '../control/jobs/run-batches.ts';
 import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { CapacityLedger } from '../control/workers/capacity-ledger.ts';
@@ -213,10 +214,15 @@ function perGpuOf({ perGpu }: Config, { capabilities }: Runtime): Config['perGpu
   return capabilities.isolation ? perGpu : { cpus: null, memory: null };
 }
 
-function createJobLoops(config: Config, { pool, bus, logger, tracing, queue }: TermParts, notify: Notify): Loop[] {
-  const { leaseMs } = config.limits;
+function createJobLoops(
+  config: Config,
+  { pool, bus, clock, logger, tracing, queue }: TermParts,
+  notify: Notify,
+): Loop[] {
+  const { leaseMs, batchRetentionMs: retentionMs } = config.limits;
   return [
     new JobRescuer({ pool, bus, logger, queue, notify, leaseMs }),
+    new BatchRunner({ pool, bus, clock, logger, queue, notify, retentionMs }),
     new WebhookDeliverer({ pool, bus, logger, queue, tracing, allowPrivate: config.allowPrivateWebhooks }),
   ];
 }

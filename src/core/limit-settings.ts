@@ -10,6 +10,8 @@ export interface JobLimits {
   bodyBudgetBytes: number;
   resultRetentionMs: number;
   syncResultRetentionMs: number;
+  /** How long an ended batch is kept with its results, and a draft that nothing is added to. */
+  batchRetentionMs: number;
   logRetentionMs: number;
   logRates: LogRates;
   /** A worker without a heartbeat for this long loses its jobs (docs/interface/worker-api.md, "Leases"). */
@@ -64,6 +66,7 @@ export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
     }),
     resultRetentionMs: secondsVariable(env, 'PODYARD_RESULT_RETENTION_SECONDS', 1800),
     syncResultRetentionMs: secondsVariable(env, 'PODYARD_SYNC_RESULT_RETENTION_SECONDS', 300),
+    batchRetentionMs: secondsVariable(env, 'PODYARD_BATCH_RETENTION_SECONDS', 604_800),
     logRetentionMs: secondsVariable(env, 'PODYARD_LOG_RETENTION_SECONDS', 86_400),
     logRates: {
       workloadBytes: integerVariable(env, 'PODYARD_LOG_WORKLOAD_BYTES', {

@@ -9,6 +9,8 @@ interface HintTopics {
   demand: string;
   /** A job was queued, and no worker of the submitting process is waiting for one. Payload: endpoint id. */
   queued: string;
+  /** A batch was finalized, changed or cancelled. Payload: its endpoint's id. */
+  batch: string;
   /** A worker's row changed (wanted state, readiness). Payload: worker id. */
   worker: string;
   /** A pod's row changed: its wanted state, status, address or ports. Payload: pod id. */

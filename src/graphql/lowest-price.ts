@@ -23,7 +23,7 @@ export function toLowestPrice(gpu: GpuType, input: StockInput, stock: Stock) {
     (cloud) => (input.secureCloud ?? cloud === 'secure') === (cloud === 'secure') && gpu.maxCount[cloud] >= count,
   );
   const prices = clouds.flatMap((cloud) => gpu.price[cloud] ?? []);
-  const wish: GpuRequest = { count, cloud: null, minCudaVersion: null };
+  const wish: GpuRequest = { count, cloud: null, cuda: {} };
   const here = placesFor(input, stock).gpus.filter((entry) => entry.gpuTypeId === gpu.id && entry.total > 0);
   const fitting = here.filter((entry) => fitsCuda(entry.cudaVersion, cudaRule(input)));
   const isOffered = prices.length > 0;

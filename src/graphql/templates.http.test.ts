@@ -104,6 +104,9 @@ describe('saveTemplate creates', () => {
       serverless: false,
       public: true,
       category: 'AMD',
+      startSsh: true,
+      startJupyter: true,
+      allowedCudaVersions: [],
     });
   });
 

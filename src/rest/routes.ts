@@ -17,6 +17,7 @@ import { getGpuTypeRoute } from './catalog/get-gpu-type.ts';
 import { listCpuFlavorsRoute } from './catalog/list-cpu-flavors.ts';
 import { listDataCentersRoute } from './catalog/list-data-centers.ts';
 import { listGpuTypesRoute } from './catalog/list-gpu-types.ts';
+import { listPublicTemplatesRoute } from './catalog/list-public-templates.ts';
 import { createEndpointRoute } from './endpoints/create-endpoint.ts';
 import { deleteEndpointRoute } from './endpoints/delete-endpoint.ts';
 import { getEndpointRoute } from './endpoints/get-endpoint.ts';
@@ -56,6 +57,7 @@ import { createPodRoute } from './pods/create-pod.ts';
 import { deletePodRoute } from './pods/delete-pod.ts';
 import { getPodRoute } from './pods/get-pod.ts';
 import { getPodAccessRoute } from './pods/get-pod-access.ts';
+import { getPodJupyterRoute } from './pods/get-pod-jupyter.ts';
 import { getPodLogsRoute } from './pods/get-pod-logs.ts';
 import { listPodsRoute } from './pods/list-pods.ts';
 import { podActionRoute } from './pods/pod-action.ts';
@@ -103,6 +105,7 @@ export const routesOf = ({ endpoints }: Wires): readonly RestRoute[] => [
   podActionRoute,
   getPodAccessRoute,
   setPodAccessRoute,
+  getPodJupyterRoute,
   getPodLogsRoute,
   listEndpointsRoute(endpoints),
   createEndpointRoute(endpoints),
@@ -148,6 +151,7 @@ export const routesOf = ({ endpoints }: Wires): readonly RestRoute[] => [
   getCpuFlavorRoute,
   listDataCentersRoute,
   getDataCenterRoute,
+  listPublicTemplatesRoute,
   getBillingRoute,
   getPodBillingRoute,
   getServerlessBillingRoute,

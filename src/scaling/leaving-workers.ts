@@ -13,7 +13,7 @@ export function outdatedToLeave(input: ScalingInput, wanted: number): Leave[] {
   const old = live.filter((worker) => !isCurrent(endpoint, worker));
   if (old.length === 0 || !input.hasObserved) return [];
   const current = live.filter((worker) => isCurrent(endpoint, worker));
-  const hasWork = demand.queued + demand.queuedLowPriority + demand.inProgress > 0;
+  const hasWork = demand.queued + demand.queuedLowPriority + (demand.batched ?? 0) + demand.inProgress > 0;
   const ready = current.filter((worker) => worker.state === 'ready').length;
   const needed = hasWork || endpoint.min > 0 ? Math.max(0, wanted - ready) : 0;
   const order = [...old].sort((a, b) => leavingOrder(a) - leavingOrder(b) || a.version - b.version);
@@ -46,7 +46,8 @@ export function surplusToLeave(input: ScalingInput, staying: readonly ScalingWor
   );
   const beyond = order.slice(0, Math.max(0, staying.length - mostWorkers(endpoint)));
   const overMax = beyond.map((worker) => ({ id: worker.id, ...whyNoMore(endpoint) }));
-  if (!input.hasObserved || demand.queued + demand.queuedLowPriority > 0) return { overMax, idle: [], nextAt: null };
+  if (!input.hasObserved || demand.queued + demand.queuedLowPriority + (demand.batched ?? 0) > 0)
+    return { overMax, idle: [], nextAt: null };
   const current = order.slice(beyond.length).filter((worker) => isCurrent(endpoint, worker));
   const idle: Leave[] = [];
   let spare = current.length - Math.max(wanted, endpoint.min);

@@ -36,9 +36,15 @@ export interface ScalingEndpoint {
 
 /** Waiting and running jobs of a queue, or held and in-flight requests of a load balancer. */
 export interface Demand {
-  /** Without lowPriority jobs, which never cause a scale-up. */
+  /** Without lowPriority jobs, which never cause a scale-up, and without batches. */
   queued: number;
   queuedLowPriority: number;
+  /**
+   * Requests of running batches that no worker has. Like queued jobs they call for workers, which take interactive jobs first;
+   * they have waited since the oldest of the batches was finalized.
+   */
+  batched?: number;
+  oldestBatchAt?: number | null;
   inProgress: number;
   /** When the oldest of `queued` was queued. */
   oldestQueuedAt: number | null;

@@ -29,7 +29,8 @@ export function wantedWorkers(input: ScalingInput): Wanted & { why: Because } {
   return { ...wanted, nextAt: earliest(wanted.nextAt, input.endpoint.schedule?.changesAt ?? null) };
 }
 
-function wantedNow({ endpoint, demand, workers, now }: ScalingInput): Wanted & { why: Because } {
+function wantedNow({ endpoint, workers, now, ...input }: ScalingInput): Wanted & { why: Because } {
+  const demand = withBatches(input.demand);
   const { min } = endpoint;
   const max = mostWorkers(endpoint);
   if (endpoint.max === 0) return forDemand({ wanted: 0, reason: 'workers.max is 0, so nothing runs', nextAt: null });
@@ -48,6 +49,21 @@ function wantedNow({ endpoint, demand, workers, now }: ScalingInput): Wanted & {
   if (min <= max) return { wanted: min, reason: why.reason, nextAt: step.nextAt, why };
   const reason = `${why.reason}; ${whyNoMore(endpoint).reason}`;
   return { wanted: max, reason, nextAt: step.nextAt, why, isCutByUser: Boolean(endpoint.userCut) };
+}
+
+/** A batch calls for workers as if its requests were queued jobs: without it, an endpoint without workers would never run it. */
+function withBatches(demand: Demand): Demand {
+  const { batched = 0, oldestBatchAt = null } = demand;
+  if (batched === 0) return demand;
+  const oldestQueuedAt = Math.min(
+    demand.oldestQueuedAt ?? Number.POSITIVE_INFINITY,
+    oldestBatchAt ?? Number.POSITIVE_INFINITY,
+  );
+  return {
+    ...demand,
+    queued: demand.queued + batched,
+    oldestQueuedAt: Number.isFinite(oldestQueuedAt) ? oldestQueuedAt : null,
+  };
 }
 
 function forDemand(wanted: Wanted): Wanted & { why: Because } {

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import { Loop } from '../../core/loop.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
+import { deleteOldBatches } from '../../domain/batches/delete-old-batches.ts';
 import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';
 import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
@@ -58,6 +59,7 @@ export class Cleaner {
     await deleteOldLogLines(pool, logsBefore);
     await deleteOldLogUsage(pool);
     await this.#deleteOldJobs(now);
+    await deleteOldBatches(pool, limits.batchRetentionMs);
     await this.#deleteOldWorkers(logsBefore);
     await deleteDecisionsOfGone(pool);
     await deleteDeadRequestDemand(pool);

@@ -8,6 +8,9 @@ import { findTraceContext, type TraceContext } from '../../core/trace-context.ts
 import type { SpanAttributes, Tracing } from '../../core/tracing.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { BatchId } from '../../domain/batches/batch.ts';
+import { findBatch } from '../../domain/batches/batch-store.ts';
+import { renderBatch } from '../../domain/batches/render-batch.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { resolveWebhookHost } from './webhook-address.ts';
@@ -36,6 +39,8 @@ interface Message {
 interface Delivery {
   id: number;
   jobId: JobId;
+  /** The batch that ended; null: the job. */
+  batchId: BatchId | null;
   endpointId: EndpointId;
   url: string;
   host: string;
@@ -58,7 +63,7 @@ interface Deps {
 }
 
 /**
- * POSTs every job with a webhook when it ends. A delivery is a row until it succeeded or was tried three times, so it
+ * POSTs every job with a webhook when it ends, and every batch. A delivery is a row until it succeeded or was tried three times, so it
  * survives a kill, and may then arrive twice. Redirects are not followed; each attempt resolves and checks the address.
  *
  * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own.
@@ -113,7 +118,7 @@ export class WebhookDeliverer {
     const inFlight = [...this.#inFlight.values()];
     const result = await this.#deps.pool.query<Delivery & { inMs: number }>(
       `select * from (
-         select id, job_id as "jobId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
+         select id, job_id as "jobId", batch_id as "batchId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
            extract(epoch from next_at - now())::float8 * 1000 as "inMs", next_at
          from webhook_deliveries
        ) d
@@ -181,6 +186,7 @@ export class WebhookDeliverer {
 
   /** Reads the job as /status shows it, with its input and webhook. Throws when its result has expired or it is retried. */
   async #read(delivery: Delivery): Promise<Message> {
+    if (delivery.batchId !== null) return { body: await this.#readBatch(delivery.batchId), context: null };
     const job = await this.#deps.queue.find(delivery.jobId);
     const source = await this.#deps.pool.query<{ input: string; extras: string | null }>(
       'select input, extras from finished_jobs where id = $1 and keep_until > now()',
@@ -191,6 +197,12 @@ export class WebhookDeliverer {
     if (!job || !row || !result) throw new Error('the job has no result');
     const body = renderJob({ ...job, ...result }, `,"input":${row.input},"webhook":${JSON.stringify(delivery.url)}`);
     return { body, context: findTraceContext(row.extras) };
+  }
+
+  async #readBatch(id: BatchId): Promise<string> {
+    const batch = await findBatch(this.#deps.pool, id);
+    if (!batch) throw new Error('the batch has expired');
+    return JSON.stringify(renderBatch(batch));
   }
 
   /** Schedules the next attempt, or gives up after the last one. */
@@ -217,7 +229,11 @@ function full(names: readonly string[], limit: number): string[] {
   return [...counts].flatMap(([name, count]) => (count >= limit ? [name] : []));
 }
 
-function attributesOf({ jobId, endpointId, attempt }: Omit<Delivery, 'id' | 'host' | 'url'>): SpanAttributes {
+function attributesOf({
+  jobId,
+  endpointId,
+  attempt,
+}: Omit<Delivery, 'id' | 'host' | 'url' | 'batchId'>): SpanAttributes {
   return { 'podyard.endpoint.id': endpointId, 'podyard.job.id': jobId, 'podyard.webhook.attempt': attempt + 1 };
 }
 

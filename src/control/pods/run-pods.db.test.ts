@@ -11,12 +11,14 @@ import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
+import { updatePublicKeys } from '../../domain/access/public-keys.ts';
 import { createUser } from '../../domain/access/users.ts';
 import { meterUsage } from '../../domain/billing/meter-usage.ts';
 import { currentPrices } from '../../domain/billing/price-list.ts';
 import { actOnPod } from '../../domain/pods/act-on-pod.ts';
 import { createPod, type NewPod } from '../../domain/pods/create-pod.ts';
 import { findPodRoute } from '../../domain/pods/find-pod-route.ts';
+import { findJupyterPassword } from '../../domain/pods/jupyter-password.ts';
 import type { Pod } from '../../domain/pods/pod.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { getPodRow } from '../../domain/pods/pod-store.ts';
@@ -190,6 +192,42 @@ test('a pod gets its variables, its secrets, its public ports and its GPUs', asy
   });
   expect(spec!.env.RUNPOD_TCP_PORT_22).toBe(String(spec!.publicPorts![22]));
   expect(JSON.stringify(await get(pod.id))).not.toContain('hush');
+});
+
+test('a pod gets the SSH keys and a Jupyter password as it starts them; the password stays the same', async () => {
+  await updatePublicKeys({ pool: database.pool }, actor, 'ssh-ed25519 AAAA anna\n');
+  const envOf = async (more: Partial<NewPod>) => {
+    const { id } = await create(more);
+    await statusIs(id, 'RUNNING');
+    return { id, env: started.at(-1)!.env };
+  };
+  const passwordOf = (id: PodId) => findJupyterPassword({ pool: database.pool, secretBox }, actor.userId, id);
+  const plain = await envOf({});
+  expect(plain.env).toMatchObject({ PUBLIC_KEY: 'ssh-ed25519 AAAA anna\n' });
+  expect(plain.env).not.toHaveProperty('JUPYTER_PASSWORD');
+  const none = await envOf({ sshByDefault: false });
+  expect(none.env).not.toHaveProperty('PUBLIC_KEY');
+  expect((await envOf({ startSsh: true, sshByDefault: false })).env).toHaveProperty('PUBLIC_KEY');
+
+  const notebook = await envOf({ startSsh: false, startJupyter: true });
+  expect(notebook.env).not.toHaveProperty('PUBLIC_KEY');
+  const password = notebook.env.JUPYTER_PASSWORD!;
+  expect(password).toMatch(/^[\w-]{32}$/);
+  expect(await passwordOf(notebook.id)).toBe(password);
+  expect(await passwordOf(plain.id)).toBeNull();
+  await act(notebook.id, 'restart');
+  await statusIs(notebook.id, 'RUNNING');
+  expect(started.at(-1)!.env.JUPYTER_PASSWORD).toBe(password);
+  const [row] = await sql('select pods::text as row from pods where id = $1', notebook.id);
+  expect(row.row).not.toContain(password);
+  expect(JSON.stringify(await get(notebook.id))).not.toContain(password);
+});
+
+test("a Jupyter password in the pod's env wins, and none is made", async () => {
+  const { id } = await create({ startJupyter: true, env: { JUPYTER_PASSWORD: 'mine' } });
+  await statusIs(id, 'RUNNING');
+  expect(started[0]!.env.JUPYTER_PASSWORD).toBe('mine');
+  expect(await sql('select jupyter_password from pods where id = $1', id)).toEqual([{ jupyter_password: null }]);
 });
 
 test('a CPU pod is limited to its vCPUs and its memory', async () => {

@@ -186,7 +186,11 @@ export class EndpointScaler {
     const endpoint = toScalingEndpoint(demand, { canFreeze: budgetBytes > 0, userCut, now: wallNow, floor });
     return decideWorkers({
       endpoint,
-      demand: { ...demand, oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null },
+      demand: {
+        ...demand,
+        oldestQueuedAt: demand.oldestQueuedAt?.getTime() ?? null,
+        oldestBatchAt: demand.oldestBatchAt?.getTime() ?? null,
+      },
       workers: workers.map((worker) => this.#facts.toWorker(worker, wallNow, now)),
       failedStarts: toFailedStarts(demand),
       frozenMemory: { budgetBytes, reservedBytes: reservedBytes(endpoint.flashboot, frozen) },

@@ -53,7 +53,8 @@ function hourly(component: UsageComponent, item: string, usdPerHour: number): Om
   return { component, item, usdPerHour };
 }
 
-function gpuPrice({ price }: GpuType, tariff: Tariff): number {
+/** Per GPU and hour. */
+export function gpuPrice({ price }: Pick<GpuType, 'price'>, tariff: Tariff): number {
   if (tariff === 'COMMUNITY') return price.community ?? 0;
   return price.secure ?? (tariff === 'SERVERLESS' ? price.community : null) ?? 0;
 }

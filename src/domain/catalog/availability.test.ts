@@ -61,10 +61,10 @@ test('a cloud that does not offer the type, or not that many, has none', () => {
 });
 
 test('CUDA versions are compared by number; an unknown one satisfies any minimum', () => {
-  const at = (cudaVersion: string) => levels({ minCudaVersion: '12.9' }, node(1, { cudaVersion })).availability;
+  const at = (cudaVersion: string) => levels({ cuda: { min: '12.9' } }, node(1, { cudaVersion })).availability;
   expect([at('12.9'), at('12.10'), at('13.0')]).toEqual(['LOW', 'LOW', 'LOW']);
   expect([at('12.8'), at('11.10')]).toEqual(['NONE', 'NONE']);
-  expect(levels({ minCudaVersion: '12.9' }, node(1)).availability).toBe('LOW');
+  expect(levels({ cuda: { min: '12.9' } }, node(1)).availability).toBe('LOW');
 });
 
 test('CPUs are those of this machine, limited by cores and memory', () => {

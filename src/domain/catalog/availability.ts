@@ -1,6 +1,6 @@
 import type { CpuPlace, GpuStock, Stock } from './capacity-source.ts';
 import { type CpuFlavor, cpuFlavors, findDataCenter, type GpuType, gpuTypes, LOCAL_DATA_CENTER } from './catalog.ts';
-import { isOlderCuda } from './cuda-version.ts';
+import { type CudaRule, fitsCuda, isOlderCuda } from './cuda-version.ts';
 
 /** How much more of something can be had (docs/interface/rest.md, "Catalog"). */
 export const AVAILABILITIES = ['NONE', 'LOW', 'MEDIUM', 'HIGH'] as const;
@@ -16,10 +16,10 @@ export interface Available {
 export interface GpuRequest {
   count: number;
   cloud: 'SECURE' | 'COMMUNITY' | null;
-  minCudaVersion: string | null;
+  cuda: CudaRule;
 }
 
-export const ANY_GPU: GpuRequest = { count: 1, cloud: null, minCudaVersion: null };
+export const ANY_GPU: GpuRequest = { count: 1, cloud: null, cuda: {} };
 
 const GIB = 2 ** 30;
 
@@ -46,10 +46,35 @@ export function gpuAvailability(
 }
 
 /** Returns how many more workloads of the wanted size fit into this entry. */
-export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, minCudaVersion }: GpuRequest): number {
+export function countFits(gpu: GpuType, entry: GpuStock, { count, cloud, cuda }: GpuRequest): number {
   if (cloud !== null && count > maxCountIn(gpu, cloud)) return 0;
-  if (minCudaVersion !== null && entry.cudaVersion && isOlderCuda(entry.cudaVersion, minCudaVersion)) return 0;
+  if (!fitsCuda(entry.cudaVersion, cuda)) return 0;
   return Math.floor(entry.free / count);
+}
+
+/** A CUDA version that machines with a GPU type support. */
+export interface CudaOffer {
+  version: string;
+  /** One of them has a free GPU. */
+  available: boolean;
+}
+
+/** Returns the known CUDA versions of the machines that have the type, newest first. */
+export function listCudaVersions(gpu: GpuType, stock: Stock): CudaOffer[] {
+  const offers = new Map<string, boolean>();
+  for (const { gpuTypeId, cudaVersion, total, free } of stock.gpus) {
+    if (gpuTypeId !== gpu.id || cudaVersion === undefined || total === 0) continue;
+    offers.set(cudaVersion, (offers.get(cudaVersion) ?? false) || free > 0);
+  }
+  return [...offers]
+    .map(([version, available]) => ({ version, available }))
+    .sort((a, b) => (isOlderCuda(a.version, b.version) ? 1 : -1));
+}
+
+/** Returns what of the stock is in data centers of these countries. */
+export function stockIn(stock: Stock, countryCodes: readonly string[]): Stock {
+  const isThere = (id: string) => countryCodes.includes(findDataCenter(id)?.countryCode ?? '');
+  return { ...stock, gpus: stock.gpus.filter(({ dataCenterId }) => isThere(dataCenterId)) };
 }
 
 function maxCountIn(gpu: GpuType, cloud: 'SECURE' | 'COMMUNITY'): number {

@@ -14,6 +14,8 @@ export interface GpuStock {
   free: number;
   /** Absent: unknown, which satisfies any minimum. */
   cudaVersion?: string;
+  /** The machine that they are in, with all its GPUs. Absent: the one that `Stock` describes. */
+  machine?: { cpus: number; memoryBytes: number; gpus: number };
 }
 
 /** A runtime's capacity, and how much of it is free. */

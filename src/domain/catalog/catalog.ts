@@ -64,6 +64,8 @@ export interface DataCenter {
   id: string;
   name: string;
   region: Region;
+  /** ISO 3166-1, two letters; absent: not known. */
+  countryCode?: string;
   globalNetwork: boolean;
   /** The first one is the default. */
   networkVolumeTypes: VolumeType[];

@@ -20,9 +20,10 @@ const text = { type: 'string', minLength: 1 };
 const price = { type: ['number', 'null'], minimum: 0 };
 const count = { type: 'integer', minimum: 0 };
 
-/** Returns the schema of an object with exactly these properties. */
-function record(properties: Record<string, object>): object {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
+/** Returns the schema of an object with exactly these properties, and perhaps the optional ones. */
+function record(properties: Record<string, object>, optional: Record<string, object> = {}): object {
+  const required = Object.keys(properties);
+  return { type: 'object', properties: { ...properties, ...optional }, required, additionalProperties: false };
 }
 
 function list(items: object): object {
@@ -53,14 +54,17 @@ const cpu = record({
   }),
 });
 
-const dataCenter = record({
-  id: text,
-  name: text,
-  region: { enum: REGIONS },
-  globalNetwork: { type: 'boolean' },
-  networkVolumeTypes: list({ enum: VOLUME_TYPES }),
-  compliance: list({ enum: COMPLIANCE }),
-});
+const dataCenter = record(
+  {
+    id: text,
+    name: text,
+    region: { enum: REGIONS },
+    globalNetwork: { type: 'boolean' },
+    networkVolumeTypes: list({ enum: VOLUME_TYPES }),
+    compliance: list({ enum: COMPLIANCE }),
+  },
+  { countryCode: { type: 'string', pattern: '^[A-Z]{2}$' } },
+);
 
 const TEMPLATE_DEFAULTS: Omit<CatalogTemplate, 'id' | 'name' | 'image'> = {
   args: '',

@@ -1,6 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { deleteBatchesOfEndpoint } from '../batches/change-batch.ts';
 import type { Context } from '../context.ts';
 import { because } from '../decisions/because.ts';
 import { deleteDecisions } from '../decisions/record-decision.ts';
@@ -17,6 +18,7 @@ import { leaveTemplate } from './template-container.ts';
 export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
   await transaction(context.pool, async (db) => {
     const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
+    await deleteBatchesOfEndpoint(db, id);
     await cancelJobsOfEndpoint(db, id);
     await stopWorkersOfEndpoint(db, actor.userId, id, because('ENDPOINT_DELETED'));
     await deleteDecisions(db, id);

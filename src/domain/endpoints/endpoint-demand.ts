@@ -20,6 +20,9 @@ export interface EndpointDemand {
   /** Queued jobs, or held requests. */
   queued: number;
   queuedLowPriority: number;
+  /** Requests of running batches that no worker has, and when the oldest of these batches was finalized. */
+  batched: number;
+  oldestBatchAt: Date | null;
   /** Jobs in progress, or requests in flight. */
   inProgress: number;
   /** The oldest normal job or held request. */
@@ -41,6 +44,7 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
       select e.id, e.version, e.workers_min as min, e.workers_max as max, e.scaler_type as "scalerType",
              e.scaler_value as "scalerValue", e.idle_timeout_s as "idleTimeoutSeconds",
              e.flashboot, e.is_rollout_paused as "isRolloutPaused", ${SCHEDULE_COLUMN} as schedule, c.queued + r.held as queued, c."queuedLowPriority",
+             b.batched, b.oldest as "oldestBatchAt",
              c."inProgress" + r.in_flight as "inProgress", least(oldest.created_at, r.oldest) as "oldestQueuedAt", f.count as "failedStarts", f.at as "lastFailedAt",
              f.reason as "lastFailure"
       from endpoints e
@@ -49,6 +53,11 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
         select coalesce(sum(queued), 0)::int8 as queued, coalesce(sum(queued_low), 0)::int8 as "queuedLowPriority",
                coalesce(sum(in_progress), 0)::int8 as "inProgress"
         from endpoint_counters k where k.endpoint_id = e.id) c
+      cross join lateral (
+        select coalesce(sum(accepted - fed + (select count(*) from jobs j where j.batch_id = x.id
+                 and j.status = 'IN_QUEUE' and j.low_priority)), 0)::int8 as batched, min(finalized_at) as oldest
+        from batches x where x.endpoint_id = e.id and x.status = 'FINALIZED' and x.cancelled_at is null
+          and not x.is_paused) b
       left join lateral (
         select created_at from jobs j where j.endpoint_id = e.id and j.status = 'IN_QUEUE' and not j.low_priority
         order by created_at, seq limit 1) oldest on true
@@ -87,6 +96,7 @@ export async function listActiveEndpoints(
                   or exists (select from endpoint_schedules s where s.endpoint_id = e.id)
                   or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
                   or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
+                  or exists (select from batches b where b.endpoint_id = e.id and b.status = 'FINALIZED')
                   or exists (select from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id and held + in_flight > 0)
                   as "isActive"
            from (select id, workers_min from endpoints where id > $1 order by id limit $2) e order by id`,

@@ -3,6 +3,7 @@ import { Failure } from '../../core/errors.ts';
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
 import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
+import type { BatchId } from '../batches/batch.ts';
 import type { EndedJob, JobView, TakenJob } from './job.ts';
 import * as sql from './job-sql.ts';
 
@@ -164,6 +165,11 @@ export class JobQueue {
       yield slice;
       if (slice.length < PURGE_SLICE) return;
     }
+  }
+
+  /** Cancels the queued jobs of a batch. One that is being taken at this moment is left out. */
+  cancelBatch(batchId: BatchId): Promise<EndedJob[]> {
+    return this.#end(sql.CANCEL_BATCH, 'cancel-batch', [batchId]);
   }
 
   /** Requeues a FAILED or TIMED_OUT job; false if it is neither, or its result has expired. */

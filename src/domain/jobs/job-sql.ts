@@ -1,4 +1,5 @@
 import { TRACEPARENT_OF_EXTRAS } from '../../core/trace-context.ts';
+import { endBatchJobs } from '../batches/batch-sql.ts';
 import { addToCounters } from './counter-sql.ts';
 
 /**
@@ -103,7 +104,7 @@ function endJobs(ended: string): string {
   ), hooked as (
     insert into webhook_deliveries (job_id, endpoint_id, url)
     select id, endpoint_id, webhook from ended where webhook is not null
-  ), counted as (${addToCounters({
+  ), ${endBatchJobs('ended', '$3')}, counted as (${addToCounters({
     from: 'ended',
     lane: '$3',
     deltas: {
@@ -180,11 +181,21 @@ export const NEWEST_QUEUED = `
     order by created_at desc, seq desc limit 1
   ) last`;
 
-/** $4 endpoint, $5 purge jobs created until then, as text, $6 limit: a slice of the queue, in index order. */
+/**
+ * $4 endpoint, $5 purge jobs created until then, as text, $6 limit: a slice of the queue, in index order. A batch keeps its
+ * jobs: only a part of it would be cancelled.
+ */
 export const PURGE = `${endJobs(`
     delete from jobs where id = any(array(
-      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and created_at <= $5::text::timestamptz
+      select id from jobs where endpoint_id = $4 and status = 'IN_QUEUE' and created_at <= $5::text::timestamptz and batch_id is null
       order by low_priority, created_at, seq limit $6 for update skip locked))
+    returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
+  ${ENDED_VIEW}`;
+
+/** The queued jobs of a batch: $4. Served by jobs_of_batch. */
+export const CANCEL_BATCH = `${endJobs(`
+    delete from jobs where id = any(array(
+      select id from jobs where batch_id = $4 and status = 'IN_QUEUE' for update skip locked))
     returning *, 'CANCELLED' as end_status, null::text as end_output, null::text as end_error`)}
   ${ENDED_VIEW}`;
 

@@ -1,4 +1,5 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
+import { parseRequestId } from '../batches/batch.ts';
 
 /** IN_QUEUE → IN_PROGRESS → one of the other four, which are final (docs/states.md). */
 export const JOB_STATUSES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT'] as const;
@@ -48,6 +49,8 @@ export function isTerminal(status: JobStatus): boolean {
  */
 export function renderJob(job: JobView, more = ''): string {
   let text = `{"id":"${job.id}","status":"${job.status}"`;
+  const batchId = parseRequestId(job.id)?.batchId;
+  if (batchId !== undefined) text += `,"batchId":"${batchId}"`;
   if (job.delayTimeMs !== null) text += `,"delayTime":${Math.round(job.delayTimeMs)}`;
   if (job.executionTimeMs !== null) text += `,"executionTime":${Math.round(job.executionTimeMs)}`;
   if (job.workerId !== null) text += `,"workerId":"${job.workerId}"`;

@@ -12,7 +12,7 @@ import type { Template } from '../templates/template.ts';
 import { findUsableTemplate } from '../templates/template-store.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from './check-pod.ts';
 import { placePod } from './place-pod.ts';
-import type { Pod, PodMounts } from './pod.ts';
+import type { Pod, PodGpu, PodMounts } from './pod.ts';
 import { insertPodRow } from './pod-store.ts';
 
 /** The dependencies of operations that place a pod. */
@@ -54,9 +54,12 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
     const dataCenterIds = network
       ? [await checkNetworkMount(db, actor, network.volumeId, input.dataCenterIds)]
       : input.dataCenterIds;
-    const { place, evicted } = await placePod(db, { ...input, userId: actor.userId, cpu, dataCenterIds }, stock);
+    const gpu = withTemplateRule(input.gpu, template);
+    const wanted = { ...input, userId: actor.userId, gpu, cpu, dataCenterIds };
+    const { place, evicted } = await placePod(db, wanted, stock);
     const created = await insertPodRow(db, {
       ...input,
+      gpu,
       startSsh: input.startSsh ?? template?.startSsh ?? input.sshByDefault ?? true,
       startJupyter: input.startJupyter ?? template?.startJupyter ?? false,
       ...container,
@@ -82,6 +85,13 @@ export async function usePodTemplate(db: Db, actor: Actor, templateId: string): 
     throw new Failure('badRequest', `templateId: template '${templateId}' is a serverless template, not one for pods`);
   }
   return { ...template, registryId: template.userId === actor.userId ? template.registryId : null };
+}
+
+/** The template's CUDA versions count unless the request requires any of the driver. */
+function withTemplateRule(gpu: PodGpu | null, template: Template | null): PodGpu | null {
+  const allowed = template?.allowedCudaVersions ?? [];
+  if (gpu === null || allowed.length === 0 || gpu.minCudaVersion || gpu.allowedCudaVersions) return gpu;
+  return { ...gpu, allowedCudaVersions: allowed };
 }
 
 /** A CPU pod has no persistent storage, whatever its template says. */

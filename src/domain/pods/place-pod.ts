@@ -110,11 +110,8 @@ function placesForGpus(
 ): PodPlace[] {
   const type = findGpuType(gpu!.id);
   if (!type) return [];
-  const request = { count: gpu!.count, cloud, minCudaVersion: null };
-  const rule = cudaRuleOf(gpu!);
-  const entries = stock.gpus.filter(
-    ({ gpuTypeId, cudaVersion }) => gpuTypeId === type.id && fitsCuda(cudaVersion, rule),
-  );
+  const request = { count: gpu!.count, cloud, cuda: cudaRuleOf(gpu!) };
+  const entries = stock.gpus.filter((entry) => entry.gpuTypeId === type.id && fitsMachine(gpu!, entry, stock));
   const groups =
     podCount === 1
       ? entries.map((entry) => [entry])
@@ -145,9 +142,26 @@ function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGp
   return { ...(allowed && { allowed }), ...(min !== undefined && { min }) };
 }
 
+/** True if the machine has what the pod requires for each of its GPUs. */
+function fitsMachine(
+  { minRamPerGpu = 0, minVcpuCountPerGpu = 0 }: PodGpu,
+  { machine }: GpuStock,
+  stock: Stock,
+): boolean {
+  const { cpus, memoryBytes, gpus } = machine ?? {
+    ...stock,
+    gpus: stock.gpus.reduce((sum, { total }) => sum + total, 0),
+  };
+  return memoryBytes / 2 ** 30 >= minRamPerGpu * gpus && cpus >= minVcpuCountPerGpu * gpus;
+}
+
 function describe(gpu: PodGpu): string {
-  const cuda = describeCuda(cudaRuleOf(gpu));
-  return `${gpu.count} × ${gpu.id}${cuda === null ? '' : ` with ${cuda}`}`;
+  const wants = [
+    describeCuda(cudaRuleOf(gpu)),
+    gpu.minRamPerGpu ? `${gpu.minRamPerGpu} GB of memory for each GPU` : null,
+    gpu.minVcpuCountPerGpu ? `${gpu.minVcpuCountPerGpu} CPUs for each GPU` : null,
+  ].filter((one) => one !== null);
+  return `${gpu.count} × ${gpu.id}${wants.length === 0 ? '' : ` with ${wants.join(', ')}`}`;
 }
 
 /** The reason where it is the drivers: a clause, or empty. */

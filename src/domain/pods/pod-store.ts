@@ -52,10 +52,15 @@ function toPod({ clusterPhase, clusterReason, ...podRow }: PodRow): Pod {
   };
 }
 
-/** Returns what a pod requires of the driver, alone. */
-function cudaRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
-  const { allowedCudaVersions, minCudaVersion } = gpu ?? {};
-  return { ...(allowedCudaVersions?.length && { allowedCudaVersions }), ...(minCudaVersion && { minCudaVersion }) };
+/** Returns what a pod requires of driver and machine, alone. */
+function gpuRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
+  const { allowedCudaVersions, minCudaVersion, minRamPerGpu, minVcpuCountPerGpu } = gpu ?? {};
+  return {
+    ...(allowedCudaVersions?.length && { allowedCudaVersions }),
+    ...(minCudaVersion && { minCudaVersion }),
+    ...(minRamPerGpu && { minRamPerGpu }),
+    ...(minVcpuCountPerGpu && { minVcpuCountPerGpu }),
+  };
 }
 
 /** What a create or an update writes. */
@@ -70,7 +75,7 @@ function toColumns(pod: PodSettings): Record<string, unknown> {
     ...containerColumns(pod),
     gpu_type_id: pod.gpu?.id ?? null,
     gpu_count: pod.gpu?.count ?? null,
-    gpu_rule: JSON.stringify(cudaRuleOf(pod.gpu)),
+    gpu_rule: JSON.stringify(gpuRuleOf(pod.gpu)),
     cpu: pod.cpu === null ? null : JSON.stringify(pod.cpu),
     cloud: pod.cloud,
     data_center_ids: pod.dataCenterIds,

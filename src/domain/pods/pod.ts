@@ -35,7 +35,7 @@ export type PodWanted = 'RUN' | 'STOP' | 'TERMINATE';
 /** The observed state of the container of `phaseRevision`; only control sets it. */
 export type PodPhase = 'PROVISIONING' | 'STARTING' | 'RUNNING' | 'EXITED' | 'ERROR';
 
-/** GPUs of a type, and what the pod requires of their driver: an absent member requires nothing. */
+/** GPUs of a type, and what the pod requires of their driver and machine: an absent member requires nothing. */
 export interface PodGpu {
   id: string;
   count: number;
@@ -43,6 +43,9 @@ export interface PodGpu {
   allowedCudaVersions?: string[];
   /** The driver supports this CUDA version or a newer one. */
   minCudaVersion?: string;
+  /** What the machine has for each of its GPUs: GB of memory, and CPUs. */
+  minRamPerGpu?: number;
+  minVcpuCountPerGpu?: number;
 }
 
 /** The place of a pod in its cluster. */

@@ -1,12 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Context } from '../context.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
+import { mergeContainer } from '../endpoints/merge-container.ts';
+import { updateTemplateUse } from '../templates/template-store.ts';
 import { checkMountPath } from '../volumes/check-mount-path.ts';
 import { checkPodContainer } from './check-pod.ts';
+import { usePodTemplate } from './create-pod.ts';
 import { isHolding, type NetworkMount, type Pod, type PodMounts } from './pod.ts';
 import { getPodRow, updatePodRow } from './pod-store.ts';
 import { refuseClusterPod } from './refuse-cluster-pod.ts';
@@ -15,27 +18,45 @@ import { refuseClusterPod } from './refuse-cluster-pod.ts';
 export interface PodChange extends Partial<ContainerConfig & Pick<Pod, 'name' | 'isLocked' | 'hasGlobalNetwork'>> {
   /** An absent kind stays; `network` null means a list without the mount, which is refused. */
   mounts?: { persistent?: NonNullable<PodMounts['persistent']>; network?: NetworkMount | null };
+  /** A template whose container settings replace the pod's, `env` included; those given win, `env` name by name. */
+  templateId?: string;
 }
 
 const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
 
 /**
- * Applies a partial update. Changed container settings or mount paths replace the container of a running pod at once, with
- * its mounts; a stopped pod uses them at its next start. Unchanged values replace nothing. Throws `notFound`, `conflict` for a
- * cluster's pod, `badRequest` if a rule is broken, and `forbidden` for a reference the key may not add.
+ * Applies a partial update. A template gives its container settings once, not its mounts. Changed container settings or
+ * mount paths replace the container of a running pod at once, with its mounts; a stopped pod uses them at its next start.
+ * Unchanged values replace nothing. Throws `notFound`, `conflict` for a cluster's pod, `badRequest` if a rule is broken, and
+ * `forbidden` for a reference the key may not add.
  */
 export async function updatePod(context: Context, actor: Actor, id: PodId, change: PodChange): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
     const before = await getPodRow(db, actor.userId, id, 'for update');
     refuseClusterPod(before);
     if (Object.keys(change).length === 0) return before;
-    const { mounts: mountChange, ...fields } = change;
+    const { mounts: mountChange, ...own } = change;
+    const fields =
+      change.templateId === undefined ? own : await withTemplate(db, actor, before, own, change.templateId);
     const after = { ...before, ...fields, mounts: changeMounts(before.mounts, mountChange ?? {}) };
     await checkPodContainer(db, actor, before, fields);
     return updatePodRow(db, after, isHolding(before.status) && !hasSameContainer(before, after));
   });
   context.bus.publish('pod', id);
   return pod;
+}
+
+/** The template that the pod had before begins its rest. */
+async function withTemplate(
+  db: Db,
+  actor: Actor,
+  before: Pod,
+  given: Omit<PodChange, 'mounts'>,
+  templateId: string,
+): Promise<Omit<PodChange, 'mounts'>> {
+  const template = await usePodTemplate(db, actor, templateId);
+  if (before.templateId !== null && before.templateId !== templateId) await updateTemplateUse(db, before.templateId);
+  return { ...given, ...mergeContainer(template, given) };
 }
 
 /**

@@ -94,7 +94,7 @@ export async function listPublicTemplates(
 /** Sets what the operator says of a template, of any user. Throws `notFound`, and `badRequest` unless it is public. */
 export async function updateTemplateMark(db: Db, id: TemplateId, mark: TemplateMark | null): Promise<Template> {
   const result = await db.query<Template>(
-    `update templates set mark = $2 where id = $1 and (is_public or $2 is null) returning ${COLUMNS}`,
+    `update templates set mark = $2::text where id = $1 and (is_public or $2::text is null) returning ${COLUMNS}`,
     [id, mark],
   );
   if (result.rows[0]) return result.rows[0];

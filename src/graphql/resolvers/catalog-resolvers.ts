@@ -43,7 +43,7 @@ export const catalogResolvers: Resolvers = {
   },
   DataCenter: {
     gpuAvailability: async ({ id }: { id: string }, { input }: { input?: StockInput | null }, call) => {
-      const wish = { count: readGpuCount(input ?? {}), cloud: cloudOf(input?.secureCloud), minCudaVersion: null };
+      const wish = { count: readGpuCount(input ?? {}), cloud: cloudOf(input?.secureCloud), cuda: {} };
       return listGpusIn(id, stockFor(input ?? {}, await readStock(call)), wish).map(
         ({ id: gpuTypeId, name, availability }) => ({
           id: gpuTypeId,

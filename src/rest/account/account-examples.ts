@@ -17,6 +17,6 @@ export const ACCOUNT_EXAMPLES: Examples = {
   ApiKeyList: { apiKeys: [apiKey] },
   CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
-  SshKeyList: { sshKeys: [SSH_KEY] },
+  SshKeyList: { sshKeys: [SSH_KEY], keys: [SSH_KEY] },
   ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
 };

@@ -60,20 +60,35 @@ const SSH_KEY =
   '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
 
 export const SshKeyList = Type.Object(
-  { sshKeys: Type.Array(Type.String()) },
+  {
+    sshKeys: Type.Array(Type.String()),
+    keys: Type.Array(Type.String(), { description: 'The same, as revision 2026-08 names them.' }),
+  },
   {
     $id: 'SshKeyList',
     description: 'The SSH public keys of the account. Pods receive them as `PUBLIC_KEY` when they start.',
   },
 );
 
+/** The pattern of revision 2026-08. Each key is still one line without options. */
+const KEY = '^(ssh|ecdsa|sk)-\\S+ \\S+([ \\t].*)?$';
+
 export const ReplaceSshKeysRequest = closed(
   {
-    sshKeys: Type.Array(Type.String({ pattern: SSH_KEY }), {
-      description: 'Each one line, as in an OpenSSH `.pub` file; 16384 characters in total. Empty: no keys.',
-    }),
+    sshKeys: Type.Optional(
+      Type.Array(Type.String({ pattern: SSH_KEY }), {
+        description: 'Each one line, as in an OpenSSH `.pub` file; 16384 characters in total. Empty: no keys.',
+      }),
+    ),
+    keys: Type.Optional(
+      Type.Array(Type.String({ pattern: KEY }), { description: 'The same, as revision 2026-08 names them.' }),
+    ),
   },
-  { $id: 'ReplaceSshKeysRequest' },
+  {
+    $id: 'ReplaceSshKeysRequest',
+    description: 'Exactly one of `sshKeys` and `keys`.',
+    oneOf: [{ required: ['sshKeys'] }, { required: ['keys'] }],
+  },
 );
 
 export const ApiKeyParams = Type.Object({ id: Type.String({ description: 'Key identifier.' }) });

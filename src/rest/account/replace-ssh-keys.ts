@@ -19,7 +19,7 @@ export const replaceSshKeysRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.writeAccount },
     },
     async (request) => {
-      const publicKeys = fromSshKeys(request.body.sshKeys);
+      const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
       await updatePublicKeys(deps, request.actor, publicKeys);
       return toSshKeyList(publicKeys);
     },

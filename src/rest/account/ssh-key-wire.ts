@@ -1,7 +1,8 @@
 /** Splits the stored text into keys. Text set through GraphQL may contain blank lines and CRLF. */
-export function toSshKeyList(publicKeys: string): { sshKeys: string[] } {
+export function toSshKeyList(publicKeys: string): { sshKeys: string[]; keys: string[] } {
   const lines = publicKeys.split(/\r?\n/).map((line) => line.trim());
-  return { sshKeys: lines.filter((line) => line !== '') };
+  const keys = lines.filter((line) => line !== '');
+  return { sshKeys: keys, keys };
 }
 
 /** Joins keys into the text that pods receive, one per line. */

@@ -9,10 +9,11 @@ const gpuType = {
   memory: 24,
   secure: true,
   community: true,
-  price: { secure: 0.69, community: 0.34 },
+  price: { secure: 0.69, community: 0.34, serverless: 0.69 },
   maxCount: { secure: 8, community: 8 },
   availability: 'MEDIUM',
   dataCenters: inDataCenters,
+  cudaVersions: [{ version: '12.8', available: true }],
 };
 const cpuFlavor = {
   id: 'cpu3c',

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
-import { commaList, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
+import { commaList, MAX_INTEGER, patternList, ref, stringEnum } from '../shared/schema.ts';
 
-const price = (description: string) => Type.Unsafe<number | null>({ type: ['number', 'null'], description });
+const price = (description: string) => Type.Number({ minimum: 0, description });
 const count = Type.Integer({ minimum: 0 });
 const level = stringEnum(AVAILABILITIES);
 const availability = Type.Optional({
@@ -30,12 +31,22 @@ export const GpuTypeResponse = Type.Object(
     secure: Type.Boolean(),
     community: Type.Boolean(),
     price: Type.Object(
-      { secure: price('Null: not offered.'), community: price('Null: not offered.') },
-      { description: 'USD per GPU and hour.' },
+      {
+        secure: price('Where not offered, that of the other cloud.'),
+        community: price('Where not offered, that of the other cloud.'),
+        serverless: Type.Optional(price('Of a worker. Absent without a pool.')),
+      },
+      { description: 'USD per GPU and hour. `secure` and `community` next to it say what is offered.' },
     ),
     maxCount: Type.Object({ secure: count, community: count }),
     availability,
     dataCenters,
+    cudaVersions: Type.Optional(
+      Type.Array(Type.Object({ version: Type.String(), available: Type.Boolean() }), {
+        description:
+          'CUDA versions of the machines that have it, newest first; `available`: one has a free GPU. Only with `include`.',
+      }),
+    ),
   },
   { $id: 'GpuType' },
 );
@@ -50,6 +61,15 @@ const gpuFilters = {
   cloud: Type.Optional(stringEnum(['SECURE', 'COMMUNITY'])),
   minCudaVersion: Type.Optional(
     Type.String({ pattern: '^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', description: 'Minimum CUDA version, e.g. `12.8`.' }),
+  ),
+  cudaVersions: Type.Optional(
+    patternList(
+      '[0-9]{1,3}([.][0-9]{1,3}){0,2}',
+      'Exactly these CUDA versions, separated by commas; not with `minCudaVersion`.',
+    ),
+  ),
+  countryCodes: Type.Optional(
+    patternList('[A-Z]{2}', 'In data centers of these countries, separated by commas: `DE,FR`.'),
   ),
 };
 
@@ -130,6 +150,17 @@ export const DataCenterListQuery = Type.Object({
   networkVolumeTypes: Type.Optional(commaList(VOLUME_TYPES, 'With all of these tiers, separated by commas.')),
   compliance: Type.Optional(commaList(COMPLIANCE, 'With all of these certifications, separated by commas.')),
   globalNetwork: Type.Optional(Type.Boolean()),
+});
+
+export const MAX_TEMPLATES = 100;
+
+export const PublicTemplateQuery = Type.Object({
+  source: Type.Optional(
+    commaList(
+      TEMPLATE_SOURCES,
+      `Of these sources, separated by commas; absent: of all. \`official\`: the installation’s own; \`verified\`: its operator looked at them; \`community\`: published by any user. At most ${MAX_TEMPLATES} are listed.`,
+    ),
+  ),
 });
 
 /** Ids of GPU types contain spaces. */

@@ -1,16 +1,22 @@
 import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
+import { gpuPrice } from '../../domain/billing/price-list.ts';
 import {
   type Availability,
   type Available,
+  type CudaOffer,
   cpuAvailability,
   type GpuRequest,
   gpuAvailability,
   listCpusIn,
+  listCudaVersions,
   listGpusIn,
+  stockIn,
 } from '../../domain/catalog/availability.ts';
 import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source.ts';
 import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
+import type { CudaRule } from '../../domain/catalog/cuda-version.ts';
+import { TEMPLATE_SOURCES, type TemplateSource } from '../../domain/templates/template.ts';
 import type {
   CpuFlavorQuery,
   CpuFlavorResponse,
@@ -18,9 +24,10 @@ import type {
   DataCenterResponse,
   GpuTypeQuery,
   GpuTypeResponse,
+  PublicTemplateQuery,
 } from './catalog-schemas.ts';
 
-type Extra = { availability?: Availability; dataCenters?: Available[] };
+type Extra = { availability?: Availability; dataCenters?: Available[]; cudaVersions?: CudaOffer[] };
 
 /** Returns the availability of a catalog entry; nothing, unless the query includes it. */
 export type Describe<T> = (entry: T) => Extra;
@@ -30,11 +37,19 @@ export async function gpuDescriber(
   capacity: CapacitySource,
   query: Static<typeof GpuTypeQuery>,
 ): Promise<Describe<GpuType>> {
-  const { include, count, cloud, minCudaVersion } = query;
-  if (include === undefined) return refuseFilters({ count, cloud, minCudaVersion });
-  const stock = await capacity.read();
-  const wish: GpuRequest = { count: count ?? 1, cloud: cloud ?? null, minCudaVersion: minCudaVersion ?? null };
-  return (gpu) => gpuAvailability(gpu, stock, wish);
+  const { include, count, cloud, minCudaVersion, cudaVersions, countryCodes } = query;
+  if (include === undefined) return refuseFilters({ count, cloud, minCudaVersion, cudaVersions, countryCodes });
+  const cuda = toCudaRule(minCudaVersion, cudaVersions);
+  const whole = await capacity.read();
+  const stock = countryCodes === undefined ? whole : stockIn(whole, splitList(countryCodes));
+  const wish: GpuRequest = { count: count ?? 1, cloud: cloud ?? null, cuda };
+  return (gpu) => ({ ...gpuAvailability(gpu, stock, wish), cudaVersions: listCudaVersions(gpu, stock) });
+}
+
+function toCudaRule(minCudaVersion: string | undefined, cudaVersions: string | undefined): CudaRule {
+  if (cudaVersions === undefined) return minCudaVersion === undefined ? {} : { min: minCudaVersion };
+  if (minCudaVersion === undefined) return { allowed: splitList(cudaVersions) };
+  throw new Failure('badRequest', 'cudaVersions, minCudaVersion: only one of them can be given');
 }
 
 /** Like `gpuDescriber`. */
@@ -90,7 +105,19 @@ function splitList(text: string | undefined): string[] {
 }
 
 export function toGpuTypeResponse(gpu: GpuType, extra: Extra): Static<typeof GpuTypeResponse> {
-  return { ...gpu, ...extra };
+  const { secure, community } = gpu.price;
+  const price = {
+    secure: secure ?? community ?? 0,
+    community: community ?? secure ?? 0,
+    ...(gpu.pool !== null && { serverless: gpuPrice(gpu, 'SERVERLESS') }),
+  };
+  return { ...gpu, price, ...extra };
+}
+
+/** In the order of the catalog, each once. */
+export function toTemplateSources({ source }: Static<typeof PublicTemplateQuery>): TemplateSource[] {
+  const wanted = splitList(source);
+  return TEMPLATE_SOURCES.filter((one) => wanted.length === 0 || wanted.includes(one));
 }
 
 export function toCpuFlavorResponse(flavor: CpuFlavor, extra: Extra): Static<typeof CpuFlavorResponse> {

@@ -7,9 +7,10 @@ const RTX_ID = 'NVIDIA GeForce RTX 4090';
 const stock = (gpuTypeId: string, pool: string, dataCenterId: string, free: number): GpuStock => {
   return { gpuTypeId, pool, dataCenterId, total: 4, free };
 };
+const CUDA = { 'LOCAL-1': '12.8', 'EU-RO-1': '12.10' };
 const GPUS = [
-  stock(RTX_ID, 'ADA_24', 'LOCAL-1', 2),
-  stock(RTX_ID, 'ADA_24', 'EU-RO-1', 0),
+  { ...stock(RTX_ID, 'ADA_24', 'LOCAL-1', 2), cudaVersion: CUDA['LOCAL-1'] },
+  { ...stock(RTX_ID, 'ADA_24', 'EU-RO-1', 0), cudaVersion: CUDA['EU-RO-1'] },
   stock('NVIDIA L4', 'AMPERE_24', 'EU-RO-1', 4),
 ];
 
@@ -43,10 +44,19 @@ describe('GPU types', () => {
       memory: 24,
       secure: true,
       community: true,
-      price: { secure: 0.59, community: 0.34 },
+      price: { secure: 0.59, community: 0.34, serverless: 0.59 },
       maxCount: { secure: 8, community: 8 },
     });
     expect(items.some((gpu) => gpu.pool === null)).toBe(true);
+    for (const { pool, price } of items) expect('serverless' in price).toBe(pool !== null);
+    const sides = items.flatMap(({ price }) => [price.secure, price.community]);
+    expect(sides.every((price) => typeof price === 'number')).toBe(true);
+    // Sold on one side only: it repeats that side's price.
+    expect(items.find((gpu) => gpu.id === 'NVIDIA L4').price).toEqual({
+      secure: 0.39,
+      community: 0.39,
+      serverless: 0.39,
+    });
   });
 
   test('are found by ids with spaces, percent-encoded and never normalized', async () => {
@@ -80,6 +90,29 @@ describe('GPU types', () => {
     expect((await get('gpus/NVIDIA%20L4?include=AVAILABILITY&cloud=COMMUNITY')).json().availability).toBe('NONE');
   });
 
+  test('show the CUDA versions of their machines, and which have a free GPU', async () => {
+    const shown = (await get(`gpus/${encoded}?include=AVAILABILITY`)).json();
+    expect(shown.cudaVersions).toEqual([
+      { version: '12.10', available: false },
+      { version: '12.8', available: true },
+    ]);
+    expect((await get('gpus/NVIDIA%20L4?include=AVAILABILITY')).json().cudaVersions).toEqual([]);
+    expect((await get(`gpus/${encoded}`)).json()).not.toHaveProperty('cudaVersions');
+  });
+
+  test('can be filtered by exact CUDA versions and by country', async () => {
+    const read = async (query: string) => (await get(`gpus/${encoded}?include=AVAILABILITY&${query}`)).json();
+    expect((await read('cudaVersions=12.8,13.0')).availability).toBe('MEDIUM');
+    expect((await read('cudaVersions=12.4')).availability).toBe('NONE');
+    expect(await read('countryCodes=RO')).toMatchObject({ availability: 'NONE', dataCenters: [{ id: 'EU-RO-1' }] });
+    expect(await read('countryCodes=US,DE')).toMatchObject({ availability: 'NONE', dataCenters: [] });
+    const both = await get(`gpus/${encoded}?include=AVAILABILITY&cudaVersions=12.8&minCudaVersion=12.4`);
+    expect([both.statusCode, both.json().detail]).toEqual([
+      400,
+      'cudaVersions, minCudaVersion: only one of them can be given',
+    ]);
+  });
+
   test('can be filtered by product', async () => {
     const all = await ids('gpus');
     const serverless = (await list('gpus?product=SERVERLESS')).items;
@@ -89,14 +122,19 @@ describe('GPU types', () => {
     expect(await ids('gpus?product=CLUSTER')).toEqual([]);
   });
 
-  test.each(['gpus?count=2', `gpus/${encoded}?cloud=SECURE`, 'gpus?minCudaVersion=12.8&product=POD'])(
-    '%s is a 400 without include=AVAILABILITY',
-    async (path) => {
-      const response = await get(path);
-      expect(response.statusCode).toBe(400);
-      expect(response.json().detail).toMatch(/^(count|cloud|minCudaVersion): .*include=AVAILABILITY$/);
-    },
-  );
+  test.each([
+    'gpus?count=2',
+    'gpus?cudaVersions=12.8',
+    'gpus?countryCodes=DE',
+    `gpus/${encoded}?cloud=SECURE`,
+    'gpus?minCudaVersion=12.8&product=POD',
+  ])('%s is a 400 without include=AVAILABILITY', async (path) => {
+    const response = await get(path);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().detail).toMatch(
+      /^(count|cloud|minCudaVersion|cudaVersions|countryCodes): .*include=AVAILABILITY$/,
+    );
+  });
 
   test.each([
     ['gpus?include=EVERYTHING', 'query/include: must be one of AVAILABILITY'],
@@ -105,6 +143,8 @@ describe('GPU types', () => {
     ['gpus?include=AVAILABILITY&cloud=MINE', 'query/cloud: must be one of SECURE, COMMUNITY'],
     ['gpus?product=POD,', 'query/product: must match pattern'],
     ['gpus?include=AVAILABILITY&minCudaVersion=new', 'query/minCudaVersion: must match pattern'],
+    ['gpus?include=AVAILABILITY&countryCodes=de', 'query/countryCodes: must match pattern'],
+    ['gpus?include=AVAILABILITY&cudaVersions=12.8,', 'query/cudaVersions: must match pattern'],
     ['gpus?product=POD&product=SERVERLESS', 'query/product: must be string'],
   ])('%s is a 422', async (path, error) => {
     const response = await get(path);

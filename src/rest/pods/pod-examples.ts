@@ -22,7 +22,7 @@ const pod = {
   template: null,
   cost: 0.69,
   locked: false,
-  globalNetworking: { enabled: false, ip: null, internalDns: null },
+  globalNetworking: { enabled: false },
   runtime: {
     uptime: 754,
     gpus: [{ util: 87, memoryUtil: 41.5 }],
@@ -33,6 +33,11 @@ const pod = {
       { private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' },
     ],
   },
+  cudaVersion: '12.8',
+  ssh: {
+    proxy: null,
+    direct: { host: '127.0.0.1', port: 32768, username: 'root', command: 'ssh root@127.0.0.1 -p 32768' },
+  },
   createdAt: CREATED_AT,
   startedAt: '2026-11-20T09:30:07.000Z',
 };
@@ -40,8 +45,9 @@ const pod = {
 export const POD_EXAMPLES: Examples = {
   Pod: pod,
   PodList: { pods: [pod] },
-  CreatePodRequest: settings,
+  CreatePodRequest: { ...settings, startSsh: true },
   UpdatePodRequest: { image: 'ghcr.io/example/notebook:2.2.0' },
   PodActionRequest: { action: 'stop' },
   PodAccess: { private: true },
+  PodJupyter: { password: 'Zk3nV0eJtqYx8uWm1sRb5cLdP7fHgA2i' },
 };

@@ -4,6 +4,7 @@ import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from 
 import { includeQuery } from '../shared/include-query.ts';
 import {
   byDefault,
+  CUDA_PATTERN,
   closed,
   dateTime,
   MAX_INTEGER,
@@ -38,12 +39,47 @@ const status = stringEnum(POD_STATUSES);
 const action = stringEnum(POD_ACTIONS);
 const gpuId = Type.String({ description: 'GPU type, as listed by `GET /v2/catalog/gpus`.' });
 const gpuCount = Type.Integer({ minimum: 1, maximum: MAX_INTEGER });
+const cudaVersion = Type.String({ pattern: CUDA_PATTERN });
+const perGpu = (what: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_INTEGER,
+      description: `${what} that the machine has at least for each of its GPUs.`,
+    }),
+  );
+const gpuRule = {
+  allowedCudaVersions: Type.Optional(
+    Type.Array(cudaVersion, {
+      description:
+        'Exactly these CUDA versions of the driver; empty: any. Not with `minCudaVersion`. Without both, the template’s count.',
+    }),
+  ),
+  minCudaVersion: Type.Optional({ ...cudaVersion, description: 'At least this CUDA version of the driver.' }),
+  minRamPerGpu: perGpu('GB of memory'),
+  minVcpuCountPerGpu: perGpu('CPUs'),
+};
 const cpuId = Type.String({ minLength: 1, description: 'CPU flavor, as listed by `GET /v2/catalog/cpus`.' });
 const vcpuCount = Type.Integer({
   minimum: 2,
   maximum: MAX_INTEGER,
   description: 'A power of two within the range of the flavor.',
 });
+
+const start = {
+  startSsh: Type.Optional(
+    Type.Boolean({
+      description:
+        'Passes the account’s SSH keys to the container as `PUBLIC_KEY`, with which images start their SSH server. Never returned.',
+    }),
+  ),
+  startJupyter: Type.Optional(
+    Type.Boolean({
+      description:
+        'Passes a password to the container as `JUPYTER_PASSWORD`, unless `env` sets one, with which images start Jupyter. Never returned.',
+    }),
+  ),
+};
 
 /** Defaults of a create besides the container's, as shown in the description. */
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
@@ -54,7 +90,7 @@ export const CreatePodRequest = closed(
     name,
     image: Type.Optional(CONTAINER.image),
     ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
-    gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)) })),
+    gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)), ...gpuRule })),
     cpu: Type.Optional(closed({ id: cpuId, vcpuCount })),
     mounts: Type.Optional(byDefault(mounts, {})),
     cloud: Type.Optional(byDefault(cloud, D.cloud)),
@@ -62,10 +98,11 @@ export const CreatePodRequest = closed(
       byDefault(Type.Array(Type.String(), { description: 'Preferred first; empty for any.' }), []),
     ),
     globalNetworking: Type.Optional(byDefault(Type.Boolean(), D.globalNetworking)),
+    ...start,
     templateId: Type.Optional(
       Type.String({
         description:
-          'Podyard only: a template for pods, own or public. Its container settings and mount are copied once. The request’s values win; `env` is merged by name.',
+          'A template for pods, own or public. Its container settings, mount, `startSsh` and `startJupyter` are copied once. The request’s values win; `env` is merged by name.',
       }),
     ),
   },
@@ -91,6 +128,12 @@ export const UpdatePodRequest = closed(
     mounts: Type.Optional(mounts),
     locked: Type.Optional(locked),
     globalNetworking: Type.Optional(Type.Boolean()),
+    templateId: Type.Optional(
+      Type.String({
+        description:
+          'A template for pods, own or public. Its container settings, `env` included, replace the pod’s; those in the request win, `env` by name. Mounts stay.',
+      }),
+    ),
   },
   { $id: 'UpdatePodRequest', description: 'Only the given fields change.' },
 );
@@ -98,6 +141,23 @@ export const UpdatePodRequest = closed(
 export const PodActionRequest = closed({ action }, { $id: 'PodActionRequest' });
 
 const util = Type.Number({ minimum: 0, maximum: 100, description: 'Utilization in percent.' });
+const SshAccess = Type.Object({
+  host: Type.String(),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  username: Type.String(),
+  command: Type.String({ description: 'For a terminal.' }),
+});
+
+const PodSsh = Type.Object(
+  {
+    proxy: Type.Union([SshAccess, Type.Null()], { description: 'Always null: there is no SSH proxy.' }),
+    direct: Type.Union([SshAccess, Type.Null()], {
+      description: 'Null unless the pod runs and its port `22/tcp` is published.',
+    }),
+  },
+  { description: 'How to reach the SSH server of the pod.' },
+);
+
 const PodRuntime = Type.Object(
   {
     uptime: Type.Integer({ minimum: 0, description: 'Seconds since the container started.' }),
@@ -139,14 +199,19 @@ export const PodResponse = Type.Object(
     globalNetworking: Type.Object(
       {
         enabled: Type.Boolean(),
-        ip: nullableString(),
-        internalDns: nullableString({ description: 'Name of the pod on that network.' }),
+        internalDns: Type.Optional(
+          Type.String({ description: 'Name of the pod on that network. Only while enabled.' }),
+        ),
       },
       {
         description: 'Stored but not implemented: pods cannot reach each other over it.',
       },
     ),
     runtime: Type.Union([PodRuntime, Type.Null()], { description: 'Null unless RUNNING.' }),
+    ssh: PodSsh,
+    cudaVersion: nullableString({
+      description: 'CUDA version of the driver where it was placed. Null: not known, or no GPU.',
+    }),
     createdAt: dateTime(),
     startedAt: nullableString({ format: 'date-time', description: 'Last start of its container.' }),
     reason: Type.Optional(
@@ -172,6 +237,16 @@ export const PodAccess = closed(
     }),
   },
   { $id: 'PodAccess', description: 'Podyard only: who can reach the HTTP ports of a pod through the proxy.' },
+);
+
+export const PodJupyter = Type.Object(
+  {
+    password: nullableString({
+      description:
+        'What `JUPYTER_PASSWORD` holds. Null: the pod starts no Jupyter, never started yet, or has its own in `env`.',
+    }),
+  },
+  { $id: 'PodJupyter', description: 'Podyard only: how to sign in to the Jupyter of a pod.' },
 );
 
 export const PodQuery = includeQuery('`REASON`: adds why each pod waits or failed.');

@@ -1,8 +1,10 @@
 import type { Static } from 'typebox';
+import { Failure } from '../../core/errors.ts';
 import type { NewPod } from '../../domain/pods/create-pod.ts';
-import type { Pod, PodMounts } from '../../domain/pods/pod.ts';
+import type { Pod, PodGpu, PodMounts } from '../../domain/pods/pod.ts';
 import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
 import { podRuntime } from '../../domain/pods/pod-runtime.ts';
+import { directSsh } from '../../domain/pods/pod-ssh.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import { includes } from '../shared/include-query.ts';
@@ -26,7 +28,7 @@ export function toNewPod(
   return {
     name: body.name,
     ...toContainer(body),
-    gpu: body.gpu ? { id: body.gpu.id, count: body.gpu.count ?? POD_DEFAULTS.gpuCount } : null,
+    gpu: body.gpu ? toGpu(body.gpu) : null,
     cpu: body.cpu ?? null,
     ...(body.mounts === undefined ? {} : { mounts: toMounts(body.mounts) }),
     cloud: body.cloud ?? POD_DEFAULTS.cloud,
@@ -34,7 +36,16 @@ export function toNewPod(
     hasGlobalNetwork: body.globalNetworking ?? POD_DEFAULTS.globalNetworking,
     isPrivate,
     templateId: body.templateId ?? null,
+    ...(body.startSsh === undefined ? {} : { startSsh: body.startSsh }),
+    ...(body.startJupyter === undefined ? {} : { startJupyter: body.startJupyter }),
   };
+}
+
+function toGpu({ count = POD_DEFAULTS.gpuCount, ...gpu }: NonNullable<Static<typeof CreatePodRequest>['gpu']>): PodGpu {
+  if (gpu.allowedCudaVersions !== undefined && gpu.minCudaVersion !== undefined) {
+    throw new Failure('badRequest', 'gpu.allowedCudaVersions, gpu.minCudaVersion: only one of them can be given');
+  }
+  return { ...gpu, count };
 }
 
 /** Maps the fields that are present. */
@@ -43,6 +54,7 @@ export function toPodChange(body: Static<typeof UpdatePodRequest>): PodChange {
   if (body.name !== undefined) change.name = body.name;
   if (body.locked !== undefined) change.isLocked = body.locked;
   if (body.globalNetworking !== undefined) change.hasGlobalNetwork = body.globalNetworking;
+  if (body.templateId !== undefined) change.templateId = body.templateId;
   if (body.mounts !== undefined) {
     const { persistent, network } = toMounts(body.mounts);
     change.mounts = {
@@ -88,7 +100,7 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     status: pod.status,
     actions: pod.actions,
     ...toContainerResponse(pod),
-    ...(pod.gpu && { gpu: pod.gpu }),
+    ...(pod.gpu && { gpu: { id: pod.gpu.id, count: pod.gpu.count } }),
     ...(pod.cpu && { cpu: pod.cpu }),
     mounts: {
       ...(persistent && { persistent: { size: persistent.sizeGb, path: persistent.path } }),
@@ -101,10 +113,12 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     locked: pod.isLocked,
     globalNetworking: {
       enabled: pod.hasGlobalNetwork,
-      ip: null, // not implemented: pods cannot reach each other
-      internalDns: pod.hasGlobalNetwork ? `${pod.id}.runpod.internal` : null,
+      // No `ip`: pods cannot reach each other.
+      ...(pod.hasGlobalNetwork && { internalDns: `${pod.id}.runpod.internal` }),
     },
     runtime: pod.status === 'RUNNING' ? toRuntime(pod, usage, now) : null,
+    cudaVersion: pod.cudaVersion,
+    ssh: { proxy: null, direct: directSsh(pod) },
     createdAt: pod.createdAt.toISOString(),
     startedAt: pod.startedAt?.toISOString() ?? null,
   };

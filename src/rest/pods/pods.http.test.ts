@@ -6,7 +6,17 @@ import type { PodUsage } from '../../domain/pods/pod-figures.ts';
 const GIB = 2 ** 30;
 const GPU = 'NVIDIA GeForce RTX 4090';
 const stock: Stock = {
-  gpus: [{ pool: 'ADA_24', gpuTypeId: GPU, dataCenterId: 'LOCAL-1', total: 1_000, free: 1_000 }],
+  gpus: [
+    {
+      pool: 'ADA_24',
+      gpuTypeId: GPU,
+      dataCenterId: 'LOCAL-1',
+      total: 1_000,
+      free: 1_000,
+      cudaVersion: '12.8',
+      machine: { cpus: 64, memoryBytes: 256 * GIB, gpus: 8 },
+    },
+  ],
   cpus: 8,
   memoryBytes: 32 * GIB,
 };
@@ -75,8 +85,10 @@ describe('a create', () => {
       template: null,
       cost: 0.59,
       locked: false,
-      globalNetworking: { enabled: false, ip: null, internalDns: null },
+      globalNetworking: { enabled: false },
       runtime: null,
+      ssh: { proxy: null, direct: null },
+      cudaVersion: '12.8',
       startedAt: null,
     });
     expect(await read(id)).toEqual(response.json());
@@ -99,7 +111,7 @@ describe('a create', () => {
     expect(response.json()).toMatchObject(given);
     expect(response.json().cost).toBe(0.68);
     const { globalNetworking, id } = response.json();
-    expect(globalNetworking).toEqual({ enabled: true, ip: null, internalDns: `${id}.runpod.internal` });
+    expect(globalNetworking).toEqual({ enabled: true, internalDns: `${id}.runpod.internal` });
   });
 
   test('of a CPU pod has the memory of its flavor, and no gpu', async () => {
@@ -244,6 +256,48 @@ describe('a create', () => {
     expect(serverless.json().detail).toMatch(/is a serverless template, not one for pods$/);
   });
 
+  test('requires of driver and machine what it names; what no machine has is no capacity', async () => {
+    const of = async (gpu: object, more: object = {}) => {
+      const response = await create({ ...minimal, gpu: { id: GPU, ...gpu }, ...more });
+      return [response.statusCode, response.statusCode === 201 ? response.json().gpu : response.json().detail];
+    };
+    const made = [201, { id: GPU, count: 1 }];
+    expect(await of({ allowedCudaVersions: ['12.4', '12.8'] })).toEqual(made);
+    expect(await of({ minCudaVersion: '12.6', minRamPerGpu: 32, minVcpuCountPerGpu: 8 })).toEqual(made);
+    const none = /^There are no longer any instances available/;
+    for (const gpu of [
+      { allowedCudaVersions: ['12.4'] },
+      { minCudaVersion: '12.10' },
+      { minRamPerGpu: 33 },
+      { minVcpuCountPerGpu: 9 },
+    ]) {
+      expect([gpu, ...(await of(gpu))]).toEqual([gpu, 400, expect.stringMatching(none)]);
+    }
+    const both = await of({ minCudaVersion: '12.8', allowedCudaVersions: ['12.8'] });
+    expect(both).toEqual([400, 'gpu.allowedCudaVersions, gpu.minCudaVersion: only one of them can be given']);
+    expect((await create({ ...minimal, gpu: { id: GPU, minCudaVersion: 'new' } })).statusCode).toBe(422);
+    expect((await create({ ...minimal, gpu: { id: GPU, minRamPerGpu: 0 } })).statusCode).toBe(422);
+
+    const templateId = await createTemplate({ allowedCudaVersions: ['12.4'] });
+    expect(await of({}, { templateId })).toEqual([400, expect.stringMatching(none)]);
+    expect(await of({ minCudaVersion: '12.4' }, { templateId })).toEqual(made);
+    expect(await of({ allowedCudaVersions: [] }, { templateId })).toEqual(made);
+  });
+
+  test('from a template inherits startSsh and startJupyter, which the request overrides and no answer shows', async () => {
+    const templateId = await createTemplate({ startSsh: false, startJupyter: true });
+    const wanted = async (more: object) => {
+      const response = await create({ ...minimal, ...more });
+      expect(Object.keys(response.json()).filter((name) => name.startsWith('start'))).toEqual(['startedAt']);
+      const text = 'select start_ssh as ssh, start_jupyter as jupyter from pods where id = $1';
+      return (await rest.database.pool.query(text, [response.json().id])).rows[0];
+    };
+    expect(await wanted({})).toEqual({ ssh: true, jupyter: false });
+    expect(await wanted({ templateId })).toEqual({ ssh: false, jupyter: true });
+    expect(await wanted({ templateId, startSsh: true, startJupyter: false })).toEqual({ ssh: true, jupyter: false });
+    expect(await wanted({ startSsh: false, startJupyter: true })).toEqual({ ssh: false, jupyter: true });
+  });
+
   test('from a built-in template', async () => {
     const { image: _, ...body } = cpuPod;
     const pod = (await create({ ...body, templateId: 'runpod-ubuntu' })).json();
@@ -298,6 +352,24 @@ describe('the status', () => {
     expect((await act(id, 'start')).json().status).toBe('PROVISIONING');
   });
 
+  test('RUNNING with a published port 22 shows how to connect; stopped, it no longer does', async () => {
+    const id = await createId({ ports: ['22/tcp'] });
+    expect((await read(id)).ssh).toEqual({ proxy: null, direct: null });
+    await observe(id, 'RUNNING');
+    const direct = { host: '127.0.0.1', port: 32768, username: 'root', command: 'ssh root@127.0.0.1 -p 32768' };
+    expect((await read(id)).ssh).toEqual({ proxy: null, direct });
+    const { pool } = rest.database;
+    for (const port of [
+      '{"private": 22, "public": null, "type": "tcp", "ip": null}',
+      '{"private": 22, "public": 1, "type": "http", "ip": "127.0.0.1"}',
+    ]) {
+      await pool.query('update pods set published_ports = $2 where id = $1', [id, `[${port}]`]);
+      expect((await read(id)).ssh.direct).toBeNull();
+    }
+    await observe(id, 'RUNNING');
+    expect((await act(id, 'stop')).json().ssh.direct).toBeNull();
+  });
+
   test('RUNNING shows live figures and published ports', async () => {
     const id = await createId({ globalNetworking: true });
     await observe(id, 'RUNNING');
@@ -310,7 +382,7 @@ describe('the status', () => {
       ports: [{ private: 22, public: 32768, type: 'tcp', ip: '127.0.0.1' }],
     });
     expect(runtime.uptime).toBeGreaterThanOrEqual(60);
-    expect(globalNetworking).toEqual({ enabled: true, ip: null, internalDns: `${id}.runpod.internal` });
+    expect(globalNetworking).toEqual({ enabled: true, internalDns: `${id}.runpod.internal` });
     expect(Date.parse(startedAt)).toBeGreaterThan(0);
   });
 
@@ -387,6 +459,57 @@ describe('an update', () => {
       expect((await update(id, body)).json().status).toBe('STARTING');
       expect(await revisionOf(id)).toBe(before + 1);
     }
+  });
+
+  test('with a template takes its container settings, env included; the request wins, mounts stay', async () => {
+    const mounts = { persistent: { size: 10, path: '/own' } };
+    const old = await createTemplate({});
+    const id = await createId({ env: { A: '1' }, args: 'own', mounts, templateId: old });
+    await observe(id, 'RUNNING');
+    const templateId = await createTemplate({
+      image: 'other/image:2',
+      env: { B: '2', C: '3' },
+      disk: 9,
+      mounts: { persistent: { size: 99, path: '/template' } },
+    });
+    const changed = (await update(id, { templateId, env: { C: '4' }, name: 'moved' })).json();
+    expect(changed).toMatchObject({
+      image: 'other/image:2',
+      disk: 9,
+      args: '',
+      name: 'moved',
+      status: 'STARTING',
+      mounts,
+    });
+    expect([changed.env, changed.template]).toEqual([{ B: '2', C: '4' }, templateId]);
+    const drop = async (template: string) =>
+      (await rest.call('DELETE', `/v2/templates/${template}`, { key: rest.alice.key })).json().detail;
+    expect(await drop(templateId)).toBe('The template is in use by a pod.');
+    expect(await drop(old)).toMatch(/was in use until a moment ago/);
+    expect(await revisionOf(id)).toBe(2);
+    await update(id, { templateId, env: { C: '4' } });
+    expect(await revisionOf(id)).toBe(2); // nothing changed
+  });
+
+  test('with an unknown, private or serverless template is refused, and changes nothing', async () => {
+    const id = await createId();
+    const before = await read(id);
+    const foreign = await createTemplate({ public: false }, rest.bob.key);
+    const serverless = await createTemplate({ serverless: true });
+    for (const templateId of ['nosuchtemplate', foreign, serverless]) {
+      const response = await update(id, { templateId, name: 'changed' });
+      expect([response.statusCode, response.json().detail]).toEqual([400, expect.stringContaining(templateId)]);
+    }
+    expect(await read(id)).toEqual(before);
+  });
+
+  test('with a public template of another user takes no registry', async () => {
+    const key = rest.bob.key;
+    const registry = { name: 'r', username: 'u', password: 'p' };
+    const registryId = (await rest.call('POST', '/v2/registries', { key, body: registry })).json().id;
+    const templateId = await createTemplate({ public: true, registry: registryId }, key);
+    const changed = await update(await createId(), { templateId });
+    expect(changed.json()).toMatchObject({ image: 'from/template:1', registry: null, template: templateId });
   });
 
   test('leaves a stopped pod stopped', async () => {

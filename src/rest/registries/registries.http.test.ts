@@ -154,7 +154,9 @@ describe('delegations', () => {
   });
 
   test('name and tag are optional', async () => {
-    expect((await delegate({ resource: ARN })).json()).toMatchObject({ name: null, tag: null });
+    const without = (await delegate({ resource: ARN })).json();
+    expect(without.name).toBe(null);
+    expect(without).not.toHaveProperty('tag');
     expect((await delegate({ resource: ARN, name: null })).json().name).toBe(null);
     const china = (await delegate({ resource: ARN.replace('aws:', 'aws-cn:') })).json();
     expect(china.dockerRegistryUri).toBe('123456789012.dkr.ecr.eu-central-1.amazonaws.com.cn');

@@ -43,7 +43,7 @@ export const DelegationResponse = Type.Object(
     delegatorUserId: Type.String(),
     awsUser: Type.String({ description: 'AWS account of the repository.' }),
     repository: Type.String(),
-    tag: nullableString({ description: 'Image tag. Null: any.' }),
+    tag: Type.Optional(Type.String({ description: 'Image tag. Absent: any.' })),
     awsRegion: Type.String(),
     dockerRegistryUri: Type.String(),
     createdAt: dateTime(),

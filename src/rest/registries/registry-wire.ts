@@ -18,7 +18,7 @@ export function toDelegationResponse(delegation: Delegation): Static<typeof Dele
     delegatorUserId: delegation.userId,
     awsUser: delegation.awsAccount,
     repository: delegation.repository,
-    tag: delegation.tag,
+    ...(delegation.tag !== null && { tag: delegation.tag }),
     awsRegion: delegation.awsRegion,
     dockerRegistryUri: registryHost(delegation),
     createdAt: delegation.createdAt.toISOString(),

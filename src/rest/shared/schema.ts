@@ -24,8 +24,12 @@ export function stringEnum<const T extends string>(values: readonly T[], options
 
 /** Enumeration values separated by commas, as queries carry them. */
 export function commaList(values: readonly string[], description: string) {
-  const item = `(${values.join('|')})`;
-  return Type.String({ pattern: `^${item}(,${item})*$`, description });
+  return patternList(values.join('|'), description);
+}
+
+/** Values of a pattern, separated by commas. */
+export function patternList(pattern: string, description: string) {
+  return Type.String({ pattern: `^(${pattern})(,(${pattern}))*$`, description });
 }
 
 export function dateTime(options: object = {}) {
@@ -46,6 +50,9 @@ export function byDefault<T extends object>(schema: T, value: unknown): T {
 export function noContent(description: string) {
   return Type.Unsafe<void>({ type: 'null', description });
 }
+
+/** A CUDA version with two parts: `12.8`. */
+export const CUDA_PATTERN = '^\\d+\\.\\d+$';
 
 /** The largest `integer` of PostgreSQL; the public API has no limit of its own. */
 export const MAX_INTEGER = 2_147_483_647;

@@ -71,6 +71,11 @@ function imageFault({ params, data }: ErrorObject): string | null {
   return params.pattern === IMAGE_PATTERN ? findImageFault(data as string) : null;
 }
 
+/** The names in a `oneOf` of members of which exactly one is required, the only kind there is. */
+function alternatives(schema: unknown): string[] {
+  return (schema as { required?: string[] }[]).flatMap(({ required = [] }) => required);
+}
+
 function failureText(error: ErrorObject): string {
   if (error.propertyName !== undefined) return `name '${error.propertyName}' ${error.message}`;
   switch (error.keyword) {
@@ -82,6 +87,8 @@ function failureText(error: ErrorObject): string {
       return `must be ${[error.params.type].flat().join(' or ')}`;
     case 'format':
       return `must be a ${error.params.format}`;
+    case 'oneOf':
+      return `must have exactly one of ${alternatives(error.schema).join(', ')}`;
     case 'pattern':
       return imageFault(error) ?? error.message!;
     default:

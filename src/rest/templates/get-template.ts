@@ -1,5 +1,5 @@
 import type { TemplateId } from '../../core/ids.ts';
-import { getTemplateRow } from '../../domain/templates/template-store.ts';
+import { getReadableTemplate } from '../../domain/templates/template-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { TemplateParams, TemplateResponse } from './template-schemas.ts';
@@ -12,6 +12,7 @@ export const getTemplateRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getTemplate',
         summary: 'Get a template',
+        description: 'Your own, or another user’s public one, which is shown without its registry.',
         tags: ['templates'],
         params: TemplateParams,
         response: { 200: ref(TemplateResponse) },
@@ -19,6 +20,6 @@ export const getTemplateRoute: RestRoute = (app, deps) => {
       config: { permission: PERMISSIONS.readTemplate, failures: ['notFound'] },
     },
     async (request) =>
-      toTemplateResponse(await getTemplateRow(deps.pool, request.actor.userId, request.params.id as TemplateId)),
+      toTemplateResponse(await getReadableTemplate(deps.pool, request.actor.userId, request.params.id as TemplateId)),
   );
 };

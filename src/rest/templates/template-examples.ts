@@ -7,6 +7,9 @@ const settings = {
   serverless: true,
   public: false,
   category: 'NVIDIA',
+  startSsh: true,
+  startJupyter: false,
+  allowedCudaVersions: ['12.8'],
 };
 const template = { id: 't8p3l5k1m6n9bv', ...settings };
 

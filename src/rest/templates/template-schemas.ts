@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
-import { byDefault, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 
 const name = Type.String({ minLength: 1, description: 'Unique among your templates.' });
 const persistent = closed(
@@ -24,8 +24,18 @@ const shownMounts = Type.Object(
   { description: 'Storage that survives restarts; none for a serverless template.' },
 );
 const serverless = Type.Boolean({ description: 'True: for endpoints; false: for pods.' });
-const isPublic = Type.Boolean({ description: 'Other users may use it, but not list, change or delete it.' });
+const isPublic = Type.Boolean({ description: 'Other users may read and use it, but not change or delete it.' });
 const category = stringEnum(['CPU', 'NVIDIA', 'AMD']);
+
+const startSsh = Type.Boolean({
+  description: 'Pods made from it get the account’s SSH keys as `PUBLIC_KEY`, unless the request says otherwise.',
+});
+const startJupyter = Type.Boolean({
+  description: 'Pods made from it get a password for Jupyter as `JUPYTER_PASSWORD`, unless the request says otherwise.',
+});
+const allowedCudaVersions = Type.Array(Type.String({ pattern: CUDA_PATTERN }), {
+  description: 'CUDA versions that what is made from it may run on, unless the request sets its own rule; empty: any.',
+});
 
 /** Defaults of a create besides the container's, as shown in the description. */
 export const TEMPLATE_DEFAULTS = { serverless: false, public: false, category: 'NVIDIA' } as const;
@@ -40,6 +50,9 @@ export const CreateTemplateRequest = closed(
     serverless: Type.Optional(byDefault(serverless, D.serverless)),
     public: Type.Optional(byDefault(isPublic, D.public)),
     category: Type.Optional(byDefault(category, D.category)),
+    startSsh: Type.Optional(startSsh),
+    startJupyter: Type.Optional(startJupyter),
+    allowedCudaVersions: Type.Optional(byDefault(allowedCudaVersions, [])),
   },
   { $id: 'CreateTemplateRequest' },
 );
@@ -54,12 +67,26 @@ export const UpdateTemplateRequest = closed(
     serverless: Type.Optional(serverless),
     public: Type.Optional(isPublic),
     category: Type.Optional(category),
+    startSsh: Type.Optional(startSsh),
+    startJupyter: Type.Optional(startJupyter),
+    allowedCudaVersions: Type.Optional(allowedCudaVersions),
   },
   { $id: 'UpdateTemplateRequest', description: 'Only the given fields change.' },
 );
 
 export const TemplateResponse = Type.Object(
-  { id: Type.String(), name, ...CONTAINER, mounts: shownMounts, serverless, public: isPublic, category },
+  {
+    id: Type.String(),
+    name,
+    ...CONTAINER,
+    mounts: shownMounts,
+    serverless,
+    public: isPublic,
+    category,
+    startSsh,
+    startJupyter,
+    allowedCudaVersions: Type.Array(Type.String()),
+  },
   {
     $id: 'Template',
     description: 'Settings for new pods or endpoints. They copy it: later changes do not affect them.',

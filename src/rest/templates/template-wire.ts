@@ -22,6 +22,9 @@ export function toNewTemplate(body: Static<typeof CreateTemplateRequest>): NewTe
     isServerless: body.serverless ?? TEMPLATE_DEFAULTS.serverless,
     isPublic: body.public ?? TEMPLATE_DEFAULTS.public,
     category: body.category ?? TEMPLATE_DEFAULTS.category,
+    startSsh: body.startSsh ?? null,
+    startJupyter: body.startJupyter ?? null,
+    allowedCudaVersions: body.allowedCudaVersions ?? [],
   };
 }
 
@@ -33,6 +36,9 @@ export function toTemplateChange(body: Static<typeof UpdateTemplateRequest>): Pa
   if (body.serverless !== undefined) change.isServerless = body.serverless;
   if (body.public !== undefined) change.isPublic = body.public;
   if (body.category !== undefined) change.category = body.category;
+  if (body.startSsh !== undefined) change.startSsh = body.startSsh;
+  if (body.startJupyter !== undefined) change.startJupyter = body.startJupyter;
+  if (body.allowedCudaVersions !== undefined) change.allowedCudaVersions = body.allowedCudaVersions;
   return change;
 }
 
@@ -50,5 +56,8 @@ export function toTemplateResponse(template: Template): Static<typeof TemplateRe
     serverless: template.isServerless,
     public: template.isPublic,
     category: template.category,
+    startSsh: template.startSsh ?? false,
+    startJupyter: template.startJupyter ?? false,
+    allowedCudaVersions: template.allowedCudaVersions,
   };
 }

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../../test/rest-app.ts';
+import type { TemplateId } from '../../core/ids.ts';
+import { OWN_CATALOG } from '../../domain/catalog/catalog.ts';
+import { updateTemplateMark } from '../../domain/templates/template-store.ts';
 
 let rest: RestFixture;
 beforeAll(async () => {
@@ -41,6 +44,9 @@ describe('a create', () => {
       serverless: false,
       public: false,
       category: 'NVIDIA',
+      startSsh: false,
+      startJupyter: false,
+      allowedCudaVersions: [],
     });
   });
 
@@ -57,6 +63,9 @@ describe('a create', () => {
       serverless: false,
       public: true,
       category: 'CPU',
+      startSsh: true,
+      startJupyter: true,
+      allowedCudaVersions: ['12.8', '13.0'],
     };
     const response = await create(given);
     expect(response.statusCode).toBe(201);
@@ -260,9 +269,11 @@ async function strangerKey(): Promise<string> {
   return rest.keyFor({ userId: rows[0]!.id, key: '' }, 'all');
 }
 
-test("another user's template, even a public one, and a missing one are the same 404", async () => {
-  for (const id of [await createId(), await createId({ public: true })]) {
+test("another user's template and a missing one are the same 404; of a public one, all but the GET", async () => {
+  for (const isPublic of [false, true]) {
+    const id = await createId({ public: isPublic });
     for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
+      if (isPublic && method === 'GET') continue;
       const foreign = await rest.call(method, `${PATH}/${id}`, { key: rest.bob.key, body });
       const missing = await rest.call(method, `${PATH}/nosuchtemplate`, { key: rest.bob.key, body });
       expect([method, foreign.statusCode]).toEqual([method, 404]);
@@ -271,6 +282,91 @@ test("another user's template, even a public one, and a missing one are the same
     }
     expect((await read(id)).id).toBe(id);
   }
+});
+
+test("another user's public template is read without its registry, until it is private again", async () => {
+  const registry = await createRegistry();
+  const id = await createId({ public: true, registry, env: { TOKEN: '{{ RUNPOD_SECRET_token }}' } });
+  const seen = await rest.call('GET', `${PATH}/${id}`, { key: rest.bob.key });
+  expect([seen.statusCode, seen.json()]).toEqual([200, { ...(await read(id)), registry: null }]);
+  expect((await rest.call('GET', PATH, { key: rest.bob.key })).body).not.toContain(id);
+  await update(id, { public: false });
+  expect((await rest.call('GET', `${PATH}/${id}`, { key: rest.bob.key })).statusCode).toBe(404);
+});
+
+test('a built-in template is read by everybody, and changed by nobody', async () => {
+  const path = `${PATH}/runpod-ubuntu`;
+  const found = await rest.call('GET', path, { key: rest.bob.key });
+  expect([found.statusCode, found.json()]).toMatchObject([200, { id: 'runpod-ubuntu', public: true, startSsh: true }]);
+  expect((await rest.call('PATCH', path, { key: rest.bob.key, body: { name: 'x' } })).statusCode).toBe(404);
+  expect((await rest.call('DELETE', path, { key: rest.bob.key })).statusCode).toBe(404);
+});
+
+describe('the catalog', () => {
+  const catalog = async (query = '', key = rest.bob.key) => {
+    const response = await rest.call('GET', `/v2/catalog/templates${query}`, { key });
+    return response.json().templates.map(({ id }: { id: string }) => id) as string[];
+  };
+  const mark = (id: string, value: 'OFFICIAL' | 'VERIFIED' | null) =>
+    updateTemplateMark(rest.database.pool, id as TemplateId, value);
+
+  test('lists public templates of all users by source: official, verified, community', async () => {
+    const [community, verified, official, own] = await Promise.all([1, 2, 3, 4].map(() => createId({ public: true })));
+    await update(own!, { public: false });
+    await mark(verified!, 'VERIFIED');
+    await mark(official!, 'OFFICIAL');
+    expect(await catalog('?source=official')).toEqual([...OWN_CATALOG.templates.map(({ id }) => id), official]);
+    expect(await catalog('?source=verified')).toEqual([verified]);
+    expect(await catalog('?source=community')).toContain(community);
+    const all = await catalog();
+    expect(all.filter((id) => [community, verified, official, own].includes(id))).toEqual([
+      official,
+      verified,
+      community,
+    ]);
+    expect(await catalog('?source=community,verified')).toEqual([verified, ...(await catalog('?source=community'))]);
+    expect(await catalog('', rest.alice.key)).toEqual(all);
+  });
+
+  test('lists those used last first, and at most 100', async () => {
+    const { pool } = rest.database;
+    const ids = await Promise.all(Array.from({ length: 101 }, () => createId({ public: true })));
+    await pool.query('update templates set last_used_at = now() where id = $1', [ids[77]]);
+    const listed = await catalog('?source=community');
+    expect([listed.length, listed[0]]).toEqual([100, ids[77]]);
+    expect((await catalog()).length).toBe(100);
+    await pool.query('update templates set is_public = false where id = any($1)', [ids]);
+  });
+
+  test('shows nobody the registry of another user', async () => {
+    const id = await createId({ public: true, registry: await createRegistry() });
+    const { templates } = (await rest.call('GET', '/v2/catalog/templates', { key: rest.bob.key })).json();
+    expect(templates.find((one: { id: string }) => one.id === id).registry).toBeNull();
+    await remove(id);
+  });
+
+  test('a verified template is so no longer once its owner changes it', async () => {
+    const id = await createId({ public: true });
+    await mark(id, 'VERIFIED');
+    await update(id, {});
+    expect(await catalog('?source=verified')).toContain(id);
+    await update(id, { image: 'something/else:1' });
+    expect(await catalog('?source=verified')).not.toContain(id);
+    expect(await catalog('?source=community')).toContain(id);
+  });
+
+  test('a private or missing template gets no mark', async () => {
+    const id = await createId();
+    await expect(mark(id, 'VERIFIED')).rejects.toThrow('The template is not public');
+    await expect(mark('nosuchtemplate', 'VERIFIED')).rejects.toThrow('Template not found');
+  });
+
+  test('needs the permission for the catalog, and refuses unknown sources', async () => {
+    const key = await rest.keyFor(rest.alice, 'templates:write');
+    expect((await rest.call('GET', '/v2/catalog/templates')).statusCode).toBe(401);
+    expect((await rest.call('GET', '/v2/catalog/templates', { key })).statusCode).toBe(403);
+    expect((await rest.call('GET', '/v2/catalog/templates?source=mine', { key: rest.alice.key })).statusCode).toBe(422);
+  });
 });
 
 test('every operation needs a key with the permission', async () => {

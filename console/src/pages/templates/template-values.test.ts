@@ -14,6 +14,9 @@ const TEMPLATE: Template = {
   serverless: false,
   public: false,
   category: 'CPU',
+  startSsh: false,
+  startJupyter: false,
+  allowedCudaVersions: [],
 };
 
 test('a template round-trips through the form values, with its registry credentials', () => {
