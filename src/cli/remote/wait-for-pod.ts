@@ -4,13 +4,15 @@ import type { ApiClient } from './api-client.ts';
 const SETTLED = new Set(['RUNNING', 'ERROR', 'EXITED']);
 
 /**
- * Waits until a pod runs, and shows its system log lines, such as the image pull, as progress. Throws a sentence with the
+ * Waits until a pod runs, and shows its system log lines, such as the image pull, as progress. Says why it waits for a
+ * place. Throws a sentence with the
  * last line if the pod settles in another state.
  */
 export async function waitForPod(client: ApiClient, id: string, output: CommandOutput): Promise<void> {
   const { terminal } = output;
   const end = new AbortController();
   let last = '';
+  let toldReason: string | undefined;
   const following = (async () => {
     for await (const event of client.events(`/v2/pods/${id}/logs?source=system&tail=0`, end.signal)) {
       last = (JSON.parse(event) as { line: string }).line;
@@ -19,9 +21,13 @@ export async function waitForPod(client: ApiClient, id: string, output: CommandO
   })().catch(() => {}); // only progress is lost
   try {
     for await (const snapshot of client.events('/v2/pods/live', end.signal)) {
-      const { pods } = JSON.parse(snapshot) as { pods: { id: string; status: string }[] };
-      const status = pods.find((pod) => pod.id === id)?.status ?? 'TERMINATED';
-      if (status !== 'TERMINATED' && !SETTLED.has(status)) continue;
+      const { pods } = JSON.parse(snapshot) as { pods: { id: string; status: string; reason?: string | null }[] };
+      const { status = 'TERMINATED', reason } = pods.find((pod) => pod.id === id) ?? {};
+      if (status !== 'TERMINATED' && !SETTLED.has(status)) {
+        if (reason && reason !== toldReason) output.note(`Waiting: ${reason}`);
+        toldReason = reason ?? toldReason;
+        continue;
+      }
       terminal.progress('');
       if (status !== 'RUNNING') throw new Error(`the pod is ${status}${last === '' ? '' : `: ${last}`}`);
       output.note('The pod is running.');

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
+import { Failure } from '../../core/errors.ts';
 import { newId, type PodId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
@@ -51,6 +52,8 @@ afterAll(() => database.drop());
 let behave: (spec: WorkloadSpec) => Partial<Behaviour>;
 let pull: (image: string) => { ms: number } | { failure: string };
 let isAway: boolean;
+/** What each start fails with. */
+let startFailure: Error | null;
 let now: number;
 let started: WorkloadSpec[];
 let folder: string;
@@ -65,6 +68,7 @@ beforeEach(async () => {
   behave = () => ({});
   pull = () => ({ ms: 0 });
   isAway = false;
+  startFailure = null;
   now = Date.now();
   started = [];
   folder = await mkdtemp(join(tmpdir(), 'podyard-pods-'));
@@ -121,6 +125,7 @@ function mayBeAway(real: Runtime): Runtime {
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
         if (isAway && name !== 'watch') return Promise.reject(new Error('connect ENOENT of the engine'));
+        if (startFailure && name === 'start') return Promise.reject(startFailure);
         return Reflect.apply(value, target, given) as unknown;
       };
     },
@@ -339,6 +344,38 @@ test('a start is retried when the engine was away during it', async () => {
   pull = () => ({ ms: 0 });
   isAway = false;
   await statusIs(pod.id, 'RUNNING');
+});
+
+test.each([
+  [
+    'a failed call of the cluster',
+    new Failure('unavailable', 'The cluster’s API server failed: failed calling webhook'),
+  ],
+  ['a name that another object still has', new Failure('conflict', 'Stopped while it started')],
+  ['an error of our own', new Error('socket hang up')],
+])('%s is no ERROR: the start is made again after growing pauses, with the reason', async (_, failure) => {
+  startFailure = failure;
+  const pod = await create();
+  const failures = async () => (await sql('select failures from pods where id = $1', pod.id))[0].failures as number;
+  await until('two starts failed', async () => {
+    now += 100;
+    return (await failures()) >= 2;
+  });
+  expect(await get(pod.id)).toMatchObject({
+    status: 'STARTING',
+    statusReason: `could not be started yet: ${failure.message}`,
+  });
+  await runner.runOnce();
+  expect(await failures()).toBe(2);
+  const lines = async () => (await systemLines(pod.id)).filter((line) => line.includes(failure.message));
+  await until('its log says so', async () => (await lines()).length > 0);
+  startFailure = null;
+  now += 1_000;
+  await runner.runOnce();
+  await statusIs(pod.id, 'RUNNING');
+  expect(await get(pod.id)).toMatchObject({ statusReason: null });
+  await logs.finish(pod.id, 1_000);
+  expect(await lines()).toEqual([`could not be started yet: ${failure.message}`]);
 });
 
 test('an interrupted start is adopted if its container runs, and made again if there is none', async () => {

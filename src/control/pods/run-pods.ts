@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
+import { Failure, type FailureKind, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
-import type { Bus } from '../../db/bus.ts';
 import { quoteOutput } from '../../domain/logs/quote-output.ts';
 import {
   type ControlledPod,
@@ -34,12 +33,21 @@ const HEALTHY_MS = 600_000;
 const FREE_STARTS = 3;
 /** The pause after a start that found no capacity. */
 const UNPLACED_PAUSE_MS = 5_000;
+/** Failures of the runtime, the registry or the database, which end by themselves. */
+const PASSING: ReadonlySet<FailureKind> = new Set([
+  'unavailable',
+  'conflict',
+  'tooManyRequests',
+  'badGateway',
+  'gatewayTimeout',
+  'requestTimeout',
+  'internal',
+]);
 /** How long the log of a stopped or ended container may take to arrive. */
 const STOPPED_LOG_TIMEOUT_MS = 500;
 const ENDED_LOG_TIMEOUT_MS = 2_000;
 
 interface Deps extends PodStart {
-  bus: Bus;
   clock: Clock;
   /** Measures intervals. */
   monotonic: Clock;
@@ -233,25 +241,35 @@ export class PodRunner {
     }
   }
 
+  /** What the image or the pod's settings are to blame for is an ERROR. Anything else may pass, so the start is made again. */
   async #handleFailure(pod: ControlledPod, error: unknown, isCancelled: boolean): Promise<void> {
-    const { runtime, logs, logger } = this.#deps;
-    await runtime.list(); // throws when the runtime is away: then the start is made again
     if (isCancelled) return; // the next run does what is wanted instead
+    const { logs, logger, clock } = this.#deps;
+    const { id: podId, userId, image } = pod;
     const reason = messageOf(error);
-    if (error instanceof NoCapacity) return this.#putBack(pod, reason);
-    logs.system(pod.id, `could not be started: ${reason}`);
-    logger.warn({ userId: pod.userId, podId: pod.id, image: pod.image, err: error }, 'pod start failed');
-    await runtime.stop(pod.id, 0);
-    await this.#recordEnd(pod, 'ERROR', { reason });
+    const now = clock.now();
+    if (error instanceof NoCapacity) {
+      const notBefore = new Date(now + UNPLACED_PAUSE_MS);
+      return this.#putBack(pod, placeReason(reason), { failures: pod.failures, notBefore });
+    }
+    if (isToBlame(error)) {
+      logs.system(podId, `could not be started: ${reason}`);
+      logger.warn({ userId, podId, image, err: error }, 'pod start failed');
+      await this.#deps.runtime.stop(podId, 0);
+      return this.#recordEnd(pod, 'ERROR', { reason });
+    }
+    const failures = pod.failures + 1;
+    const notBefore = new Date(nextStartAt(failures, now));
+    const pauseMs = notBefore.getTime() - now;
+    logger.warn({ userId, podId, image, pauseMs, err: error }, 'pod start failed, and is made again');
+    return this.#putBack(pod, `could not be started yet: ${reason}`, { failures, notBefore });
   }
 
-  /** Makes the pod wait for capacity; that is no failed start. */
-  async #putBack(pod: ControlledPod, missing: string): Promise<void> {
-    const reason = placeReason(missing);
-    this.#deps.logs.system(pod.id, reason);
-    await this.#deps.runtime.stop(pod.id, 0);
-    const notBefore = new Date(this.#deps.clock.now() + UNPLACED_PAUSE_MS);
-    await this.#recordEnd(pod, 'STARTING', { reason, failures: pod.failures, notBefore });
+  /** Makes the pod wait for its next start. */
+  async #putBack(pod: ControlledPod, reason: string, next: { failures: number; notBefore: Date }): Promise<void> {
+    if (pod.phaseReason !== reason) this.#deps.logs.system(pod.id, reason);
+    await this.#deps.runtime.stop(pod.id, 0).catch(() => {}); // the next start removes what is left
+    await this.#recordEnd(pod, 'STARTING', { reason, ...next });
   }
 
   /** Resolves when nothing of the pod's container is left. */
@@ -313,6 +331,11 @@ export class PodRunner {
     await markPodEnded(this.#deps.pool, pod, { ...none, phase, ...more });
     this.#deps.bus.publish('pod', pod.id);
   }
+}
+
+/** True when another try would fail alike: the user has to change something first. */
+function isToBlame(error: unknown): boolean {
+  return error instanceof Failure && !PASSING.has(error.kind);
 }
 
 /** True when the row says what was observed. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
 import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
+import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
 import { markOnNetwork } from '../../domain/clusters/cluster-lifecycle.ts';
@@ -12,6 +13,8 @@ import {
   type ControlledPod,
   markPodPhase,
   markPodRunning,
+  markPodWaiting,
+  placeReason,
 } from '../../domain/pods/pod-lifecycle.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import type { GroupNetwork, Runtime, WantedGpus, Whereabouts, WorkloadSpec } from '../../runtimes/runtime.ts';
@@ -24,6 +27,7 @@ import { choosePublicPorts } from './public-ports.ts';
 
 export interface PodStart {
   pool: Pool;
+  bus: Bus;
   runtime: Runtime;
   logs: LogCollector;
   mounts: WorkloadMounts;
@@ -95,7 +99,14 @@ async function startContainer(
   signal: AbortSignal,
 ): Promise<Whereabouts> {
   const onProgress = (line: string) => deps.logs.system(pod.id, line);
-  const onWaiting = (missing: string) => onProgress(`waits for a place: ${missing}`);
+  const onWaiting = (missing: string) => {
+    const reason = placeReason(missing);
+    onProgress(reason);
+    markPodWaiting(deps.pool, pod, reason).then(
+      () => deps.bus.publish('pod', pod.id),
+      () => {}, // its log says it, and the next reason is recorded again
+    );
+  };
   for (let left = PORT_TRIES; ; left--) {
     const spec = { ...(await workloadSpec(deps, pod)), registry };
     try {

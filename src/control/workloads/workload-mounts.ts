@@ -39,7 +39,7 @@ export class WorkloadMounts {
     if (ids.length === 0) return NOTHING;
     const volumes = await listVolumesById(this.#deps.pool, worker.userId, ids);
     const volume = volumes.find((one) => one.dataCenterId === dataCenterId) ?? volumes[0];
-    if (!volume) throw new Failure('unavailable', `the network volume '${ids[0]}' is gone: the worker needs it`);
+    if (!volume) throw new Failure('unprocessable', `the network volume '${ids[0]}' is gone: the worker needs it`);
     return this.#networkMount(volume, WORKER_MOUNT_PATH);
   }
 
@@ -54,7 +54,8 @@ export class WorkloadMounts {
     }
     if (!network) return NOTHING;
     const [volume] = await listVolumesById(this.#deps.pool, pod.userId, [network.volumeId]);
-    if (!volume) throw new Failure('unavailable', `the network volume '${network.volumeId}' is gone: the pod needs it`);
+    if (!volume)
+      throw new Failure('unprocessable', `the network volume '${network.volumeId}' is gone: the pod needs it`);
     return this.#networkMount(volume, checkMountPath(network.path));
   }
 
@@ -73,7 +74,7 @@ export class WorkloadMounts {
   }
 
   async #ensure(owner: StorageOwner, request: StorageRequest): Promise<string> {
-    if (this.#deps.storage === null) throw new Failure('unavailable', 'this runtime cannot mount volumes');
+    if (this.#deps.storage === null) throw new Failure('unprocessable', 'this runtime cannot mount volumes');
     return this.#deps.storage.ensure(owner, request);
   }
 }

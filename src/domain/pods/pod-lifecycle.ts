@@ -20,6 +20,8 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   startJupyter: boolean;
   failures: number;
   notBefore: Date | null;
+  /** Why it waits or failed, as last recorded. */
+  phaseReason: string | null;
   startedAt: Date | null;
   address: string | null;
   publishedPorts: PodPort[];
@@ -50,8 +52,9 @@ export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
   const result = await db.query<ControlledPod>({
     name: 'pods-all',
     text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
-             start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision", failures, not_before as "notBefore",
-             started_at as "startedAt", address, published_ports as "publishedPorts",
+             start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision",
+             failures, not_before as "notBefore", phase_reason as "phaseReason", started_at as "startedAt", address,
+             published_ports as "publishedPorts",
              (select json_build_object('id', c.id, 'rank', cluster_rank, 'podCount', c.pod_count)
               from clusters c where c.id = cluster_id) as cluster
            from pods where gone_at is null order by created_at, id`,
@@ -78,6 +81,15 @@ export async function markPodPhase(
     [id, revision, phase],
   );
   return result.rowCount === 1;
+}
+
+/** Records why the container of this revision, which was ordered, does not run yet. */
+export async function markPodWaiting(db: Db, { id, revision }: ControlledPod, reason: string): Promise<void> {
+  await db.query(
+    `update pods set phase_reason = $3, changed_at = now()
+     where id = $1 and phase_revision = $2 and revision = $2 and phase = 'STARTING' and wanted = 'RUN' and gone_at is null`,
+    [id, revision, reason],
+  );
 }
 
 /** Marks its container as running: charged from here until a function of this file marks its end. */

@@ -81,7 +81,7 @@ test('users with secrets of the same name each get their own, and another userâ€
   const env = { X: '{{ RUNPOD_SECRET_a }}' };
   expect([await resolve(env, anna), await resolve(env, berta)]).toEqual([{ X: 'A' }, { X: "berta's" }]);
   await expect(resolve({ X: '{{ RUNPOD_SECRET_b }}' }, berta)).rejects.toThrow(
-    new Error("there is no secret 'b', which its env names"),
+    "there is no secret 'b', which its env names",
   );
   expect(await missing({ X: '{{ RUNPOD_SECRET_b }}' }, berta)).toBe("there is no secret 'b', which its env names");
   expect(await missing({ X: '{{ RUNPOD_SECRET_b }}' }, anna)).toBe(null);
@@ -94,7 +94,7 @@ test('all unknown names are listed, even invalid ones, and no value is shown', a
     Z: '{{RUNPOD_SECRET_}}',
   };
   const reason = "there are no secrets 'gone', 'no name', '', which its env names";
-  await expect(resolve(env)).rejects.toThrow(new Error(reason));
+  await expect(resolve(env)).rejects.toThrow(reason);
   expect(await missing(env)).toBe(reason);
 });
 

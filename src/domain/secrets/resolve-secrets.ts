@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Db } from '../../db/pool.ts';
@@ -21,6 +22,6 @@ export async function resolveSecrets(
   const rows = await listSealedValues(context.pool, userId, names);
   const values = new Map(rows.map(({ id, name, value }) => [name, context.secretBox.open(value, id)]));
   const missing = names.filter((name) => !values.has(name));
-  if (missing.length > 0) throw new Error(missingSecretsReason(missing));
+  if (missing.length > 0) throw new Failure('unprocessable', missingSecretsReason(missing));
   return replaceReferences(env, (name) => values.get(name)!);
 }

@@ -38,6 +38,7 @@ export interface ContainerStatus {
 export interface Pod extends ApiObject {
   spec: {
     nodeName?: string;
+    schedulingGates?: { name: string }[];
     containers: { resources?: { limits?: Quantities; requests?: Quantities } }[];
     imagePullSecrets?: { name: string }[];
     volumes?: { persistentVolumeClaim?: { claimName: string } }[];

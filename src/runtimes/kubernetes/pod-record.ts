@@ -49,6 +49,8 @@ export interface PodRecord extends CachedObject {
   pullSecrets: readonly string[];
   /** The scheduler's message while it has no node. */
   unschedulable: string | null;
+  /** Names of the gates that keep the scheduler from looking at it, as Kueue sets. */
+  gates: readonly string[];
   waiting: { reason: string; message: string } | null;
   runningSince: Date | null;
   ended: { exitCode: number; reason: string; message: string; startedAt: Date | null; finishedAt: Date | null } | null;
@@ -93,6 +95,7 @@ export function toPodRecord(object: ApiObject): PodRecord {
     claims: (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []),
     pullSecrets: (spec.imagePullSecrets ?? []).map(({ name }) => name),
     unschedulable: scheduled?.reason === 'Unschedulable' ? (scheduled.message ?? '') : null,
+    gates: scheduled?.reason === 'SchedulingGated' ? (spec.schedulingGates ?? []).map(({ name }) => name) : [],
     waiting: waiting ? { reason: waiting.reason ?? '', message: waiting.message ?? '' } : null,
     runningSince: running ? timeOf(running.startedAt ?? metadata.creationTimestamp) : null,
     ended: terminated

@@ -28,6 +28,8 @@ export class StartJudge {
   readonly #onWaiting: StartOptions['onWaiting'];
   #unschedulableSince: number | undefined;
   #missing = '';
+  /** When it was last held by a gate, for however long: that is no stall. */
+  #gatedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(spec: WorkloadSpec, pendingMs: number, progress: PodProgress, onWaiting?: StartOptions['onWaiting']) {
     this.#spec = spec;
@@ -63,19 +65,29 @@ export class StartJudge {
     throw new Failure('unprocessable', failure);
   }
 
+  #reportWaiting(missing: string): void {
+    if (missing !== this.#missing) this.#onWaiting?.(missing);
+    this.#missing = missing;
+  }
+
   #checkTime(pod: PodRecord): void {
     const now = performance.now();
+    if (pod.gates.length > 0 && pod.nodeName === null) {
+      this.#reportWaiting(`Held by the cluster's queue (scheduling gate ${pod.gates.join(', ')})`);
+      this.#gatedUntil = now;
+      this.#unschedulableSince = undefined;
+      return;
+    }
     if (pod.unschedulable !== null && pod.nodeName === null) {
       this.#unschedulableSince ??= now;
       const missing = `No node fits: ${pod.unschedulable}`;
-      if (missing !== this.#missing) this.#onWaiting?.(missing);
-      this.#missing = missing;
+      this.#reportWaiting(missing);
       if (now - this.#unschedulableSince >= this.#pendingMs) throw new NoCapacity(missing);
       return;
     }
     this.#unschedulableSince = undefined;
     const { reason, message, at } = this.#progress.last;
-    if (now - at < (reason === 'Pulling' ? PULL_MS : STALL_MS)) return;
+    if (now - Math.max(at, this.#gatedUntil) < (reason === 'Pulling' ? PULL_MS : STALL_MS)) return;
     const seconds = Math.round((now - at) / 1000);
     if (pod.nodeName === null) throw new NoCapacity(`Not scheduled for ${seconds} s`);
     throw new Failure('unavailable', `No progress for ${seconds} s: ${progressLine(reason, message) || 'no message'}`);

@@ -28,8 +28,12 @@ export interface PodStarter {
 const TRIES = 5;
 /** A pod that never ran needs no time to end. */
 const NO_GRACE_SECONDS = 1;
-/** A quota of the namespace or the node; there may be room later. */
-const OVER_QUOTA = /exceeded quota|quota/i;
+/** The namespace's quota; there may be room later. A quota for what the pod does not name is no shortage. */
+const OVER_QUOTA = /exceeded quota/i;
+/** What an administrator's setting or a policy of the cluster refuses; another try would fail alike. */
+const FORBIDDEN = new Set([400, 403, 422]);
+/** Podyard's own rights, or a namespace that is being removed: nothing is wrong with the workload. */
+const NOT_ITS_FAULT = /cannot create resource|is being terminated/i;
 
 /** Starts a workload's pod and waits until it runs. Rejects with a sentence fit for users, leaving no pod behind. */
 export async function startPod(
@@ -126,7 +130,8 @@ function refusalOf(error: unknown, installation: string): unknown {
   if (error.status === 403 && OVER_QUOTA.test(error.message)) {
     return new NoCapacity(`Over the cluster’s quota: ${error.message}`);
   }
-  const kind = error.status === 422 ? 'unprocessable' : 'unavailable';
+  const isItsFault = FORBIDDEN.has(error.status) && !NOT_ITS_FAULT.test(error.message);
+  const kind = isItsFault ? 'unprocessable' : 'unavailable';
   return new Failure(kind, `The cluster refused the pod: ${error.message}`, { cause: error });
 }
 

@@ -48,7 +48,7 @@ export function unlinkMounts(mounts: readonly Mount[], held: readonly Mount[]): 
 function linkInside(work: string, source: string, target: string): void {
   const first = join(work, target.split('/')[1]!);
   if (lstatSync(first, { throwIfNoEntry: false })) {
-    throw new Failure('conflict', `Storage cannot be mounted at ${target}: the image has files there`);
+    throw new Failure('unprocessable', `Storage cannot be mounted at ${target}: the image has files there`);
   }
   const path = join(work, target);
   mkdirSync(dirname(path), { recursive: true });

@@ -62,6 +62,9 @@ spec:
           whenUnsatisfiable: ScheduleAnyway
           labelSelector:
             matchLabels: {{- include "podyard.selector" . | nindent 14 }}
+          {{- if semverCompare ">=1.27-0" $root.Capabilities.KubeVersion.Version }}
+          matchLabelKeys: [pod-template-hash]
+          {{- end }}
         {{- end }}
       containers:
         - name: podyard
