@@ -5,7 +5,7 @@ import { openAccess } from './cluster-access.ts';
 import { FakeApiServer, openWatch, send, sendList } from './fake-api-server.ts';
 import { createKubernetesRuntime } from './kubernetes-runtime.ts';
 import type { Pod } from './objects.ts';
-import { ANNOTATIONS, LABELS } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER, LABELS } from './pod-record.ts';
 
 /** A test's own answers; returns true when it has answered. */
 type Answer = (request: URL, response: ServerResponse, method: string) => boolean;
@@ -20,11 +20,11 @@ export async function startFakeCluster(answer: Answer) {
       labels: { [LABELS.id]: 'w1', [LABELS.kind]: 'worker', [LABELS.installation]: 'inst' },
       annotations: { [ANNOTATIONS.cpus]: '2' },
     },
-    spec: { nodeName: 'node1', containers: [{}] },
+    spec: { nodeName: 'node1', containers: [{ name: CONTAINER }] },
     status: {
       phase: 'Running',
       podIP: '10.0.0.1',
-      containerStatuses: [{ state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }],
+      containerStatuses: [{ name: CONTAINER, state: { running: { startedAt: '2026-01-01T00:00:00Z' } } }],
     },
   };
   let notify = (_type: string, _object: object): unknown => undefined;

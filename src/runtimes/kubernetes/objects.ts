@@ -27,6 +27,7 @@ export interface Condition {
 export type Quantities = Record<string, string>;
 
 export interface ContainerStatus {
+  name: string;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: { startedAt?: string };
@@ -39,7 +40,7 @@ export interface Pod extends ApiObject {
   spec: {
     nodeName?: string;
     schedulingGates?: { name: string }[];
-    containers: { resources?: { limits?: Quantities; requests?: Quantities } }[];
+    containers: { name: string; resources?: { limits?: Quantities; requests?: Quantities } }[];
     imagePullSecrets?: { name: string }[];
     volumes?: { persistentVolumeClaim?: { claimName: string } }[];
   };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Pod } from './objects.ts';
 import { observe } from './observed-pod.ts';
-import { ANNOTATIONS, LABELS, toPodRecord } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER, LABELS, toPodRecord } from './pod-record.ts';
 
 const STARTED = '2026-01-01T00:00:00Z';
 const FINISHED = '2026-01-01T00:01:00Z';
@@ -15,7 +15,7 @@ function podWith(status: Pod['status'], annotations: Record<string, string> = {}
       labels: { [LABELS.id]: 'w1', [LABELS.kind]: 'pod' },
       annotations,
     },
-    spec: { nodeName: 'node1', containers: [{ resources: { limits: { memory: '64Mi' } } }] },
+    spec: { nodeName: 'node1', containers: [{ name: CONTAINER, resources: { limits: { memory: '64Mi' } } }] },
     ...(status && { status }),
   };
 }
@@ -26,6 +26,7 @@ const ended = (exitCode: number, reason: string, message?: string): Pod['status'
   phase: 'Failed',
   containerStatuses: [
     {
+      name: CONTAINER,
       state: {
         terminated: { exitCode, reason, startedAt: STARTED, finishedAt: FINISHED, ...(message && { message }) },
       },
@@ -35,13 +36,15 @@ const ended = (exitCode: number, reason: string, message?: string): Pod['status'
 const running: Pod['status'] = {
   phase: 'Running',
   podIP: '10.0.0.9',
-  containerStatuses: [{ state: { running: { startedAt: STARTED } } }],
+  containerStatuses: [{ name: CONTAINER, state: { running: { startedAt: STARTED } } }],
 };
 
 test('a pod that has not started is created, whatever it waits for', () => {
   expect(seen(undefined)).toMatchObject({ id: 'w1', kind: 'pod', state: 'created', address: null, startedAt: null });
   const waiting = { waiting: { reason: 'ContainerCreating' } };
-  expect(seen({ phase: 'Pending', podIP: '10.0.0.9', containerStatuses: [{ state: waiting }] })).toMatchObject({
+  expect(
+    seen({ phase: 'Pending', podIP: '10.0.0.9', containerStatuses: [{ name: CONTAINER, state: waiting }] }),
+  ).toMatchObject({
     state: 'created',
     address: null,
   });
@@ -110,4 +113,20 @@ test.each<[string, Pod['status'], string]>([
   ['nothing at all', { phase: 'Failed' }, 'Ended by the cluster without a reason'],
 ])('an end by %s has one sentence as its reason', (_, status, sentence) => {
   expect(seen(status)).toMatchObject({ state: 'exited', reason: sentence });
+});
+
+test('containers that the cluster injected, in any order, are not taken for the workload', () => {
+  const running = { running: { startedAt: STARTED } };
+  const proxy = { name: 'istio-proxy', state: running };
+  const terminated = { exitCode: 3, reason: 'Error', startedAt: STARTED, finishedAt: FINISHED };
+  const workload = { name: CONTAINER, state: { terminated } };
+  for (const containerStatuses of [
+    [proxy, workload],
+    [workload, proxy],
+  ])
+    expect(seen({ phase: 'Running', podIP: '10.0.0.9', containerStatuses })).toMatchObject({
+      state: 'exited',
+      exitCode: 3,
+    });
+  expect(seen({ phase: 'Running', podIP: '10.0.0.9', containerStatuses: [proxy] })).toMatchObject({ state: 'created' });
 });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { send } from './fake-api-server.ts';
 import { startFakeCluster } from './fake-cluster.ts';
-import { ANNOTATIONS } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER } from './pod-record.ts';
 
 let cluster: Awaited<ReturnType<typeof startFakeCluster>>;
 
@@ -25,7 +25,7 @@ async function begin(canResize: boolean, onResize: (cpu: string) => void = () =>
         const { limits, requests } = body.spec.containers[0].resources;
         const { cpu } = limits;
         requested.push(requests.cpu);
-        cluster.pod.spec.containers[0] = { resources: { limits, requests } };
+        cluster.pod.spec.containers[0] = { name: CONTAINER, resources: { limits, requests } };
         resizes.push(cpu);
         onResize(cpu);
       } else {
@@ -44,7 +44,7 @@ const granted = (cpu: string) => {
   const [{ state } = {}] = cluster.pod.status!.containerStatuses!;
   cluster.change({
     ...cluster.pod.status,
-    containerStatuses: [{ ...(state && { state }), resources: { limits: { cpu } } }],
+    containerStatuses: [{ name: CONTAINER, ...(state && { state }), resources: { limits: { cpu } } }],
   });
 };
 
@@ -65,7 +65,7 @@ test.each([
 ])('a request of %s out of a limit of 6 CPUs keeps its share', async (cpu, expected) => {
   const { requested } = await begin(true, granted);
   cluster.pod.metadata.annotations![ANNOTATIONS.cpus] = '6';
-  cluster.pod.spec.containers = [{ resources: { limits: { cpu: '6' }, requests: { cpu } } }];
+  cluster.pod.spec.containers = [{ name: CONTAINER, resources: { limits: { cpu: '6' }, requests: { cpu } } }];
   cluster.change(undefined);
   await cluster.runtime.freeze('w1');
   await cluster.runtime.thaw('w1');

@@ -3,8 +3,7 @@ import { ApiError, isRefusal, MERGE_PATCH, STRATEGIC_PATCH } from './api-server.
 import type { ClusterView } from './cluster-view.ts';
 import type { ApiObject } from './objects.ts';
 import { isEnded } from './observed-pod.ts';
-import { CONTAINER } from './pod-manifest.ts';
-import { ANNOTATIONS, type PodRecord } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER, type PodRecord } from './pod-record.ts';
 
 /** Enough for a worker's heartbeats. */
 const PARKED_CPUS = 0.05;

@@ -20,7 +20,7 @@ async function firstLine(lines: AsyncIterable<LogLine>): Promise<string | undefi
 const stamp = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString().replace('Z', '000000Z');
 const ended: Pod['status'] = {
   phase: 'Succeeded',
-  containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
+  containerStatuses: [{ name: 'workload', state: { terminated: { exitCode: 0, reason: 'Completed' } } }],
 };
 
 test('each line is read once, in order, across broken and truncated streams', async () => {
@@ -61,7 +61,7 @@ test('the last lines are asked for by number, also after the end; a pod without 
   expect(await runtime.lastOutput('w1', 24)).toEqual(['one', 'Error: no model']);
   cluster.change(ended);
   expect(await runtime.lastOutput('w1', 1)).toEqual(['Error: no model']);
-  expect(asked).toEqual(['?timestamps=true&tailLines=24', '?timestamps=true&tailLines=1']);
+  expect(asked).toEqual(['?container=workload&timestamps=true&tailLines=24', '?container=workload&timestamps=true&tailLines=1']);
   for (status of [400, 404]) expect(await runtime.lastOutput('w1', 24)).toEqual([]);
   expect(await runtime.lastOutput('unknown', 24)).toEqual([]);
 });

@@ -8,7 +8,7 @@ import type { ClusterView } from './cluster-view.ts';
 import { LogText } from './log-text.ts';
 import { NodeCircuitBreaker, type NodePermit } from './node-circuit-breaker.ts';
 import { isEnded } from './observed-pod.ts';
-import type { PodRecord } from './pod-record.ts';
+import { CONTAINER, type PodRecord } from './pod-record.ts';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
@@ -63,7 +63,7 @@ export class PodLogs {
       const stream = await this.#cluster.api.stream({
         method: 'GET',
         path,
-        query: { timestamps: true, tailLines: count },
+        query: { container: CONTAINER, timestamps: true, tailLines: count },
       });
       for await (const chunk of stream) for (const { line } of text.take(chunk as Buffer)) lines.push(line);
     } catch (error) {
@@ -98,7 +98,7 @@ export class PodLogs {
     const silent = setTimeout(() => permit?.pending(), SILENT_MS);
     try {
       const path = this.#cluster.path('pods', pod.key, 'log');
-      const query = { timestamps: true, follow: follow || undefined, sinceTime };
+      const query = { container: CONTAINER, timestamps: true, follow: follow || undefined, sinceTime };
       const timeout = follow ? { timeoutMs: FOLLOW_MS } : {};
       const stream = await this.#cluster.api.stream({ method: 'GET', path, query, signal, ...timeout });
       permit?.succeeded();

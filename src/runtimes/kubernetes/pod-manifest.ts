@@ -7,7 +7,7 @@ import { parsePort } from '../ports.ts';
 import type { RegistryAuth, WorkloadSpec } from '../runtime.ts';
 import { groupName, memberHostname } from './group-names.ts';
 import { CUDA_LABELS } from './node-record.ts';
-import { ANNOTATIONS, LABELS } from './pod-record.ts';
+import { ANNOTATIONS, CONTAINER, LABELS } from './pod-record.ts';
 
 /** What a manifest needs besides the workload spec. */
 export interface PodPlace {
@@ -23,7 +23,6 @@ const DEFAULT_SHM_BYTES = 1024 * MEBIBYTE;
 export const NODE_TIMEOUT_SECONDS = 15;
 /** The same as in the docker runtime: ordinary images do not need them. */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
-export const CONTAINER = 'workload';
 /** Only the cluster knows which node it will be on (docs/interface/rest.md, "Pod environment"). */
 const NODE_ADDRESS = { name: 'RUNPOD_PUBLIC_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
 /** Its address in its group, which it has once it is on a node. */

@@ -10,6 +10,9 @@ export const LABELS = {
   group: 'podyard.dev/group',
 } as const;
 
+/** The workload's container in its pod. A cluster may inject others, such as a service mesh's proxy. */
+export const CONTAINER = 'workload';
+
 export const ANNOTATIONS = {
   /** `<pool>:<count>` */
   gpu: 'podyard.dev/gpu',
@@ -59,17 +62,21 @@ export interface PodRecord extends CachedObject {
   finishedAt: Date | null;
 }
 
-const NO_CONTAINER: ContainerStatus = {};
+const NO_CONTAINER: ContainerStatus = { name: CONTAINER };
+
+function workloadOf<T extends { name: string }>(containers: readonly T[] | undefined): T | undefined {
+  return containers?.find(({ name }) => name === CONTAINER);
+}
 
 export function toPodRecord(object: ApiObject): PodRecord {
   const { metadata, spec, status = {} } = object as Pod;
   const { labels = {}, annotations = {} } = metadata;
-  const { state = {}, resources = {} } = status.containerStatuses?.[0] ?? NO_CONTAINER;
+  const { state = {}, resources = {} } = workloadOf(status.containerStatuses) ?? NO_CONTAINER;
   const condition = (type: string, is: string) =>
     status.conditions?.find((one) => one.type === type && one.status === is);
   const scheduled = condition('PodScheduled', 'False');
   const disrupted = condition('DisruptionTarget', 'True');
-  const { limits = {}, requests = {} } = spec.containers[0]?.resources ?? {};
+  const { limits = {}, requests = {} } = workloadOf(spec.containers)?.resources ?? {};
   const { waiting, running, terminated } = state;
   return {
     key: metadata.name,

@@ -5,7 +5,7 @@ import type { WorkloadStats } from '../runtime.ts';
 import { ApiError } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { amountOf, type Quantities } from './objects.ts';
-import type { PodRecord } from './pod-record.ts';
+import { CONTAINER, type PodRecord } from './pod-record.ts';
 
 interface Usage {
   cpus: number;
@@ -14,14 +14,14 @@ interface Usage {
 
 /** The members used of `PodMetrics`. */
 interface PodMetrics {
-  containers?: { usage?: Quantities }[];
+  containers?: { name: string; usage?: Quantities }[];
 }
 
 /** The members used of a kubelet's summary. */
 interface Summary {
   pods?: {
     podRef: { uid: string };
-    containers?: { cpu?: { usageNanoCores?: number }; memory?: { workingSetBytes?: number } }[];
+    containers?: { name: string; cpu?: { usageNanoCores?: number }; memory?: { workingSetBytes?: number } }[];
     volume?: { usedBytes?: number; pvcRef?: { name: string; namespace: string } }[];
   }[];
 }
@@ -65,13 +65,14 @@ export class PodUsage {
     const metrics = await this.#ask('metrics', () =>
       this.#cluster.api.json<PodMetrics>({ method: 'GET', path, timeoutMs: TIMEOUT_MS }),
     );
-    const usage = metrics?.containers?.[0]?.usage;
+    const usage = metrics?.containers?.find(({ name }) => name === CONTAINER)?.usage;
     return usage ? { cpus: amountOf(usage.cpu), memoryBytes: amountOf(usage.memory) } : null;
   }
 
   async #bySummary(pod: PodRecord): Promise<Usage | null> {
     const summary = await this.#summary(pod);
-    const container = summary?.pods?.find(({ podRef }) => podRef.uid === pod.uid)?.containers?.[0];
+    const found = summary?.pods?.find(({ podRef }) => podRef.uid === pod.uid);
+    const container = found?.containers?.find(({ name }) => name === CONTAINER);
     const memoryBytes = container?.memory?.workingSetBytes;
     if (memoryBytes === undefined) return null;
     return { cpus: (container?.cpu?.usageNanoCores ?? 0) / 1e9, memoryBytes };

@@ -7,7 +7,7 @@ import { RemovedPods } from './removed-pods.ts';
 const pod = (id: string) => {
   const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' } as const];
   const metadata = { name: `podyard-${id}`, uid: `uid-${id}`, resourceVersion: '1', labels: { [LABELS.id]: id } };
-  return toPodRecord({ metadata, spec: { containers: [{}] }, status: { conditions } } as Pod);
+  return toPodRecord({ metadata, spec: { containers: [{ name: 'workload' }] }, status: { conditions } } as Pod);
 };
 const noPod = () => false;
 

@@ -12,7 +12,11 @@ const SPEC = {
 
 function podWith(status: Pod['status'], more: Partial<Pod['metadata']> = {}) {
   const metadata = { name: 'podyard-w1', uid: 'u', resourceVersion: '1', ...more };
-  return toPodRecord({ metadata, spec: { containers: [{}], nodeName: 'node1' }, ...(status && { status }) } as Pod);
+  return toPodRecord({
+    metadata,
+    spec: { containers: [{ name: 'workload' }], nodeName: 'node1' },
+    ...(status && { status }),
+  } as Pod);
 }
 
 const progress = () => ({ last: { reason: '', message: '', at: performance.now() }, end: () => {} });
@@ -21,7 +25,7 @@ const judge = (status: Pod['status'], more?: Partial<Pod['metadata']>) =>
 const container = (state: ContainerStatus['state'], podIP?: string): Pod['status'] => ({
   phase: 'Pending',
   ...(podIP && { podIP }),
-  containerStatuses: [{ ...(state && { state }) }],
+  containerStatuses: [{ name: 'workload', ...(state && { state }) }],
 });
 
 test('a start succeeds when the container runs and has an address, or has run', () => {
@@ -113,4 +117,19 @@ test('a start without progress fails with the last message, but a pull may take 
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('a pod that a scheduling gate holds waits with that reason, for as long as it takes', () => {
+  const told: string[] = [];
+  const held: Pod = {
+    metadata: { name: 'podyard-w1', uid: 'u', resourceVersion: '1' },
+    spec: { containers: [{ name: 'workload' }], schedulingGates: [{ name: 'kueue.x-k8s.io/admission' }] },
+    status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' }] },
+  };
+  const old = { last: { reason: '', message: '', at: performance.now() - 3_600_000 }, end: () => {} };
+  const patient = new StartJudge(SPEC, 0, old, (missing) => told.push(missing));
+  for (let i = 0; i < 3; i++) expect(patient.judge(toPodRecord(held), null)).toBeUndefined();
+  expect(told).toEqual(["Held by the cluster's queue (scheduling gate kueue.x-k8s.io/admission)"]);
+  const released = { ...held, spec: { containers: [{ name: 'workload' }] }, status: { phase: 'Pending' as const } };
+  expect(patient.judge(toPodRecord(released), null)).toBeUndefined(); // the time at the gate is no stall
 });
