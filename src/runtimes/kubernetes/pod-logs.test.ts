@@ -61,7 +61,10 @@ test('the last lines are asked for by number, also after the end; a pod without 
   expect(await runtime.lastOutput('w1', 24)).toEqual(['one', 'Error: no model']);
   cluster.change(ended);
   expect(await runtime.lastOutput('w1', 1)).toEqual(['Error: no model']);
-  expect(asked).toEqual(['?container=workload&timestamps=true&tailLines=24', '?container=workload&timestamps=true&tailLines=1']);
+  expect(asked).toEqual([
+    '?container=workload&timestamps=true&tailLines=24',
+    '?container=workload&timestamps=true&tailLines=1',
+  ]);
   for (status of [400, 404]) expect(await runtime.lastOutput('w1', 24)).toEqual([]);
   expect(await runtime.lastOutput('unknown', 24)).toEqual([]);
 });
