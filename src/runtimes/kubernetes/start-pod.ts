@@ -121,7 +121,8 @@ async function knownPod(cluster: ClusterView, id: string, isFirst: boolean): Pro
   return isFirst ? cluster.pods.get(`podyard-${id}`) : cluster.findPod(id);
 }
 
-function refusalOf(error: unknown, installation: string): unknown {
+/** Returns what a refused pod means: no capacity, the workload’s own fault, or a fault of the cluster that may pass. */
+export function refusalOf(error: unknown, installation: string): unknown {
   if (!(error instanceof ApiError)) return error;
   if (error.status === 409) {
     const text = `Another installation has a pod of that name in the namespace (this one is ${installation})`;
