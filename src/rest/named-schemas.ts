@@ -24,6 +24,12 @@ import {
   GpuTypeList,
   GpuTypeResponse,
 } from './catalog/catalog-schemas.ts';
+import {
+  ClusterList,
+  ClusterResponse,
+  CreateClusterRequest,
+  UpdateClusterRequest,
+} from './clusters/cluster-schemas.ts';
 import { DecisionList } from './endpoints/decision-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
@@ -88,6 +94,10 @@ export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
   PodActionRequest,
   PodAccess,
   PodJupyter,
+  ClusterResponse,
+  ClusterList,
+  CreateClusterRequest,
+  UpdateClusterRequest,
   ...endpoints.schemas,
   EndpointStateResponse,
   WorkerResponse,

@@ -6,6 +6,7 @@ import { PROBLEM_JSON } from '../http/problem.ts';
 import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
 import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
+import { CLUSTER_EXAMPLES } from './clusters/cluster-examples.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
 import { GPU_RULE_EXAMPLES } from './gpu-rules/gpu-rule-examples.ts';
 import { HISTORY_EXAMPLES } from './history/history-examples.ts';
@@ -33,6 +34,7 @@ const SHARED_EXAMPLES: Examples = {
   ...ACCOUNT_EXAMPLES,
   ...BILLING_EXAMPLES,
   ...CATALOG_EXAMPLES,
+  ...CLUSTER_EXAMPLES,
   ...ENDPOINT_EXAMPLES,
   ...HISTORY_EXAMPLES,
   ...INSTALLATION_EXAMPLES,
@@ -92,6 +94,7 @@ export const describeApi = (revision: RestRevision, examples: Examples): Swagger
     servers: [{ url: 'http://127.0.0.1:8080' }],
     tags: [
       { name: 'pods', description: 'Containers that run until you stop them.' },
+      { name: 'clusters', description: 'Pods that are placed together, on a network of their own.' },
       { name: 'serverless', description: 'Endpoints: autoscaled workers behind a queue or a load balancer.' },
       { name: 'templates', description: 'Reusable settings for pods and endpoints.' },
       { name: 'network-volumes', description: 'Persistent storage in a data center.' },

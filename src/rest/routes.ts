@@ -18,6 +18,12 @@ import { listCpuFlavorsRoute } from './catalog/list-cpu-flavors.ts';
 import { listDataCentersRoute } from './catalog/list-data-centers.ts';
 import { listGpuTypesRoute } from './catalog/list-gpu-types.ts';
 import { listPublicTemplatesRoute } from './catalog/list-public-templates.ts';
+import { createClusterRoute } from './clusters/create-cluster.ts';
+import { deleteClusterRoute } from './clusters/delete-cluster.ts';
+import { getClusterRoute } from './clusters/get-cluster.ts';
+import { listClusterPodsRoute } from './clusters/list-cluster-pods.ts';
+import { listClustersRoute } from './clusters/list-clusters.ts';
+import { updateClusterRoute } from './clusters/update-cluster.ts';
 import { createEndpointRoute } from './endpoints/create-endpoint.ts';
 import { deleteEndpointRoute } from './endpoints/delete-endpoint.ts';
 import { getEndpointRoute } from './endpoints/get-endpoint.ts';
@@ -107,6 +113,12 @@ export const routesOf = ({ endpoints }: Wires): readonly RestRoute[] => [
   setPodAccessRoute,
   getPodJupyterRoute,
   getPodLogsRoute,
+  listClustersRoute,
+  createClusterRoute,
+  getClusterRoute,
+  updateClusterRoute,
+  deleteClusterRoute,
+  listClusterPodsRoute,
   listEndpointsRoute(endpoints),
   createEndpointRoute(endpoints),
   getEndpointRoute(endpoints),

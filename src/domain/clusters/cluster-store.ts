@@ -2,6 +2,7 @@ import { notFound } from '../../core/errors.ts';
 import type { ClusterId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Pod, PodStatus } from '../pods/pod.ts';
+import { directSsh } from '../pods/pod-ssh.ts';
 import { listClusterPodRows, listPodRows } from '../pods/pod-store.ts';
 import type { Cluster, ClusterWithPods } from './cluster.ts';
 
@@ -89,11 +90,7 @@ function withPods(cluster: Cluster, pods: readonly Pod[]): ClusterWithPods | und
   if (!first) return undefined;
   const podsByStatus: Partial<Record<PodStatus, number>> = {};
   for (const { status } of pods) podsByStatus[status] = (podsByStatus[status] ?? 0) + 1;
-  return { ...cluster, podsByStatus, primary: { podId: first.id, status: first.status, sshEndpoint: sshOf(first) } };
-}
-
-/** Returns where the pod's port 22 is published, as `host:port`. */
-function sshOf({ publishedPorts }: Pod): string | null {
-  const port = publishedPorts.find((one) => one.private === 22 && one.type === 'tcp');
-  return port?.public == null || port.ip === null ? null : `${port.ip}:${port.public}`;
+  const ssh = directSsh(first);
+  const sshEndpoint = ssh && `${ssh.host}:${ssh.port}`;
+  return { ...cluster, podsByStatus, primary: { podId: first.id, status: first.status, sshEndpoint } };
 }

@@ -77,10 +77,7 @@ export const GpuTypeQuery = Type.Object(gpuFilters);
 export const GpuTypeListQuery = Type.Object({
   ...gpuFilters,
   product: Type.Optional(
-    commaList(
-      ['POD', 'CLUSTER', 'SERVERLESS'],
-      'Types available to any of these products, separated by commas. There are no clusters here.',
-    ),
+    commaList(['POD', 'CLUSTER', 'SERVERLESS'], 'Types available to any of these products, separated by commas.'),
   ),
 });
 

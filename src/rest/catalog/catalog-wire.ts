@@ -86,7 +86,7 @@ export function isOfProduct(gpu: GpuType, product: string | undefined): boolean 
   if (product === undefined) return true;
   const products = splitList(product);
   if (products.includes('SERVERLESS') && gpu.pool !== null) return true;
-  return products.includes('POD') && (gpu.secure || gpu.community);
+  return (products.includes('POD') || products.includes('CLUSTER')) && (gpu.secure || gpu.community);
 }
 
 export function matches(dataCenter: DataCenter, query: Static<typeof DataCenterListQuery>): boolean {

@@ -119,7 +119,7 @@ describe('GPU types', () => {
     expect(serverless.length).toBeLessThan(all.length);
     expect(serverless.every((gpu) => gpu.pool !== null)).toBe(true);
     expect(await ids('gpus?product=POD,SERVERLESS')).toEqual(all);
-    expect(await ids('gpus?product=CLUSTER')).toEqual([]);
+    expect(await ids('gpus?product=CLUSTER')).toEqual(await ids('gpus?product=POD'));
   });
 
   test.each([

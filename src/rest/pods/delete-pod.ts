@@ -16,7 +16,7 @@ export const deletePodRoute: RestRoute = (app, deps) => {
         params: PodParams,
         response: { 204: noContent('Terminated.') },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
     },
     async (request, reply) => {
       await terminatePod(deps, request.actor, request.params.id as PodId);

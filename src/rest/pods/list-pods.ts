@@ -1,7 +1,7 @@
 import { listPodRows } from '../../domain/pods/pod-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { PodList, PodQuery } from './pod-schemas.ts';
+import { PodList, PodListQuery } from './pod-schemas.ts';
 import { readPodResponses, reasonOf } from './pod-wire.ts';
 
 export const listPodsRoute: RestRoute = (app, deps) => {
@@ -12,13 +12,14 @@ export const listPodsRoute: RestRoute = (app, deps) => {
         operationId: 'listPods',
         summary: 'List pods',
         tags: ['pods'],
-        querystring: PodQuery,
+        querystring: PodListQuery,
         response: { 200: ref(PodList) },
       },
       config: { permission: PERMISSIONS.readPod, failures: ['unprocessable'] },
     },
     async (request) => {
-      const pods = await listPodRows(deps.pool, request.actor.userId);
+      const of = request.query.includeClusterPods ? 'own-and-clusters' : 'own';
+      const pods = await listPodRows(deps.pool, request.actor.userId, of);
       const answers = await readPodResponses(deps, pods);
       return { pods: answers.map((answer, n) => ({ ...answer, ...reasonOf(pods[n]!, request.query) })) };
     },

@@ -26,7 +26,7 @@ const networkMount = closed({
   volumeId: Type.String({ description: 'Network volume in the pod’s data center.' }),
   path,
 });
-const mounts = closed(
+export const podMounts = closed(
   {
     persistent: Type.Optional(persistent),
     network: Type.Optional(Type.Array(networkMount, { maxItems: 1, description: 'At most one volume.' })),
@@ -80,6 +80,7 @@ const start = {
     }),
   ),
 };
+const mounts = podMounts;
 
 /** Defaults of a create besides the container's, as shown in the description. */
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
@@ -214,6 +215,19 @@ export const PodResponse = Type.Object(
     }),
     createdAt: dateTime(),
     startedAt: nullableString({ format: 'date-time', description: 'Last start of its container.' }),
+    cluster: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String(),
+          rank: Type.Integer({ minimum: 0 }),
+          role: stringEnum(['PRIMARY', 'WORKER'], { description: 'The pod of rank 0 is the primary.' }),
+          ip: nullableString({ description: 'Its address on the cluster’s network; null until known.' }),
+        },
+        {
+          description: 'Pods of a cluster only. Such a pod cannot be changed or ended alone: its `actions` are empty.',
+        },
+      ),
+    ),
     reason: Type.Optional(
       nullableString({
         description:
@@ -250,5 +264,10 @@ export const PodJupyter = Type.Object(
 );
 
 export const PodQuery = includeQuery('`REASON`: adds why each pod waits or failed.');
+
+export const PodListQuery = Type.Object({
+  ...PodQuery.properties,
+  includeClusterPods: Type.Optional(Type.Boolean({ description: 'Also lists the pods of clusters. Default: false.' })),
+});
 
 export const PodParams = Type.Object({ id: Type.String({ description: 'Pod identifier.' }) });

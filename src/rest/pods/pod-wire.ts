@@ -65,7 +65,8 @@ export function toPodChange(body: Static<typeof UpdatePodRequest>): PodChange {
   return change;
 }
 
-function toMounts({ persistent, network }: Mounts): PodMounts {
+/** Maps the mounts of a create. */
+export function toMounts({ persistent, network }: Mounts): PodMounts {
   return {
     persistent: persistent ? { sizeGb: persistent.size, path: persistent.path } : null,
     network: network?.[0] ?? null,
@@ -121,6 +122,7 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     ssh: { proxy: null, direct: directSsh(pod) },
     createdAt: pod.createdAt.toISOString(),
     startedAt: pod.startedAt?.toISOString() ?? null,
+    ...(pod.cluster && { cluster: { ...pod.cluster, role: pod.cluster.rank === 0 ? 'PRIMARY' : 'WORKER' } as const }),
   };
 }
 

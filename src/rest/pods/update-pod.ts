@@ -19,7 +19,7 @@ export const updatePodRoute: RestRoute = (app, deps) => {
         body: ref(UpdatePodRequest),
         response: { 200: ref(PodResponse) },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
     },
     async (request) => {
       const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body));
