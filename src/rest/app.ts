@@ -14,7 +14,7 @@ import { addRequestHooks, type HandOver, pathNotFound } from './shared/request-h
 import type { RestApp, RestDeps, RestRoute } from './shared/rest-app.ts';
 import { createSerializerCompiler } from './shared/serialization.ts';
 import { createValidatorCompiler } from './shared/validation.ts';
-import { WIRES } from './wires.ts';
+import { hintsOf, WIRES } from './wires.ts';
 
 export interface RestAppOptions {
   revision: RestRevision;
@@ -46,7 +46,7 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver 
   });
   const wires = WIRES[revision];
   const schemas = namedSchemas(wires);
-  app.setValidatorCompiler(createValidatorCompiler(schemas));
+  app.setValidatorCompiler(createValidatorCompiler(schemas, hintsOf(wires)));
   app.setSerializerCompiler(createSerializerCompiler(schemas));
   for (const schema of schemas) app.addSchema(schema);
   app.setErrorHandler((error, request, reply) =>

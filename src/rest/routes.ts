@@ -124,6 +124,7 @@ export const routesOf = ({ endpoints }: Wires): readonly RestRoute[] => [
   getEndpointRoute(endpoints),
   getEndpointStateRoute,
   updateEndpointRoute(endpoints),
+  ...(endpoints.ownRoutes ?? []),
   deleteEndpointRoute,
   listEndpointWorkersRoute,
   getWorkerRoute,

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { healthPath, probeHealth } from './probe-health.ts';
+import { probeHealth } from './probe-health.ts';
 
 let server: Server;
 afterEach(() => {
@@ -45,15 +45,4 @@ test('an aborted probe ends at once', async () => {
   const abort = new AbortController();
   const at = await answering(() => abort.abort());
   expect(await ask(at, abort.signal)).toEqual({ kind: 'silent' });
-});
-
-test.each([
-  ['', '/ping'],
-  ['/healthz', '/healthz'],
-  ['healthz?deep=1', '/healthz?deep=1'],
-  ['/a b', '/ping'],
-  ['/x\r\nHost: other', '/ping'],
-  ['/ü', '/ping'],
-])('HEALTH_CHECK_PATH %j is asked as %j', (text, path) => {
-  expect(healthPath(text)).toBe(path);
 });

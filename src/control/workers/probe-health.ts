@@ -63,9 +63,3 @@ export function canConnect(at: { host: string; port: number }): Promise<boolean>
     socket.once('error', () => settle(false));
   });
 }
-
-/** Returns `HEALTH_CHECK_PATH` as it goes into a request line; `/ping` when it is not a valid path. */
-export function healthPath(text: string): string {
-  const path = text.startsWith('/') ? text : `/${text}`;
-  return text !== '' && /^[\x21-\x7e]+$/.test(path) ? path : '/ping';
-}

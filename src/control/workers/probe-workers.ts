@@ -7,6 +7,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { because } from '../../domain/decisions/because.ts';
+import { healthPath } from '../../domain/endpoints/health-path.ts';
 import { drainWorker } from '../../domain/workers/order-workers.ts';
 import {
   isWorkerBusy,
@@ -19,7 +20,7 @@ import {
 import { countStart } from '../../domain/workers/worker-timeline.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
-import { canConnect, type HealthAnswer, healthPath, probeHealth } from './probe-health.ts';
+import { canConnect, type HealthAnswer, probeHealth } from './probe-health.ts';
 
 const TICK_MS = 2_000;
 const IDLE_TICK_MS = 10_000;

@@ -9,12 +9,12 @@ import { insertRelease } from '../releases/release-store.ts';
 import { checkReferences } from './check-references.ts';
 import { checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
-import type { ContainerConfig, Endpoint } from './endpoint.ts';
+import type { ContainerConfig, Endpoint, GpuConfig } from './endpoint.ts';
 import { insertEndpointRow } from './endpoint-store.ts';
 import { gpuRuleOf } from './gpu-rule.ts';
 import { mergeContainer } from './merge-container.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
-import { type OwnTemplate, saveOwnTemplate, templateContainer } from './template-container.ts';
+import { type OwnTemplate, saveOwnTemplate, type TemplateSettings, templateContainer } from './template-container.ts';
 
 /** The container's fields are optional: the template's, then the defaults, fill them in. */
 export type NewEndpoint = Omit<
@@ -43,7 +43,8 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
     const { ownTemplate, ...own } = { ...input, ...checkHardware(input) };
     const id = newId<EndpointId>();
     const template = await readTemplate(db, actor, id, input);
-    const wanted = { modelReferences: [], ...own, ...mergeContainer(template, own) };
+    const gpu = own.gpu && withTemplateRule(own.gpu, template?.allowedCudaVersions ?? []);
+    const wanted = { modelReferences: [], ...own, gpu, ...mergeContainer(template, own) };
     checkRules(wanted);
     await checkReferences(db, actor, null, wanted);
     const created = await insertEndpointRow(db, {
@@ -60,12 +61,18 @@ export async function createEndpoint(context: Context, actor: Actor, input: NewE
   return endpoint;
 }
 
+/** The template's CUDA versions count unless the request has a rule of its own. */
+function withTemplateRule(gpu: GpuConfig, allowedCudaVersions: string[]): GpuConfig {
+  const hasOwn = gpu.allowedCudaVersions !== undefined || gpu.minCudaVersion !== undefined;
+  return hasOwn || allowedCudaVersions.length === 0 ? gpu : { ...gpu, allowedCudaVersions };
+}
+
 async function readTemplate(
   db: Db,
   actor: Actor,
   id: EndpointId,
   { name, templateId, ownTemplate }: NewEndpoint,
-): Promise<(ContainerConfig & { templateId: string }) | null> {
+): Promise<(TemplateSettings & { templateId: string }) | null> {
   if (ownTemplate) return saveOwnTemplate(db, actor, { id, name }, null, ownTemplate);
   return templateId === null ? null : { ...(await templateContainer(db, actor, templateId)), templateId };
 }

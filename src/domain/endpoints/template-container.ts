@@ -4,6 +4,7 @@ import type { Db } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import { addTemplate, type NewTemplate } from '../templates/create-template.ts';
 import type { Template } from '../templates/template.ts';
+import { TemplateRefused } from '../templates/template-refused.ts';
 import {
   deleteTemplateRow,
   findUsableTemplate,
@@ -19,10 +20,16 @@ export type TemplateSource = { templateId: string } | { ownTemplate: OwnTemplate
 /** Without a name it gets a unique one, or keeps its own. */
 export type OwnTemplate = Omit<NewTemplate, 'name'> & Partial<Pick<NewTemplate, 'name'>>;
 
+/** What an endpoint takes from a template. */
+export interface TemplateSettings extends ContainerConfig {
+  /** For an endpoint made from it that sets no rule of its own; empty: any. */
+  allowedCudaVersions: string[];
+}
+
 /** Returns the settings to copy. Throws `badRequest` if the user cannot use the template for an endpoint. */
-export async function templateContainer(db: Db, actor: Actor, templateId: string): Promise<ContainerConfig> {
+export async function templateContainer(db: Db, actor: Actor, templateId: string): Promise<TemplateSettings> {
   const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
-  if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
+  if (!template) throw new TemplateRefused('unknown', `templateId: there is no template '${templateId}'`);
   return copyContainer(actor, template);
 }
 
@@ -33,7 +40,7 @@ export async function saveOwnTemplate(
   endpoint: { id: EndpointId; name: string },
   formerId: string | null,
   input: OwnTemplate,
-): Promise<ContainerConfig & { templateId: string }> {
+): Promise<TemplateSettings & { templateId: string }> {
   const former = formerId === null ? undefined : await findOwnTemplate(db, actor, endpoint.id, formerId);
   const name = `${endpoint.name}__template__${endpoint.id}`;
   const template = former
@@ -63,10 +70,11 @@ async function findOwnTemplate(
 }
 
 /** Copies a template's settings. The registry of a public template is copied only for its owner. */
-function copyContainer(actor: Actor, template: Template): ContainerConfig {
+function copyContainer(actor: Actor, template: Template): TemplateSettings {
   if (!template.isServerless) {
-    throw new Failure('badRequest', `templateId: template '${template.id}' is not a serverless template`);
+    throw new TemplateRefused('otherPurpose', `templateId: template '${template.id}' is not a serverless template`);
   }
-  const { image, args, diskGb, ports, env } = template;
-  return { image, args, diskGb, ports, env, registryId: template.userId === actor.userId ? template.registryId : null };
+  const { image, args, diskGb, ports, env, allowedCudaVersions } = template;
+  const registryId = template.userId === actor.userId ? template.registryId : null;
+  return { image, args, diskGb, ports, env, registryId, allowedCudaVersions };
 }

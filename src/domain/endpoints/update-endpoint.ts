@@ -30,9 +30,14 @@ export interface EndpointChange extends Partial<Omit<Endpoint, Fixed | Merged | 
   scaling?: Partial<Endpoint['scaling']>;
   /** A template to copy the container settings from, before the given ones apply. */
   template?: TemplateSource;
+  /** Adds `env` to the template's, name by name, instead of replacing it. */
+  isEnvMerged?: true;
   /** Refuses a CPU endpoint: an interface that cannot show all of it must not change it (docs/interface/rest.md). */
   gpuOnly?: true;
 }
+
+/** A change, or a function that returns it for the endpoint as it is: for an interface whose rules depend on that. */
+export type EndpointUpdate = EndpointChange | ((before: Endpoint) => EndpointChange);
 
 /**
  * Applies a partial update. A change of the release spec creates version n + 1 in the same transaction; unchanged values
@@ -42,11 +47,14 @@ export async function updateEndpoint(
   context: Context,
   actor: Actor,
   id: EndpointId,
-  { template, gpuOnly, ...given }: EndpointChange,
+  update: EndpointUpdate,
 ): Promise<Endpoint> {
   const endpoint = await transaction(context.pool, async (db) => {
     const before = await getEndpointRow(db, actor.userId, id, 'for update');
-    const change = template ? { ...(await copyTemplate(db, actor, before, template)), ...given } : given;
+    const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
+    const copied = template && (await copyTemplate(db, actor, before, template));
+    const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
+    const change = { ...copied, ...given, ...env };
     if (Object.keys(change).length === 0) return before;
     if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
     checkFamily(before, change);
@@ -66,12 +74,18 @@ async function copyTemplate(
   source: TemplateSource,
 ): Promise<ContainerConfig & { templateId: string }> {
   if ('ownTemplate' in source) {
-    const copy = await saveOwnTemplate(db, actor, before, before.templateId, source.ownTemplate);
+    const { allowedCudaVersions: _, ...copy } = await saveOwnTemplate(
+      db,
+      actor,
+      before,
+      before.templateId,
+      source.ownTemplate,
+    );
     if (before.templateId !== null && before.templateId !== copy.templateId)
       await updateTemplateUse(db, before.templateId);
     return copy;
   }
-  const container = await templateContainer(db, actor, source.templateId);
+  const { allowedCudaVersions: _, ...container } = await templateContainer(db, actor, source.templateId);
   if (before.templateId !== null && before.templateId !== source.templateId) {
     await leaveTemplate(db, actor, before.id, before.templateId);
   }

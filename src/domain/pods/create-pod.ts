@@ -1,4 +1,3 @@
-import { Failure } from '../../core/errors.ts';
 import { newId, type PodId, type TemplateId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
@@ -9,6 +8,7 @@ import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
 import { checkOneMore } from '../quotas/check-limit.ts';
 import type { Template } from '../templates/template.ts';
+import { TemplateRefused } from '../templates/template-refused.ts';
 import { findUsableTemplate } from '../templates/template-store.ts';
 import { checkHardware, checkMounts, checkNetworkMount, checkPodContainer } from './check-pod.ts';
 import { placePod } from './place-pod.ts';
@@ -80,9 +80,12 @@ export async function createPod(context: PodContext, actor: Actor, input: NewPod
 /** Finds the user's own template or a public one, whose registry is copied only for its owner. Throws `badRequest`. */
 export async function usePodTemplate(db: Db, actor: Actor, templateId: string): Promise<Template> {
   const template = await findUsableTemplate(db, actor.userId, templateId as TemplateId);
-  if (!template) throw new Failure('badRequest', `templateId: there is no template '${templateId}'`);
+  if (!template) throw new TemplateRefused('unknown', `templateId: there is no template '${templateId}'`);
   if (template.isServerless) {
-    throw new Failure('badRequest', `templateId: template '${templateId}' is a serverless template, not one for pods`);
+    throw new TemplateRefused(
+      'otherPurpose',
+      `templateId: template '${templateId}' is a serverless template, not one for pods`,
+    );
   }
   return { ...template, registryId: template.userId === actor.userId ? template.registryId : null };
 }

@@ -17,10 +17,10 @@ export const createEndpointRoute =
           body: ref(wire.CreateRequest),
           response: { 201: ref(wire.Response) },
         },
-        config: { permission: PERMISSIONS.writeEndpoint },
+        config: { permission: PERMISSIONS.writeEndpoint, failures: wire.createFailures ?? [] },
       },
       async (request, reply) => {
-        const endpoint = await createEndpoint(deps, request.actor, wire.toNew(request.body));
+        const endpoint = await createEndpoint(deps, request.actor, wire.toNew(request.body)).catch(wire.refuse);
         const bases = { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost };
         return reply.code(201).send(wire.toResponse(endpoint, bases));
       },

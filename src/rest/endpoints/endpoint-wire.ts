@@ -1,8 +1,9 @@
 import type { TSchema } from 'typebox';
+import type { FailureKind } from '../../core/errors.ts';
 import type { EndpointId } from '../../core/ids.ts';
 import type { NewEndpoint } from '../../domain/endpoints/create-endpoint.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
-import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
+import type { EndpointUpdate } from '../../domain/endpoints/update-endpoint.ts';
 import type { Wire } from '../shared/wire.ts';
 
 /** How a revision spells endpoints. Bodies have passed the wire's own schemas. */
@@ -10,11 +11,15 @@ export interface EndpointWire extends Wire {
   readonly CreateRequest: TSchema;
   readonly UpdateRequest: TSchema;
   readonly Response: TSchema;
+  /** What a create may fail with, besides what every create does. */
+  readonly createFailures?: FailureKind[];
   /** Fills in the defaults of a create, except those of the container, which a template may provide. */
   toNew(body: unknown): NewEndpoint;
   /** Maps the fields that are present: absent and null differ. */
-  toChange(body: unknown): EndpointChange;
+  toChange(body: unknown): EndpointUpdate;
   toResponse(endpoint: Endpoint, bases: UrlBases): unknown;
+  /** Throws the error of a create or an update as this revision answers it. */
+  refuse(error: unknown): never;
 }
 
 /** What request URLs are built from: the API's public URL, and the load-balancing host, null if not configured. */

@@ -24,8 +24,10 @@ export const updateEndpointRoute =
         config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
       },
       async (request) => {
-        const change = wire.toChange(request.body);
-        const endpoint = await updateEndpoint(deps, request.actor, request.params.id as EndpointId, change);
+        const { actor, body, params } = request;
+        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, wire.toChange(body)).catch(
+          wire.refuse,
+        );
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

@@ -12,6 +12,7 @@ import {
   EndpointResponse,
   UpdateEndpointRequest,
 } from './schemas-2026-07.ts';
+import { describeSpellings } from './spellings.ts';
 
 /** Fills in the defaults of a create, except those of the container, which a template may provide. */
 function toNew(body: Static<typeof CreateEndpointRequest>): NewEndpoint {
@@ -84,7 +85,14 @@ export const ENDPOINT_WIRE_2026_07: EndpointWire = {
   Response: EndpointResponse,
   schemas: [EndpointResponse, EndpointList, CreateEndpointRequest, UpdateEndpointRequest],
   examples: ENDPOINT_EXAMPLES_2026_07,
+  hints: {
+    CreateEndpointRequest: (body) => describeSpellings(body, '2026-07'),
+    UpdateEndpointRequest: (body) => describeSpellings(body, '2026-07'),
+  },
   toNew,
   toChange,
   toResponse,
+  refuse: (error) => {
+    throw error;
+  },
 };

@@ -3,6 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
+import type { Wire } from './wire.ts';
 
 /**
  * Two validators: bodies are validated as they are, while the text of URLs is coerced. Neither removes unknown properties
@@ -19,6 +20,7 @@ const SHARED: Options = {
   allErrors: true,
   verbose: true,
   allowUnionTypes: true,
+  discriminator: true,
   formats: {
     'date-time': (text: string) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
     float: true,
@@ -26,12 +28,16 @@ const SHARED: Options = {
   },
 };
 
-/** `schemas` are those with an `$id`. */
-export function createValidatorCompiler(schemas: readonly object[]): FastifySchemaCompiler<object> {
+/** `schemas` are those with an `$id`. `hints`, by `$id`, explain a refused body further. */
+export function createValidatorCompiler(
+  schemas: readonly object[],
+  hints: NonNullable<Wire['hints']> = {},
+): FastifySchemaCompiler<object> {
   const bodies = new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
   const urls = new Ajv({ ...SHARED, coerceTypes: true });
   return ({ schema, httpPart }) => {
     const isBody = httpPart === 'body';
+    const hint = hints[((schema as { $ref?: string }).$ref ?? '').replace('#', '')] ?? (() => []);
     let validate: ValidateFunction | undefined;
     const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
     return (data: unknown) => {
@@ -39,7 +45,7 @@ export function createValidatorCompiler(schemas: readonly object[]): FastifySche
       const isValid = validate(data);
       const errors = isValid
         ? [...badTexts(data, root), ...infiniteNumbers(data, root)]
-        : describe(validate.errors ?? [], root);
+        : [...describe(validate.errors ?? [], root), ...hint(data)];
       return errors.length === 0 ? { value: data } : { error: validationFailure(errors) };
     };
   };
@@ -89,6 +95,8 @@ function failureText(error: ErrorObject): string {
       return `must be a ${error.params.format}`;
     case 'oneOf':
       return `must have exactly one of ${alternatives(error.schema).join(', ')}`;
+    case 'not':
+      return error.parentSchema?.description ?? error.message!;
     case 'pattern':
       return imageFault(error) ?? error.message!;
     default:
