@@ -123,7 +123,12 @@ describe('create', () => {
     ['no type', { type: undefined }, "$: must have required property 'type'"],
     ['no scaling', { scaling: undefined }, "$: must have required property 'scaling'"],
     ['no image and no template', { image: undefined }, "$: must have required property 'image'"],
-    ['an unknown scaler', { scaling: { type: 'X' } }, '/scaling: value of tag "type" must be in oneOf'],
+    ['an unknown scaler', { scaling: { type: 'X' } }, '/scaling: type must be one of QUEUE_DELAY, REQUEST_COUNT'],
+    [
+      'a scaler without a type',
+      { scaling: { queueDelay: 4 } },
+      '/scaling: type must be one of QUEUE_DELAY, REQUEST_COUNT',
+    ],
     ['half a scaler', { scaling: { type: 'REQUEST_COUNT' } }, "/scaling: must have required property 'requestCount'"],
     [
       'a fractional request count',

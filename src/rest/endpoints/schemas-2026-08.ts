@@ -79,7 +79,6 @@ interface RequestCount {
 }
 const scaling = Type.Unsafe<QueueDelay | RequestCount>({
   type: 'object',
-  required: ['type'],
   discriminator: { propertyName: 'type' },
   oneOf: [
     closed({

@@ -82,6 +82,12 @@ function alternatives(schema: unknown): string[] {
   return (schema as { required?: string[] }[]).flatMap(({ required = [] }) => required);
 }
 
+/** The values of the member that says which of the alternatives an object is. */
+function tags({ params, parentSchema }: ErrorObject): string[] {
+  const { oneOf } = parentSchema as { oneOf: { properties: Record<string, { enum: string[] }> }[] };
+  return oneOf.flatMap(({ properties }) => properties[params.tag]!.enum);
+}
+
 function failureText(error: ErrorObject): string {
   if (error.propertyName !== undefined) return `name '${error.propertyName}' ${error.message}`;
   switch (error.keyword) {
@@ -95,6 +101,8 @@ function failureText(error: ErrorObject): string {
       return `must be a ${error.params.format}`;
     case 'oneOf':
       return `must have exactly one of ${alternatives(error.schema).join(', ')}`;
+    case 'discriminator':
+      return `${error.params.tag} must be one of ${tags(error).join(', ')}`;
     case 'not':
       return error.parentSchema?.description ?? error.message!;
     case 'pattern':
