@@ -10,6 +10,7 @@ import type { Pool } from '../db/pool.ts';
 import { GuessLimiter } from '../domain/access/guess-limiter.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
 import { AREAS } from '../domain/access/scopes.ts';
+import { ResultMarks } from '../domain/batches/result-lines.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
 import { newRequestId } from '../http/request-id.ts';
@@ -37,7 +38,7 @@ const REST_AREAS = new Set<string>([...AREAS, 'clusters', 'sandboxes', 'openapi.
 
 const COMMON_HEADERS = [
   ...['access-control-allow-origin', '*'],
-  ...['access-control-expose-headers', 'x-request-id, retry-after'],
+  ...['access-control-expose-headers', 'x-request-id, retry-after, accept-ranges, content-range, etag'],
   ...['cache-control', 'no-store'],
 ];
 
@@ -91,7 +92,8 @@ export class DataPlane {
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
     const answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
     const models = new ModelDirectory(deps);
-    const shared = { bodies, answers, dispatch, stream, endpoints, users, models };
+    const resultMarks = new ResultMarks();
+    const shared = { bodies, answers, dispatch, stream, endpoints, users, models, resultMarks };
     this.#queuePlane = { ...deps, ...shared, processId: bus.processId };
     this.workerServer = this.#createWorkerServer(deps, { bodies, stream, endpoints });
   }
@@ -147,10 +149,10 @@ export class DataPlane {
 function answerPreflight(res: ServerResponse): void {
   writeHead(res, 204, [
     'access-control-allow-methods',
-    'GET, POST, OPTIONS',
+    'GET, POST, PUT, DELETE, OPTIONS',
     'access-control-allow-headers',
     // `*` is for what browsers' builds of OpenAI-style clients send besides; it never covers authorization.
-    'authorization, content-type, user-agent, idempotency-key, last-event-id, x-request-id, x-api-key, *',
+    'authorization, content-type, content-encoding, user-agent, idempotency-key, last-event-id, range, x-request-id, x-api-key, *',
     'access-control-max-age',
     '86400',
   ]);

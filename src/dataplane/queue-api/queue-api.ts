@@ -12,6 +12,7 @@ import { toFailure } from '../../http/to-failure.ts';
 import type { EndpointEntry } from '../endpoint-directory.ts';
 import { sendProblem } from '../exchange.ts';
 import { RequestLog } from '../request-log.ts';
+import { batches } from './batches/batches.ts';
 import { modelRoute } from './model-route.ts';
 import { openai } from './openai.ts';
 import { purgeQueue } from './purge-queue.ts';
@@ -23,7 +24,8 @@ import { run, runSync } from './submit.ts';
 
 interface Operation {
   methods: readonly string[];
-  access: 'read' | 'write';
+  /** `method`: GET reads, the others write. */
+  access: 'read' | 'write' | 'method';
   hasJobId: boolean;
   /** Any path may follow the operation's name. */
   hasSubPath?: true;
@@ -55,6 +57,14 @@ const OPERATIONS: Record<string, Operation> = {
     handle: openai,
   },
   requests: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: false, handle: listRequests },
+  batch: {
+    methods: ['GET', 'POST', 'PUT', 'DELETE'],
+    access: 'method',
+    hasJobId: false,
+    hasSubPath: true,
+    isForAnyType: false,
+    handle: batches,
+  },
 };
 
 const NO_QUERY = new URLSearchParams();
@@ -99,7 +109,8 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
     const failure = new Failure('methodNotAllowed', `${name} takes ${operation.methods.join(' or ')}`);
     return sendProblem(res, failure, ['allow', operation.methods.join(', ')]);
   }
-  const invoke = { invoke: endpointId as EndpointEntry['id'], access: operation.access };
+  const access = operation.access === 'method' ? accessOf(req.method!) : operation.access;
+  const invoke = { invoke: endpointId as EndpointEntry['id'], access };
   if (!isPermitted(actor, invoke)) throw new Failure('forbidden', 'access denied');
   const found = plane.endpoints.findOwn(endpointId!, actor.userId);
   const endpoint = found instanceof Promise ? await found : found;
@@ -122,6 +133,11 @@ async function route(plane: QueuePlane, req: IncomingMessage, res: ServerRespons
   });
 }
 
+function accessOf(method: string): 'read' | 'write' {
+  return method === 'GET' ? 'read' : 'write';
+}
+
+/** Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
 /**
  * Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). Clients of
  * Anthropic's interface send theirs in a header of its own.

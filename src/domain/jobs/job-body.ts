@@ -74,7 +74,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** False also for a URL with NUL, which PostgreSQL's text cannot hold. */
-function isHttpUrl(value: unknown): boolean {
+export function isHttpUrl(value: unknown): boolean {
   return typeof value === 'string' && URL.canParse(value) && /^https?:\/\//i.test(value) && !value.includes('\0');
 }
 
