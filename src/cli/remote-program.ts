@@ -3,6 +3,7 @@ import type { CliPieces } from './cli-pieces.ts';
 import { addBilling, addCatalog } from './remote/catalog-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
 import { addEndpoints } from './remote/endpoint-commands.ts';
+import { addImport } from './remote/import/import-command.ts';
 import { addJobs } from './remote/job-commands.ts';
 import { addLimits } from './remote/limit-commands.ts';
 import { addPods } from './remote/pod-commands.ts';
@@ -18,6 +19,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addCatalog(program, pieces);
   addBilling(program, pieces);
   addLimits(program, pieces);
+  addImport(program, pieces);
 }
 
 function addSignIn(program: Command, pieces: CliPieces): void {

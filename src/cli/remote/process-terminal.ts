@@ -22,6 +22,10 @@ export function createTerminal(env: Readonly<Record<string, string | undefined>>
       process.stderr.write('\n');
       return answer;
     },
+    ask: async (question) => {
+      const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+      return lines.question(question).finally(() => lines.close());
+    },
     progress: (line) => {
       if (!process.stderr.isTTY || line === shown) return;
       shown = line;

@@ -7,6 +7,8 @@ export interface Terminal {
   readInput(): Promise<string>;
   /** Prompts on the terminal without echo. */
   askSecret(question: string): Promise<string>;
+  /** Prompts on the terminal. */
+  ask(question: string): Promise<string>;
   /** Redraws one line on stderr, if that is a terminal. An empty text clears it. */
   progress(text: string): void;
   /** Writes to stdout, without a line break. */
