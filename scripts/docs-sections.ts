@@ -1,6 +1,9 @@
 /** The documentation's menu: its sections and their pages below docs/, in reading order. */
 export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
-  { title: 'Get started', files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md'] },
+  {
+    title: 'Get started',
+    files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md', 'guide/from-runpod.md'],
+  },
   {
     title: 'Workers',
     files: ['guide/javascript-worker.md', 'guide/python-worker.md', 'guide/load-balancing.md', 'guide/pods.md'],

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
 import { messageOf } from '../src/core/errors.ts';
@@ -43,6 +44,8 @@ export interface RestFixture {
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
   /** Sends a request; `body` is sent as JSON unless it is text. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
+  /** Answers a request of an outer server, in the revision that it asks for. */
+  handle: RequestListener;
   /** Sends a request to the app of REST v1, as `call` does to that of REST v2. */
   callV1(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
   /** Sends a document to `/graphql` with the key as `?api_key=`. The status must be 200 unless another one is expected. */
@@ -165,6 +168,7 @@ export async function startRestApp(
       checkAnswer({ method, url, status, headers: given, body: text, revision: named ?? revision ?? plain });
       return response;
     },
+    handle: (req, res) => apps.handle(req, res),
     callV1: async (method, url, options) => {
       const { buildV1App } = await import('../src/rest/v1/app.ts'); // most tests do not need it
       v1App ??= buildV1App(restDeps);

@@ -87,6 +87,7 @@ describe('serve', () => {
       'rateLimit',
       'registries',
       'restRevision',
+      'restV1',
       'roles',
       'runtime',
       'shareGpus',

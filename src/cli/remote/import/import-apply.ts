@@ -3,7 +3,7 @@ import type { CommandOutput } from '../../cli-pieces.ts';
 import { type ApiClient, ApiRefusal } from '../api-client.ts';
 import type { Wire } from '../records.ts';
 import type { Credentials } from './import-credentials.ts';
-import type { ImportItem } from './import-plan.ts';
+import type { ImportItem, ImportKind } from './import-plan.ts';
 
 /** What became of a record. */
 export interface ImportResult extends Pick<ImportItem, 'kind' | 'name' | 'note'> {
@@ -20,16 +20,16 @@ interface Ids {
 
 /**
  * Makes what the plan says, one record after the other, and reports each to `onResult`. A record that this side refuses does
- * not keep the others from being made. Throws when the server cannot be reached, or refuses the key: run again, it continues.
+ * not keep the others from being made. `existing`: what is here already, also of kinds that are not imported. Throws when the server cannot be reached, or refuses the key: run again, it continues.
  */
 export async function applyImport(
   client: ApiClient,
   items: readonly ImportItem[],
-  credentials: Credentials,
+  { credentials, existing }: { credentials: Credentials; existing: readonly ImportItem[] },
   output: CommandOutput,
   onResult: (result: ImportResult) => void,
 ): Promise<void> {
-  const ids: Ids = { volumes: new Map(), registries: new Map() };
+  const ids: Ids = { volumes: idsOf('volume', existing), registries: idsOf('registry', existing) };
   for (const [i, item] of items.entries()) {
     output.terminal.progress(`${i + 1} of ${items.length}: ${item.kind} ${item.name}`);
     const result = await applyItem(client, item, credentials, ids);
@@ -38,6 +38,11 @@ export async function applyImport(
     onResult(result);
   }
   output.terminal.progress('');
+}
+
+function idsOf(kind: ImportKind, items: readonly ImportItem[]): Map<string, string> {
+  const here = items.flatMap((item) => (item.kind === kind && item.hereId !== null ? [item] : []));
+  return new Map(here.map(({ sourceId, hereId }) => [sourceId, hereId!]));
 }
 
 async function applyItem(

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestRevision } from '../../../core/rest-revisions.ts';
-import { secretNamesIn } from '../../../domain/secrets/secret-references.ts';
 import type { Wire } from '../records.ts';
 import { toEndpointBody, toTemplateBody, toVolumeBody } from './import-bodies.ts';
-import { envOf, type ImportSource } from './import-source.ts';
+import type { ImportSource } from './import-source.ts';
 
 export type ImportKind = 'volume' | 'registry' | 'secret' | 'template' | 'endpoint';
 
@@ -38,7 +37,6 @@ export interface ImportTarget {
 export interface PlanOptions {
   /** Takes the place of every data center; null: they are kept. */
   dataCenter: string | null;
-  kinds: ReadonlySet<ImportKind>;
 }
 
 /** Templates that belong to one endpoint: its settings come with the endpoint. */
@@ -47,7 +45,7 @@ const BOUND = /__template__/;
 /** Returns what to do with each record, in the order in which they can be made. Sends nothing. */
 export function planImport(source: ImportSource, target: ImportTarget, options: PlanOptions): ImportItem[] {
   const names = { source: namesOf(source), here: namesOf(target) };
-  const planned = [
+  return [
     ...planRecords('volume', source.volumes, target.volumes, (record) => ({
       ...nothing,
       body: moved(toVolumeBody(record), options),
@@ -61,15 +59,13 @@ export function planImport(source: ImportSource, target: ImportTarget, options: 
     ),
     ...planRecords('template', source.templates, target.templates, (record) => {
       if (BOUND.test(record.name)) return { ...nothing, skip: 'it belongs to an endpoint, which brings its settings' };
-      const { body, revision } = toTemplateBody(record, source.revision);
-      return { body, revision, note: noteOfSecrets(body, source) };
+      return toTemplateBody(record, source.revision);
     }),
     ...planRecords('endpoint', source.endpoints, target.endpoints, (record) => {
       const { body, revision } = toEndpointBody(record, source.revision);
       return { revision, ...withKnownPools(moved(body, options), target, options) };
     }),
-  ];
-  return planned.filter(({ kind }) => options.kinds.has(kind)).map((item) => compared(item, names));
+  ].map((item) => compared(item, names));
 }
 
 /** What the functions below say of a record. */
@@ -135,11 +131,6 @@ function withKnownPools(body: Wire, target: ImportTarget, options: PlanOptions):
   const dropped = `this side has no GPU pool ${unknown.join(', ')}`;
   if (known.length === 0) return { skip: dropped };
   return { body: { ...body, gpu: { ...body.gpu, pools: known } }, note: [dropped, note].filter(Boolean).join('; ') };
-}
-
-function noteOfSecrets({ env }: Wire, { secrets }: ImportSource): string | null {
-  const missing = secretNamesIn(envOf(env)).filter((name) => !secrets.includes(name));
-  return missing.length === 0 ? null : `it references ${missing.join(', ')}`;
 }
 
 interface Names {

@@ -98,7 +98,7 @@ function recognize(endpoints: readonly Wire[], templates: readonly Wire[]): Rest
   return isNewer ? '2026-08' : '2026-07';
 }
 
-export function envOf(env: unknown): Record<string, string> {
+function envOf(env: unknown): Record<string, string> {
   const entries = Object.entries((env ?? {}) as object).filter(([, value]) => typeof value === 'string');
   return Object.fromEntries(entries);
 }

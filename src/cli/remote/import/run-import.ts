@@ -49,11 +49,12 @@ export async function runImport(pieces: CliPieces, client: ApiClient, options: I
   const target = await readTarget(client, source);
   pieces.terminal.progress('');
   const kinds = new Set<ImportKind>(options.only ?? KINDS);
-  const items = planImport(source, target, { dataCenter: options.dataCenter ?? null, kinds });
+  const existing = planImport(source, target, { dataCenter: options.dataCenter ?? null });
+  const items = existing.filter(({ kind }) => kinds.has(kind));
   const isConfirmed = await showPlan(pieces, source, items, options);
   if (!isConfirmed) return;
   const credentials = await askForMissing(items, given, pieces);
-  await apply(pieces, client, items, credentials, options);
+  await apply(pieces, client, { items, existing, credentials }, options);
 }
 
 const NONE: Credentials = { secrets: new Map(), registries: new Map() };
@@ -125,13 +126,12 @@ function toJson({ kind, name, sourceId, action, note, hereId }: ImportItem) {
 async function apply(
   pieces: CliPieces,
   client: ApiClient,
-  items: readonly ImportItem[],
-  credentials: Credentials,
+  { items, ...known }: { items: readonly ImportItem[]; existing: readonly ImportItem[]; credentials: Credentials },
   { json }: ImportOptions,
 ): Promise<void> {
   const results: ImportResult[] = [];
   try {
-    await applyImport(client, items, credentials, pieces, (result) => results.push(result));
+    await applyImport(client, items, known, pieces, (result) => results.push(result));
   } finally {
     pieces.terminal.progress('');
     if (json) pieces.print(JSON.stringify(results, null, 2));

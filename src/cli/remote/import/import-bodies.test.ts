@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { toEndpointBody, toTemplateBody } from './import-bodies.ts';
+
+const container = { image: 'i:1', args: '', disk: 20, ports: [], env: { A: '1' }, registry: null };
+const shared = { id: 'e1', name: 'x', dataCenterIds: [], networkVolumes: [], timeout: 300_000, flashboot: 'OFF' };
+const answered = { ...container, ...shared, createdAt: '2026-11-20T09:30:00Z', requestUrls: { run: 'r' } };
+const { registry: _, ...sent } = container;
+const { id: __, ...settings } = shared;
+
+test('an endpoint of the newer revision keeps its shape; what says nothing is left out', () => {
+  const record = {
+    ...answered,
+    type: 'QUEUE',
+    gpu: { pools: ['ADA_24'], count: 1, excludedTypes: ['NVIDIA L4'], allowedCudaVersions: [], minCudaVersion: null },
+    workers: { min: 0, max: 3, idleTimeout: 10 },
+    scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+    requestUrls: { run: 'r' },
+  };
+  const { revision, body } = toEndpointBody(record, '2026-08');
+  expect(revision).toBe('2026-08');
+  expect(body).toEqual({
+    ...sent,
+    ...settings,
+    type: 'QUEUE',
+    gpu: { pools: ['ADA_24'], count: 1, excludedTypes: ['NVIDIA L4'] },
+    workers: record.workers,
+    scaling: record.scaling,
+  });
+});
+
+test('a CPU endpoint of the newer revision is sent without the memory, which follows', () => {
+  const cpu = [{ id: 'cpu3c', vcpuCount: 4, memory: 8 }];
+  const { body } = toEndpointBody({ ...answered, type: 'QUEUE', cpu, workers: {}, scaling: {} }, '2026-08');
+  expect(body.cpu).toEqual([{ id: 'cpu3c', vcpuCount: 4 }]);
+  expect(body).not.toHaveProperty('gpu');
+});
+
+test.each([
+  [
+    { type: 'QUEUE_BASED', scaling: { type: 'QUEUE_DELAY', value: 1.5, idleTimeout: 0 } },
+    { type: 'QUEUE', scaling: { type: 'QUEUE_DELAY', queueDelay: 1.5 }, workers: { min: 0, max: 3, idleTimeout: 1 } },
+  ],
+  [
+    { type: 'QUEUE_BASED', scaling: { type: 'REQUEST_COUNT', value: 1.5, idleTimeout: 9 } },
+    { type: 'QUEUE', scaling: { type: 'REQUEST_COUNT', requestCount: 2 }, workers: { min: 0, max: 3 } },
+  ],
+  [
+    { type: 'LOAD_BALANCING', scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 9000 } },
+    {
+      type: 'LOAD_BALANCER',
+      scaling: { type: 'REQUEST_COUNT', requestCount: 4 },
+      workers: { min: 0, max: 3, idleTimeout: 3600 },
+    },
+  ],
+])('a CPU endpoint of the older revision, which cannot make one, becomes one of the newer: %o', (given, wanted) => {
+  const cpu = { id: 'cpu3c', vcpuCount: 2, memory: 4 };
+  const record = { ...answered, ...given, gpu: null, cpu, workers: { min: 0, max: 3 } };
+  expect(toEndpointBody(record, '2026-07')).toEqual({
+    revision: '2026-08',
+    body: { ...sent, ...settings, ...wanted, cpu: [{ id: 'cpu3c', vcpuCount: 2 }] },
+  });
+});
+
+test('a template keeps what its revision knows', () => {
+  const template = {
+    ...container,
+    id: 't1',
+    name: 't',
+    mounts: {},
+    serverless: true,
+    public: false,
+    category: 'NVIDIA',
+  };
+  expect(toTemplateBody(template, '2026-07').body).not.toHaveProperty('startSsh');
+  const newer = { ...template, startSsh: true, startJupyter: false, allowedCudaVersions: ['12.8'] };
+  expect(toTemplateBody(newer, '2026-08').body).toMatchObject({ startSsh: true, allowedCudaVersions: ['12.8'] });
+});
