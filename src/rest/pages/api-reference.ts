@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 
 /**
  * The API reference: Swagger UI with the OpenAPI description. Loaded at the first request. Its links are relative, so that
@@ -26,9 +27,13 @@ export interface ReferenceAsset {
  * memory.
  */
 const START = `
-const version = new URLSearchParams(location.search).get('version') === 'v1' ? 'v1' : 'v2';
-const description = await (await fetch(new URL('../' + version + '/openapi.json', document.baseURI))).json();
-description.servers = [{ url: new URL('..', document.baseURI).href.replace(/[/]$/, '') }];
+const version = new URLSearchParams(location.search).get('version');
+const link = version && document.querySelector('nav a[href="?version=' + CSS.escape(version) + '"]');
+link?.setAttribute('aria-current', 'page');
+const path = link ? link.dataset.path : 'v2';
+const description = await (await fetch(new URL('../' + path + '/openapi.json', document.baseURI))).json();
+const base = '../' + path.slice(0, -2);
+description.servers = [{ url: new URL(base, document.baseURI).href.replace(/[/]$/, '') }];
 SwaggerUIBundle({
   spec: description,
   dom_id: '#reference',
@@ -51,8 +56,12 @@ const SOURCES: Record<string, { contentType: string; read: () => Promise<Buffer>
   'start.js': { contentType: 'text/javascript; charset=utf-8', read: ownFile(START) },
 };
 
-/** Links to the descriptions of both versions, for a server that serves REST v1. */
-export const VERSIONS = '<nav hidden><a href="?">REST v2</a> · <a href="?version=v1">REST v1</a></nav>';
+/** Links to the descriptions; without one of them, that of plain `/v2` is shown. */
+const REVISION_LINKS = REST_REVISIONS.map(
+  (name) => `<a href="?version=${name}" data-path="${name}/v2">REST v2, revision ${name}</a>`,
+).join(' · ');
+/** Shown by a server that serves REST v1. */
+export const V1_LINK = '<span hidden> · <a href="?version=v1" data-path="v1">REST v1</a></span>';
 
 let loading: Promise<ApiReference> | undefined;
 
@@ -86,9 +95,9 @@ async function load(): Promise<ApiReference> {
 <link rel="stylesheet" href="${address('swagger-ui.css')}">
 </head>
 <body>
-${VERSIONS}
+<nav>${REVISION_LINKS}${V1_LINK}</nav>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The OpenAPI description is at <a href="../v2/openapi.json">v2/openapi.json</a>.</noscript>
+<noscript>This page needs JavaScript. The OpenAPI description is at <a href="../v2/openapi.json">v2/openapi.json</a>; <a href="../2026-08/v2/openapi.json">2026-08/v2/openapi.json</a> is that of revision 2026-08.</noscript>
 <script src="${address('swagger-ui-bundle.js')}"></script>
 <script type="module" src="${address('start.js')}"></script>
 </body>

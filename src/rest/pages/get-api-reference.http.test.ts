@@ -42,12 +42,17 @@ test('an asset is cacheable only at the URL with its hash; no other file is serv
   }
 });
 
-test('a server that serves REST v1 links to its description', async () => {
-  expect((await rest.call('GET', '/docs/api')).body).toContain('<nav hidden>');
+test('the page offers the description of each revision; of REST v1 where the server serves it', async () => {
+  const { body } = await rest.call('GET', '/docs/api');
+  for (const revision of ['2026-07', '2026-08']) {
+    expect(body).toContain(`<a href="?version=${revision}" data-path="${revision}/v2">`);
+    expect((await rest.call('GET', `/${revision}/v2/openapi.json`)).statusCode).toBe(200);
+  }
+  expect(body).toContain('<span hidden> · <a href="?version=v1"');
   const other = await startRestApp({ hasV1: true });
   try {
     const { body } = await other.call('GET', '/docs/api');
-    expect(body).toContain('<nav><a href="?">REST v2</a> · <a href="?version=v1">REST v1</a></nav>');
+    expect(body).toContain('<span> · <a href="?version=v1" data-path="v1">REST v1</a></span>');
   } finally {
     await other.close();
   }

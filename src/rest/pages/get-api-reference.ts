@@ -1,5 +1,5 @@
 import type { RestRoute } from '../shared/rest-app.ts';
-import { loadApiReference, VERSIONS } from './api-reference.ts';
+import { loadApiReference, V1_LINK } from './api-reference.ts';
 import { PAGE_POLICY } from './page-policy.ts';
 
 /** The API reference. Like the description that it shows, it needs no key and is not listed in it. */
@@ -13,6 +13,6 @@ export const getApiReferenceRoute: RestRoute = (app, { hasV1 }) => {
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
       })
-      .send(hasV1 ? html.replace(VERSIONS, VERSIONS.replace(' hidden', '')) : html);
+      .send(hasV1 ? html.replace(V1_LINK, V1_LINK.replace(' hidden', '')) : html);
   });
 };
