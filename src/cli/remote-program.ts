@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CliPieces } from './cli-pieces.ts';
 import { addBilling, addCatalog } from './remote/catalog-commands.ts';
+import { addClusters } from './remote/cluster-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
 import { addEndpoints } from './remote/endpoint-commands.ts';
 import { addImport } from './remote/import/import-command.ts';
@@ -15,6 +16,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addEndpoints(program, pieces);
   addJobs(program, pieces);
   addPods(program, pieces);
+  addClusters(program, pieces);
   addOtherRecords(program, pieces);
   addCatalog(program, pieces);
   addBilling(program, pieces);

@@ -8,13 +8,16 @@ import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
 import { runCli } from './program.ts';
 import { testTerminal } from './test-terminal.ts';
 
+const GPU = 'NVIDIA GeForce RTX 4090';
+
 let rest: RestFixture;
 let server: Server;
 let url: string;
 let home: string;
 
 beforeAll(async () => {
-  rest = await startRestApp({ capacity: { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) } });
+  const gpus = [{ pool: 'ADA_24', gpuTypeId: GPU, dataCenterId: 'LOCAL-1', total: 8, free: 8 }];
+  rest = await startRestApp({ capacity: { read: async () => ({ gpus, cpus: 8, memoryBytes: 2 ** 35 }) } });
   server = createServer((request, response) => rest.app.routing(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -184,6 +187,31 @@ describe('pods', () => {
     const both = await podyard(['pods', 'update', made.id, '--private', '--public']);
     expect(both).toMatchObject({ status: 1, err: expect.stringContaining('exclude each other') });
     expect((await podyard(['pods', 'update', 'nosuch', '--private'])).status).not.toBe(0);
+  });
+});
+
+describe('clusters', () => {
+  test('are created, listed, renamed and deleted; their pods are listed by rank', async () => {
+    const made = await json([
+      ...['clusters', 'create', '--name', 'ring', '--image', 'i:1', '--gpu', GPU, '--pods', '3', '--type', 'RAY'],
+    ]);
+    expect(made).toMatchObject({
+      name: 'ring',
+      type: 'RAY',
+      compute: { gpuTypeId: GPU, gpuCountPerPod: 1, podCount: 3 },
+    });
+    const list = await podyard(['clusters']);
+    expect(list.out).toMatch(/^ID +NAME +TYPE +PODS +EACH +NETWORK +WHY\n/);
+    expect(list.out).toMatch(/ring +RAY +3 provisioning +1 x NVIDIA GeForce RTX 4090 +- +-/);
+    expect(await json(['clusters', 'rename', 'ring', 'circle'])).toMatchObject({ name: 'circle' });
+    expect(await json(['clusters', 'get', made.id])).toMatchObject({ name: 'circle' });
+    const pods = await podyard(['clusters', 'pods', 'circle']);
+    expect(pods.out).toMatch(/^RANK +ID +STATUS +ADDRESS +USD\/H +WHY\n0 /);
+    expect(pods.out.split('\n')).toHaveLength(4);
+    expect((await podyard(['pods'])).out).not.toContain(made.primary.podId);
+    expect(await podyard(['clusters', 'delete', 'circle'])).toMatchObject({ status: 0 });
+    expect(await podyard(['clusters', 'pods', made.id])).toMatchObject({ status: 4 });
+    expect(await podyard(['clusters', 'create', '--name', 'x', '--gpu', GPU])).toMatchObject({ status: 2 });
   });
 });
 

@@ -38,15 +38,27 @@ export interface PodOptions extends ContainerOptions {
   networkVolume?: string;
 }
 
+export interface ClusterOptions extends Omit<PodOptions, 'cpu' | 'vcpus' | 'registry'> {
+  type: string;
+  gpu: string;
+  pods: number;
+  ssh?: boolean;
+  jupyter?: boolean;
+}
+
 export function addContainerOptions(command: Command): Command {
+  return addContainerSettings(command).option('--registry <id>', 'saved credentials for a private image');
+}
+
+/** The options of what takes its credentials from a template. */
+export function addContainerSettings(command: Command): Command {
   return command
     .option('--name <text>', 'name')
     .option('--image <reference>', 'container image')
     .option('--args <text>', 'container arguments')
     .option('--disk <gb>', 'container disk in GB', wholeNumber)
     .option('--port <port/protocol...>', 'ports, e.g. 8000/http 22/tcp')
-    .option('--env <name=value...>', 'environment variables; they replace all existing ones')
-    .option('--registry <id>', 'saved credentials for a private image');
+    .option('--env <name=value...>', 'environment variables; they replace all existing ones');
 }
 
 export function addEndpointOptions(command: Command): Command {
@@ -106,12 +118,6 @@ export function endpointBody(options: EndpointOptions): Record<string, unknown> 
 }
 
 export function podBody(options: PodOptions): Record<string, unknown> {
-  const [size, persistentPath] = splitOnce(options.persistent, ':');
-  const [volumeId, networkPath] = splitOnce(options.networkVolume, ':');
-  const mounts = present({
-    persistent: size && { size: wholeNumber(size), path: persistentPath ?? '/workspace' },
-    network: volumeId && [{ volumeId, path: networkPath ?? '/workspace' }],
-  });
   return {
     ...containerBody(options),
     ...present({
@@ -119,9 +125,35 @@ export function podBody(options: PodOptions): Record<string, unknown> {
       gpu: options.gpu && present({ id: options.gpu, count: options.gpuCount }),
       cpu: options.cpu && { id: options.cpu, vcpuCount: options.vcpus ?? 2 },
       dataCenterIds: options.dataCenter,
-      mounts: Object.keys(mounts).length > 0 ? mounts : undefined,
+      mounts: mountsBody(options),
     }),
   };
+}
+
+export function clusterBody(options: ClusterOptions): Record<string, unknown> {
+  const { gpu, gpuCount = 1, pods } = options;
+  return {
+    ...containerBody(options),
+    type: options.type,
+    compute: { gpuTypeId: gpu, gpuCountPerPod: gpuCount, podCount: pods },
+    ...present({
+      templateId: options.template,
+      dataCenterIds: options.dataCenter,
+      mounts: mountsBody(options),
+      startSsh: options.ssh,
+      startJupyter: options.jupyter,
+    }),
+  };
+}
+
+function mountsBody(options: Pick<PodOptions, 'persistent' | 'networkVolume'>): Record<string, unknown> | undefined {
+  const [size, persistentPath] = splitOnce(options.persistent, ':');
+  const [volumeId, networkPath] = splitOnce(options.networkVolume, ':');
+  const mounts = present({
+    persistent: size && { size: wholeNumber(size), path: persistentPath ?? '/workspace' },
+    network: volumeId && [{ volumeId, path: networkPath ?? '/workspace' }],
+  });
+  return Object.keys(mounts).length > 0 ? mounts : undefined;
 }
 
 function readEnv(items: readonly string[]): Record<string, string> {

@@ -26,6 +26,12 @@ function shortReason(reason: string | null | undefined): string {
   return line.length > MAX_REASON ? `${line.slice(0, MAX_REASON)}…` : line;
 }
 
+/** Returns how many pods there are in each status: `3 running`. */
+function podsOf({ byStatus }: Wire): string {
+  const counts = Object.entries(byStatus as Record<string, number>);
+  return counts.map(([status, count]) => `${count} ${stateOf(status)}`).join(', ');
+}
+
 function stateOf(state: string | undefined): string {
   return state?.toLowerCase().replaceAll('_', ' ') ?? '-';
 }
@@ -68,6 +74,20 @@ export const RECORDS = {
       ['WHY', (r) => shortReason(r.reason)],
     ],
     more: { query: 'include=REASON', toRecords: ({ pods }) => pods },
+  },
+  clusters: {
+    path: '/v2/clusters',
+    list: 'clusters',
+    columns: [
+      ['ID', (r) => r.id],
+      ['NAME', (r) => r.name],
+      ['TYPE', (r) => r.type],
+      ['PODS', (r) => podsOf(r.pods)],
+      ['EACH', (r) => `${r.compute.gpuCountPerPod} x ${r.compute.gpuTypeId}`],
+      ['NETWORK', (r) => r.network?.cidr ?? '-'],
+      ['WHY', (r) => shortReason(r.reason)],
+    ],
+    more: { query: 'include=REASON', toRecords: ({ clusters }) => clusters },
   },
   templates: {
     path: '/v2/templates',
@@ -141,6 +161,15 @@ export const RECORDS = {
     ],
   },
 } satisfies Record<string, RecordKind>;
+
+export const CLUSTER_POD_COLUMNS: readonly Column<Wire>[] = [
+  ['RANK', (r) => r.cluster.rank],
+  ['ID', (r) => r.id],
+  ['STATUS', (r) => r.status],
+  ['ADDRESS', (r) => r.cluster.ip ?? '-'],
+  ['USD/H', (r) => r.cost],
+  ['WHY', (r) => shortReason(r.reason)],
+];
 
 export const WORKER_COLUMNS: readonly Column<Wire>[] = [
   ['ID', (r) => r.id],

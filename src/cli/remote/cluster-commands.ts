@@ -1,0 +1,53 @@
+import { type Command, Option } from 'commander';
+import type { CliPieces } from '../cli-pieces.ts';
+import { addCommon, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
+import { addContainerSettings, type ClusterOptions, clusterBody, wholeNumber } from './fields.ts';
+
+export function addClusters(program: Command, pieces: CliPieces): void {
+  const clusters = program.command('clusters').description('manage clusters: pods that start together, on one network');
+  const kindOf = async () => (await records()).RECORDS.clusters;
+  addRecordCommands(clusters, pieces, kindOf);
+  addCommon(addContainerSettings(clusters.command('create')))
+    .description('create a cluster; its pods start once there is room for all of them')
+    .requiredOption('--gpu <id>', 'GPU type, as listed by `podyard catalog gpus`')
+    .requiredOption('--pods <number>', 'number of pods, 2 to 250', wholeNumber)
+    .option('--gpu-count <number>', 'GPUs of each pod (default: 1)', wholeNumber)
+    .addOption(
+      new Option('--type <type>', 'what it is for; shown, nothing else')
+        .choices(['APPLICATION', 'TRAINING', 'SLURM', 'RAY'])
+        .default('APPLICATION'),
+    )
+    .option('--template <id>', 'template to copy container settings from')
+    .option('--data-center <id...>', 'preferred data centers')
+    .option(
+      '--persistent <gb[:path]>',
+      'storage of each pod in GB that outlives its container (default path: /workspace)',
+    )
+    .option('--network-volume <id[:path]>', 'network volume to mount (default path: /workspace)')
+    .option('--ssh', 'pass your SSH keys to the pods')
+    .option('--jupyter', 'pass a password for Jupyter to the pods')
+    .action(async (options: ClusterOptions & Common) => {
+      await send(pieces, options, (client) => client.call('POST', '/v2/clusters', clusterBody(options)));
+    });
+  addCommon(clusters.command('rename'))
+    .description('change the name')
+    .argument('<id>', 'id or name')
+    .argument('<name>', 'the new name')
+    .action(async (id: string, name: string, options: Common) => {
+      const [{ findRecord }, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
+      const cluster = await findRecord(client, kind, id);
+      await send(pieces, options, () => client.call('PATCH', `/v2/clusters/${cluster.id}`, { name }));
+    });
+  addCommon(clusters.command('pods'))
+    .description('list the pods of a cluster by rank')
+    .argument('<id>', 'id or name')
+    .action(async (id: string, options: Common) => {
+      const [shape, kind, client] = await Promise.all([records(), kindOf(), connect(pieces, options)]);
+      const cluster = await shape.findRecord(client, kind, id);
+      const { pods } = await client.call<{ pods: Record<string, unknown>[] }>(
+        'GET',
+        `/v2/clusters/${cluster.id}/pods?include=REASON`,
+      );
+      shape.showRecords(pods, shape.CLUSTER_POD_COLUMNS, options.json === true, pieces);
+    });
+}
