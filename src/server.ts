@@ -248,11 +248,7 @@ function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): R
   return async ({ isHasty } = { isHasty: false }) => {
     readiness.end();
     // Data processes wait themselves.
-    if (!isHasty && !isFirstOfSeveral) {
-      serving.drain();
-      await sleep(config.stopDelayMs);
-      await Promise.race([serving.whenNothingHeld(), sleep(config.stopGraceMs, undefined, { ref: false })]);
-    }
+    if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
     if (companion) serving.stopAccepting();
     await cleanUp.run();
   };

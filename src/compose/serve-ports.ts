@@ -41,8 +41,6 @@ export async function servePorts(
       front.server.close();
       data.workerServer.close();
     },
-    drain: () => front.drain(),
-    whenNothingHeld: () => data.dispatch.waiters.whenEmpty(),
     end: () => data.stop(),
   };
 }

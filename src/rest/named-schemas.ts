@@ -6,6 +6,7 @@ import {
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
+  SshKeyList,
 } from './account/account-schemas.ts';
 import {
   BillingResponse,
@@ -42,7 +43,15 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import { PodAccess, PodActionRequest, PodJupyter, PodList, PodResponse, UpdatePodRequest } from './pods/pod-schemas.ts';
+import {
+  CreatePodRequest,
+  PodAccess,
+  PodActionRequest,
+  PodJupyter,
+  PodList,
+  PodResponse,
+  UpdatePodRequest,
+} from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -61,7 +70,12 @@ import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-s
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
-import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-schemas.ts';
+import {
+  CreateTemplateRequest,
+  TemplateList,
+  TemplateResponse,
+  UpdateTemplateRequest,
+} from './templates/template-schemas.ts';
 import type { Wires } from './wires.ts';
 import {
   EndedWorkerResponse,
@@ -71,11 +85,11 @@ import {
 } from './workers/worker-schemas.ts';
 
 /** Returns every schema that a revision's OpenAPI description lists under its own name. */
-export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): readonly TSchema[] => [
+export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
   ErrorResponse,
   PodResponse,
   PodList,
-  ...pods.schemas,
+  CreatePodRequest,
   UpdatePodRequest,
   PodActionRequest,
   PodAccess,
@@ -107,7 +121,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,
-  ...templates.schemas,
+  CreateTemplateRequest,
   UpdateTemplateRequest,
   NetworkVolumeResponse,
   NetworkVolumeList,
@@ -140,6 +154,6 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   SecretList,
   CreateSecretRequest,
   UpdateSecretRequest,
-  ...sshKeys.schemas,
+  SshKeyList,
   ReplaceSshKeysRequest,
 ];

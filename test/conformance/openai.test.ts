@@ -124,6 +124,8 @@ test('so are other refusals of the server: methods, paths, permissions, types, s
   const reader = `Bearer ${await plane.keyFor(plane.userId, 'read-only')}`;
   expect(await call('DELETE', `${endpoint}/openai/v1/models`)).toEqual([405, 'method_not_allowed']);
   expect(await call('POST', `${endpoint}/openai`)).toEqual([404, 'not_found']);
+  expect(await call('POST', `../2026-08/v2/nowhere/openai/v1/completions`, { body: {} })).toEqual([404, 'not_found']);
+  expect(await call('GET', '../2026-08/openai/v1/nowhere')).toEqual([405, 'method_not_allowed']);
   expect(await call('POST', 'nosuchendpoint/openai/v1/completions', { body: {} })).toEqual([404, 'not_found']);
   const options = { body: {}, authorization: reader };
   expect(await call('POST', `${endpoint}/openai/v1/completions`, options)).toEqual([403, 'permission_denied']);

@@ -17,37 +17,48 @@ export interface ModelEndpoint {
 const MODEL_VARIABLES = ['OPENAI_SERVED_MODEL_NAME_OVERRIDE', 'SERVED_MODEL_NAME', 'MODEL_NAME'];
 
 const MAX_MODELS = 200;
-const MAX_ID_CHARACTERS = 200;
+/** What a variable may name. A reference to a secret, which has braces, is no model. */
+const MODEL_ID = /^[^{}\p{Cc}]{1,200}$/u;
 
-/** Not a reference to a secret, which has braces. */
-const MODEL_ID = `'^[^{}[:cntrl:]]{1,${MAX_ID_CHARACTERS}}$'`;
-const ENV_MODEL = `coalesce(${MODEL_VARIABLES.map((name) => `substring(e.env->>'${name}' from ${MODEL_ID})`).join(', ')})`;
+const COLUMNS = `e.id, e.name, e.type, e.created_at as "createdAt", m.models, m.version = e.version as "isCurrent",
+  array[${MODEL_VARIABLES.map((name) => `e.env->>'${name}'`).join(', ')}] as variables`;
 
-/** A list of another release is not worth more than what the environment names. */
-const COLUMNS = `e.id, e.name, e.type, e.created_at as "createdAt",
-  case when m.version = e.version or ${ENV_MODEL} is null then coalesce(m.models, '{}') else array[${ENV_MODEL}] end as models`;
+interface ModelRow extends Omit<ModelEndpoint, 'models'> {
+  models: string[] | null;
+  /** True if the newest release listed them. */
+  isCurrent: boolean | null;
+  variables: (string | null)[];
+}
 
 /** Returns the user's endpoints that a `model` may mean: by id, by name, or by what they serve. */
 export async function findModelEndpoints(db: Db, userId: UserId, model: string): Promise<ModelEndpoint[]> {
-  const { rows } = await db.query<ModelEndpoint>({
+  const { rows } = await db.query<ModelRow>({
     name: 'model-endpoints',
     text: `select ${COLUMNS} from endpoints e left join served_models m on m.endpoint_id = e.id
-           where e.user_id = $1 and (e.id = $2 or e.name = $2 or $2 = any(m.models) or ${ENV_MODEL} = $2)
+           where e.user_id = $1 and (e.id = $2 or e.name = $2 or $2 = any(m.models)
+             ${MODEL_VARIABLES.map((name) => `or e.env->>'${name}' = $2`).join(' ')})
            order by e.created_at, e.id`,
     values: [userId, model],
   });
-  return rows;
+  return rows.map(fromRow);
 }
 
 /** Returns the user's queue-based endpoints, oldest first. */
 export async function listModelEndpoints(db: Db, userId: UserId): Promise<ModelEndpoint[]> {
-  const { rows } = await db.query<ModelEndpoint>({
+  const { rows } = await db.query<ModelRow>({
     name: 'model-endpoints-all',
     text: `select ${COLUMNS} from endpoints e left join served_models m on m.endpoint_id = e.id
            where e.user_id = $1 and e.type = 'QUEUE_BASED' order by e.created_at, e.id`,
     values: [userId],
   });
-  return rows;
+  return rows.map(fromRow);
+}
+
+/** A list of another release is worth less than what the environment names. */
+function fromRow({ id, name, type, createdAt, models, isCurrent, variables }: ModelRow): ModelEndpoint {
+  const variable = variables.find((value) => value !== null && MODEL_ID.test(value));
+  const isListed = models !== null && (isCurrent === true || variable == null);
+  return { id, name, type, createdAt, models: isListed ? models : variable == null ? [] : [variable] };
 }
 
 /** Stores what an endpoint serves. Writes nothing if it is known already. */
@@ -73,5 +84,5 @@ export function readModelIds(output: unknown): string[] | null {
 }
 
 function isModelId(id: unknown): id is string {
-  return typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_CHARACTERS && !/\p{Cc}/u.test(id);
+  return typeof id === 'string' && MODEL_ID.test(id);
 }

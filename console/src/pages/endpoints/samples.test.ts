@@ -31,6 +31,12 @@ test('the JavaScript client gets the base URL, the endpoint and the indented inp
   expect(code).toContain('  input: {\n    "echo": "hello"\n  },');
 });
 
+test('the OpenAI client gets the base URL for all models, and the endpoint as its model', () => {
+  const code = codeOf(jobSamples(BASE_URL, 'e1', {}), 'OpenAI');
+  expect(code).toContain(`baseURL: 'https://cloud.example.com/openai/v1'`);
+  expect(code).toContain(`model: 'e1'`);
+});
+
 test('Python gets Python literals', () => {
   const input = { a: null, b: [true, false, 1.5], c: { 'd"': 'e' } };
   expect(codeOf(jobSamples(BASE_URL, 'e1', input), 'Python')).toContain(

@@ -7,7 +7,7 @@ export interface Sample {
   code: string;
 }
 
-/** Returns a job's submission with curl, the JavaScript client and the Python client. */
+/** Returns a job's submission with curl, the JavaScript client and the Python client, and a call of a language model. */
 export function jobSamples(baseUrl: string, endpointId: string, input: unknown): Sample[] {
   return [
     {
@@ -37,6 +37,18 @@ import runpod
 runpod.api_key = os.environ["PODYARD_KEY"]
 endpoint = runpod.Endpoint("${endpointId}")
 print(endpoint.run_sync({"input": ${pythonLiteral(input)}}))`,
+    },
+    {
+      language: 'OpenAI',
+      code: `// For images that serve OpenAI-style routes
+import OpenAI from 'openai';
+
+const openai = new OpenAI({ baseURL: '${baseUrl}/openai/v1', apiKey: process.env.PODYARD_KEY });
+const answer = await openai.chat.completions.create({
+  model: '${endpointId}',
+  messages: [{ role: 'user', content: 'Hello!' }],
+});
+console.log(answer.choices[0].message.content);`,
     },
   ];
 }

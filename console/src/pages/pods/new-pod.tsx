@@ -1,6 +1,5 @@
 import {
   Button,
-  Checkbox,
   Fieldset,
   Group,
   NumberInput,
@@ -52,7 +51,6 @@ export function NewPodPage() {
               />
             </Stack>
           </Fieldset>
-          <StartFields form={form} />
           <HardwareFields form={form} />
           <StorageFields form={form} />
           <FormAlert errors={otherErrors} />
@@ -64,25 +62,6 @@ export function NewPodPage() {
         </Stack>
       </form>
     </Page>
-  );
-}
-
-function StartFields({ form }: { form: Form }) {
-  return (
-    <Fieldset legend="Access">
-      <Stack>
-        <Checkbox
-          label="Start SSH"
-          description="Passes your SSH keys as PUBLIC_KEY and publishes port 22. The image must start an SSH server."
-          {...form.getInputProps('start.ssh', { type: 'checkbox' })}
-        />
-        <Checkbox
-          label="Start Jupyter"
-          description="Passes a password as JUPYTER_PASSWORD and exposes port 8888. The image must start Jupyter."
-          {...form.getInputProps('start.jupyter', { type: 'checkbox' })}
-        />
-      </Stack>
-    </Fieldset>
   );
 }
 
