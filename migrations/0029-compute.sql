@@ -35,6 +35,5 @@ alter table pods
   add column gpu_rule jsonb not null default '{}', -- {allowedCudaVersions, minCudaVersion}, absent: any
   add column cuda_version text;
 
--- The key of a worker or pod, which it finds in RUNPOD_API_KEY; null for a user's own.
-alter table api_keys add column workload_id text;
-create index api_keys_of_workload on api_keys (workload_id) where workload_id is not null;
+-- The key of a worker or pod, which it finds in RUNPOD_API_KEY: its id is that of the workload. Null for a user's own.
+alter table api_keys add column workload text check (workload in ('WORKER', 'POD'));

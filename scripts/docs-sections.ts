@@ -6,7 +6,13 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   {
     title: 'Workers',
-    files: ['guide/javascript-worker.md', 'guide/python-worker.md', 'guide/load-balancing.md', 'guide/pods.md'],
+    files: [
+      'guide/javascript-worker.md',
+      'guide/python-worker.md',
+      'guide/load-balancing.md',
+      'guide/pods.md',
+      'guide/images.md',
+    ],
   },
   {
     title: 'Run work',

@@ -64,6 +64,8 @@ export class ControlLoops {
         leaseMs: 40_000,
         graceMs: 0,
         drainMs: 0,
+        publishIp: '127.0.0.1',
+        publicUrl: null,
       }),
       new EndpointScaler({ ...shared, frozenBudget: async () => 0 }),
     ];

@@ -196,7 +196,8 @@ function createWorkerRunner(
   const { graceMs, leaseMs } = config.limits;
   const { drainMs } = config.loadBalancing;
   const perGpu = perGpuOf(config, parts.runtime);
-  return new WorkerRunner({ ...parts, ...own, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs, perGpu });
+  const publish = { publishIp: publishIpOf(config, parts.runtime), publicUrl: config.publicUrl };
+  return new WorkerRunner({ ...parts, ...own, ...publish, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs, perGpu });
 }
 
 function createPodRunner(
@@ -204,9 +205,14 @@ function createPodRunner(
   parts: TermParts,
   own: { logs: LogCollector; mounts: WorkloadMounts },
 ): PodRunner {
-  const publishIp = parts.runtime.name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
+  const publish = { publishIp: publishIpOf(config, parts.runtime), publicUrl: config.publicUrl };
   const perGpu = perGpuOf(config, parts.runtime);
-  return new PodRunner({ ...parts, ...own, publishIp, perGpu, graceMs: config.limits.graceMs });
+  return new PodRunner({ ...parts, ...own, ...publish, perGpu, graceMs: config.limits.graceMs });
+}
+
+/** The address on which TCP ports are published; null: only the cluster knows. */
+function publishIpOf(config: Config, { name }: Runtime): string | null {
+  return name === 'kubernetes' ? config.kubernetes.publicIp : config.publishIp;
 }
 
 /** Processes have no limits: what they are told is what the machine has. */

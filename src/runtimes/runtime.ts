@@ -60,6 +60,8 @@ export interface WorkloadSpec {
   /** `""` for the image's own command; see docs/interface/rest.md, "Container settings" for the two forms. */
   args: string;
   env: Readonly<Record<string, string>>;
+  /** Variables for a container whose image does not set them. A runtime that cannot see the image's leaves them out. */
+  imageDefaults?: Readonly<Record<string, string>>;
   diskGb: number;
   /** `<port>/<protocol>` items. */
   ports: readonly string[];

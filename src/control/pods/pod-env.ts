@@ -1,10 +1,10 @@
 import type { ClusterPlace, ControlledPod } from '../../domain/pods/pod-lifecycle.ts';
 import type { GroupNetwork } from '../../runtimes/runtime.ts';
+import { defaultsEnv, type EnvDefaults, hardwareEnv, portsEnv } from '../workloads/workload-env.ts';
 
 /**
  * Returns the environment of a pod (docs/interface/rest.md, "Pod environment"): the user's variables with secrets resolved,
- * then those that describe the pod, which cannot be overridden. `PUBLIC_KEY` defaults to the account's SSH keys, and
- * `JUPYTER_PASSWORD` to the pod's own.
+ * then those that describe the pod, which cannot be overridden. Its keys and passwords are defaults.
  */
 export function podEnv(
   pod: Pick<ControlledPod, 'id' | 'dataCenterId' | 'gpu'>,
@@ -14,8 +14,7 @@ export function podEnv(
     storageEnv: Readonly<Record<string, string>>;
     cpus: number;
     memoryBytes: number;
-    /** Empty: none. */
-    publicKeys: string;
+    defaults: EnvDefaults;
     /** Null: it starts no Jupyter. */
     jupyterPassword: string | null;
     /** Where its TCP ports are reached; null when the runtime sets it. */
@@ -27,21 +26,16 @@ export function podEnv(
   },
 ): Record<string, string> {
   return {
-    ...(found.publicKeys !== '' && { PUBLIC_KEY: found.publicKeys }),
+    ...defaultsEnv(found.defaults),
     ...(found.jupyterPassword !== null && { JUPYTER_PASSWORD: found.jupyterPassword }),
     ...(found.cluster && interfaceEnv(found.cluster)),
     ...found.env,
     ...found.storageEnv,
     RUNPOD_POD_ID: pod.id,
     RUNPOD_POD_HOSTNAME: pod.id,
-    RUNPOD_DC_ID: pod.dataCenterId,
-    RUNPOD_GPU_COUNT: String(pod.gpu?.count ?? 0),
-    ...(pod.gpu && { RUNPOD_GPU_TYPE_ID: pod.gpu.id }),
-    RUNPOD_CPU_COUNT: String(found.cpus),
-    RUNPOD_MEM_GB: String(Math.floor(found.memoryBytes / 2 ** 30)),
-    ...(found.publicIp !== null && { RUNPOD_PUBLIC_IP: found.publicIp }),
+    ...hardwareEnv({ ...found, ...pod, gpuCount: pod.gpu?.count ?? 0, gpuTypeId: pod.gpu?.id ?? null }),
     ...(found.cluster && clusterEnv(found.cluster, pod.gpu?.count ?? 0)),
-    ...Object.fromEntries([...found.tcpPorts].map(([port, at]) => [`RUNPOD_TCP_PORT_${port}`, String(at)])),
+    ...portsEnv(found.publicIp, found.tcpPorts),
   };
 }
 

@@ -111,6 +111,7 @@ function lead(): void {
     secretBox,
     perGpu: { cpus: 'auto', memory: 'auto' },
     publishIp: '127.0.0.1',
+    publicUrl: null,
     graceMs: 1_000,
   });
   logs.start();

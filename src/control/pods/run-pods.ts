@@ -318,6 +318,7 @@ export class PodRunner {
     await this.#stopContainer(pod, 'stops: the pod is terminated');
     if (pod.mounts.persistent) await mounts.removePodStorage(pod.id);
     await markPodGone(pool, pod.id);
+    bus.publish('key', pod.id); // its own key is gone
     logger.info({ userId: pod.userId, podId: pod.id }, 'pod terminated');
     bus.publish('pod', pod.id);
   }
@@ -329,6 +330,7 @@ export class PodRunner {
   ): Promise<void> {
     const none = { reason: null, endedAt: null, failures: 0, notBefore: null };
     await markPodEnded(this.#deps.pool, pod, { ...none, phase, ...more });
+    this.#deps.bus.publish('key', pod.id); // its own key is gone
     this.#deps.bus.publish('pod', pod.id);
   }
 }

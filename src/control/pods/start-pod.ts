@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../core/errors.ts';
 import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readPublicKeys } from '../../domain/access/public-keys.ts';
+import { KEY_VARIABLE, renewPodKey } from '../../domain/access/workload-keys.ts';
 import { markOnNetwork } from '../../domain/clusters/cluster-lifecycle.ts';
 import { hasOwnPassword, makeJupyterPassword } from '../../domain/pods/jupyter-password.ts';
 import type { PodGpu } from '../../domain/pods/pod.ts';
@@ -21,9 +21,10 @@ import type { GroupNetwork, Runtime, WantedGpus, Whereabouts, WorkloadSpec } fro
 import { bringImage } from '../workloads/bring-image.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
+import { startOnPorts } from '../workloads/start-on-ports.ts';
+import type { EnvDefaults } from '../workloads/workload-env.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import { podEnv } from './pod-env.ts';
-import { choosePublicPorts } from './public-ports.ts';
 
 export interface PodStart {
   pool: Pool;
@@ -36,11 +37,10 @@ export interface PodStart {
   /** The address on which ports of pods are published; null: that of the machine a pod runs on, which the runtime sets. */
   publishIp: string | null;
   perGpu: PerGpuSettings;
+  /** Where containers reach the API; null unless the operator says so. */
+  publicUrl: string | null;
 }
 
-/** An engine's message when another process took the port first. */
-const PORT_TAKEN = /already allocated|address already in use/i;
-const PORT_TRIES = 3;
 const GPU_POLLS = 60;
 const GPU_POLL_INTERVAL_MS = 250;
 
@@ -107,23 +107,18 @@ async function startContainer(
       () => {}, // its log says it, and the next reason is recorded again
     );
   };
-  for (let left = PORT_TRIES; ; left--) {
-    const spec = { ...(await workloadSpec(deps, pod)), registry };
-    try {
-      return await deps.runtime.start(spec, { onProgress, onWaiting, signal });
-    } catch (error) {
-      if (left === 1 || !PORT_TAKEN.test(messageOf(error))) throw error;
-    }
-  }
+  return startOnPorts(deps, pod.ports, async (tcpPorts) => {
+    const spec = { ...(await workloadSpec(deps, pod, tcpPorts)), registry };
+    return deps.runtime.start(spec, { onProgress, onWaiting, signal });
+  });
 }
 
-async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<WorkloadSpec, 'registry'>> {
-  const { pool, runtime, publishIp, perGpu } = deps;
-  const tcp = pod.ports.filter((port) => port.endsWith('/tcp')).map((port) => Number.parseInt(port, 10));
-  // Without a network of its own, a container's ports are this machine's.
-  const tcpPorts = runtime.capabilities.isolation
-    ? await choosePublicPorts(publishIp ?? '127.0.0.1', tcp)
-    : new Map(tcp.map((port) => [port, port]));
+async function workloadSpec(
+  deps: PodStart,
+  pod: ControlledPod,
+  tcpPorts: ReadonlyMap<number, number>,
+): Promise<Omit<WorkloadSpec, 'registry'>> {
+  const { runtime, publishIp, perGpu } = deps;
   const storage = await deps.mounts.ofPod(pod);
   const capacity = await runtime.capacity();
   const { dataCenterId } = pod;
@@ -139,7 +134,7 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
       env: await resolveSecrets(deps, pod.userId, pod.env),
       storageEnv: storage.env,
       ...visibleLimits(limits, capacity),
-      publicKeys: pod.startSsh ? await readPublicKeys(pool, pod.userId) : '',
+      defaults: await envDefaults(deps, pod),
       jupyterPassword: hasOwnPassword(pod) ? await makeJupyterPassword(deps, pod) : null,
       publicIp: publishIp,
       tcpPorts,
@@ -148,12 +143,21 @@ async function workloadSpec(deps: PodStart, pod: ControlledPod): Promise<Omit<Wo
     diskGb: pod.diskGb,
     ports: pod.ports,
     publicPorts: Object.fromEntries(tcpPorts),
+    ...(pod.cudaVersion !== null && { imageDefaults: { CUDA_VERSION: pod.cudaVersion } }),
     gpu,
     dataCenterId,
     ...limits,
     mounts: storage.mounts,
     ...(pod.cluster && { group: { id: pod.cluster.id, rank: pod.cluster.rank } }),
     isPriority: false,
+  };
+}
+
+async function envDefaults({ pool, publicUrl }: PodStart, pod: ControlledPod): Promise<EnvDefaults> {
+  return {
+    publicKeys: pod.startSsh ? await readPublicKeys(pool, pod.userId) : '',
+    apiKey: KEY_VARIABLE in pod.env ? null : await renewPodKey(pool, pod),
+    publicUrl,
   };
 }
 

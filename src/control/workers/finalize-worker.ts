@@ -48,5 +48,6 @@ export async function recordExit(
   await phases.exited({ id, ...exit, reason: quoteOutput(exit.reason, output) });
   logger[exit.isLost ? 'warn' : 'info']({ endpointId, workerId: id, reason: exit.reason }, 'worker ended');
   bus.publish('worker', id);
+  bus.publish('key', id); // its own key is gone
   bus.publish('demand', endpointId);
 }

@@ -3,7 +3,9 @@ import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
 import { newSecret } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Pool } from '../../db/pool.ts';
+import { readPublicKeys } from '../../domain/access/public-keys.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
+import { KEY_VARIABLE, newWorkloadSecret } from '../../domain/access/workload-keys.ts';
 import type { CpuConfig } from '../../domain/catalog/cpu-config.ts';
 import { resolveSecrets } from '../../domain/secrets/resolve-secrets.ts';
 import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
@@ -13,6 +15,8 @@ import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
+import { startOnPorts } from '../workloads/start-on-ports.ts';
+import { cudaVersionOf } from '../workloads/workload-env.ts';
 import type { WorkloadMounts } from '../workloads/workload-mounts.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import type { PhaseWriter } from './phase-writer.ts';
@@ -48,6 +52,10 @@ export interface LaunchDeps {
   apiUrl: string;
   leaseMs: number;
   perGpu: PerGpuSettings;
+  /** The address on which TCP ports of workers are published; null: that of the machine, which the runtime sets. */
+  publishIp: string | null;
+  /** Where containers reach the API; null unless the operator says so. */
+  publicUrl: string | null;
 }
 
 /**
@@ -61,14 +69,14 @@ export async function launchWorker(
   signal: AbortSignal,
 ): Promise<boolean> {
   const token = newSecret('pyw');
-  if (!(await takePlace(deps, worker, place, token))) return false;
+  const key = KEY_VARIABLE in worker.spec.env ? null : newWorkloadSecret();
+  if (!(await takePlace(deps, worker, place, { token, keyHash: key?.hash ?? null }))) return false;
   await recordSleepMethod(deps, worker, place);
   const placedAt = deps.monotonic.now();
   const sincePlaced = () => deps.monotonic.now() - placedAt;
   const onProgress = (line: string) => deps.logs.system(worker.id, line);
   const registry = await deps.images.credentials(worker);
   const pullMs = sincePlaced();
-  const spec = { ...(await buildSpec(deps, worker, place, token)), registry };
   let createMs = pullMs;
   const onCreated = () => {
     createMs = sincePlaced();
@@ -77,7 +85,10 @@ export async function launchWorker(
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
     markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
   };
-  const { address } = await deps.runtime.start(spec, { onProgress, onCreated, onWaiting, signal });
+  const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null });
+  const { address } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
+    deps.runtime.start({ ...built(tcpPorts), registry }, { onProgress, onCreated, onWaiting, signal }),
+  );
   await deps.phases.running({ id: worker.id, address, marks: { pullMs, createMs } });
   deps.logs.follow(worker.id, { isNew: true });
   return true;
@@ -88,9 +99,9 @@ async function takePlace(
   { phases, capacity }: LaunchDeps,
   { id, gpuCount }: ControlledWorker,
   place: Place,
-  token: string,
+  { token, keyHash }: { token: string; keyHash: Buffer | null },
 ): Promise<boolean> {
-  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash: hashSecret(token) });
+  const isPlaced = await phases.starting({ id, ...place, gpuCount, tokenHash: hashSecret(token), keyHash });
   capacity.settle(id);
   if (!isPlaced) capacity.expire();
   return isPlaced;
@@ -112,13 +123,15 @@ async function recordSleepMethod(
   else if ((await runtime.gpuSleep.checkpointHindrance()) === null) await updateSleepMethod(pool, id, 'CHECKPOINT');
 }
 
+/** Returns what to start, given its public ports. */
 async function buildSpec(
   deps: LaunchDeps,
   worker: ControlledWorker,
   place: Place,
-  token: string,
-): Promise<Omit<WorkloadSpec, 'registry'>> {
+  { token, apiKey }: { token: string; apiKey: string | null },
+): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
+  const publicKeys = await readPublicKeys(deps.pool, worker.userId);
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
@@ -131,24 +144,32 @@ async function buildSpec(
     apiUrl: deps.apiUrl,
     leaseMs: deps.leaseMs,
     token,
+    defaults: { publicKeys, apiKey, publicUrl: deps.publicUrl },
     gpuTypeId: place.gpuTypeId,
     dataCenterId,
     ...visibleLimits(limits, machine),
     canSleep: place.pool !== null && deps.runtime.gpuSleep !== null,
     ports,
   };
-  return {
+  const cudaVersion = place.cudaVersion ?? cudaVersionOf(machine, place);
+  const publicIpFor = (tcpPorts: ReadonlyMap<number, number>) => (tcpPorts.size === 0 ? null : deps.publishIp);
+  return (tcpPorts) => ({
     id: worker.id,
     kind: 'worker',
     image: spec.image,
     args: spec.args,
-    env: { ...workerEnv({ ...worker, spec }, facts), ...storage.env },
+    env: {
+      ...workerEnv({ ...worker, spec }, { ...facts, tcpPorts, publicIp: publicIpFor(tcpPorts) }),
+      ...storage.env,
+    },
+    ...(cudaVersion !== null && { imageDefaults: { CUDA_VERSION: cudaVersion } }),
     diskGb: spec.diskGb,
     ports: spec.ports,
+    publicPorts: Object.fromEntries(tcpPorts),
     gpu,
     dataCenterId,
     ...limits,
     mounts: storage.mounts,
     isPriority: worker.isPriority,
-  };
+  });
 }

@@ -52,6 +52,7 @@ describe('to finalize a worker', () => {
       'stop w within 0 ms',
       'w exited, lost: it ran out of memory:\nTraceback (most recent call last):\nValueError: no model',
       'publish worker w',
+      'publish key w',
       'publish demand e',
     ]);
   });
@@ -63,7 +64,7 @@ describe('to finalize a worker', () => {
       reason: 'no job waits any more',
       isLost: false,
     });
-    expect(done).toEqual(['w exited', 'publish worker w', 'publish demand e']);
+    expect(done).toEqual(['w exited', 'publish worker w', 'publish key w', 'publish demand e']);
   });
 
   test('records no exit while its container cannot be removed', async () => {
@@ -91,6 +92,7 @@ describe('to stop a worker', () => {
       'log w: stopped',
       'w exited',
       'publish worker w',
+      'publish key w',
       'publish demand e',
     ]);
   });

@@ -13,6 +13,9 @@ const OPTIONS = {
   memoryBytes: 8.5 * 2 ** 30,
   canSleep: false,
   ports: null,
+  defaults: { publicKeys: 'ssh-ed25519 A', apiKey: 'pyk_own', publicUrl: null },
+  publicIp: '192.0.2.1',
+  tcpPorts: new Map([[22, 30_022]]),
 };
 const worker = (env: Record<string, string> = {}) => ({
   id: 'w1' as WorkerId,
@@ -38,12 +41,19 @@ test('the protocol variables are complete URLs with a query, and only the job id
     RUNPOD_MEM_GB: '8',
     RUNPOD_DC_ID: 'EU-RO-1',
     RUNPOD_GPU_TYPE_ID: 'NVIDIA L4',
+    RUNPOD_GPU_NAME: 'NVIDIA+L4',
+    PUBLIC_KEY: 'ssh-ed25519 A',
+    RUNPOD_API_KEY: 'pyk_own',
+    RUNPOD_PUBLIC_IP: '192.0.2.1',
+    RUNPOD_TCP_PORT_22: '30022',
   });
 });
 
 test("the user's env is kept, but cannot override the protocol's variables", () => {
   const env = workerEnv(worker({ MINE: '1', RUNPOD_POD_ID: 'other', RUNPOD_AI_API_KEY: 'other' }), OPTIONS);
   expect(env).toMatchObject({ MINE: '1', RUNPOD_POD_ID: 'w1', RUNPOD_AI_API_KEY: 'secret' });
+  const own = { PUBLIC_KEY: 'mine', RUNPOD_API_KEY: 'own' };
+  expect(workerEnv(worker(own), OPTIONS)).toMatchObject(own);
 });
 
 test('a load-balancing worker learns its ports; one without a known GPU type or data center gets neither', () => {

@@ -1,4 +1,5 @@
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
+import { defaultsEnv, type EnvDefaults, hardwareEnv, portsEnv } from '../workloads/workload-env.ts';
 import type { WorkerPorts } from './worker-ports.ts';
 
 const MAX_PING_INTERVAL_MS = 10_000;
@@ -16,10 +17,15 @@ export function workerEnv(
     apiUrl: string;
     leaseMs: number;
     token: string;
+    defaults: EnvDefaults;
     gpuTypeId: string | null;
     dataCenterId: string | null;
     cpus: number;
     memoryBytes: number;
+    /** Where its TCP ports are reached; null when the runtime sets it, or when it has none. */
+    publicIp: string | null;
+    /** Private port → public port. */
+    tcpPorts: ReadonlyMap<number, number>;
     /** Another worker can use its GPUs while it sleeps. */
     canSleep: boolean;
     /** Null unless it is a load-balancing worker. */
@@ -29,6 +35,7 @@ export function workerEnv(
   const base = `${options.apiUrl}/v2/${worker.endpointId}`;
   const query = `?gpu=${encodeURIComponent(options.gpuTypeId ?? 'cpu')}`;
   return {
+    ...defaultsEnv(options.defaults),
     ...worker.spec.env,
     RUNPOD_WEBHOOK_GET_JOB: `${base}/job-take/${worker.id}${query}`,
     RUNPOD_WEBHOOK_POST_OUTPUT: `${base}/job-done/${worker.id}/$ID${query}`,
@@ -40,11 +47,8 @@ export function workerEnv(
     RUNPOD_POD_ID: worker.id,
     RUNPOD_POD_HOSTNAME: worker.id,
     RUNPOD_ENDPOINT_ID: worker.endpointId,
-    RUNPOD_GPU_COUNT: String(worker.gpuCount),
-    RUNPOD_CPU_COUNT: String(options.cpus),
-    RUNPOD_MEM_GB: String(Math.floor(options.memoryBytes / 2 ** 30)),
-    RUNPOD_DC_ID: options.dataCenterId ?? '',
-    ...(options.gpuTypeId === null ? {} : { RUNPOD_GPU_TYPE_ID: options.gpuTypeId }),
+    ...hardwareEnv({ ...options, gpuCount: worker.gpuCount }),
+    ...portsEnv(options.publicIp, options.tcpPorts),
     ...(options.canSleep && { PODYARD_SLEEP: '1' }),
     ...(options.ports && { PORT: String(options.ports.http), PORT_HEALTH: String(options.ports.health) }),
   };

@@ -94,6 +94,8 @@ async function runWorker(
     leaseMs: 40_000,
     graceMs: 0,
     drainMs: 0,
+    publishIp: '127.0.0.1',
+    publicUrl: null,
   });
   await runner.runOnce();
   await runner.stop(); // waits for the start that is under way

@@ -14,7 +14,7 @@ import { hashSecret } from './secret-hash.ts';
 /**
  * Maps secrets to actors, from a cache where possible: the data plane asks on every request.
  *
- * A hint on the bus clears the cache, and no entry outlives `TTL_MS`, so that a revocation takes effect soon even if its
+ * A hint on the bus clears a key's entry, and no entry outlives `TTL_MS`, so that a revocation takes effect soon even if its
  * hint is lost. A look-up in flight during a hint is not cached, because it may have read the old row. Unknown secrets are
  * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
  * valid keys. A network that guesses many is refused without a query; keys that were valid here are still looked up for it.
@@ -54,7 +54,7 @@ export class KeyRing {
     this.#guesses = new GuessLimiter(options.monotonic ?? monotonicClock);
     this.#watch = new KeyWatch(options);
     this.#unsubscribe = options.bus.subscribe('key', (keyId) => {
-      this.#forget();
+      this.#forgetKey(keyId);
       this.#watch.hint(keyId);
     });
   }
@@ -133,6 +133,14 @@ export class KeyRing {
     if (actor) setLast(this.#known, key, { actor, untilMs: Math.min(now + TTL_MS, expiresMs) });
     else setLast(this.#unknown, key, now + TTL_MS);
     return actor;
+  }
+
+  /** Keys of workers come and go all the time, so the others stay cached. */
+  #forgetKey(keyId: string): void {
+    this.#generation += 1;
+    for (const [key, { actor }] of this.#known) if (actor.keyId === keyId) this.#known.delete(key);
+    this.#unknown.clear();
+    this.#inFlight.clear();
   }
 
   #forget(): void {

@@ -55,10 +55,10 @@ export async function insertKey(
   return toApiKey(result.rows[0]!);
 }
 
-/** Returns the user's keys, oldest first: expired ones too, but not revoked ones. */
+/** Returns the user's keys, oldest first: expired ones too, but not revoked ones, and none of workers and pods. */
 export async function listKeys(db: Db, userId: UserId): Promise<ApiKey[]> {
   const result = await db.query<ApiKeyRow>(
-    `select ${COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at, id`,
+    `select ${COLUMNS} from api_keys where user_id = $1 and workload is null and revoked_at is null order by created_at, id`,
     [userId],
   );
   return result.rows.map(toApiKey);
@@ -94,7 +94,7 @@ export async function findLiveKeys(db: Db, ids: readonly KeyId[]): Promise<Map<K
 /** False if the user has no such key, or it is already revoked. */
 export async function updateKeyRevoked(db: Db, userId: UserId, id: KeyId): Promise<boolean> {
   const result = await db.query(
-    'update api_keys set revoked_at = now() where user_id = $1 and id = $2 and revoked_at is null',
+    'update api_keys set revoked_at = now() where user_id = $1 and id = $2 and workload is null and revoked_at is null',
     [userId, id],
   );
   return result.rowCount === 1;

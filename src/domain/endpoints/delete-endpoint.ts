@@ -1,6 +1,7 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { deleteKeysOfEndpoint } from '../access/workload-keys.ts';
 import { deleteBatchesOfEndpoint } from '../batches/change-batch.ts';
 import type { Context } from '../context.ts';
 import { because } from '../decisions/because.ts';
@@ -16,7 +17,7 @@ import { leaveTemplate } from './template-container.ts';
  * deleted too; any other stays (docs/decisions/0005-templates-are-snapshots.md). Throws `notFound`.
  */
 export async function deleteEndpoint(context: Context, actor: Actor, id: EndpointId): Promise<void> {
-  await transaction(context.pool, async (db) => {
+  const keyIds = await transaction(context.pool, async (db) => {
     const { templateId } = await getEndpointRow(db, actor.userId, id, 'for update');
     await deleteBatchesOfEndpoint(db, id);
     await cancelJobsOfEndpoint(db, id);
@@ -24,6 +25,8 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: Endpoin
     await deleteDecisions(db, id);
     await deleteEndpointRow(db, actor.userId, id);
     if (templateId !== null) await leaveTemplate(db, actor, id, templateId);
+    return deleteKeysOfEndpoint(db, id);
   });
   publishEndpoint(context, id);
+  for (const keyId of keyIds) context.bus.publish('key', keyId);
 }

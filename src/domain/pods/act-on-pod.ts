@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { PodId, WorkerId } from '../../core/ids.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { deletePodKey } from '../access/workload-keys.ts';
 import type { Context } from '../context.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
 import type { PodContext } from './create-pod.ts';
@@ -44,8 +45,10 @@ export function restartPod(context: Context, actor: Actor, id: PodId): Promise<P
 export async function terminatePod(context: Context, actor: Actor, id: PodId): Promise<void> {
   await change(context, actor, id, 'terminate', async (db, pod) => {
     if (pod.templateId !== null) await updateTemplateUse(db, pod.templateId);
+    await deletePodKey(db, id);
     return wantPodEnded(db, pod, 'TERMINATE');
   });
+  context.bus.publish('key', id);
 }
 
 /** Runs an action by name; returns null for `terminate`. */

@@ -1,5 +1,6 @@
 import type { ClusterId, PodId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { deleteWorkloadKeys } from '../access/workload-keys.ts';
 import { CONTAINER_COLUMNS } from '../endpoints/container-columns.ts';
 import type { ContainerConfig, CpuConfig } from '../endpoints/endpoint.ts';
 import type { Cloud, PodCondition, PodGpu, PodMounts, PodPort } from './pod.ts';
@@ -63,9 +64,10 @@ export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
   return result.rows;
 }
 
-/** Ends the pod's open run, if any; a CTE of the statements below. `$1`: the pod. */
+/** Ends the pod's open run, if any, and its key: CTEs of the statements below. `$1`: the pod. */
 const CLOSE_RUN = (endedAt: string) =>
-  `run as (update pod_runs set ended_at = greatest(started_at, ${endedAt}) where pod_id = $1 and ended_at is null)`;
+  `key as (${deleteWorkloadKeys('$1')}),
+   run as (update pod_runs set ended_at = greatest(started_at, ${endedAt}) where pod_id = $1 and ended_at is null)`;
 
 /** Marks the container of this revision as on its way, with no older one left. False if something else is wanted by now. */
 export async function markPodPhase(

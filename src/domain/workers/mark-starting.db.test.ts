@@ -16,7 +16,7 @@ async function pending(change: Partial<StartingWorker> = {}): Promise<StartingWo
   const id = newId<WorkerId>();
   await insertWorkers(endpoint.database.pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]);
   const place = { pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1' };
-  return { id, ...place, gpuCount: 1, tokenHash: Buffer.from(id), ...change };
+  return { id, ...place, gpuCount: 1, tokenHash: Buffer.from(id), keyHash: null, ...change };
 }
 
 const note = (workers: StartingWorker[], total: number) =>

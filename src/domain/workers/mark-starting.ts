@@ -1,6 +1,7 @@
 import type { WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { insertWorkerKeys } from '../access/workload-keys.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { subtractInUse } from '../catalog/gpus-in-use.ts';
 import { inLockOrder } from './lock-order.ts';
@@ -16,6 +17,8 @@ export interface StartingWorker {
   /** What a worker of a CPU endpoint gets. */
   cpu?: CpuConfig | null;
   tokenHash: Buffer;
+  /** Of its own key (access/workload-keys.ts); null: the user's env has one. */
+  keyHash: Buffer | null;
 }
 
 /** The number of GPUs, free or not. */
@@ -72,15 +75,20 @@ function keyOf({ pool, gpuTypeId, dataCenterId }: Pick<StartingWorker, 'pool' | 
 }
 
 async function write(db: Db, workers: readonly StartingWorker[]): Promise<Set<WorkerId>> {
-  const rows = inLockOrder(workers).map((worker) => ({ ...worker, tokenHash: worker.tokenHash.toString('hex') }));
+  const rows = inLockOrder(workers).map(({ tokenHash, keyHash, ...worker }) => {
+    return { ...worker, tokenHash: tokenHash.toString('hex'), keyHash: keyHash?.toString('hex') ?? null };
+  });
   await db.query({
     name: 'workers-starting',
-    text: `update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
+    text: `with started as (
+           update workers w set phase = 'STARTING', phase_reason = null, is_lost = false, gpu_pool = n.pool,
              gpu_type_id = n."gpuTypeId", data_center_id = n."dataCenterId", cpu = n.cpu, token_hash = decode(n."tokenHash", 'hex'),
              timeline = timeline || jsonb_build_object('capacityAt', now())
            from jsonb_to_recordset($1::jsonb)
-             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, cpu jsonb, "tokenHash" text)
-           where w.id = n.id`,
+             as n(id text, pool text, "gpuTypeId" text, "dataCenterId" text, cpu jsonb, "tokenHash" text, "keyHash" text)
+           where w.id = n.id
+           returning w.id, w.user_id, w.endpoint_id, decode(n."keyHash", 'hex') as key_hash)
+           ${insertWorkerKeys('started')}`,
     values: [JSON.stringify(rows)],
   });
   return new Set(workers.map(({ id }) => id));

@@ -1,5 +1,6 @@
 import type { EndpointId, PodId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { deleteWorkloadKeys } from '../access/workload-keys.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
 import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import type { Cause } from '../decisions/because.ts';
@@ -163,7 +164,8 @@ export async function markWaiting(db: Db, id: WorkerId, reason: string): Promise
 /** Marks a starting worker as unplaced, without a failure: it has lost its place and gets none before `until`. */
 export async function markUnplaced(db: Db, id: WorkerId, reason: string, until: Date): Promise<void> {
   await db.query(
-    `update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
+    `with key as (${deleteWorkloadKeys('$1')})
+     update workers set phase = 'PENDING', phase_reason = $2, is_lost = false, not_before = $3, token_hash = null,
        gpu_pool = null, gpu_type_id = null, data_center_id = null, cpu = null
      where id = $1 and phase in ('PENDING', 'STARTING')`,
     [id, reason, until],
@@ -232,6 +234,7 @@ export async function markExited(db: Db, workers: readonly ExitedWorker[]): Prom
                as n(id text, code int, cause text, reason text, "isLost" boolean)),
            old as (select w.id, w.wanted from workers w join n on n.id = w.id where w.phase <> 'EXITED'
                    order by w.id for update of w),
+           keys as (${deleteWorkloadKeys('select id from n')}),
            gone as (delete from worker_activity using n where worker_id = n.id),
            orders as (delete from job_stops using n where worker_id = n.id),
            changed as (

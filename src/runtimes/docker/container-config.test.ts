@@ -63,7 +63,7 @@ test('the image keeps its own command unless args say otherwise', () => {
   });
 });
 
-test('a pod’s TCP ports are published on the configured address, its HTTP ports on loopback, a worker’s nowhere', () => {
+test('a pod’s TCP ports are published on the configured address, its HTTP ports on loopback, of a worker’s only the TCP ports', () => {
   const ports = ['8000/http', '22/tcp', '22/http'];
   const pod = containerConfig({ ...SPEC, kind: 'pod', ports }, { ...PLACE, publishIp: '10.0.0.1' });
   expect(pod).toMatchObject({
@@ -72,10 +72,12 @@ test('a pod’s TCP ports are published on the configured address, its HTTP port
       PortBindings: { '8000/tcp': [{ HostIp: '127.0.0.1', HostPort: '' }], '22/tcp': [{ HostIp: '10.0.0.1' }] },
     },
   });
-  expect(containerConfig({ ...SPEC, ports }, PLACE)).toMatchObject({
-    ExposedPorts: {},
-    HostConfig: { PortBindings: {} },
-  });
+  const worker = containerConfig({ ...SPEC, ports, publicPorts: { 22: 30_022 } }, PLACE) as typeof pod & {
+    ExposedPorts: object;
+    HostConfig: { PortBindings: object };
+  };
+  expect(worker.ExposedPorts).toEqual({ '22/tcp': {} });
+  expect(worker.HostConfig.PortBindings).toEqual({ '22/tcp': [{ HostIp: PLACE.publishIp, HostPort: '30022' }] });
   const { Labels } = pod as { Labels: Record<string, string> };
   expect(portsOf(Labels, (port) => (port === 22 ? { ip: '10.0.0.1', public: 49_153 } : undefined))).toEqual([
     { private: 8000, type: 'http', public: null, ip: null },

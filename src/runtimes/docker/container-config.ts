@@ -49,9 +49,10 @@ export interface ContainerPlace {
 /** The body of the engine's create request. */
 export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): object {
   const { entrypoint, cmd } = parseArgs(spec.args);
-  // Workers are reached by their address; only people look for a pod's ports on the machine itself. Others use HTTP ports through
-  // the proxy, where they need the pod's name, and a key if it is private.
-  const published = spec.kind === 'pod' ? [...new Set(spec.ports.map((port) => `${parsePort(port).private}/tcp`))] : [];
+  // Podyard reaches workers by their address; people look for TCP ports on the machine itself, and for a pod's HTTP ports too.
+  // Others use HTTP ports through the proxy, where they need the pod's name, and a key if it is private.
+  const found = spec.kind === 'pod' ? spec.ports : spec.ports.filter((port) => port.endsWith('/tcp'));
+  const published = [...new Set(found.map((port) => `${parsePort(port).private}/tcp`))];
   return {
     Image: spec.image,
     ...(entrypoint && { Entrypoint: entrypoint }),

@@ -23,6 +23,7 @@ const MAX_CACHED = 10_000;
 interface PresentImage {
   Id: string;
   RepoTags: string[] | null;
+  Config?: { Env?: string[] | null } | null;
 }
 
 interface PrepareOptions {
@@ -63,6 +64,12 @@ export class EngineImages {
   /** Call when the image turned out to be missing: the next `prepare` asks the engine again. */
   forget(image: string): void {
     for (const [key, known] of this.#known) if (known.image === image) this.#known.delete(key);
+  }
+
+  /** Returns the names of the variables that an image sets; none for one that is not present. */
+  async variablesOf(image: string): Promise<Set<string>> {
+    const variables = (await this.#find(image))?.Config?.Env ?? [];
+    return new Set(variables.map((variable) => variable.split('=', 1)[0]!));
   }
 
   /** Resolves once the image is present and the caller may use it; with true when it is open to all. */

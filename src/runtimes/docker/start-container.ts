@@ -74,7 +74,8 @@ async function create(
   const { canLimitDisk } = machine;
   const gpuSupport = machine.gpus;
   const place = { installation, network: network.name, address, gpus, gpuSupport, publishIp, canLimitDisk };
-  const body = containerConfig(spec, place);
+  const env = { ...(await missingIn(images, spec)), ...spec.env };
+  const body = containerConfig({ ...spec, env }, place);
   try {
     await containers.create(spec.id, body);
     return 'created';
@@ -91,6 +92,17 @@ async function create(
     }
     throw startFailure(error);
   }
+}
+
+/** Returns the defaults for variables that the image does not set. */
+async function missingIn(
+  images: EngineImages,
+  { image, imageDefaults = {} }: WorkloadSpec,
+): Promise<Record<string, string>> {
+  const defaults = Object.entries(imageDefaults);
+  if (defaults.length === 0) return {};
+  const own = await images.variablesOf(image);
+  return Object.fromEntries(defaults.filter(([name]) => !own.has(name)));
 }
 
 /** The name is in use: by the workload itself, or by its remains. */

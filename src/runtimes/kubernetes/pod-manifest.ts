@@ -38,11 +38,16 @@ const NO_GPUS = { name: GPU_VARIABLE, value: 'void' };
 /** What is in no Secret. */
 function environmentOf(spec: WorkloadSpec, { settings, gpuProducts }: PodPlace): { env?: object[] } {
   const env = [
-    ...(spec.kind === 'pod' && settings.publicIp === null ? [NODE_ADDRESS] : []),
+    ...(needsAddress(spec) && settings.publicIp === null ? [NODE_ADDRESS] : []),
     ...(spec.group ? [OWN_ADDRESS] : []),
     ...(spec.gpu === null && gpuProducts !== null ? [NO_GPUS] : []),
   ];
   return env.length === 0 ? {} : { env };
+}
+
+/** Pods always had one; workers have one if they have ports to be reached at. */
+function needsAddress({ kind, ports }: WorkloadSpec): boolean {
+  return kind === 'pod' || ports.some((port) => port.endsWith('/tcp'));
 }
 
 function withoutGpuVariable(env: Readonly<Record<string, string>>): Record<string, string> {

@@ -22,7 +22,7 @@ const NODE_PORTS = { from: 30_000, to: 32_767 };
 /** How long a start waits for the load balancer's address; it may come later. */
 const INGRESS_MS = 60_000;
 
-/** Publishes TCP ports of pods: a Service for each pod, owned by the pod. */
+/** Publishes TCP ports of workloads: a Service for each of the cluster's pods, owned by it. */
 export class PodServices {
   readonly #cluster: ClusterView;
   readonly #services: Reflector<ServiceRecord>;
@@ -70,7 +70,8 @@ export class PodServices {
       spec: { type: this.#cluster.settings.serviceType, selector: { [LABELS.id]: spec.id }, ports },
     };
     await this.#create(body, pod);
-    if (this.#cluster.settings.serviceType === 'LoadBalancer') await this.#awaitIngress(pod);
+    // A worker needs no address to take jobs, so its start does not wait for one.
+    if (this.#cluster.settings.serviceType === 'LoadBalancer' && spec.kind === 'pod') await this.#awaitIngress(pod);
   }
 
   portsOf(pod: PodRecord): PublishedPort[] {
@@ -93,7 +94,7 @@ export class PodServices {
   }
 
   #isPublished(pod: PodRecord): boolean {
-    return this.#cluster.settings.serviceType !== null && pod.kind === 'pod' && tcpPorts(pod).length > 0;
+    return this.#cluster.settings.serviceType !== null && tcpPorts(pod).length > 0;
   }
 
   #placeOf(pod: PodRecord, service: ServiceRecord, port: number): { public: number; ip: string } | undefined {

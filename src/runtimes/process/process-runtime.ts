@@ -250,7 +250,7 @@ class ProcessRuntime implements Runtime {
 
   async #spawn(spec: WorkloadSpec, gpus: readonly Gpu[], words: readonly string[]): Promise<void> {
     const own = { ...mountEnv(spec), ...this.#gpus.environment(gpus), [MARKER]: this.#marker(spec.id) };
-    const env = { ...this.#hostEnv, ...spec.env, ...own };
+    const env = { ...spec.imageDefaults, ...this.#hostEnv, ...spec.env, ...own };
     const child = await spawnWorkload(this.#folders.pathOf(spec.id), words, env);
     child.once('exit', () => {
       const workload = this.#folders.find(spec.id);
