@@ -1,4 +1,5 @@
 import { benchApi } from './api/api.ts';
+import { benchBatches } from './batches/batches.ts';
 import { benchCluster } from './cluster/cluster.ts';
 import { benchColdstart } from './coldstart/coldstart.ts';
 import { benchConsole } from './console/console.ts';
@@ -10,6 +11,7 @@ import { benchSecrets } from './secrets/secrets.ts';
 /** Each benchmark compares Podyard with its peers in one run and prints tables; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   api: benchApi,
+  batches: benchBatches,
   cluster: benchCluster,
   coldstart: benchColdstart,
   console: benchConsole,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CliPieces } from './cli-pieces.ts';
+import { addBatches } from './remote/batch-commands.ts';
 import { addBilling, addCatalog } from './remote/catalog-commands.ts';
 import { addClusters } from './remote/cluster-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
@@ -15,6 +16,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addSignIn(program, pieces);
   addEndpoints(program, pieces);
   addJobs(program, pieces);
+  addBatches(program, pieces);
   addPods(program, pieces);
   addClusters(program, pieces);
   addOtherRecords(program, pieces);

@@ -50,7 +50,17 @@ export class ApiClient {
     }
   }
 
-  async send(method: string, path: string, options: { body?: unknown; signal?: AbortSignal } = {}): Promise<Response> {
+  /** `body` is sent as JSON, `raw` as it is. */
+  async send(
+    method: string,
+    path: string,
+    options: {
+      body?: unknown;
+      raw?: Uint8Array<ArrayBuffer>;
+      headers?: Record<string, string>;
+      signal?: AbortSignal;
+    } = {},
+  ): Promise<Response> {
     const { url, key } = this.target;
     const { signal = this.#signal } = options;
     const hasBody = options.body !== undefined;
@@ -60,8 +70,10 @@ export class ApiClient {
         authorization: `Bearer ${key}`,
         [REVISION_HEADER]: REST_REVISIONS[0],
         ...(hasBody ? { 'content-type': 'application/json' } : {}),
+        ...options.headers,
       },
       ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
+      ...(options.raw ? { body: options.raw } : {}),
       signal,
     }).catch((cause: unknown) => {
       if (signal.aborted) throw cause;

@@ -1,0 +1,158 @@
+import { createWriteStream } from 'node:fs';
+import { rename, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
+import type { Column } from '../table.ts';
+import { type ApiClient, ApiRefusal, JobFailed } from './api-client.ts';
+import { showRecords, type Wire } from './records.ts';
+
+/** A batch as the server returns it. */
+export interface BatchRecord extends Record<string, unknown> {
+  id: string;
+  status: string;
+  name?: string;
+  requestTotal: number;
+  requestCompleted: number;
+  requestFailed: number;
+  requestInProgress: number;
+  requestRejected: number;
+  createdAt: number;
+  reason?: string;
+  estimate?: { basedOnRequests: number; executionSeconds: number; costUsd?: number };
+}
+
+/** The server's limit. */
+const MAX_PAGE = 100;
+const POLL_MS = 1_000;
+const MAX_TRIES = 5;
+
+const COLUMNS: readonly Column<Wire>[] = [
+  ['ID', (r) => r.id],
+  ['NAME', (r) => r.name],
+  ['STATUS', (r) => r.status],
+  ['REQUESTS', (r) => r.requestTotal],
+  ['COMPLETED', (r) => r.requestCompleted],
+  ['FAILED', (r) => r.requestFailed],
+  ['CREATED', (r) => new Date(r.createdAt).toISOString()],
+];
+
+export async function listBatches(
+  client: ApiClient,
+  endpointId: string,
+  options: { limit: number; json?: boolean },
+  output: CliOutput,
+): Promise<void> {
+  const found: Wire[] = [];
+  let hasMore = true;
+  while (hasMore && found.length < options.limit) {
+    const limit = Math.min(MAX_PAGE, options.limit - found.length);
+    const page = await client.call<Wire>('GET', `/v2/${endpointId}/batch?offset=${found.length}&limit=${limit}`);
+    found.push(...page.batches);
+    hasMore = page.hasMore;
+  }
+  showRecords(found, COLUMNS, options.json === true, output);
+}
+
+/** Prints a batch; with `wait` at its end, and its progress until then. Throws `JobFailed` if it is not COMPLETED then. */
+export async function showBatch(
+  client: ApiClient,
+  path: string,
+  options: { wait?: boolean; json?: boolean },
+  output: CommandOutput,
+): Promise<void> {
+  const batch = options.wait ? await waitForEnd(client, path, output) : await client.call<BatchRecord>('GET', path);
+  if (options.json) output.print(JSON.stringify(batch, null, 2));
+  else output.print(`${batch.id}  ${describeBatch(batch)}`);
+  if (options.wait && batch.status !== 'COMPLETED') {
+    throw new JobFailed(`the batch ended ${batch.status}${batch.reason ? `: ${batch.reason}` : ''}`);
+  }
+}
+
+async function waitForEnd(client: ApiClient, path: string, { terminal }: CommandOutput): Promise<BatchRecord> {
+  for (;;) {
+    const batch = await client.call<BatchRecord>('GET', path);
+    if (!['DRAFT', 'FINALIZED'].includes(batch.status)) {
+      terminal.progress('');
+      return batch;
+    }
+    terminal.progress(describeBatch(batch));
+    await sleep(POLL_MS, undefined, { signal: terminal.interrupted });
+  }
+}
+
+/** Returns one line about how far a batch is. */
+export function describeBatch(batch: BatchRecord): string {
+  const { status, requestTotal, requestCompleted, requestFailed, requestInProgress, requestRejected } = batch;
+  const ended = requestCompleted + requestFailed;
+  const share = requestTotal === 0 ? 0 : Math.floor((ended / requestTotal) * 100);
+  const parts = [
+    `${status}: ${ended} of ${requestTotal} requests ended (${share} %)`,
+    ...(requestFailed > 0 ? [`${requestFailed} without a result`] : []),
+    ...(requestInProgress > 0 ? [`${requestInProgress} running`] : []),
+    ...(requestRejected > 0 ? [`lines rejected: ${requestRejected}`] : []),
+    ...(batch.estimate?.costUsd === undefined ? [] : [`about $${batch.estimate.costUsd} in all`]),
+    ...(batch.reason ? [batch.reason] : []),
+  ];
+  return parts.join(', ');
+}
+
+export async function cancelBatch(
+  client: ApiClient,
+  path: string,
+  options: { json?: boolean },
+  output: CliOutput,
+): Promise<void> {
+  const batch = await client.call<BatchRecord>('POST', `${path}/cancel`);
+  if (options.json) output.print(JSON.stringify(batch, null, 2));
+  else output.print(`${batch.id}  ${describeBatch(batch)}`);
+}
+
+/**
+ * Prints the results, or writes them to a file: first to FILE.part, of which a later download keeps what it has, and under
+ * its name once complete. A connection that breaks is opened again.
+ */
+export async function downloadResults(
+  client: ApiClient,
+  path: string,
+  { output: file }: { output?: string },
+  { terminal, note }: CommandOutput,
+): Promise<void> {
+  if (file === undefined) {
+    const response = await client.send('GET', `${path}/results`);
+    for await (const text of response.body!.pipeThrough(new TextDecoderStream())) terminal.write(text);
+    return;
+  }
+  const batch = await client.call<BatchRecord>('GET', path);
+  const hasEnded = !['DRAFT', 'FINALIZED'].includes(batch.status);
+  const part = `${file}.${hasEnded ? batch.id : 'partial'}.part`;
+  for (let tries = 1; ; tries++) {
+    const from = hasEnded ? await sizeOf(part) : 0;
+    try {
+      await download(client, `${path}/results`, part, from);
+      break;
+    } catch (error) {
+      const isComplete = error instanceof ApiRefusal && error.status === 416;
+      if (isComplete) break;
+      if (error instanceof ApiRefusal || terminal.interrupted.aborted || tries === MAX_TRIES) throw error;
+      note(`The download broke off; continuing at byte ${await sizeOf(part)}.`);
+    }
+  }
+  await rename(part, file);
+  note(`${file} has the results${hasEnded ? '' : ' so far: the batch is still running'}.`);
+}
+
+async function download(client: ApiClient, path: string, part: string, from: number): Promise<void> {
+  const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
+  const response = await client.send('GET', path, { headers });
+  const flags = response.status === 206 ? 'a' : 'w';
+  await pipeline(Readable.fromWeb(response.body! as never), createWriteStream(part, { flags }));
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

@@ -1,0 +1,99 @@
+/** `podyard batch` against a whole server; docs/interface/batches.md, "Uploads" and "Results". */
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ApiClient } from '../../src/cli/remote/api-client.ts';
+import { cancelBatch, downloadResults, listBatches, showBatch } from '../../src/cli/remote/batches.ts';
+import { submitBatch } from '../../src/cli/remote/submit-batch.ts';
+import { testTerminal } from '../../src/cli/test-terminal.ts';
+import type { EndpointId } from '../../src/core/ids.ts';
+import type { FakeWorker } from '../fake-worker.ts';
+import { QueuePlaneFixture } from '../queue-plane.ts';
+
+let plane: QueuePlaneFixture;
+let endpoint: EndpointId;
+let worker: FakeWorker;
+let dir: string;
+let client: ApiClient;
+
+beforeAll(async () => {
+  plane = await QueuePlaneFixture.start({ takeHoldMs: 3_000 });
+  endpoint = await plane.endpoint(1);
+  worker = await plane.worker(endpoint);
+  dir = await mkdtemp(join(tmpdir(), 'podyard-batch-'));
+  client = new ApiClient({ url: plane.url, key: 'pyk_test-admin' } as never, new AbortController().signal);
+});
+afterAll(async () => {
+  await plane.close();
+  await rm(dir, { recursive: true });
+});
+
+function output() {
+  const seen = { out: [] as string[], err: [] as string[] };
+  const terminal = testTerminal({ env: {} });
+  return {
+    ...seen,
+    terminal,
+    print: (text: string) => seen.out.push(text),
+    note: (text: string) => seen.err.push(text),
+  };
+}
+const SUBMIT = { order: true, finalize: true };
+const lines = (count: number) => Array.from({ length: count }, (_, i) => `{"input":{"n":${i + 1}}}\n`).join('');
+
+async function work(count: number): Promise<void> {
+  for (let done = 0; done < count; ) {
+    const { body } = await worker.take();
+    if (!body) continue;
+    await worker.done(body.id, `{"output":${body.input.n}}`);
+    done += 1;
+  }
+}
+
+test('submit uploads, finalizes and waits; results are downloaded, and continued where they broke off', async () => {
+  const file = join(dir, 'in.jsonl');
+  await writeFile(file, `${lines(3)}no json\n`);
+  const said = output();
+  await Promise.all([submitBatch(client, endpoint, file, { ...SUBMIT, name: 'night', wait: true }, said), work(3)]);
+  expect(said.err.join('\n')).toContain('line 4: is not valid JSON');
+  expect(said.out.at(-1)).toMatch(/^batch_\w+ {2}COMPLETED: 3 of 3 requests ended \(100 %\), lines rejected: 1/);
+  const id = said.out.at(-1)!.split(' ')[0]!;
+  const path = `/v2/${endpoint}/batch/${id}`;
+  const target = join(dir, 'out.jsonl');
+  await downloadResults(client, path, { output: target }, output());
+  const whole = await readFile(target, 'utf8');
+  expect(
+    whole
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).output),
+  ).toEqual([1, 2, 3]);
+  const part = join(dir, `again.jsonl.${id}.part`);
+  for (const bytes of [10, whole.length]) {
+    await writeFile(part, whole);
+    await truncate(part, bytes);
+    await downloadResults(client, path, { output: join(dir, 'again.jsonl') }, output());
+    expect(await readFile(join(dir, 'again.jsonl'), 'utf8')).toBe(whole);
+  }
+  const listed = output();
+  await listBatches(client, endpoint, { limit: 10 }, listed);
+  expect(listed.out.join('\n')).toContain(id);
+});
+
+test('an upload is continued with what the server lacks; a draft that is left can be cancelled', async () => {
+  const file = join(dir, 'large.jsonl.gz');
+  await writeFile(file, gzipSync(lines(1_500)));
+  const { body } = await plane.call('POST', `${endpoint}/batch`, { body: [] });
+  const headers = { 'content-type': 'application/x-ndjson' };
+  await plane.call('POST', `${endpoint}/batch/${body.id}/requests`, { body: lines(700), headers });
+  const said = output();
+  await submitBatch(client, endpoint, file, { ...SUBMIT, finalize: false, batch: body.id }, said);
+  expect(said.out).toEqual([`${body.id}  DRAFT: 0 of 1500 requests ended (0 %)`]);
+  const cancelled = output();
+  await cancelBatch(client, `/v2/${endpoint}/batch/${body.id}`, {}, cancelled);
+  expect(cancelled.out[0]).toContain('CANCELLED: 1500 of 1500 requests ended');
+  const waiting = showBatch(client, `/v2/${endpoint}/batch/${body.id}`, { wait: true }, output());
+  await expect(waiting).rejects.toThrow('the batch ended CANCELLED: cancelled by its user');
+});
