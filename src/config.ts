@@ -88,6 +88,8 @@ export interface Config {
   dataProcesses: number;
   /** How long the server keeps serving after SIGTERM, not ready, so that load balancers notice. */
   stopDelayMs: number;
+  /** After that, how long requests that wait for a job may go on waiting, before they are answered with what is known. */
+  stopGraceMs: number;
   /** Port of the worker API; null: chosen at the first start and kept. */
   workerApiPort: number | null;
   /** Address of this machine on which ports of pods are published. */
@@ -238,7 +240,7 @@ function readStorage(flags: Flags, env: Env): Pick<Config, 'dataDir' | 'database
 function readProcesses(
   flags: Flags,
   env: Env,
-): Pick<Config, 'roles' | 'dataProcesses' | 'stopDelayMs' | 'workerApiPort'> {
+): Pick<Config, 'roles' | 'dataProcesses' | 'stopDelayMs' | 'stopGraceMs' | 'workerApiPort'> {
   const names = text(flags.roles, env, 'PODYARD_ROLES') ?? ROLES.join(',');
   const roles = new Set(names.split(',').map((role) => parseOneOf('--roles', role.trim(), ROLES)));
   const workerApiPort = env.PODYARD_WORKER_API_PORT;
@@ -246,6 +248,7 @@ function readProcesses(
     roles,
     dataProcesses: dataProcesses(text(flags.dataProcesses, env, 'PODYARD_DATA_PROCESSES'), roles),
     stopDelayMs: secondsVariable(env, 'PODYARD_STOP_DELAY_SECONDS', 0),
+    stopGraceMs: secondsVariable(env, 'PODYARD_STOP_GRACE_SECONDS', 0),
     workerApiPort:
       workerApiPort === undefined
         ? null

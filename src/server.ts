@@ -248,7 +248,11 @@ function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): R
   return async ({ isHasty } = { isHasty: false }) => {
     readiness.end();
     // Data processes wait themselves.
-    if (!isHasty && !isFirstOfSeveral) await sleep(config.stopDelayMs);
+    if (!isHasty && !isFirstOfSeveral) {
+      serving.drain();
+      await sleep(config.stopDelayMs);
+      await Promise.race([serving.whenNothingHeld(), sleep(config.stopGraceMs, undefined, { ref: false })]);
+    }
     if (companion) serving.stopAccepting();
     await cleanUp.run();
   };

@@ -27,6 +27,7 @@ import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
 import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
+import { drainableResponse } from '../http/drainable-response.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
 import { refuseUnreadable } from '../http/refuse-unreadable.ts';
@@ -83,7 +84,7 @@ export function createFront(config: Config, rest: RestModule, parts: FrontParts)
   const trustedProxies = new TrustedProxies(config.trustedProxies);
   const dispatch = createDispatch(config, parts);
   const answer = tls === null ? apps.answer : withStrictTransport(apps.answer);
-  const http = createHttp(dispatch, { ...apps, answer }, trustedProxies);
+  const http = createHttp(dispatch, { ...apps, answer }, trustedProxies, () => front.isDraining);
   const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
   keepDescriptorReserve(front.server, parts.logger);
   http.on('upgrade', (req, socket, head) => front.takeBack(req, socket as Socket, head));
@@ -144,8 +145,14 @@ function withStrictTransport(answer: Answer): Answer {
 }
 
 /** The HTTP server of the other planes, behind the front, which hands connections to it. */
-function createHttp(dispatch: Dispatch, { answer, prepare }: Apps, trustedProxies: TrustedProxies): HttpServer {
+function createHttp(
+  dispatch: Dispatch,
+  { answer, prepare }: Apps,
+  trustedProxies: TrustedProxies,
+  isDraining: () => boolean,
+): HttpServer {
   const http = createServer({
+    ServerResponse: drainableResponse(isDraining),
     ...HEAD_TIMEOUTS,
     keepAliveTimeout: 75_000,
     requestTimeout: 0,

@@ -173,10 +173,13 @@ export class DataProcesses implements OtherProcesses {
     if (!running || running.exitCode !== null || running.signalCode !== null) return;
     const ended = once(running, 'exit');
     send(running, { kind: 'stop' });
-    const timer = setTimeout(() => {
-      this.#deps.logger.warn({ pid: running.pid }, `the process ${name} did not end in time; killing it`);
-      running.kill('SIGKILL');
-    }, STOP_TIMEOUT_MS + this.#deps.config.stopDelayMs);
+    const timer = setTimeout(
+      () => {
+        this.#deps.logger.warn({ pid: running.pid }, `the process ${name} did not end in time; killing it`);
+        running.kill('SIGKILL');
+      },
+      STOP_TIMEOUT_MS + this.#deps.config.stopDelayMs + this.#deps.config.stopGraceMs,
+    );
     await ended;
     clearTimeout(timer);
   }

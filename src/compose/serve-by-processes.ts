@@ -37,6 +37,8 @@ export async function serveByProcesses(config: Config, parts: ServerParts, entry
       return port;
     },
     stopAccepting: () => {},
+    drain: () => {}, // each does, when it is stopped
+    whenNothingHeld: async () => {},
     end: () => children.stop(),
   };
 }

@@ -41,6 +41,8 @@ export async function servePorts(
       front.server.close();
       data.workerServer.close();
     },
+    drain: () => front.drain(),
+    whenNothingHeld: () => data.dispatch.waiters.whenEmpty(),
     end: () => data.stop(),
   };
 }

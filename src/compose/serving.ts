@@ -43,6 +43,10 @@ export interface Serving {
   begin(): Promise<number>;
   /** Accepts no new connections: the processes that share the ports do. */
   stopAccepting(): void;
+  /** Goes on serving, but ends each client's connection with its next answer, so that its client turns to another process. */
+  drain(): void;
+  /** Resolves when no request waits for a job. */
+  whenNothingHeld(): Promise<void>;
   /** Answers held requests and stops. */
   end(): Promise<void>;
 }

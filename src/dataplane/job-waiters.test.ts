@@ -24,6 +24,22 @@ test('every waiter of a job gets its end at once, and no other waiter does', asy
   expect(await other.update).toBe('timeout');
 });
 
+test('it is known when nothing is held any more', async () => {
+  const waiters = new JobWaiters();
+  await waiters.whenEmpty();
+  const [one, two] = [waiters.wait(JOB, 1000), waiters.wait('other' as JobId, 500)];
+  let isEmpty = false;
+  const empty = waiters.whenEmpty().then(() => {
+    isEmpty = true;
+  });
+  waiters.notify(JOB, ended);
+  await one.update;
+  expect(isEmpty).toBe(false);
+  await vi.advanceTimersByTimeAsync(500);
+  await two.update;
+  await empty;
+});
+
 test('an update without the job makes the waiter read it', async () => {
   const waiters = new JobWaiters();
   const { update } = waiters.wait(JOB, 1000);

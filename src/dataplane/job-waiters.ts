@@ -8,6 +8,7 @@ export type JobUpdate = EndedJob | undefined;
 export class JobWaiters {
   readonly #byJob = new Map<JobId, Set<(update: JobUpdate) => void>>();
   #isReleased = false;
+  #onEmpty: (() => void)[] = [];
 
   /**
    * Resolves with the next update of the job, or 'timeout'. Call it before you read the job: an end between the read and
@@ -33,6 +34,12 @@ export class JobWaiters {
     return { update, cancel: () => settle('timeout') };
   }
 
+  /** Resolves when nothing is held any more. */
+  whenEmpty(): Promise<void> {
+    if (this.#byJob.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onEmpty.push(resolve));
+  }
+
   notify(jobId: JobId, update: JobUpdate): void {
     const listeners = this.#byJob.get(jobId);
     if (listeners) for (const listener of [...listeners]) listener(update);
@@ -53,5 +60,6 @@ export class JobWaiters {
     const listeners = this.#byJob.get(jobId);
     listeners?.delete(listener);
     if (listeners?.size === 0) this.#byJob.delete(jobId);
+    if (this.#byJob.size === 0) for (const resolve of this.#onEmpty.splice(0)) resolve();
   }
 }

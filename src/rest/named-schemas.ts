@@ -6,7 +6,6 @@ import {
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
   ReplaceSshKeysRequest,
-  SshKeyList,
 } from './account/account-schemas.ts';
 import {
   BillingResponse,
@@ -43,15 +42,7 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import {
-  CreatePodRequest,
-  PodAccess,
-  PodActionRequest,
-  PodJupyter,
-  PodList,
-  PodResponse,
-  UpdatePodRequest,
-} from './pods/pod-schemas.ts';
+import { PodAccess, PodActionRequest, PodJupyter, PodList, PodResponse, UpdatePodRequest } from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -70,12 +61,7 @@ import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-s
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
-import {
-  CreateTemplateRequest,
-  TemplateList,
-  TemplateResponse,
-  UpdateTemplateRequest,
-} from './templates/template-schemas.ts';
+import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-schemas.ts';
 import type { Wires } from './wires.ts';
 import {
   EndedWorkerResponse,
@@ -85,11 +71,11 @@ import {
 } from './workers/worker-schemas.ts';
 
 /** Returns every schema that a revision's OpenAPI description lists under its own name. */
-export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
+export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): readonly TSchema[] => [
   ErrorResponse,
   PodResponse,
   PodList,
-  CreatePodRequest,
+  ...pods.schemas,
   UpdatePodRequest,
   PodActionRequest,
   PodAccess,
@@ -121,7 +107,7 @@ export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
   ReleaseListResponse,
   TemplateResponse,
   TemplateList,
-  CreateTemplateRequest,
+  ...templates.schemas,
   UpdateTemplateRequest,
   NetworkVolumeResponse,
   NetworkVolumeList,
@@ -154,6 +140,6 @@ export const namedSchemas = ({ endpoints }: Wires): readonly TSchema[] => [
   SecretList,
   CreateSecretRequest,
   UpdateSecretRequest,
-  SshKeyList,
+  ...sshKeys.schemas,
   ReplaceSshKeysRequest,
 ];

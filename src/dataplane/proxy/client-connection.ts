@@ -18,7 +18,7 @@ export interface ConnectionOwner {
   onClosed(connection: ClientConnection): void;
   readonly deadlines: Deadlines;
   /** True when each response must be the last of its connection. */
-  readonly isClosing: boolean;
+  readonly isDraining: boolean;
 }
 
 const MAX_HEAD_BYTES = 32_768;
@@ -71,8 +71,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     owner.deadlines.add(this);
   }
 
-  get isClosing(): boolean {
-    return this.owner.isClosing;
+  get isDraining(): boolean {
+    return this.owner.isDraining;
   }
 
   get isIdle(): boolean {

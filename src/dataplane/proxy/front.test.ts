@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { Agent, createServer, type IncomingMessage, get as plainGet, type Server } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { drainableResponse } from '../../http/drainable-response.ts';
 import { readCertificate, watchCertificate } from './certificate.ts';
 import { Front } from './front.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
@@ -35,10 +36,12 @@ async function install(name: 'first' | 'second'): Promise<void> {
   await copyFile(join(FIXTURES, `${name}.key`), files.keyFile);
 }
 
-async function startFront(): Promise<{ front: Front; port: number }> {
-  const http = createServer((_req, res) => res.end('the other planes'));
-  const front = new Front({
-    tls: await readCertificate(files),
+async function startFront(isSecure = true): Promise<{ front: Front; http: Server; port: number }> {
+  const http = createServer({ ServerResponse: drainableResponse(() => front.isDraining) }, (req, res) => {
+    setTimeout(() => res.end('the other planes'), req.url === '/slow' ? 200 : 0);
+  });
+  const front: Front = new Front({
+    tls: isSecure ? await readCertificate(files) : null,
     http,
     trustedProxies: new TrustedProxies([]),
     dispatch: ({ host }) =>
@@ -47,7 +50,7 @@ async function startFront(): Promise<{ front: Front; port: number }> {
   front.server.listen(0, '127.0.0.1');
   await once(front.server, 'listening');
   open.push({ close: () => front.close() });
-  return { front, port: (front.server.address() as AddressInfo).port };
+  return { front, http, port: (front.server.address() as AddressInfo).port };
 }
 
 function ask(port: number, host: string): Promise<string> {
@@ -94,5 +97,42 @@ describe('the public listener with a certificate', () => {
   it('rejects a key of another certificate', async () => {
     await copyFile(join(FIXTURES, 'second.key'), files.keyFile);
     await expect(readCertificate(files)).rejects.toThrow('are not a certificate and its private key');
+  });
+});
+
+describe('a public listener that drains', () => {
+  /** Sends a request on its one connection, which stays open if the answer lets it. */
+  function client(port: number) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    open.push({ close: () => agent.destroy() });
+    return async (host: string, path = '/') => {
+      const sent = plainGet({ host: '127.0.0.1', port, path, headers: { host }, agent });
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      await text(response);
+      return { connection: response.headers.connection, port: sent.socket?.localPort };
+    };
+  }
+
+  it.each(['pod-80.localhost', 'localhost'])(
+    'ends a connection with its next answer, not before (%s)',
+    async (host) => {
+      const { front, port } = await startFront(false);
+      const ask = client(port);
+      const first = await ask(host);
+      expect(first.connection).not.toBe('close');
+      front.drain();
+      const second = await ask(host);
+      expect(second).toEqual({ connection: 'close', port: first.port });
+      expect((await ask(host)).port).not.toBe(first.port); // it still serves
+    },
+  );
+
+  it('also ends the connection of a request that it answers from before', async () => {
+    const { front, http, port } = await startFront(false);
+    const arrived = once(http, 'request');
+    const answer = client(port)('localhost', '/slow');
+    await arrived;
+    front.drain();
+    expect((await answer).connection).toBe('close');
   });
 });

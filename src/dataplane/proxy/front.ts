@@ -34,7 +34,9 @@ const REFUSALS: Record<Unreadable, { kind: FailureKind; detail: string }> = {
 export class Front implements ConnectionOwner {
   readonly server: Server;
   readonly deadlines = new Deadlines();
-  isClosing = false;
+  /** Each connection ends with its next answer, so that its client opens another, elsewhere. */
+  isDraining = false;
+  #isClosing = false;
   readonly #http: HttpServer;
   readonly #trustedProxies: TrustedProxies;
   readonly #dispatch: (head: RequestHead) => ExchangeHandler | null;
@@ -44,7 +46,7 @@ export class Front implements ConnectionOwner {
   constructor(options: {
     /** Null: plain HTTP. */
     tls: SecureContextOptions | null;
-    /** The server of the other planes, which does not listen itself. */
+    /** The server of the other planes, which does not listen itself. Its responses are drainable as well. */
     http: HttpServer;
     dispatch: (head: RequestHead) => ExchangeHandler | null;
     trustedProxies: TrustedProxies;
@@ -103,14 +105,19 @@ export class Front implements ConnectionOwner {
     return rawProblem(new Failure(kind, detail));
   }
 
+  /**
+   * Goes on serving, but ends each connection with its next answer, which says so. An idle connection stays open until then:
+   * closing it could meet a request that is on its way.
+   */
+  drain(): void {
+    this.isDraining = true;
+  }
+
   /** Stops accepting, waits for running requests, then cuts the remaining connections. */
   close(): Promise<void> {
-    this.isClosing = true;
+    this.drain();
+    this.#isClosing = true;
     this.server.close();
-    // Busy clients keep their connections: each response from now on makes them open another, elsewhere.
-    this.#http.prependListener('request', (_req, res) => {
-      res.shouldKeepAlive = false;
-    });
     return new Promise((resolve) => {
       const closeIdle = () => {
         this.#http.closeIdleConnections(); // connections whose last response was just sent
@@ -147,6 +154,6 @@ export class Front implements ConnectionOwner {
 
   #forget(connection: { close(): void; destroy(): void }): void {
     this.#connections.delete(connection);
-    if (this.isClosing && this.#connections.size === 0) this.#onEmpty();
+    if (this.#isClosing && this.#connections.size === 0) this.#onEmpty();
   }
 }

@@ -19,7 +19,7 @@ export interface ExchangeConnection {
   readonly isSecure: boolean;
   readonly isTrusted: boolean;
   /** True when each response must be the last of its connection. */
-  readonly isClosing: boolean;
+  readonly isDraining: boolean;
   /** Starts or resumes the body, beginning with the bytes already held. */
   feedBody(exchange: WireExchange): void;
   pause(): void;
@@ -153,7 +153,7 @@ export class WireExchange implements ClientExchange {
   }
 
   #addConnection(): void {
-    if (!this.isBodyRead || this.#connection.isClosing) this.#isPersistent = false;
+    if (!this.isBodyRead || this.#connection.isDraining) this.#isPersistent = false;
     if (!this.#isPersistent) this.#unsent += 'Connection: close\r\n';
     else if (this.minorVersion === 0) this.#unsent += 'Connection: keep-alive\r\n';
   }

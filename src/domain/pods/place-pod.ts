@@ -139,7 +139,7 @@ function needOf({ gpu, podCount }: Pick<Placed, 'gpu' | 'podCount'>): string {
 }
 
 function cudaRuleOf({ allowedCudaVersions: allowed, minCudaVersion: min }: PodGpu): CudaRule {
-  return { ...(allowed && { allowed }), ...(min !== undefined && { min }) };
+  return { ...(allowed?.length && { allowed }), ...(min !== undefined && { min }) };
 }
 
 /** True if the machine has what the pod requires for each of its GPUs. */

@@ -1,6 +1,6 @@
 import { CREATED_AT, ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
 
-const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKv0f9o0Wq1l7y1cXn5S7h2m3b4t8z6d9e0pQwErTyUi alice@laptop';
+export const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKv0f9o0Wq1l7y1cXn5S7h2m3b4t8z6d9e0pQwErTyUi alice@laptop';
 
 const apiKey = {
   id: 'a1q9w3e7r5t2yu',
@@ -17,6 +17,5 @@ export const ACCOUNT_EXAMPLES: Examples = {
   ApiKeyList: { apiKeys: [apiKey] },
   CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },
   CreatedApiKey: { ...apiKey, secret: 'pyk_shown_once_and_never_again' },
-  SshKeyList: { sshKeys: [SSH_KEY], keys: [SSH_KEY] },
   ReplaceSshKeysRequest: { sshKeys: [SSH_KEY] },
 };

@@ -59,16 +59,20 @@ export const CreateApiKeyRequest = closed(
 const SSH_KEY =
   '^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\\.com) [A-Za-z0-9+/]+={0,2}( [^\\r\\n]*)?$';
 
-export const SshKeyList = Type.Object(
+const SSH_KEY_LIST = {
+  $id: 'SshKeyList',
+  description: 'The SSH public keys of the account. Pods receive them as `PUBLIC_KEY` when they start.',
+};
+
+export const SshKeyListWithBoth = Type.Object(
   {
     sshKeys: Type.Array(Type.String()),
     keys: Type.Array(Type.String(), { description: 'The same, as revision 2026-08 names them.' }),
   },
-  {
-    $id: 'SshKeyList',
-    description: 'The SSH public keys of the account. Pods receive them as `PUBLIC_KEY` when they start.',
-  },
+  SSH_KEY_LIST,
 );
+
+export const SshKeyList = Type.Object({ keys: Type.Array(Type.String()) }, SSH_KEY_LIST);
 
 /** The pattern of revision 2026-08. Each key is still one line without options. */
 const KEY = '^(ssh|ecdsa|sk)-\\S+ \\S+([ \\t].*)?$';

@@ -1,27 +1,29 @@
 import { updatePublicKeys } from '../../domain/access/public-keys.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { ReplaceSshKeysRequest, SshKeyList } from './account-schemas.ts';
-import { fromSshKeys, toSshKeyList } from './ssh-key-wire.ts';
+import { ReplaceSshKeysRequest } from './account-schemas.ts';
+import { fromSshKeys, type SshKeyWire } from './ssh-key-wire.ts';
 
-export const replaceSshKeysRoute: RestRoute = (app, deps) => {
-  app.put(
-    '/v2/account/ssh-keys',
-    {
-      schema: {
-        operationId: 'replaceSshKeys',
-        summary: 'Replace the SSH public keys',
-        description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
-        tags: ['podyard'],
-        body: ref(ReplaceSshKeysRequest),
-        response: { 200: ref(SshKeyList) },
+export const replaceSshKeysRoute =
+  (wire: SshKeyWire): RestRoute =>
+  (app, deps) => {
+    app.put(
+      '/v2/account/ssh-keys',
+      {
+        schema: {
+          operationId: 'replaceSshKeys',
+          summary: 'Replace the SSH public keys',
+          description: 'Replaces all keys. Pods that start from now on receive them; running pods keep theirs.',
+          tags: ['podyard'],
+          body: ref(ReplaceSshKeysRequest),
+          response: { 200: ref(wire.List) },
+        },
+        config: { permission: PERMISSIONS.writeAccount },
       },
-      config: { permission: PERMISSIONS.writeAccount },
-    },
-    async (request) => {
-      const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
-      await updatePublicKeys(deps, request.actor, publicKeys);
-      return toSshKeyList(publicKeys);
-    },
-  );
-};
+      async (request) => {
+        const publicKeys = fromSshKeys(request.body.sshKeys ?? request.body.keys ?? []);
+        await updatePublicKeys(deps, request.actor, publicKeys);
+        return wire.toList(publicKeys);
+      },
+    );
+  };

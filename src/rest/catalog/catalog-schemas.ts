@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
@@ -53,14 +53,14 @@ export const GpuTypeResponse = Type.Object(
 
 export const GpuTypeList = Type.Object({ gpus: Type.Array(ref(GpuTypeResponse)) }, { $id: 'GpuTypeList' });
 
-const gpuFilters = {
+const gpuFilters = (minCudaVersion: string) => ({
   include: includeAvailability,
   count: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1, description: 'GPUs needed together on one machine.' }),
   ),
   cloud: Type.Optional(stringEnum(['SECURE', 'COMMUNITY'])),
   minCudaVersion: Type.Optional(
-    Type.String({ pattern: '^[0-9]{1,3}([.][0-9]{1,3}){0,2}$', description: 'Minimum CUDA version, e.g. `12.8`.' }),
+    Type.String({ pattern: minCudaVersion, description: 'Minimum CUDA version, e.g. `12.8`.' }),
   ),
   cudaVersions: Type.Optional(
     patternList(
@@ -71,15 +71,20 @@ const gpuFilters = {
   countryCodes: Type.Optional(
     patternList('[A-Z]{2}', 'In data centers of these countries, separated by commas: `DE,FR`.'),
   ),
-};
-
-export const GpuTypeQuery = Type.Object(gpuFilters);
-export const GpuTypeListQuery = Type.Object({
-  ...gpuFilters,
-  product: Type.Optional(
-    commaList(['POD', 'CLUSTER', 'SERVERLESS'], 'Types available to any of these products, separated by commas.'),
-  ),
 });
+
+const gpuProduct = Type.Optional(
+  commaList(['POD', 'CLUSTER', 'SERVERLESS'], 'Types available to any of these products, separated by commas.'),
+);
+
+/** `hasProduct`: whether the query of a single type has `product` too. */
+export function gpuTypeQueries(minCudaVersion: string, hasProduct: boolean) {
+  const filters = gpuFilters(minCudaVersion);
+  const list = Type.Object({ ...filters, product: gpuProduct });
+  return { one: hasProduct ? list : Type.Object(filters), list };
+}
+
+export type GpuTypeQuery = Static<ReturnType<typeof gpuTypeQueries>['list']>;
 
 export const CpuFlavorResponse = Type.Object(
   {
@@ -107,13 +112,17 @@ const cpuFilters = {
   ),
 };
 
-export const CpuFlavorQuery = Type.Object(cpuFilters);
-export const CpuFlavorListQuery = Type.Object({
-  ...cpuFilters,
-  product: Type.Optional(
-    commaList(['POD', 'SERVERLESS'], 'Flavors available to any of these products, separated by commas.'),
-  ),
-});
+const cpuProduct = Type.Optional(
+  commaList(['POD', 'SERVERLESS'], 'Flavors available to any of these products, separated by commas.'),
+);
+
+/** `hasProduct`: whether the query of a single flavor has `product` too. */
+export function cpuFlavorQueries(hasProduct: boolean) {
+  const list = Type.Object({ ...cpuFilters, product: cpuProduct });
+  return { one: hasProduct ? list : Type.Object(cpuFilters), list };
+}
+
+export type CpuFlavorQuery = Static<ReturnType<typeof cpuFlavorQueries>['list']>;
 
 export const DataCenterResponse = Type.Object(
   {

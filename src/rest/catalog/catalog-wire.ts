@@ -17,17 +17,30 @@ import type { CapacitySource, Stock } from '../../domain/catalog/capacity-source
 import type { CpuFlavor, DataCenter, GpuType } from '../../domain/catalog/catalog.ts';
 import type { CudaRule } from '../../domain/catalog/cuda-version.ts';
 import { TEMPLATE_SOURCES, type TemplateSource } from '../../domain/templates/template.ts';
+import type { Wire } from '../shared/wire.ts';
 import type {
   CpuFlavorQuery,
   CpuFlavorResponse,
+  cpuFlavorQueries,
   DataCenterListQuery,
   DataCenterResponse,
   GpuTypeQuery,
   GpuTypeResponse,
+  gpuTypeQueries,
   PublicTemplateQuery,
 } from './catalog-schemas.ts';
 
 type Extra = { availability?: Availability; dataCenters?: Available[]; cudaVersions?: CudaOffer[] };
+
+/** How a revision asks for the catalog and answers. Queries have passed the wire's own schemas. */
+export interface CatalogWire extends Wire {
+  readonly gpuQueries: ReturnType<typeof gpuTypeQueries>;
+  readonly cpuQueries: ReturnType<typeof cpuFlavorQueries>;
+  /** Throws `badRequest` for parameters that do not go together. */
+  checkQuery(query: { include?: string; product?: string }): void;
+  /** Removes the lists that the revision leaves out. */
+  withoutEmpty<T extends object>(entry: T): T;
+}
 
 /** Returns the availability of a catalog entry; nothing, unless the query includes it. */
 export type Describe<T> = (entry: T) => Extra;
@@ -35,15 +48,18 @@ export type Describe<T> = (entry: T) => Extra;
 /** Throws `badRequest` for filters that apply to availability only, if that is not included. */
 export async function gpuDescriber(
   capacity: CapacitySource,
-  query: Static<typeof GpuTypeQuery>,
+  wire: CatalogWire,
+  query: GpuTypeQuery,
 ): Promise<Describe<GpuType>> {
+  wire.checkQuery(query);
   const { include, count, cloud, minCudaVersion, cudaVersions, countryCodes } = query;
   if (include === undefined) return refuseFilters({ count, cloud, minCudaVersion, cudaVersions, countryCodes });
   const cuda = toCudaRule(minCudaVersion, cudaVersions);
   const whole = await capacity.read();
   const stock = countryCodes === undefined ? whole : stockIn(whole, splitList(countryCodes));
   const wish: GpuRequest = { count: count ?? 1, cloud: cloud ?? null, cuda };
-  return (gpu) => ({ ...gpuAvailability(gpu, stock, wish), cudaVersions: listCudaVersions(gpu, stock) });
+  return (gpu) =>
+    wire.withoutEmpty({ ...gpuAvailability(gpu, stock, wish), cudaVersions: listCudaVersions(gpu, stock) });
 }
 
 function toCudaRule(minCudaVersion: string | undefined, cudaVersions: string | undefined): CudaRule {
@@ -55,12 +71,14 @@ function toCudaRule(minCudaVersion: string | undefined, cudaVersions: string | u
 /** Like `gpuDescriber`. */
 export async function cpuDescriber(
   capacity: CapacitySource,
-  query: Static<typeof CpuFlavorQuery>,
+  wire: CatalogWire,
+  query: CpuFlavorQuery,
 ): Promise<Describe<CpuFlavor>> {
+  wire.checkQuery(query);
   const { include, vcpuCount } = query;
   if (include === undefined) return refuseFilters({ vcpuCount });
   const stock = await capacity.read();
-  return (flavor) => cpuAvailability(flavor, stock, vcpuCount ?? null);
+  return (flavor) => wire.withoutEmpty(cpuAvailability(flavor, stock, vcpuCount ?? null));
 }
 
 function refuseFilters(filters: Record<string, unknown>): Describe<unknown> {
@@ -71,15 +89,17 @@ function refuseFilters(filters: Record<string, unknown>): Describe<unknown> {
 
 export async function dataCenterDescriber(
   capacity: CapacitySource,
+  wire: CatalogWire,
   include: string | undefined,
 ): Promise<(dataCenter: DataCenter) => Pick<Static<typeof DataCenterResponse>, 'gpuAvailability' | 'cpuAvailability'>> {
   const wanted = splitList(include);
   if (wanted.length === 0) return () => ({});
   const stock: Stock = await capacity.read();
-  return ({ id }) => ({
-    ...(wanted.includes('GPU_AVAILABILITY') ? { gpuAvailability: listGpusIn(id, stock) } : {}),
-    ...(wanted.includes('CPU_AVAILABILITY') ? { cpuAvailability: listCpusIn(id, stock) } : {}),
-  });
+  return ({ id }) =>
+    wire.withoutEmpty({
+      ...(wanted.includes('GPU_AVAILABILITY') ? { gpuAvailability: listGpusIn(id, stock) } : {}),
+      ...(wanted.includes('CPU_AVAILABILITY') ? { cpuAvailability: listCpusIn(id, stock) } : {}),
+    });
 }
 
 export function isOfProduct(gpu: GpuType, product: string | undefined): boolean {

@@ -1,28 +1,30 @@
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { CreatePodQuery, CreatePodRequest, PodResponse } from './pod-schemas.ts';
-import { readPodResponse, toNewPod } from './pod-wire.ts';
+import { CreatePodQuery, PodResponse } from './pod-schemas.ts';
+import { type PodWire, readPodResponse, toNewPod } from './pod-wire.ts';
 
-export const createPodRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/pods',
-    {
-      schema: {
-        operationId: 'createPod',
-        summary: 'Create a pod',
-        description:
-          'The pod starts at once. Without capacity, the response is a 400 whose detail begins with `There are no longer any instances available`.',
-        tags: ['pods'],
-        querystring: CreatePodQuery,
-        body: ref(CreatePodRequest),
-        response: { 201: ref(PodResponse) },
+export const createPodRoute =
+  (wire: PodWire): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/pods',
+      {
+        schema: {
+          operationId: 'createPod',
+          summary: 'Create a pod',
+          description:
+            'The pod starts at once. Without capacity, the response is a 400 whose detail begins with `There are no longer any instances available`.',
+          tags: ['pods'],
+          querystring: CreatePodQuery,
+          body: ref(wire.CreateRequest),
+          response: { 201: ref(PodResponse) },
+        },
+        config: { permission: PERMISSIONS.writePod },
       },
-      config: { permission: PERMISSIONS.writePod },
-    },
-    async (request, reply) => {
-      const pod = await createPod(deps, request.actor, toNewPod(request.body, request.query));
-      return reply.code(201).send(await readPodResponse(deps, pod));
-    },
-  );
-};
+      async (request, reply) => {
+        const pod = await createPod(deps, request.actor, toNewPod(wire, request.body, request.query));
+        return reply.code(201).send(await readPodResponse(deps, wire, pod));
+      },
+    );
+  };

@@ -3,27 +3,29 @@ import { actOnPod } from '../../domain/pods/act-on-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
 import { PodActionRequest, PodParams, PodResponse } from './pod-schemas.ts';
-import { readPodResponse } from './pod-wire.ts';
+import { type PodWire, readPodResponse } from './pod-wire.ts';
 
-export const podActionRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/pods/:id/action',
-    {
-      schema: {
-        operationId: 'podAction',
-        summary: 'Start, stop, restart or terminate a pod',
-        description: 'The pod’s `actions` lists what is possible; any other action is a 409.',
-        tags: ['pods'],
-        params: PodParams,
-        body: ref(PodActionRequest),
-        response: { 200: ref(PodResponse), 204: noContent('Terminated.') },
+export const podActionRoute =
+  (wire: PodWire): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/pods/:id/action',
+      {
+        schema: {
+          operationId: 'podAction',
+          summary: 'Start, stop, restart or terminate a pod',
+          description: 'The pod’s `actions` lists what is possible; any other action is a 409.',
+          tags: ['pods'],
+          params: PodParams,
+          body: ref(PodActionRequest),
+          response: { 200: ref(PodResponse), 204: noContent('Terminated.') },
+        },
+        config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
-    },
-    async (request, reply) => {
-      const pod = await actOnPod(deps, request.actor, request.params.id as PodId, request.body.action);
-      if (pod === null) return reply.code(204).send();
-      return reply.send(await readPodResponse(deps, pod));
-    },
-  );
-};
+      async (request, reply) => {
+        const pod = await actOnPod(deps, request.actor, request.params.id as PodId, request.body.action);
+        if (pod === null) return reply.code(204).send();
+        return reply.send(await readPodResponse(deps, wire, pod));
+      },
+    );
+  };

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
@@ -66,55 +66,55 @@ const vcpuCount = Type.Integer({
   description: 'A power of two within the range of the flavor.',
 });
 
-const start = {
-  startSsh: Type.Optional(
-    Type.Boolean({
-      description:
-        'Passes the account’s SSH keys to the container as `PUBLIC_KEY`, with which images start their SSH server. Never returned.',
-    }),
-  ),
-  startJupyter: Type.Optional(
-    Type.Boolean({
-      description:
-        'Passes a password to the container as `JUPYTER_PASSWORD`, unless `env` sets one, with which images start Jupyter. Never returned.',
-    }),
-  ),
-};
+const startSsh = Type.Boolean({
+  description:
+    'Passes the account’s SSH keys to the container as `PUBLIC_KEY`, with which images start their SSH server. Never returned.',
+});
+const startJupyter = Type.Boolean({
+  description:
+    'Passes a password to the container as `JUPYTER_PASSWORD`, unless `env` sets one, with which images start Jupyter. Never returned.',
+});
 const mounts = podMounts;
 
 /** Defaults of a create besides the container's, as shown in the description. */
 export const POD_DEFAULTS = { gpuCount: 1, cloud: 'SECURE', globalNetworking: false } as const;
 const D = POD_DEFAULTS;
 
-export const CreatePodRequest = closed(
-  {
-    name,
-    image: Type.Optional(CONTAINER.image),
-    ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
-    gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)), ...gpuRule })),
-    cpu: Type.Optional(closed({ id: cpuId, vcpuCount })),
-    mounts: Type.Optional(byDefault(mounts, {})),
-    cloud: Type.Optional(byDefault(cloud, D.cloud)),
-    dataCenterIds: Type.Optional(
-      byDefault(Type.Array(Type.String(), { description: 'Preferred first; empty for any.' }), []),
-    ),
-    globalNetworking: Type.Optional(byDefault(Type.Boolean(), D.globalNetworking)),
-    ...start,
-    templateId: Type.Optional(
-      Type.String({
-        description:
-          'A template for pods, own or public. Its container settings, mount, `startSsh` and `startJupyter` are copied once. The request’s values win; `env` is merged by name.',
-      }),
-    ),
-  },
-  {
-    $id: 'CreatePodRequest',
-    description: 'Exactly one of `gpu` and `cpu` is required, and `image` unless a template provides one.',
-    if: { not: { required: ['templateId'] } },
-    // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
-    then: { required: ['image'] },
-  },
-);
+/** `sshByDefault`: what a pod whose request and template do not mention SSH gets. */
+export function createPodRequest(sshByDefault: boolean) {
+  return closed(
+    {
+      name,
+      image: Type.Optional(CONTAINER.image),
+      ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
+      gpu: Type.Optional(closed({ id: gpuId, count: Type.Optional(byDefault(gpuCount, D.gpuCount)), ...gpuRule })),
+      cpu: Type.Optional(closed({ id: cpuId, vcpuCount })),
+      mounts: Type.Optional(byDefault(mounts, {})),
+      cloud: Type.Optional(byDefault(cloud, D.cloud)),
+      dataCenterIds: Type.Optional(
+        byDefault(Type.Array(Type.String(), { description: 'Preferred first; empty for any.' }), []),
+      ),
+      globalNetworking: Type.Optional(byDefault(Type.Boolean(), D.globalNetworking)),
+      startSsh: Type.Optional(byDefault(startSsh, sshByDefault)),
+      startJupyter: Type.Optional(byDefault(startJupyter, false)),
+      templateId: Type.Optional(
+        Type.String({
+          description:
+            'A template for pods, own or public. Its container settings, mount, `startSsh` and `startJupyter` are copied once. The request’s values win; `env` is merged by name.',
+        }),
+      ),
+    },
+    {
+      $id: 'CreatePodRequest',
+      description: 'Exactly one of `gpu` and `cpu` is required, and `image` unless a template provides one.',
+      if: { not: { required: ['templateId'] } },
+      // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
+      then: { required: ['image'] },
+    },
+  );
+}
+
+export type CreatePodRequest = Static<ReturnType<typeof createPodRequest>>;
 
 export const CreatePodQuery = Type.Object({
   private: Type.Optional(Type.Boolean({ description: 'Podyard only: its HTTP ports need a key of its owner.' })),

@@ -9,20 +9,32 @@ import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
 import { includes } from '../shared/include-query.ts';
 import type { RouteDeps } from '../shared/rest-app.ts';
+import type { Wire } from '../shared/wire.ts';
 import {
   type CreatePodQuery,
   type CreatePodRequest,
+  type createPodRequest,
   POD_DEFAULTS,
   type PodResponse,
   type UpdatePodRequest,
 } from './pod-schemas.ts';
 
-type Mounts = NonNullable<Static<typeof CreatePodRequest>['mounts']>;
+type Mounts = NonNullable<CreatePodRequest['mounts']>;
 type Response = Static<typeof PodResponse>;
+
+/** How a revision spells pods. */
+export interface PodWire extends Wire {
+  readonly CreateRequest: ReturnType<typeof createPodRequest>;
+  /** Whether a pod gets the account's SSH keys if neither the request nor its template says so. */
+  readonly sshByDefault: boolean;
+  /** Whether an answer names the template that the pod was created from. */
+  readonly showsTemplate: boolean;
+}
 
 /** Fills in the defaults of a create, except those that a template may provide. */
 export function toNewPod(
-  body: Static<typeof CreatePodRequest>,
+  { sshByDefault }: PodWire,
+  body: CreatePodRequest,
   { private: isPrivate = false }: Static<typeof CreatePodQuery>,
 ): NewPod {
   return {
@@ -36,12 +48,13 @@ export function toNewPod(
     hasGlobalNetwork: body.globalNetworking ?? POD_DEFAULTS.globalNetworking,
     isPrivate,
     templateId: body.templateId ?? null,
+    sshByDefault,
     ...(body.startSsh === undefined ? {} : { startSsh: body.startSsh }),
     ...(body.startJupyter === undefined ? {} : { startJupyter: body.startJupyter }),
   };
 }
 
-function toGpu({ count = POD_DEFAULTS.gpuCount, ...gpu }: NonNullable<Static<typeof CreatePodRequest>['gpu']>): PodGpu {
+function toGpu({ count = POD_DEFAULTS.gpuCount, ...gpu }: NonNullable<CreatePodRequest['gpu']>): PodGpu {
   if (gpu.allowedCudaVersions !== undefined && gpu.minCudaVersion !== undefined) {
     throw new Failure('badRequest', 'gpu.allowedCudaVersions, gpu.minCudaVersion: only one of them can be given');
   }
@@ -74,18 +87,19 @@ export function toMounts({ persistent, network }: Mounts): PodMounts {
 }
 
 /** Returns one pod's response, with live figures if it runs. */
-export async function readPodResponse(deps: RouteDeps, pod: Pod): Promise<Response> {
-  return (await readPodResponses(deps, [pod], READ_TIMEOUT_MS.one))[0]!;
+export async function readPodResponse(deps: RouteDeps, wire: PodWire, pod: Pod): Promise<Response> {
+  return (await readPodResponses(deps, wire, [pod], READ_TIMEOUT_MS.one))[0]!;
 }
 
 export async function readPodResponses(
   deps: RouteDeps,
+  wire: PodWire,
   pods: readonly Pod[],
   timeoutMs: number = READ_TIMEOUT_MS.list,
 ): Promise<Response[]> {
   const running = pods.filter((pod) => pod.status === 'RUNNING').map((pod) => pod.id);
   const figures = running.length === 0 ? undefined : await deps.podFigures.read(running, timeoutMs);
-  return pods.map((pod) => toPodResponse(pod, figures?.get(pod.id), deps.clock.now()));
+  return pods.map((pod) => toPodResponse(wire, pod, figures?.get(pod.id), deps.clock.now()));
 }
 
 /** Returns what `include=REASON` adds. */
@@ -93,7 +107,7 @@ export function reasonOf({ statusReason }: Pod, query: { include?: string }): { 
   return includes(query, 'REASON') ? { reason: statusReason } : {};
 }
 
-function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Response {
+function toPodResponse(wire: PodWire, pod: Pod, usage: PodUsage | undefined, now: number): Response {
   const { persistent, network } = pod.mounts;
   return {
     id: pod.id,
@@ -109,7 +123,7 @@ function toPodResponse(pod: Pod, usage: PodUsage | undefined, now: number): Resp
     },
     cloud: pod.cloud,
     dataCenterId: pod.dataCenterId,
-    template: pod.templateId,
+    template: wire.showsTemplate ? pod.templateId : null,
     cost: pod.costPerHour,
     locked: pod.isLocked,
     globalNetworking: {

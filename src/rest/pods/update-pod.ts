@@ -3,27 +3,29 @@ import { updatePod } from '../../domain/pods/update-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { PodParams, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
-import { readPodResponse, toPodChange } from './pod-wire.ts';
+import { type PodWire, readPodResponse, toPodChange } from './pod-wire.ts';
 
-export const updatePodRoute: RestRoute = (app, deps) => {
-  app.patch(
-    '/v2/pods/:id',
-    {
-      schema: {
-        operationId: 'updatePod',
-        summary: 'Update a pod',
-        description:
-          'Only the given fields change. Changing container settings replaces the container of a running pod at once; mounts are kept.',
-        tags: ['pods'],
-        params: PodParams,
-        body: ref(UpdatePodRequest),
-        response: { 200: ref(PodResponse) },
+export const updatePodRoute =
+  (wire: PodWire): RestRoute =>
+  (app, deps) => {
+    app.patch(
+      '/v2/pods/:id',
+      {
+        schema: {
+          operationId: 'updatePod',
+          summary: 'Update a pod',
+          description:
+            'Only the given fields change. Changing container settings replaces the container of a running pod at once; mounts are kept.',
+          tags: ['pods'],
+          params: PodParams,
+          body: ref(UpdatePodRequest),
+          response: { 200: ref(PodResponse) },
+        },
+        config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
-      config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
-    },
-    async (request) => {
-      const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body));
-      return readPodResponse(deps, pod);
-    },
-  );
-};
+      async (request) => {
+        const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body));
+        return readPodResponse(deps, wire, pod);
+      },
+    );
+  };

@@ -1,25 +1,27 @@
 import { createTemplate } from '../../domain/templates/create-template.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
-import { CreateTemplateRequest, TemplateResponse } from './template-schemas.ts';
-import { toNewTemplate, toTemplateResponse } from './template-wire.ts';
+import { TemplateResponse } from './template-schemas.ts';
+import { type TemplateWire, toNewTemplate, toTemplateResponse } from './template-wire.ts';
 
-export const createTemplateRoute: RestRoute = (app, deps) => {
-  app.post(
-    '/v2/templates',
-    {
-      schema: {
-        operationId: 'createTemplate',
-        summary: 'Create a template',
-        tags: ['templates'],
-        body: ref(CreateTemplateRequest),
-        response: { 201: ref(TemplateResponse) },
+export const createTemplateRoute =
+  (wire: TemplateWire): RestRoute =>
+  (app, deps) => {
+    app.post(
+      '/v2/templates',
+      {
+        schema: {
+          operationId: 'createTemplate',
+          summary: 'Create a template',
+          tags: ['templates'],
+          body: ref(wire.CreateRequest),
+          response: { 201: ref(TemplateResponse) },
+        },
+        config: { permission: PERMISSIONS.writeTemplate },
       },
-      config: { permission: PERMISSIONS.writeTemplate },
-    },
-    async (request, reply) => {
-      const record = await createTemplate(deps, request.actor, toNewTemplate(request.body));
-      return reply.code(201).send(toTemplateResponse(record));
-    },
-  );
-};
+      async (request, reply) => {
+        const record = await createTemplate(deps, request.actor, toNewTemplate(wire, request.body));
+        return reply.code(201).send(toTemplateResponse(wire, record));
+      },
+    );
+  };

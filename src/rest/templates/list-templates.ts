@@ -2,23 +2,25 @@ import { listTemplateRows } from '../../domain/templates/template-store.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { TemplateList } from './template-schemas.ts';
-import { toTemplateResponse } from './template-wire.ts';
+import { type TemplateWire, toTemplateResponse } from './template-wire.ts';
 
-export const listTemplatesRoute: RestRoute = (app, deps) => {
-  app.get(
-    '/v2/templates',
-    {
-      schema: {
-        operationId: 'listTemplates',
-        summary: 'List templates',
-        tags: ['templates'],
-        response: { 200: ref(TemplateList) },
+export const listTemplatesRoute =
+  (wire: TemplateWire): RestRoute =>
+  (app, deps) => {
+    app.get(
+      '/v2/templates',
+      {
+        schema: {
+          operationId: 'listTemplates',
+          summary: 'List templates',
+          tags: ['templates'],
+          response: { 200: ref(TemplateList) },
+        },
+        config: { permission: PERMISSIONS.readTemplate },
       },
-      config: { permission: PERMISSIONS.readTemplate },
-    },
-    async (request) => {
-      const records = await listTemplateRows(deps.pool, request.actor.userId);
-      return { templates: records.map(toTemplateResponse) };
-    },
-  );
-};
+      async (request) => {
+        const records = await listTemplateRows(deps.pool, request.actor.userId);
+        return { templates: records.map((template) => toTemplateResponse(wire, template)) };
+      },
+    );
+  };

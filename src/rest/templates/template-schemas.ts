@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
 
@@ -41,21 +41,26 @@ const allowedCudaVersions = Type.Array(Type.String({ pattern: CUDA_PATTERN }), {
 export const TEMPLATE_DEFAULTS = { serverless: false, public: false, category: 'NVIDIA' } as const;
 const D = TEMPLATE_DEFAULTS;
 
-export const CreateTemplateRequest = closed(
-  {
-    name,
-    image: CONTAINER.image,
-    ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
-    mounts: Type.Optional(byDefault(mounts, {})),
-    serverless: Type.Optional(byDefault(serverless, D.serverless)),
-    public: Type.Optional(byDefault(isPublic, D.public)),
-    category: Type.Optional(byDefault(category, D.category)),
-    startSsh: Type.Optional(startSsh),
-    startJupyter: Type.Optional(startJupyter),
-    allowedCudaVersions: Type.Optional(byDefault(allowedCudaVersions, [])),
-  },
-  { $id: 'CreateTemplateRequest' },
-);
+/** `start`: the defaults of `startSsh` and `startJupyter`, where there are any. */
+export function createTemplateRequest(start: { default?: boolean }) {
+  return closed(
+    {
+      name,
+      image: CONTAINER.image,
+      ...OPTIONAL_CONTAINER_WITH_DEFAULTS,
+      mounts: Type.Optional(byDefault(mounts, {})),
+      serverless: Type.Optional(byDefault(serverless, D.serverless)),
+      public: Type.Optional(byDefault(isPublic, D.public)),
+      category: Type.Optional(byDefault(category, D.category)),
+      startSsh: Type.Optional({ ...startSsh, ...start }),
+      startJupyter: Type.Optional({ ...startJupyter, ...start }),
+      allowedCudaVersions: Type.Optional(byDefault(allowedCudaVersions, [])),
+    },
+    { $id: 'CreateTemplateRequest' },
+  );
+}
+
+export type CreateTemplateRequest = Static<ReturnType<typeof createTemplateRequest>>;
 
 /** No defaults at the top level: they would overwrite omitted fields. */
 export const UpdateTemplateRequest = closed(

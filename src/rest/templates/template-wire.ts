@@ -3,8 +3,10 @@ import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import type { NewTemplate } from '../../domain/templates/create-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { toContainer, toContainerResponse } from '../shared/container-wire.ts';
+import type { Wire } from '../shared/wire.ts';
 import {
   type CreateTemplateRequest,
+  type createTemplateRequest,
   TEMPLATE_DEFAULTS,
   type TemplateResponse,
   type UpdateTemplateRequest,
@@ -12,7 +14,16 @@ import {
 
 type Mounts = Static<typeof TemplateResponse>['mounts'];
 
-export function toNewTemplate(body: Static<typeof CreateTemplateRequest>): NewTemplate {
+/** How a revision spells templates. */
+export interface TemplateWire extends Wire {
+  readonly CreateRequest: ReturnType<typeof createTemplateRequest>;
+  /** `startSsh` and `startJupyter` of a new template that does not mention them; null: what is made from it decides. */
+  readonly startByDefault: boolean | null;
+  /** Whether pods made from a template that does not mention SSH get the account's keys. */
+  readonly sshByDefault: boolean;
+}
+
+export function toNewTemplate({ startByDefault }: TemplateWire, body: CreateTemplateRequest): NewTemplate {
   return {
     name: body.name,
     image: body.image,
@@ -22,8 +33,8 @@ export function toNewTemplate(body: Static<typeof CreateTemplateRequest>): NewTe
     isServerless: body.serverless ?? TEMPLATE_DEFAULTS.serverless,
     isPublic: body.public ?? TEMPLATE_DEFAULTS.public,
     category: body.category ?? TEMPLATE_DEFAULTS.category,
-    startSsh: body.startSsh ?? null,
-    startJupyter: body.startJupyter ?? null,
+    startSsh: body.startSsh ?? startByDefault,
+    startJupyter: body.startJupyter ?? startByDefault,
     allowedCudaVersions: body.allowedCudaVersions ?? [],
   };
 }
@@ -46,7 +57,10 @@ function toPersistentMount({ persistent }: Mounts): Template['persistentMount'] 
   return persistent === undefined ? null : { sizeGb: persistent.size, path: persistent.path };
 }
 
-export function toTemplateResponse(template: Template): Static<typeof TemplateResponse> {
+export function toTemplateResponse(
+  { sshByDefault }: TemplateWire,
+  template: Template,
+): Static<typeof TemplateResponse> {
   const { persistentMount: mount } = template;
   return {
     id: template.id,
@@ -56,7 +70,7 @@ export function toTemplateResponse(template: Template): Static<typeof TemplateRe
     serverless: template.isServerless,
     public: template.isPublic,
     category: template.category,
-    startSsh: template.startSsh ?? false,
+    startSsh: template.startSsh ?? sshByDefault,
     startJupyter: template.startJupyter ?? false,
     allowedCudaVersions: template.allowedCudaVersions,
   };

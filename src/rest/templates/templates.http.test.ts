@@ -44,7 +44,7 @@ describe('a create', () => {
       serverless: false,
       public: false,
       category: 'NVIDIA',
-      startSsh: false,
+      startSsh: true,
       startJupyter: false,
       allowedCudaVersions: [],
     });

@@ -1,5 +1,6 @@
 import {
   Button,
+  Checkbox,
   Fieldset,
   Group,
   NumberInput,
@@ -51,6 +52,7 @@ export function NewPodPage() {
               />
             </Stack>
           </Fieldset>
+          <StartFields form={form} />
           <HardwareFields form={form} />
           <StorageFields form={form} />
           <FormAlert errors={otherErrors} />
@@ -62,6 +64,25 @@ export function NewPodPage() {
         </Stack>
       </form>
     </Page>
+  );
+}
+
+function StartFields({ form }: { form: Form }) {
+  return (
+    <Fieldset legend="Access">
+      <Stack>
+        <Checkbox
+          label="Start SSH"
+          description="Passes your SSH keys as PUBLIC_KEY and publishes port 22. The image must start an SSH server."
+          {...form.getInputProps('start.ssh', { type: 'checkbox' })}
+        />
+        <Checkbox
+          label="Start Jupyter"
+          description="Passes a password as JUPYTER_PASSWORD and exposes port 8888. The image must start Jupyter."
+          {...form.getInputProps('start.jupyter', { type: 'checkbox' })}
+        />
+      </Stack>
+    </Fieldset>
   );
 }
 

@@ -1,13 +1,18 @@
 import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { BASE_URL } from '../../api/client.ts';
+import { CopyableText } from '../../ui/copyable-text.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { formatDate, formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { ReasonAlert } from '../../ui/reason-view.tsx';
+import { JupyterPassword } from './jupyter-password.tsx';
 import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
 import { portUrl } from './port-url.ts';
+
+/** Where images serve Jupyter. */
+const JUPYTER_PORT = '8888';
 
 /** A pod's key figures, utilization, ports and settings. */
 export function PodOverview({ pod }: { pod: Pod }) {
@@ -81,6 +86,8 @@ function Ports({ pod }: { pod: Pod }) {
           )}
         </Group>
       ))}
+      {pod.ssh.direct && <CopyableText label="SSH command" text={pod.ssh.direct.command} />}
+      {rows.some(({ port }) => port === JUPYTER_PORT) && <JupyterPassword id={pod.id} />}
       {rows.some(({ isHttp }) => isHttp) && <PodAccess id={pod.id} />}
     </Stack>
   );

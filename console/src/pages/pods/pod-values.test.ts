@@ -10,9 +10,21 @@ test('a new pod has a GPU, no storage, and the defaults of a container', () => {
     ports: [],
     env: {},
     registry: null,
+    startSsh: false,
+    startJupyter: false,
     mounts: {},
     gpu: { id: 'NVIDIA L4', count: 2 },
   });
+});
+
+test('SSH and Jupyter bring their ports; a port 22 brings SSH', () => {
+  const of = (ssh: boolean, jupyter: boolean, ...ports: string[]) => {
+    const body = podBody({ ...NEW_POD, start: { ssh, jupyter }, ports });
+    return [body.startSsh, body.startJupyter, body.ports];
+  };
+  expect(of(true, true, '80/http')).toEqual([true, true, ['80/http', '22/tcp', '8888/http']]);
+  expect(of(true, false, '22/tcp')).toEqual([true, false, ['22/tcp']]);
+  expect(of(false, false, '22/tcp')).toEqual([true, false, ['22/tcp']]);
 });
 
 test('a CPU pod requests no GPU, even if one was chosen before', () => {

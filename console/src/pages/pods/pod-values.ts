@@ -6,6 +6,7 @@ export interface PodValues extends ContainerValues {
   hardware: 'gpu' | 'cpu';
   gpu: { id: string; count: number };
   cpu: { id: string; vcpuCount: number };
+  start: { ssh: boolean; jupyter: boolean };
   /** `sizeGb` is for persistent storage, `volumeId` for a network volume. */
   mount: { kind: 'none' | 'persistent' | 'network'; sizeGb: number; volumeId: string; path: string };
 }
@@ -16,6 +17,7 @@ export const NEW_POD: PodValues = {
   hardware: 'gpu',
   gpu: { id: '', count: 1 },
   cpu: { id: '', vcpuCount: 2 },
+  start: { ssh: false, jupyter: false },
   mount: { kind: 'none', sizeGb: 20, volumeId: '', path: '/workspace' },
 };
 
@@ -25,12 +27,24 @@ export const POD_FIELDS = ['name', ...CONTAINER_FIELDS, 'gpu.id', 'gpu.count', '
 /** vCPU counts that a CPU pod can have: powers of two. */
 export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
 
-/** Returns the body that creates a pod; only the chosen hardware and storage are in it. */
+const SSH_PORT = '22/tcp';
+const JUPYTER_PORT = '8888/http';
+
+/**
+ * Returns the body that creates a pod; only the chosen hardware and storage are in it. SSH and Jupyter add
+ * the ports that images serve them on, and the port of SSH is as good as its box.
+ */
 export function podBody(values: PodValues): Schemas['CreatePodRequest'] {
-  const { name, hardware, gpu, cpu, mount } = values;
+  const { name, hardware, gpu, cpu, mount, start } = values;
+  const container = containerBody(values);
+  const added = [...(start.ssh ? [SSH_PORT] : []), ...(start.jupyter ? [JUPYTER_PORT] : [])];
+  const ports = [...new Set([...container.ports, ...added])];
   return {
     name,
-    ...containerBody(values),
+    ...container,
+    ports,
+    startSsh: ports.includes(SSH_PORT),
+    startJupyter: start.jupyter,
     mounts: mountsBody(mount),
     ...(hardware === 'gpu' ? { gpu } : { cpu }),
   };

@@ -20,8 +20,11 @@ const TEMPLATE: Template = {
 };
 
 test('a template round-trips through the form values, with its registry credentials', () => {
-  const { name, image, args, disk, ports, env, registry } = TEMPLATE;
-  expect(templateUpdateBody(templateValues(TEMPLATE))).toEqual({ name, image, args, disk, ports, env, registry });
+  const { name, image, args, disk, ports, env, registry, startSsh, startJupyter, public: isPublic } = TEMPLATE;
+  expect(templateUpdateBody(templateValues(TEMPLATE))).toEqual({
+    ...{ name, image, args, disk, ports, env, registry, startSsh, startJupyter },
+    public: isPublic,
+  });
 });
 
 test('a new template is for endpoints by default', () => {

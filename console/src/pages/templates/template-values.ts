@@ -6,12 +6,24 @@ export type Template = Schemas['Template'];
 export type TemplateValues = ContainerValues & {
   name: string;
   kind: 'serverless' | 'pod';
+  isPublic: boolean;
+  startSsh: boolean;
+  startJupyter: boolean;
 };
 
-export const NEW_TEMPLATE: TemplateValues = { name: '', ...NEW_CONTAINER, kind: 'serverless' };
+export const NEW_TEMPLATE: TemplateValues = {
+  name: '',
+  ...NEW_CONTAINER,
+  kind: 'serverless',
+  isPublic: false,
+  startSsh: true,
+  startJupyter: false,
+};
 
 export function templateValues(template: Template): TemplateValues {
-  return { name: template.name, ...containerValues(template), kind: template.serverless ? 'serverless' : 'pod' };
+  const { name, public: isPublic, startSsh, startJupyter, serverless } = template;
+  const kind = serverless ? 'serverless' : 'pod';
+  return { name, ...containerValues(template), kind, isPublic, startSsh, startJupyter };
 }
 
 export function newTemplateBody(values: TemplateValues): Schemas['CreateTemplateRequest'] {
@@ -20,5 +32,7 @@ export function newTemplateBody(values: TemplateValues): Schemas['CreateTemplate
 
 /** Returns the body of an update. The type of a template cannot change. */
 export function templateUpdateBody(values: TemplateValues) {
-  return { name: values.name, ...containerBody(values) };
+  const { name, kind, isPublic, startSsh, startJupyter } = values;
+  const start = kind === 'pod' ? { startSsh, startJupyter } : {};
+  return { name, ...containerBody(values), public: isPublic, ...start };
 }

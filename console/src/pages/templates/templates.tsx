@@ -1,4 +1,4 @@
-import { Badge, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { Badge, Checkbox, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
 import { IconTemplate } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { api, unwrap } from '../../api/client.ts';
@@ -108,6 +108,17 @@ function TemplateFormButton({ template }: { template?: Template }) {
             />
           )}
           <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp" />
+          {form.values.kind === 'pod' && (
+            <>
+              <Checkbox label="Start SSH" {...form.getInputProps('startSsh', { type: 'checkbox' })} />
+              <Checkbox label="Start Jupyter" {...form.getInputProps('startJupyter', { type: 'checkbox' })} />
+            </>
+          )}
+          <Checkbox
+            label="Public"
+            description="Every user can see and use it, with its environment but without your registry credentials."
+            {...form.getInputProps('isPublic', { type: 'checkbox' })}
+          />
         </>
       )}
     </FormButton>

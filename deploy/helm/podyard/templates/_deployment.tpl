@@ -81,6 +81,9 @@ spec:
               value: {{ .roles }}
             - name: PODYARD_STOP_DELAY_SECONDS
               value: {{ $values.stopDelaySeconds | quote }}
+            {{- /* 15 s are left to end the rest */}}
+            - name: PODYARD_STOP_GRACE_SECONDS
+              value: {{ max 0 (sub (int $values.terminationGracePeriodSeconds) (int $values.stopDelaySeconds) 15) | quote }}
             - name: DATABASE_URL
               valueFrom:
                 secretKeyRef:

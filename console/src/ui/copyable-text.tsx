@@ -1,0 +1,21 @@
+import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+
+/** A short text with a button that copies it. `isHidden`: it is copied without being shown. */
+export function CopyableText({ label, text, isHidden = false }: { label: string; text: string; isHidden?: boolean }) {
+  return (
+    <Group gap="sm" wrap="nowrap">
+      <Text size="sm">{label}</Text>
+      <Code style={{ overflowWrap: 'anywhere' }}>{isHidden ? '••••••••' : text}</Code>
+      <CopyButton value={text}>
+        {({ copied, copy }) => (
+          <Tooltip label={copied ? 'Copied' : 'Copy'}>
+            <ActionIcon variant="subtle" color="gray" aria-label={`Copy the ${label}`} onClick={copy}>
+              {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+            </ActionIcon>
+          </Tooltip>
+        )}
+      </CopyButton>
+    </Group>
+  );
+}

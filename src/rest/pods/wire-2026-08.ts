@@ -1,0 +1,13 @@
+import { POD_EXAMPLES } from './pod-examples.ts';
+import { createPodRequest } from './pod-schemas.ts';
+import type { PodWire } from './pod-wire.ts';
+
+const CreateRequest = createPodRequest(false);
+
+export const POD_WIRE_2026_08: PodWire = {
+  schemas: [CreateRequest],
+  examples: { CreatePodRequest: POD_EXAMPLES.CreatePodRequest },
+  CreateRequest,
+  sshByDefault: false,
+  showsTemplate: false,
+};
