@@ -78,6 +78,8 @@ export interface WorkloadSpec {
   mounts: readonly Mount[];
   /** The group whose network it is also on, which `groups.ensure` created. Absent: none. */
   group?: { id: string; rank: number };
+  /** Of a worker: where the runtime can, workers of one endpoint are spread over machines. */
+  endpointId?: string;
   /** Preferred where the runtime has to choose which workloads stay. */
   isPriority: boolean;
 }

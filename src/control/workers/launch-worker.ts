@@ -170,6 +170,7 @@ async function buildSpec(
     dataCenterId,
     ...limits,
     mounts: storage.mounts,
+    endpointId: worker.endpointId,
     isPriority: worker.isPriority,
   });
 }

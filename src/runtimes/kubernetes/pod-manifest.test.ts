@@ -80,6 +80,20 @@ test('a share of a GPU’s CPU and memory is requested, and nothing where GPUs a
   expect(manifest(spec).metadata.annotations).toMatchObject({ 'podyard.dev/cpus': '6' }); // so it can be parked
 });
 
+test('workers of an endpoint are spread over nodes, as far as that keeps none from running', () => {
+  const { metadata, spec } = manifest({ endpointId: 'e1' });
+  expect(metadata.labels).toMatchObject({ 'podyard.dev/endpoint': 'e1' });
+  expect(spec.topologySpreadConstraints).toEqual([
+    {
+      maxSkew: 1,
+      topologyKey: 'kubernetes.io/hostname',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: { 'podyard.dev/endpoint': 'e1' } },
+    },
+  ]);
+  expect(manifest().spec.topologySpreadConstraints).toBeUndefined();
+});
+
 test('pool and data center select nodes by their labels', () => {
   const gpu = { pool: 'ADA_24', count: 1 };
   const product = { key: 'nvidia.com/gpu.product', operator: 'In', values: ['NVIDIA-L4'] };

@@ -80,7 +80,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
     kind: 'Pod',
     metadata: {
       name: nameOf(spec.id),
-      labels: { ...labelsOf(spec.id, spec.kind, place.installation), ...groupLabel(spec) },
+      labels: { ...labelsOf(spec.id, spec.kind, place.installation), ...setLabels(spec) },
       annotations: annotationsOf(spec),
     },
     spec: {
@@ -93,6 +93,7 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
       nodeSelector: settings.nodeSelector,
       ...affinityOf(spec, place),
+      ...spreadOf(spec),
       tolerations: [...settings.tolerations, ...nodeTolerations()],
       ...(priorityClass !== null && { priorityClassName: priorityClass }),
       ...(needsGpus(spec, place) && settings.gpuRuntimeClass && { runtimeClassName: settings.gpuRuntimeClass }),
@@ -142,8 +143,24 @@ export function labelsOf(id: string, kind: string, installation: string): Record
   };
 }
 
-function groupLabel({ group }: WorkloadSpec): Record<string, string> {
-  return group ? { [LABELS.group]: group.id } : {};
+/** The labels of the set of pods that it belongs to. */
+function setLabels({ group, endpointId }: WorkloadSpec): Record<string, string> {
+  return { ...(group && { [LABELS.group]: group.id }), ...(endpointId && { [LABELS.endpoint]: endpointId }) };
+}
+
+/** Spreads the workers of an endpoint over nodes where there is a choice: a lost node then takes some of them, not all. */
+function spreadOf({ endpointId }: WorkloadSpec): object {
+  if (endpointId === undefined) return {};
+  return {
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: { matchLabels: { [LABELS.endpoint]: endpointId } },
+      },
+    ],
+  };
 }
 
 function annotationsOf(spec: WorkloadSpec): Record<string, string> {

@@ -6,6 +6,8 @@ export const LABELS = {
   installation: 'podyard.dev/installation',
   id: 'podyard.dev/id',
   kind: 'podyard.dev/kind',
+  /** Of a worker. */
+  endpoint: 'podyard.dev/endpoint',
   /** Of pods on a network of their own, and of that network's objects. */
   group: 'podyard.dev/group',
 } as const;
