@@ -148,7 +148,8 @@ describeOnCluster('the chart on a cluster', () => {
     );
     const roles = await cluster.client.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     const clusterWide = roles.map(({ metadata }) => metadata.name).filter((name) => name.includes(namespace));
-    const isClusters = (name: string) => /kube-root-ca|openshift-service-ca|\/default/.test(name) || /-token-/.test(name);
+    const isClusters = (name: string) =>
+      /kube-root-ca|openshift-service-ca|\/default/.test(name) || /-token-/.test(name);
     return [...inNamespace.flat(), ...clusterWide].filter((name) => !isClusters(name));
   }
 });
