@@ -188,6 +188,35 @@ describe('pods', () => {
     expect(both).toMatchObject({ status: 1, err: expect.stringContaining('exclude each other') });
     expect((await podyard(['pods', 'update', 'nosuch', '--private'])).status).not.toBe(0);
   });
+
+  test('have times at which they are stopped and terminated', async () => {
+    const made = await json([
+      ...[
+        'pods',
+        'create',
+        '--name',
+        'brief',
+        '--image',
+        'i:1',
+        '--cpu',
+        'cpu3c',
+        '--stop-after',
+        '2099-01-31T12:00:00Z',
+      ],
+    ]);
+    const never = { terminateAfter: null };
+    expect(await json(['pods', 'lifetime', 'brief'])).toEqual({ stopAfter: '2099-01-31T12:00:00.000Z', ...never });
+    const changed = await podyard(['pods', 'lifetime', made.id, '--stop-after', 'never', '--terminate-after', '2h']);
+    expect(changed.out).toMatch(/^STOPS +TERMINATES\nnever +20/);
+    const { terminateAfter } = await json(['pods', 'lifetime', 'brief']);
+    expect(Date.parse(terminateAfter) - Date.now()).toBeGreaterThan(7_000_000);
+    expect((await podyard(['pods', 'lifetime', 'brief', '--stop-after', '2001-01-01T00:00:00Z'])).err).toContain(
+      'is over',
+    );
+    expect((await podyard(['pods', 'lifetime', 'brief', '--stop-after', 'soon'])).err).toContain(
+      "'soon' is neither a time",
+    );
+  });
 });
 
 describe('clusters', () => {

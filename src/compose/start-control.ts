@@ -15,6 +15,7 @@ import { JobRescuer } from '../control/jobs/rescue-jobs.ts';
 import { type NotifyDispatch, rescueLeases } from '../control/jobs/rescue-leases.ts';
 import { BatchRunner } from '../control/jobs/run-batches.ts';
 import { CONTROL_SESSION, Leadership, type Term } from '../control/leader.ts';
+import { LifetimeKeeper } from '../control/pods/keep-lifetimes.ts';
 import { PodRunner } from '../control/pods/run-pods.ts';
 import { CapacityLedger } from '../control/workers/capacity-ledger.ts';
 import { type FrozenMemory, WorkerFreezer } from '../control/workers/freeze-workers.ts';
@@ -177,6 +178,7 @@ function createLoops(
     logs,
     workers,
     pods,
+    new LifetimeKeeper(parts),
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     new WorkerFreezer({ ...parts, logs, memory, capacity }),

@@ -152,6 +152,35 @@ describe('podEditJob', () => {
   });
 });
 
+describe('stopAfter and terminateAfter', () => {
+  const LATER = '2099-01-31T12:00:00.000Z';
+  const times = async (id: string) =>
+    (await data(`{ pod(input: {podId: "${id}"}) { stopAfter terminateAfter statusReason } }`)).pod;
+
+  test('are kept with the pod and shown, also over REST', async () => {
+    const id = await created({ stopAfter: '2099-01-31T13:00:00+01:00', terminateAfter: LATER });
+    expect(await times(id)).toEqual({ stopAfter: LATER, terminateAfter: LATER, statusReason: null });
+    const lifetime = await rest.call('GET', `/v2/pods/${id}/lifetime`, { key: rest.alice.key });
+    expect(lifetime.json()).toEqual({ stopAfter: LATER, terminateAfter: LATER });
+    expect(await times(await created({ stopAfter: null, terminateAfter: '' }))).toMatchObject({ stopAfter: null });
+    const { deployCpuPod: cpu } = await data(
+      `mutation { deployCpuPod(input: {imageName: "i", instanceId: "cpu3c-2-4", terminateAfter: "${LATER}"}) { terminateAfter } }`,
+    );
+    expect(cpu).toEqual({ terminateAfter: LATER });
+  });
+
+  test.each([
+    ['2001-01-31T12:00:00Z', /^stopAfter: 2001-01-31T12:00:00.000Z is over; it is \S+Z$/],
+    ['soon', /^stopAfter: must be a time with its zone, such as 2030-01-31T12:00:00Z$/],
+    ['2099-01-31T12:00:00', /^stopAfter: must be a time with its zone/],
+    [4_000_000_000, /^stopAfter: must be a time with its zone/],
+    [{ in: '1h' }, /^stopAfter: must be a time with its zone/],
+    [['2099-01-31T12:00:00Z'], /^stopAfter: must be a time with its zone/],
+  ])('of %o are refused', async (stopAfter, message) => {
+    expect(await refusal(deploy, gpuPod({ stopAfter }))).toMatch(message);
+  });
+});
+
 test('compliance restricts the data centers of a pod, and is refused where there is none', async () => {
   const id = await created({ compliance: ['GDPR'], dataCenterId: 'LOCAL-1,EU-RO-1' });
   const { pod } = await data(`{ pod(input: {podId: "${id}"}) { machineId } }`);

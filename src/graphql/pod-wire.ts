@@ -3,6 +3,7 @@ import { dataCenters, findCpuFlavor, findDataCenter, findGpuType } from '../doma
 import type { NewPod } from '../domain/pods/create-pod.ts';
 import type { Cloud, Pod, PodGpu, PodMounts, PodStatus } from '../domain/pods/pod.ts';
 import type { PodUsage } from '../domain/pods/pod-figures.ts';
+import { readDeadline } from '../domain/pods/pod-lifetime.ts';
 import { podRuntime, podUptimeSeconds } from '../domain/pods/pod-runtime.ts';
 import { type EnvironmentVariable, toEnv, toId, toPorts } from './container-wire.ts';
 import { readList, readNumber, readOneOf, readText } from './inputs.ts';
@@ -26,6 +27,8 @@ interface PodInput {
   startSsh?: boolean | null;
   startJupyter?: boolean | null;
   compliance?: (string | null)[] | null;
+  stopAfter?: unknown;
+  terminateAfter?: unknown;
 }
 
 export interface GpuPodInput extends PodInput {
@@ -49,14 +52,14 @@ const MAX_GPU_TYPES = 20;
 const INSTANCE_ID = /^(\w+)-(\d{1,4})-(\d{1,5})$/;
 
 /** Returns the candidates in order of preference: by GPU type, then by cloud. Throws `badRequest`. */
-export function toGpuPods(input: GpuPodInput): NewPod[] {
+export function toGpuPods(input: GpuPodInput, nowMs: number): NewPod[] {
   const listed = (input.gpuTypeIdList ?? []).flatMap((id) => toId(id) ?? []);
   const types = listed.length > 0 ? listed : [readText(input.gpuTypeId, 'gpuTypeId')];
   if (types.length > MAX_GPU_TYPES) {
     throw new Failure('badRequest', `gpuTypeIdList: must not name more than ${MAX_GPU_TYPES} types`);
   }
   const count = readNumber(input.gpuCount, 'gpuCount', { min: 1, fallback: 1 });
-  const shared = toNewPod(input);
+  const shared = toNewPod(input, nowMs);
   return types.flatMap((id) =>
     cloudsOf(id, input).map((cloud) => ({ ...shared, cloud, gpu: { id, count, ...toCudaRule(input) }, cpu: null })),
   );
@@ -83,14 +86,14 @@ export function readInstanceId(instanceId: string): { id: string; vcpuCount: num
   throw new Failure('badRequest', 'instanceId: must be <flavor>-<vCPUs>-<GB>, with the GB of the flavor: cpu3c-2-4');
 }
 
-export function toCpuPod(input: CpuPodInput): NewPod {
+export function toCpuPod(input: CpuPodInput, nowMs: number): NewPod {
   const cpu = readInstanceId(input.instanceId);
   const [cloud] = readOneOf(input.cloudType, 'cloudType', CLOUDS, CLOUDS.ALL!);
-  return { ...toNewPod(input), cloud: cloud!, gpu: null, cpu };
+  return { ...toNewPod(input, nowMs), cloud: cloud!, gpu: null, cpu };
 }
 
 /** Empty fields count as absent: the template's are used. */
-function toNewPod(input: PodInput) {
+function toNewPod(input: PodInput, nowMs: number) {
   const { containerDiskInGb: disk, startSsh, startJupyter } = input;
   const mounts = toMounts(input);
   const registryId = toId(input.containerRegistryAuthId);
@@ -111,7 +114,15 @@ function toNewPod(input: PodInput) {
     hasGlobalNetwork: false,
     isPrivate: false,
     templateId: toId(input.templateId),
+    stopAt: toTime(input.stopAfter, 'stopAfter', nowMs),
+    terminateAt: toTime(input.terminateAfter, 'terminateAfter', nowMs),
   };
+}
+
+/** A DateTime may be any value. */
+function toTime(value: unknown, field: string, nowMs: number): Date | null {
+  if (value === undefined || value === null || value === '') return null;
+  return readDeadline(typeof value === 'string' ? value : '', field, nowMs);
 }
 
 /** Returns the data centers that have what is required; none: any. Throws `badRequest` if there is none of them. */
@@ -169,6 +180,8 @@ export function toPod(pod: Pod, now: number) {
     locked: pod.isLocked,
     containerRegistryAuthId: pod.registryId,
     cpuFlavorId: cpu?.id ?? null,
+    stopAfter: pod.stopAt?.toISOString() ?? null,
+    terminateAfter: pod.terminateAt?.toISOString() ?? null,
     lastStartedAt: pod.startedAt?.toISOString() ?? null,
     ports: pod.ports.join(','),
     volumeInGb: persistent?.sizeGb ?? 0,

@@ -42,7 +42,15 @@ import {
   NetworkVolumeResponse,
   UpdateNetworkVolumeRequest,
 } from './network-volumes/volume-schemas.ts';
-import { PodAccess, PodActionRequest, PodJupyter, PodList, PodResponse, UpdatePodRequest } from './pods/pod-schemas.ts';
+import {
+  PodAccess,
+  PodActionRequest,
+  PodJupyter,
+  PodLifetime,
+  PodList,
+  PodResponse,
+  UpdatePodRequest,
+} from './pods/pod-schemas.ts';
 import {
   CreateDelegationRequest,
   CreateRegistryRequest,
@@ -84,6 +92,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   ClusterList,
   CreateClusterRequest,
   UpdateClusterRequest,
+  PodLifetime,
   ...endpoints.schemas,
   EndpointStateResponse,
   WorkerResponse,

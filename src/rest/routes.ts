@@ -64,10 +64,12 @@ import { deletePodRoute } from './pods/delete-pod.ts';
 import { getPodRoute } from './pods/get-pod.ts';
 import { getPodAccessRoute } from './pods/get-pod-access.ts';
 import { getPodJupyterRoute } from './pods/get-pod-jupyter.ts';
+import { getPodLifetimeRoute } from './pods/get-pod-lifetime.ts';
 import { getPodLogsRoute } from './pods/get-pod-logs.ts';
 import { listPodsRoute } from './pods/list-pods.ts';
 import { podActionRoute } from './pods/pod-action.ts';
 import { setPodAccessRoute } from './pods/set-pod-access.ts';
+import { setPodLifetimeRoute } from './pods/set-pod-lifetime.ts';
 import { updatePodRoute } from './pods/update-pod.ts';
 import { watchPodsRoute } from './pods/watch-pods.ts';
 import { createRegistryRoute } from './registries/create-registry.ts';
@@ -111,6 +113,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   podActionRoute(pods),
   getPodAccessRoute,
   setPodAccessRoute,
+  getPodLifetimeRoute,
+  setPodLifetimeRoute,
   getPodJupyterRoute,
   getPodLogsRoute,
   listClustersRoute,

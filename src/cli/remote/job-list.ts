@@ -6,8 +6,8 @@ import { showRecords, type Wire } from './records.ts';
 
 /** The server's limit. */
 const MAX_PAGE = 100;
-const AGE = /^(\d{1,6})(s|m|h|d)$/;
-const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export const AGE = /^(\d{1,6})(s|m|h|d)$/;
+export const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const COLUMNS: readonly Column<Wire>[] = [
   ['ID', (r) => r.id],

@@ -3,7 +3,13 @@ import type { CliPieces } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addLogOptions, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
 import { addContainerOptions, containerBody, type PodOptions, podBody, wholeNumber } from './fields.ts';
+import type { LifetimeOptions } from './pod-lifetime.ts';
 import type { LogOptions } from './show-log.ts';
+
+const LIFETIME = {
+  stopAfter: 'when it is stopped: a time such as 2030-01-31T12:00:00Z, a span such as 2h, or `never`',
+  terminateAfter: 'when it is terminated: the same',
+};
 
 export function addPods(program: Command, pieces: CliPieces): void {
   const pods = program.command('pods').description('manage pods: containers that run until you stop them');
@@ -20,14 +26,16 @@ export function addPods(program: Command, pieces: CliPieces): void {
     .option('--persistent <gb[:path]>', 'storage in GB that outlives the container (default path: /workspace)')
     .option('--network-volume <id[:path]>', 'network volume to mount (default path: /workspace)')
     .option('--private', 'ask for an API key of yours at its HTTP ports')
+    .option('--stop-after <time>', LIFETIME.stopAfter)
+    .option('--terminate-after <time>', LIFETIME.terminateAfter)
     .option('--wait', 'wait until the pod runs')
-    .action(async (options: PodOptions & Common & { private?: boolean; wait?: boolean }) => {
-      const client = await connect(pieces, options);
-      const path = options.private ? '/v2/pods?private=true' : '/v2/pods';
-      const pod = await send(pieces, options, () => client.call('POST', path, podBody(options)));
+    .action(async (options: PodOptions & LifetimeOptions & Common & { private?: boolean; wait?: boolean }) => {
+      const [client, query] = await Promise.all([connect(pieces, options), createQuery(options)]);
+      const pod = await send(pieces, options, () => client.call('POST', `/v2/pods${query}`, podBody(options)));
       if (options.wait) await wait(client, pod.id, pieces);
     });
   addUpdate(pods, pieces);
+  addLifetime(pods, pieces);
   for (const action of ['start', 'stop', 'restart'] as const) {
     const command = addCommon(pods.command(action)).description(`${action} a pod`).argument('<id>', 'id or name');
     if (action !== 'stop') command.option('--wait', 'wait until the pod runs');
@@ -63,6 +71,30 @@ function addUpdate(pods: Command, pieces: CliPieces): void {
       if (isPrivate !== undefined) await client.call('PUT', `${path}/access`, { private: isPrivate });
       await send(pieces, options, () => client.call('PATCH', path, containerBody(options)));
     });
+}
+
+function addLifetime(pods: Command, pieces: CliPieces): void {
+  addCommon(pods.command('lifetime'))
+    .description('show or set when a pod is stopped and terminated')
+    .argument('<id>', 'id or name')
+    .option('--stop-after <time>', LIFETIME.stopAfter)
+    .option('--terminate-after <time>', LIFETIME.terminateAfter)
+    .action(async (id: string, options: LifetimeOptions & Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const pod = await findRecord(client, RECORDS.pods, id);
+      await (await import('./pod-lifetime.ts')).editLifetime(client, pod.id, options, pieces);
+    });
+}
+
+/** The options of a create that are no part of the record. */
+async function createQuery(options: LifetimeOptions & { private?: boolean }): Promise<string> {
+  const { stopAfter, terminateAfter } = (await import('./pod-lifetime.ts')).readLifetime(options);
+  const query = new URLSearchParams({
+    ...(options.private && { private: 'true' }),
+    ...(stopAfter && { stopAfter }),
+    ...(terminateAfter && { terminateAfter }),
+  });
+  return query.size === 0 ? '' : `?${query}`;
 }
 
 async function wait(client: ApiClient, id: unknown, pieces: CliPieces): Promise<void> {

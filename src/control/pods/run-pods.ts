@@ -215,7 +215,7 @@ export class PodRunner {
       case 'finalize':
         return this.#finalize(pod, workload);
       case 'stop':
-        await this.#stopContainer(pod, 'stops: that was asked for');
+        await this.#stopContainer(pod, `stops: ${pod.wantedReason ?? 'that was asked for'}`);
         return this.#recordEnd(pod, 'EXITED');
       case 'terminate':
         return this.#terminate(pod);
@@ -315,7 +315,7 @@ export class PodRunner {
 
   async #terminate(pod: ControlledPod): Promise<void> {
     const { pool, mounts, logger, bus } = this.#deps;
-    await this.#stopContainer(pod, 'stops: the pod is terminated');
+    await this.#stopContainer(pod, `stops: ${pod.wantedReason ?? 'the pod is terminated'}`);
     if (pod.mounts.persistent) await mounts.removePodStorage(pod.id);
     await markPodGone(pool, pod.id);
     bus.publish('key', pod.id); // its own key is gone

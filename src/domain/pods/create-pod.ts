@@ -32,6 +32,9 @@ export interface NewPod
   startJupyter?: boolean;
   /** Absent: true. */
   sshByDefault?: boolean;
+  /** Absent: null. */
+  stopAt?: Date | null;
+  terminateAt?: Date | null;
 }
 
 /**

@@ -26,6 +26,8 @@ export interface ControlledPod extends ContainerConfig, PodCondition {
   startedAt: Date | null;
   address: string | null;
   publishedPorts: PodPort[];
+  /** Why it is to be stopped or terminated; null: its user wants it. */
+  wantedReason: string | null;
   cluster: ClusterPlace | null;
 }
 
@@ -55,7 +57,7 @@ export async function listControlledPods(db: Db): Promise<ControlledPod[]> {
     text: `select id, user_id as "userId", ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS}, gpu_pool as "gpuPool",
              start_ssh as "startSsh", start_jupyter as "startJupyter", wanted, revision, phase, phase_revision as "phaseRevision",
              failures, not_before as "notBefore", phase_reason as "phaseReason", started_at as "startedAt", address,
-             published_ports as "publishedPorts",
+             published_ports as "publishedPorts", wanted_reason as "wantedReason",
              (select json_build_object('id', c.id, 'rank', cluster_rank, 'podCount', c.pod_count)
               from clusters c where c.id = cluster_id) as cluster
            from pods where gone_at is null order by created_at, id`,

@@ -5,11 +5,17 @@ import { podUsdPerHour } from '../billing/price-list.ts';
 import type { ClusterPhase } from '../clusters/cluster.ts';
 import { CONTAINER_COLUMNS, containerColumns } from '../endpoints/container-columns.ts';
 import { isHolding, type Pod, type PodCondition, type PodGpu, podActions, podStatus } from './pod.ts';
+import type { PodLifetime } from './pod-lifetime.ts';
 
 /** What a Pod derives from its row instead of reading it. */
 type Derived = 'status' | 'statusReason' | 'actions' | 'costPerHour';
 type PodRow = Omit<Pod, Derived> &
-  PodCondition & { phaseReason: string | null; clusterPhase: ClusterPhase | null; clusterReason: string | null };
+  PodCondition & {
+    phaseReason: string | null;
+    wantedReason: string | null;
+    clusterPhase: ClusterPhase | null;
+    clusterReason: string | null;
+  };
 
 /** The GPUs and mounts of a pod, from its columns. */
 export const POD_HARDWARE_COLUMNS = `
@@ -26,7 +32,8 @@ export const POD_HARDWARE_COLUMNS = `
 const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARDWARE_COLUMNS},
   data_center_ids as "dataCenterIds", template_id as "templateId", is_locked as "isLocked",
   has_global_network as "hasGlobalNetwork", is_private as "isPrivate", start_ssh as "startSsh",
-  start_jupyter as "startJupyter", created_at as "createdAt", wanted, revision, phase,
+  start_jupyter as "startJupyter", stop_at as "stopAt", terminate_at as "terminateAt", created_at as "createdAt",
+  wanted, wanted_reason as "wantedReason", revision, phase,
   phase_reason as "phaseReason", phase_revision as "phaseRevision", address, published_ports as "publishedPorts",
   started_at as "startedAt", changed_at as "changedAt",
   case when cluster_id is not null then
@@ -35,7 +42,8 @@ const COLUMNS = `id, user_id as "userId", name, ${CONTAINER_COLUMNS}, ${POD_HARD
   (select c.phase_reason from clusters c where c.id = cluster_id) as "clusterReason"`;
 
 function toPod({ clusterPhase, clusterReason, ...podRow }: PodRow): Pod {
-  const { wanted, revision, phase, phaseRevision, phaseReason, ...row } = podRow;
+  const { wanted, wantedReason, revision, phase, phaseRevision, phaseReason, ...row } = podRow;
+  const phaseReasonNow = phaseRevision === revision ? phaseReason : null;
   const own = podStatus({ wanted, revision, phase, phaseRevision });
   // The pods of a waiting cluster are not wanted yet; those of a failed one, not any more.
   const isOfCluster = row.cluster !== null && wanted === 'STOP';
@@ -44,7 +52,7 @@ function toPod({ clusterPhase, clusterReason, ...podRow }: PodRow): Pod {
   return {
     ...row,
     status,
-    statusReason: isOfCluster ? clusterReason : phaseRevision === revision && wanted === 'RUN' ? phaseReason : null,
+    statusReason: isOfCluster ? clusterReason : wanted === 'RUN' ? phaseReasonNow : wantedReason,
     actions: row.cluster === null ? podActions(status, row.isLocked) : [],
     costPerHour: isHolding(own) ? podUsdPerHour(row) : 0,
     address: isRunning ? row.address : null,
@@ -66,7 +74,16 @@ function gpuRuleOf(gpu: PodGpu | null): Partial<PodGpu> {
 /** What a create or an update writes. */
 type PodSettings = Omit<
   Pod,
-  Derived | 'id' | 'userId' | 'cluster' | 'address' | 'publishedPorts' | 'createdAt' | 'startedAt' | 'changedAt'
+  | Derived
+  | 'id'
+  | 'userId'
+  | 'cluster'
+  | keyof PodLifetime
+  | 'address'
+  | 'publishedPorts'
+  | 'createdAt'
+  | 'startedAt'
+  | 'changedAt'
 >;
 
 function toColumns(pod: PodSettings): Record<string, unknown> {
@@ -151,9 +168,11 @@ export async function getPodRow(db: Db, userId: UserId, id: PodId, lock: '' | 'f
 /** `pool`: the GPU pool it was placed on. Returns the pod with `createdAt`, which the database sets. */
 export async function insertPodRow(
   db: Db,
-  pod: PodSettings & { id: PodId; userId: UserId; pool: string | null },
+  pod: PodSettings & Partial<PodLifetime> & { id: PodId; userId: UserId; pool: string | null },
 ): Promise<Pod> {
-  const values = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...toColumns(pod) };
+  const { stopAt = null, terminateAt = null } = pod;
+  const lifetime = { stop_at: stopAt, terminate_at: terminateAt };
+  const values = { id: pod.id, user_id: pod.userId, gpu_pool: pod.pool, ...lifetime, ...toColumns(pod) };
   const names = Object.keys(values);
   const result = await db.query<PodRow>(
     `insert into pods (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')})
@@ -183,6 +202,9 @@ export async function updatePodAccess(db: Db, pod: Pick<Pod, 'id' | 'userId' | '
   return toPod(result.rows[0]!);
 }
 
+/** A stopped pod that is started after the time of its stop runs on. */
+const DROP_PAST_STOP = 'stop_at = case when stop_at > now() then stop_at end';
+
 /** Requests that the pod runs, in a new container; with `place`, on the GPUs of that place. */
 export async function wantPodRunning(
   db: Db,
@@ -190,10 +212,18 @@ export async function wantPodRunning(
   place?: { pool: string | null; cudaVersion: string | null },
 ): Promise<Pod> {
   const result = await db.query<PodRow>(
-    `update pods set wanted = 'RUN', revision = revision + 1, changed_at = now()
-       ${place === undefined ? '' : ', gpu_pool = $3, cuda_version = $4'}
+    `update pods set wanted = 'RUN', wanted_reason = null, revision = revision + 1, changed_at = now()
+       ${place === undefined ? '' : `, gpu_pool = $3, cuda_version = $4, ${DROP_PAST_STOP}`}
      where id = $1 and user_id = $2 returning ${COLUMNS}`,
     place === undefined ? [pod.id, pod.userId] : [pod.id, pod.userId, place.pool, place.cudaVersion],
+  );
+  return toPod(result.rows[0]!);
+}
+
+export async function updatePodLifetime(db: Db, pod: Pick<Pod, 'id' | 'userId' | keyof PodLifetime>): Promise<Pod> {
+  const result = await db.query<PodRow>(
+    `update pods set stop_at = $3, terminate_at = $4 where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    [pod.id, pod.userId, pod.stopAt, pod.terminateAt],
   );
   return toPod(result.rows[0]!);
 }
@@ -201,7 +231,7 @@ export async function wantPodRunning(
 /** Requests that the container ends; with TERMINATE, that the pod is removed. */
 export async function wantPodEnded(db: Db, pod: Pod, wanted: 'STOP' | 'TERMINATE'): Promise<Pod> {
   const result = await db.query<PodRow>(
-    `update pods set wanted = $3, changed_at = now() where id = $1 and user_id = $2 returning ${COLUMNS}`,
+    `update pods set wanted = $3, wanted_reason = null, changed_at = now() where id = $1 and user_id = $2 returning ${COLUMNS}`,
     [pod.id, pod.userId, wanted],
   );
   return toPod(result.rows[0]!);

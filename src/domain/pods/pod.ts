@@ -82,8 +82,11 @@ export interface Pod extends ContainerConfig {
   startSsh: boolean;
   /** Its container gets a password (`JUPYTER_PASSWORD`), with which images start Jupyter. */
   startJupyter: boolean;
+  /** When it is stopped and terminated without another request; null: never. */
+  stopAt: Date | null;
+  terminateAt: Date | null;
   status: PodStatus;
-  /** Why it waits or failed, in one sentence; null if there is nothing to report. */
+  /** Why it waits, failed or was stopped, in one sentence; null if there is nothing to report. */
   statusReason: string | null;
   actions: PodAction[];
   /** USD; 0 while it holds no hardware. */

@@ -68,18 +68,20 @@ export const podResolvers: Resolvers = {
     podFindAndDeployOnDemand: async (_: unknown, args: { input?: GpuPodInput | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      const pod = await createFirstPod(toGpuPods(input), (candidate) => createPod(call.deps, actor, candidate));
+      const pod = await createFirstPod(toGpuPods(input, call.deps.clock.now()), (candidate) =>
+        createPod(call.deps, actor, candidate),
+      );
       return toPod(pod, call.deps.clock.now());
     },
     deployCpuPod: async (_: unknown, args: { input?: CpuPodInput | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      return toPod(await createPod(call.deps, actor, toCpuPod(input)), call.deps.clock.now());
+      return toPod(await createPod(call.deps, actor, toCpuPod(input, call.deps.clock.now())), call.deps.clock.now());
     },
     podRentInterruptable: async (_: unknown, args: { input?: (GpuPodInput & { bidPerGpu: number }) | null }, call) => {
       const input = readInput(args);
       const actor = call.permit(PERMISSIONS.writePod({}));
-      const candidates = coveredByBid(toGpuPods(input), input.bidPerGpu);
+      const candidates = coveredByBid(toGpuPods(input, call.deps.clock.now()), input.bidPerGpu);
       const pod = await createFirstPod(candidates, (candidate) => createPod(call.deps, actor, candidate));
       return toPod(pod, call.deps.clock.now());
     },

@@ -1,6 +1,7 @@
 import { createPod } from '../../domain/pods/create-pod.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
+import { toLifetime } from './pod-lifetime-wire.ts';
 import { CreatePodQuery, PodResponse } from './pod-schemas.ts';
 import { type PodWire, readPodResponse, toNewPod } from './pod-wire.ts';
 
@@ -23,7 +24,10 @@ export const createPodRoute =
         config: { permission: PERMISSIONS.writePod },
       },
       async (request, reply) => {
-        const pod = await createPod(deps, request.actor, toNewPod(wire, request.body, request.query));
+        const pod = await createPod(deps, request.actor, {
+          ...toNewPod(wire, request.body, request.query),
+          ...toLifetime(request.query, deps.clock.now()),
+        });
         return reply.code(201).send(await readPodResponse(deps, wire, pod));
       },
     );

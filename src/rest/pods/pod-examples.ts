@@ -49,5 +49,6 @@ export const POD_EXAMPLES: Examples = {
   UpdatePodRequest: { image: 'ghcr.io/example/notebook:2.2.0' },
   PodActionRequest: { action: 'stop' },
   PodAccess: { private: true },
+  PodLifetime: { stopAfter: '2030-01-31T18:00:00.000Z', terminateAfter: null },
   PodJupyter: { password: 'Zk3nV0eJtqYx8uWm1sRb5cLdP7fHgA2i' },
 };

@@ -118,6 +118,8 @@ export type CreatePodRequest = Static<ReturnType<typeof createPodRequest>>;
 
 export const CreatePodQuery = Type.Object({
   private: Type.Optional(Type.Boolean({ description: 'Podyard only: its HTTP ports need a key of its owner.' })),
+  stopAfter: Type.Optional(dateTime({ description: 'Podyard only: when it is stopped, in the future.' })),
+  terminateAfter: Type.Optional(dateTime({ description: 'Podyard only: when it is terminated, in the future.' })),
 });
 
 /** No defaults at the top level: they would overwrite omitted fields. */
@@ -251,6 +253,16 @@ export const PodAccess = closed(
     }),
   },
   { $id: 'PodAccess', description: 'Podyard only: who can reach the HTTP ports of a pod through the proxy.' },
+);
+
+const nullableTime = (description: string) => nullableString({ format: 'date-time', description });
+
+export const PodLifetime = closed(
+  {
+    stopAfter: nullableTime('When the pod is stopped, in the future. Null: never.'),
+    terminateAfter: nullableTime('When the pod is terminated, in the future. Null: never.'),
+  },
+  { $id: 'PodLifetime', description: 'Podyard only: when a pod is stopped and terminated without another request.' },
 );
 
 export const PodJupyter = Type.Object(
