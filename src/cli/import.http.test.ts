@@ -120,7 +120,7 @@ async function furnish() {
   };
   await there('POST', '/v2/templates', { ...container, name: 'app', serverless: true });
   await there('POST', '/v2/templates', { name: 'pod', image: 'i:1', mounts: { persistent: { size: 10, path: '/w' } } });
-  await there('POST', '/2026-07/v2/serverless', {
+  const app = await there('POST', '/2026-07/v2/serverless', {
     ...container,
     name: 'app',
     gpu: { pools: ['ADA_24', 'AMPERE_80'], count: 2 },
@@ -131,13 +131,28 @@ async function furnish() {
     timeout: 1000,
     flashboot: 'FLASHBOOT',
   });
+  await there('PATCH', `/2026-08/v2/serverless/${app.id}`, { gpu: { minCudaVersion: '12.4' } });
   await there('POST', '/2026-07/v2/serverless', {
     name: 'web',
     type: 'LOAD_BALANCING',
     image: 'web:1',
     gpu: { pools: ['ADA_24'] },
+    scaling: { type: 'REQUEST_COUNT', value: 3 },
   });
 }
+
+/** The other side as a server that knows one revision, at plain `/v2`. */
+function speaking(revision: string): Promise<string> {
+  return listen((req, res) => {
+    if (!req.url!.startsWith('/v2/')) {
+      res.writeHead(404).end('{"detail": "Path not found"}');
+      return;
+    }
+    req.url = `/${revision}${req.url}`;
+    source.handle(req, res);
+  });
+}
+
 async function credentialsFile() {
   const file = join(folder, `secrets-${Math.random()}.json`);
   const value = { secrets: { token: 'typed-here' }, registries: { ghcr: { username: 'me', password: 'mine' } } };
@@ -145,18 +160,28 @@ async function credentialsFile() {
   return file;
 }
 
-test.each(REST_REVISIONS)(
-  'everything is made here with the same names and references, from revision %s',
-  async (revision) => {
+test.each([
+  ['both revisions', REST_REVISIONS, async () => from],
+  ['both revisions, with /2026-08/v2 in its URL', REST_REVISIONS, async () => `${from}/2026-08/v2`],
+  ['the older revision', ['2026-07'], async () => `${from}/2026-07`],
+  ['the newer revision alone, as the original does', ['2026-08'], async () => `${await speaking('2026-08')}/v2`],
+  ['the older revision alone, as an older Podyard does', ['2026-07'], () => speaking('2026-07')],
+] as const)(
+  'everything is made here with the same names and references, from a server of %s',
+  async (_, shapes, url) => {
     await furnish();
-    const args = ['import', '--from', `${from}/${revision}`, '--secrets', await credentialsFile()];
+    const args = ['import', '--from', await url(), '--secrets', await credentialsFile()];
     const made = await podyard([...args, '--yes']);
-    expect([made.status, made.err]).toEqual([0, expect.stringContaining('7 of 7 to make')]);
+    expect([made.status, made.err, made.out]).toEqual([
+      0,
+      expect.stringContaining('7 of 7 to make'),
+      expect.anything(),
+    ]);
     expect(await counts()).toEqual({ endpoints: 2, templates: 2, volumes: 1, registries: 1, secrets: 1 });
     const [volume] = (await here('/v2/network-volumes')).networkVolumes;
     const [registry] = (await here('/v2/registries')).registries;
     expect(volume).toMatchObject({ name: 'models', size: 20, dataCenter: 'LOCAL-1' });
-    for (const shape of REST_REVISIONS) {
+    for (const shape of shapes) {
       const theirs = (await there('GET', `/${shape}/v2/serverless`)).endpoints;
       const ours = (await here(`/${shape}/v2/serverless`)).endpoints;
       const withoutIds = ({ id: _, createdAt: __, requestUrls: ___, ...rest }: Record<string, unknown>) => rest;
@@ -209,7 +234,11 @@ test('what exists with other settings stays, and is named as different', async (
   const run = await podyard(['import', '--from', `${from}/2026-07`, '--only', 'endpoint', '--dry-run', '--json']);
   const [app, web] = JSON.parse(run.out);
   expect(app).toMatchObject({ name: 'app', action: 'CREATE', hereId: null });
-  expect(web).toMatchObject({ name: 'web', action: 'DIFFERS', note: 'type, image; the one here stays as it is' });
+  expect(web).toMatchObject({
+    name: 'web',
+    action: 'DIFFERS',
+    note: 'type, scaling, image; the one here stays as it is',
+  });
   expect(run.out).not.toContain('RUNPOD_SECRET');
 });
 

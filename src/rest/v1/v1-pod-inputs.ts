@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
-import { type GpuType, gpuTypes } from '../../domain/catalog/catalog.ts';
+import { dataCenters, findDataCenter, type GpuType, gpuTypes } from '../../domain/catalog/catalog.ts';
 import type { NewPod } from '../../domain/pods/create-pod.ts';
-import type { Cloud, Pod, PodMounts } from '../../domain/pods/pod.ts';
+import type { Cloud, Pod, PodGpu, PodMounts } from '../../domain/pods/pod.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { byDefault, closed, MAX_INTEGER, nullableString, stringEnum } from '../shared/schema.ts';
 import { DEFAULT_MOUNT_PATH, toContainer, V1_CONTAINER, V1_DEFAULTS } from './v1-container.ts';
@@ -35,7 +35,7 @@ export const PodCreateInput = closed(
     gpuTypePriority: priority('GPU types'),
     gpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 1)),
     allowedCudaVersions: Type.Optional(
-      Type.Array(Type.String(), { description: 'Anything but an empty list is a 400.' }),
+      Type.Array(Type.String(), { description: 'Versions of CUDA like 12.8: the driver supports one of them.' }),
     ),
     cpuFlavorIds: Type.Optional(Type.Array(Type.String(), { maxItems: 20, description: 'Left out: cpu3c.' })),
     cpuFlavorPriority: priority('CPU flavors: their capacity is the same, so in the given order either way,'),
@@ -45,7 +45,7 @@ export const PodCreateInput = closed(
     ),
     dataCenterPriority: priority('Either way the first data center with capacity in the given order: data centers'),
     countryCodes: Type.Optional(
-      Type.Array(Type.String(), { description: 'Anything but an empty list is a 400: name data centers.' }),
+      Type.Array(Type.String(), { description: 'Only data centers in one of these countries; empty: any.' }),
     ),
     networkVolumeId: Type.Optional(
       Type.String({ description: 'Mounted at `volumeMountPath`, instead of storage of the pod itself; empty: none.' }),
@@ -59,10 +59,14 @@ export const PodCreateInput = closed(
     minDownloadMbps: none(UNMEASURED),
     minUploadMbps: none(UNMEASURED),
     minRAMPerGPU: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'Above 8, the default, it is a 400.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_INTEGER,
+        description: 'GB of memory that the machine has for each GPU.',
+      }),
     ),
     minVCPUPerGPU: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'Above 2, the default, it is a 400.' }),
+      Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: 'CPUs that the machine has for each GPU.' }),
     ),
     supportPublicIp: Type.Optional(
       Type.Boolean({ description: 'Taken and ignored: TCP ports are always published at the address of the machine.' }),
@@ -100,8 +104,27 @@ export function toNewPods(body: Create, stock: Stock): NewPod[] {
     const vcpuCount = body.vcpuCount ?? 2;
     return (body.cpuFlavorIds ?? ['cpu3c']).map((id) => ({ ...shared, gpu: null, cpu: { id, vcpuCount } }));
   }
-  const count = body.gpuCount ?? 1;
-  return toTypes(body, cloud, stock).map((id) => ({ ...shared, gpu: { id, count }, cpu: null }));
+  const gpu = toGpu(body);
+  return toTypes(body, cloud, stock).map((id) => ({ ...shared, gpu: { id, ...gpu }, cpu: null }));
+}
+
+function toGpu({ gpuCount, allowedCudaVersions, minRAMPerGPU, minVCPUPerGPU }: Create): Omit<PodGpu, 'id'> {
+  return {
+    count: gpuCount ?? 1,
+    ...(allowedCudaVersions?.length && { allowedCudaVersions }),
+    ...(minRAMPerGPU && { minRamPerGpu: minRAMPerGPU }),
+    ...(minVCPUPerGPU && { minVcpuCountPerGpu: minVCPUPerGPU }),
+  };
+}
+
+/** Returns the data centers to choose from; empty: any. Throws `badRequest` if none of them is in the countries. */
+function toPlaces({ dataCenterIds = [], countryCodes = [] }: Create): string[] {
+  if (countryCodes.length === 0) return dataCenterIds;
+  const isThere = (id: string) => countryCodes.includes(findDataCenter(id)?.countryCode ?? '');
+  const listed = dataCenterIds.length > 0 ? dataCenterIds : dataCenters().map(({ id }) => id);
+  const places = listed.filter(isThere);
+  if (places.length > 0) return places;
+  throw new Failure('badRequest', `countryCodes: no data center to choose from is in ${countryCodes.join(', ')}`);
 }
 
 function toTypes({ gpuTypeIds, gpuTypePriority }: Create, cloud: Cloud, stock: Stock): string[] {
@@ -126,7 +149,7 @@ function toShared(body: Create, isCpuPod: boolean): Omit<NewPod, 'gpu' | 'cpu' |
     ...own,
     ...toContainer(body),
     ...(mounts && { mounts }),
-    dataCenterIds: body.dataCenterIds ?? [],
+    dataCenterIds: toPlaces(body),
     hasGlobalNetwork: body.globalNetworking ?? false,
     isPrivate: false,
     templateId,
@@ -145,27 +168,12 @@ function toMounts(body: Create, pod: { isCpuPod: boolean; hasTemplate: boolean }
   return { persistent: sizeGb === 0 ? null : { sizeGb, path }, network: null };
 }
 
-/** What a pod cannot be asked for, with the limit up to which a value asks for nothing. */
-const UNKNOWN: readonly [field: keyof Create, limit: number, why: string][] = [
-  ['minDiskBandwidthMBps', 0, 'the speed of disks is not measured'],
-  ['minDownloadMbps', 0, 'the speed of the network is not measured'],
-  ['minUploadMbps', 0, 'the speed of the network is not measured'],
-  ['minRAMPerGPU', 8, 'memory per GPU cannot be asked for'],
-  ['minVCPUPerGPU', 2, 'vCPUs per GPU cannot be asked for'],
-];
+const UNMEASURED_FIELDS = ['minDiskBandwidthMBps', 'minDownloadMbps', 'minUploadMbps'] as const;
 
 function refuseUnknown(body: Create): void {
   if (body.interruptible) throw new Failure('badRequest', 'interruptible: there are no interruptible pods');
-  if (body.countryCodes?.length) {
-    throw new Failure('badRequest', 'countryCodes: name the data centers instead, with dataCenterIds');
-  }
-  if (body.allowedCudaVersions?.length) {
-    throw new Failure('badRequest', 'allowedCudaVersions: a pod cannot ask for versions of CUDA');
-  }
-  for (const [field, limit, why] of UNKNOWN) {
-    const value = body[field] as number | undefined;
-    if (value !== undefined && value > limit) throw new Failure('badRequest', `${field}: ${why}; at most ${limit}`);
-  }
+  const field = UNMEASURED_FIELDS.find((name) => body[name]);
+  if (field) throw new Failure('badRequest', `${field}: the speed of networks and disks is not measured`);
 }
 
 /** Maps the given fields over the pod as it is. Throws `badRequest`. */

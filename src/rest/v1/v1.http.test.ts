@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CallOptions, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
+import { getPodRow } from '../../domain/pods/pod-store.ts';
 import { createValidatorCompiler } from '../shared/validation.ts';
 import { V1_EXAMPLES } from './v1-examples.ts';
 import { V1_SCHEMAS } from './v1-openapi.ts';
@@ -16,8 +17,8 @@ const stock: Stock = {
     { pool: 'ADA_24', gpuTypeId: GPU, free: 900, ...place },
     { pool: 'AMPERE_24', gpuTypeId: OTHER_GPU, ...place, total: 0, free: 0 },
   ],
-  cpus: 8,
-  memoryBytes: 32 * 2 ** 30,
+  cpus: 10_000,
+  memoryBytes: 100_000 * 2 ** 30,
 };
 
 let rest: RestFixture;
@@ -149,13 +150,11 @@ describe('pods', () => {
 
   test.each([
     ['interruptible', { interruptible: true }],
-    ['countryCodes', { countryCodes: ['DE'] }],
-    ['allowedCudaVersions', { allowedCudaVersions: ['12.8'] }],
+    ['countryCodes', { countryCodes: ['XX'] }],
+    ['allowedCudaVersions', { allowedCudaVersions: ['new'] }],
     ['minDownloadMbps', { minDownloadMbps: 100 }],
     ['minUploadMbps', { minUploadMbps: 100 }],
     ['minDiskBandwidthMBps', { minDiskBandwidthMBps: 1 }],
-    ['minRAMPerGPU', { minRAMPerGPU: 64 }],
-    ['minVCPUPerGPU', { minVCPUPerGPU: 64 }],
     ['gpuTypeIds', { gpuTypeIds: [] }],
     ['gpuTypeIds', { gpuTypeIds: ['no such type'] }],
     ['dataCenterIds', { dataCenterIds: ['NOWHERE-1'] }],
@@ -166,6 +165,15 @@ describe('pods', () => {
   ])('what cannot be had is a 400 that begins with %s', async (field, more) => {
     const response = await makePod(more);
     expect([response.statusCode, response.json().error.split(':')[0]]).toEqual([400, field]);
+  });
+
+  test('CUDA versions, countries and what a machine has for each GPU decide where a pod runs', async () => {
+    const given = { allowedCudaVersions: ['12.8'], minRAMPerGPU: 8, minVCPUPerGPU: 2 };
+    const { id } = (await makePod(given)).json();
+    const { gpu } = await getPodRow(rest.database.pool, rest.alice.userId, id);
+    expect(gpu).toMatchObject({ allowedCudaVersions: ['12.8'], minRamPerGpu: 8, minVcpuCountPerGpu: 2 });
+    const elsewhere = await makePod({ countryCodes: ['CA'] });
+    expect(elsewhere.json().error).toMatch(/^There are no longer any instances available .* in CA-/);
   });
 
   test('a list is a bare array, filtered by what the query says', async () => {

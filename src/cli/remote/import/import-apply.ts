@@ -2,6 +2,7 @@ import { messageOf } from '../../../core/errors.ts';
 import type { CommandOutput } from '../../cli-pieces.ts';
 import { type ApiClient, ApiRefusal } from '../api-client.ts';
 import type { Wire } from '../records.ts';
+import { splitRule } from './import-bodies.ts';
 import type { Credentials } from './import-credentials.ts';
 import type { ImportItem, ImportKind } from './import-plan.ts';
 
@@ -59,6 +60,7 @@ async function applyItem(
   if (typeof call === 'string') return { ...shown, result: 'SKIPPED', note: call };
   try {
     const { id } = await client.call<Wire>('POST', call.path, call.body);
+    if (call.rest) await client.call('PATCH', `/2026-08/v2/serverless/${id}`, call.rest);
     return { ...shown, result: 'CREATED', id, note: kind === 'secret' || kind === 'registry' ? null : note };
   } catch (error) {
     if (!(error instanceof ApiRefusal) || isFatal(error.status)) throw error;
@@ -73,8 +75,15 @@ function isFatal(status: number): boolean {
 
 const PATHS = { volume: 'network-volumes', registry: 'registries', template: 'templates', endpoint: 'serverless' };
 
+interface Call {
+  path: string;
+  body: Wire;
+  /** What is changed at once, because the create cannot take it. */
+  rest?: Wire | null;
+}
+
 /** Returns the request that makes a record, or why there is none. */
-function toCall(item: ImportItem, credentials: Credentials, ids: Ids): { path: string; body: Wire } | string {
+function toCall(item: ImportItem, credentials: Credentials, ids: Ids): Call | string {
   const { kind, name, revision } = item;
   if (kind === 'secret') {
     const value = credentials.secrets.get(name);
@@ -87,7 +96,7 @@ function toCall(item: ImportItem, credentials: Credentials, ids: Ids): { path: s
     return { path: '/v2/registries', body: { name, ...login } };
   }
   const body = withIds(item.body!, ids);
-  return typeof body === 'string' ? body : { path: `/${revision}/v2/${PATHS[kind]}`, body };
+  return typeof body === 'string' ? body : { path: `/${revision}/v2/${PATHS[kind]}`, ...splitRule({ revision, body }) };
 }
 
 /** Replaces ids of the other side; or says what is missing here. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { toEndpointBody, toTemplateBody } from './import-bodies.ts';
+import { splitRule, toEndpointBody, toTemplateBody } from './import-bodies.ts';
+import { mergeShapes } from './import-endpoints.ts';
 
 const container = { image: 'i:1', args: '', disk: 20, ports: [], env: { A: '1' }, registry: null };
 const shared = { id: 'e1', name: 'x', dataCenterIds: [], networkVolumes: [], timeout: 300_000, flashboot: 'OFF' };
@@ -16,7 +17,7 @@ test('an endpoint of the newer revision keeps its shape; what says nothing is le
     scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
     requestUrls: { run: 'r' },
   };
-  const { revision, body } = toEndpointBody(record, '2026-08');
+  const { revision, body } = toEndpointBody(record);
   expect(revision).toBe('2026-08');
   expect(body).toEqual({
     ...sent,
@@ -30,7 +31,7 @@ test('an endpoint of the newer revision keeps its shape; what says nothing is le
 
 test('a CPU endpoint of the newer revision is sent without the memory, which follows', () => {
   const cpu = [{ id: 'cpu3c', vcpuCount: 4, memory: 8 }];
-  const { body } = toEndpointBody({ ...answered, type: 'QUEUE', cpu, workers: {}, scaling: {} }, '2026-08');
+  const { body } = toEndpointBody({ ...answered, type: 'QUEUE', cpu, workers: {}, scaling: {} });
   expect(body.cpu).toEqual([{ id: 'cpu3c', vcpuCount: 4 }]);
   expect(body).not.toHaveProperty('gpu');
 });
@@ -55,7 +56,7 @@ test.each([
 ])('a CPU endpoint of the older revision, which cannot make one, becomes one of the newer: %o', (given, wanted) => {
   const cpu = { id: 'cpu3c', vcpuCount: 2, memory: 4 };
   const record = { ...answered, ...given, gpu: null, cpu, workers: { min: 0, max: 3 } };
-  expect(toEndpointBody(record, '2026-07')).toEqual({
+  expect(toEndpointBody(record)).toEqual({
     revision: '2026-08',
     body: { ...sent, ...settings, ...wanted, cpu: [{ id: 'cpu3c', vcpuCount: 2 }] },
   });
@@ -74,4 +75,30 @@ test('a template keeps what its revision knows', () => {
   expect(toTemplateBody(template, '2026-07').body).not.toHaveProperty('startSsh');
   const newer = { ...template, startSsh: true, startJupyter: false, allowedCudaVersions: ['12.8'] };
   expect(toTemplateBody(newer, '2026-08').body).toMatchObject({ startSsh: true, allowedCudaVersions: ['12.8'] });
+});
+
+test('of a server with both revisions, nothing that only one of them shows is lost', () => {
+  const gpu = { pools: ['ADA_24'], count: 2 };
+  const older = {
+    ...answered,
+    type: 'LOAD_BALANCING',
+    gpu,
+    workers: { min: 0, max: 3 },
+    scaling: { type: 'QUEUE_DELAY', value: 1.5 },
+  };
+  const newer = {
+    ...answered,
+    type: 'LOAD_BALANCER',
+    gpu: { ...gpu, allowedCudaVersions: ['12.8'], minCudaVersion: null },
+  };
+  const cpu = { ...answered, id: 'e2', type: 'QUEUE_BASED', gpu: null, cpu: { id: 'cpu3c', vcpuCount: 2, memory: 4 } };
+  const newerCpu = { ...answered, id: 'e2', type: 'QUEUE', cpu: [{ id: 'cpu3c', vcpuCount: 2, memory: 4 }] };
+  const [merged, mergedCpu] = mergeShapes([older, cpu], [newerCpu, newer]);
+  expect(mergedCpu).toBe(newerCpu);
+  const made = toEndpointBody(merged!);
+  expect(made).toMatchObject({ revision: '2026-07', body: { scaling: older.scaling } });
+  const { body, rest } = splitRule(made);
+  expect(body.gpu).toEqual(gpu);
+  expect(rest).toEqual({ gpu: { pools: ['ADA_24'], allowedCudaVersions: ['12.8'] } });
+  expect(splitRule(toEndpointBody(older)).rest).toBeNull();
 });

@@ -1,5 +1,6 @@
 import type { RestRevision } from '../../../core/rest-revisions.ts';
 import type { Wire } from '../records.ts';
+import { revisionOf } from './import-endpoints.ts';
 
 /** A body that makes a record like another side's, in the shape of a revision. References are still the other side's. */
 export interface ImportBody {
@@ -17,6 +18,18 @@ const TEMPLATE = [
   ...CONTAINER,
 ];
 const VOLUME = ['name', 'size', 'dataCenter', 'type'];
+
+/** Members of `gpu` that only the newer revision knows. */
+const RULE = ['excludedTypes', 'allowedCudaVersions', 'minCudaVersion'];
+
+/** Splits off what the older revision cannot take, to be sent in the newer one; null if there is nothing. */
+export function splitRule({ revision, body }: ImportBody): { body: Wire; rest: Wire | null } {
+  if (revision === '2026-08' || !body.gpu) return { body, rest: null };
+  const { pools, count } = body.gpu;
+  const rule = pick(body.gpu, RULE);
+  if (Object.keys(rule).length === 0) return { body, rest: null };
+  return { body: { ...body, gpu: { pools, count } }, rest: { gpu: { pools, ...rule } } };
+}
 
 /** Returns the named members that say something: not null, not absent. */
 function pick(record: Wire, names: readonly string[]): Wire {
@@ -40,11 +53,11 @@ export function toTemplateBody(record: Wire, revision: RestRevision): ImportBody
 }
 
 /** An endpoint keeps its own shape, so nothing is lost. Only CPU endpoints of the older one need the newer one. */
-export function toEndpointBody(record: Wire, revision: RestRevision): ImportBody {
+export function toEndpointBody(record: Wire): ImportBody {
+  const revision = revisionOf(record);
   const body = pick(record, ENDPOINT);
   if (body.gpu) {
-    const rule = ['excludedTypes', 'allowedCudaVersions', 'minCudaVersion'];
-    body.gpu = withoutEmpty(pick(body.gpu, ['pools', 'count', ...rule]));
+    body.gpu = withoutEmpty(pick(body.gpu, ['pools', 'count', ...RULE]));
     delete body.cpu;
   } else if (Array.isArray(body.cpu)) {
     body.cpu = body.cpu.map((cpu: Wire) => pick(cpu, ['id', 'vcpuCount']));

@@ -28,7 +28,9 @@ export interface ImportTarget {
   registries: Wire[];
   secrets: Wire[];
   templates: Wire[];
+  /** As `mergeShapes` returns them, and in the newer shape by id. */
   endpoints: Wire[];
+  newerEndpoints: ReadonlyMap<string, Wire>;
   pools: ReadonlySet<string>;
   /** Data centers in which this side can run something. */
   dataCenters: ReadonlySet<string>;
@@ -62,10 +64,10 @@ export function planImport(source: ImportSource, target: ImportTarget, options: 
       return toTemplateBody(record, source.revision);
     }),
     ...planRecords('endpoint', source.endpoints, target.endpoints, (record) => {
-      const { body, revision } = toEndpointBody(record, source.revision);
+      const { body, revision } = toEndpointBody(record);
       return { revision, ...withKnownPools(moved(body, options), target, options) };
     }),
-  ].map((item) => compared(item, names));
+  ].map((item) => compared(item, names, target));
 }
 
 /** What the functions below say of a record. */
@@ -144,10 +146,15 @@ function namesOf({ volumes, registries }: Pick<ImportSource, 'volumes' | 'regist
 }
 
 /** Tells whether the record here has the same settings; ids are compared by the names of what they mean. */
-function compared({ here, ...item }: Paired, names: { source: Names; here: Names }): ImportItem {
+function compared(
+  { here, ...item }: Paired,
+  names: { source: Names; here: Names },
+  { newerEndpoints }: ImportTarget,
+): ImportItem {
   if (here === null || item.body === null) return here === null ? item : { ...item, note: null };
   const wanted = byName(item.body, names.source);
-  const found = byName(bodyOf(item, here), names.here);
+  const inItsShape = item.revision === '2026-08' ? (newerEndpoints.get(here.id) ?? here) : here;
+  const found = byName(bodyOf(item, inItsShape), names.here);
   const fields = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
   const different = fields.filter((field) => !isDeepStrictEqual(wanted[field], found[field]));
   if (different.length === 0) return { ...item, note: null };
@@ -156,7 +163,7 @@ function compared({ here, ...item }: Paired, names: { source: Names; here: Names
 
 function bodyOf({ kind, revision }: ImportItem, here: Wire): Wire {
   if (kind === 'volume') return toVolumeBody(here);
-  return kind === 'template' ? toTemplateBody(here, revision).body : toEndpointBody(here, revision).body;
+  return kind === 'template' ? toTemplateBody(here, revision).body : toEndpointBody(here).body;
 }
 
 function byName(body: Wire, { volumes, registries }: Names): Wire {

@@ -1,12 +1,13 @@
-import { isRestRevision, type RestRevision } from '../../../core/rest-revisions.ts';
+import type { RestRevision } from '../../../core/rest-revisions.ts';
 import { trimSlashes } from '../../../core/trim-slashes.ts';
 import { secretNamesIn } from '../../../domain/secrets/secret-references.ts';
 import { type ApiClient, ApiRefusal } from '../api-client.ts';
 import type { Wire } from '../records.ts';
+import { mergeShapes, revisionOf } from './import-endpoints.ts';
 
 /** What the other side has, as its REST v2 answers it. */
 export interface ImportSource {
-  /** The shape that its endpoints and templates have. */
+  /** What it speaks at best. */
   revision: RestRevision;
   volumes: Wire[];
   registries: Wire[];
@@ -18,7 +19,7 @@ export interface ImportSource {
   notes: string[];
 }
 
-/** Returns the base URL that paths with `/v2` are added to. Throws for what is no URL of HTTP. */
+/** Returns the base URL that paths are added to. Throws for what is no URL of HTTP. */
 export function baseUrlOf(from: string): string {
   const url = trimSlashes(from.trim());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
@@ -27,15 +28,17 @@ export function baseUrlOf(from: string): string {
   const { username, password, search, hash } = new URL(url);
   if (username || password) throw new Error('--from must have no user name or password: give the key with --key');
   if (search || hash) throw new Error(`--from has '${from}', but must end with the path`);
-  return url.replace(/\/v2$/, '');
+  return url.replace(/\/v2$/, '').replace(/\/2026-08$/, '');
 }
 
 /** Reads everything that can be imported. Throws for a server that does not speak REST v2, and for a key without rights. */
 export async function readSource(client: ApiClient): Promise<ImportSource> {
   const notes: string[] = [];
-  const prefix = await findPrefix(client);
+  const prefix = (await speaksBoth(client)) ? '/2026-08' : '';
   const path = (name: string) => `${prefix}/v2/${name}`;
-  const endpoints = await readList(client, path('serverless'), 'endpoints');
+  const shown = await readList(client, path('serverless'), 'endpoints');
+  const endpoints =
+    prefix === '' ? shown : mergeShapes(await readList(client, '/2026-07/v2/serverless', 'endpoints'), shown);
   const templates = await readList(client, path('templates'), 'templates');
   const volumes = await readList(client, path('network-volumes'), 'networkVolumes');
   const registries = await readList(client, path('registries'), 'registries');
@@ -46,18 +49,15 @@ export async function readSource(client: ApiClient): Promise<ImportSource> {
   });
   const referenced = [...endpoints, ...templates].flatMap(({ env }) => secretNamesIn(envOf(env)));
   const secrets = [...new Set([...listed.map(({ name }) => name as string), ...referenced])];
-  return { revision: recognize(endpoints, templates), endpoints, templates, volumes, registries, secrets, notes };
+  const revision = shown.some((record) => revisionOf(record) === '2026-08') ? '2026-08' : '2026-07';
+  return { revision, endpoints, templates, volumes, registries, secrets, notes };
 }
 
-/** A Podyard server shows everything in its newest revision. Empty: the other side has none, or its URL names one. */
-async function findPrefix(client: ApiClient): Promise<string> {
-  const last = new URL(client.target.url).pathname.split('/').at(-1) ?? '';
-  if (isRestRevision(last)) return '';
-  const prefix = '/2026-08';
-  const description = await client
-    .call<Wire>('GET', `${prefix}/v2/openapi.json`)
-    .catch((error: unknown) => refusedOrNoJson(error));
-  return typeof description?.openapi === 'string' ? prefix : '';
+/** True for a Podyard server that has both revisions, unless the URL names the older one. */
+async function speaksBoth(client: ApiClient): Promise<boolean> {
+  if (client.target.url.endsWith('/2026-07')) return false;
+  const description = await client.call<Wire>('GET', '/2026-08/v2/openapi.json').catch(refusedOrNoJson);
+  return typeof description?.openapi === 'string';
 }
 
 function refusedOrNoJson(error: unknown): undefined {
@@ -88,14 +88,6 @@ function atSource(client: ApiClient, path: string, refusal: ApiRefusal): ApiRefu
 
 function notRestV2(client: ApiClient, path: string, what: string): Error {
   return new Error(`${client.target.url}${path} did not answer with ${what}: --from must be a server of REST v2`);
-}
-
-/** The revisions have no member that tells them apart, only words: see docs/interface/revision-2026-08.md. */
-function recognize(endpoints: readonly Wire[], templates: readonly Wire[]): RestRevision {
-  const isNewer =
-    endpoints.some(({ type }) => type === 'QUEUE' || type === 'LOAD_BALANCER') ||
-    templates.some((template) => 'startSsh' in template);
-  return isNewer ? '2026-08' : '2026-07';
 }
 
 function envOf(env: unknown): Record<string, string> {

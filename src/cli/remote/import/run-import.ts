@@ -6,6 +6,7 @@ import { listRecords, RECORDS, type RecordKind, type Wire } from '../records.ts'
 import { readSecret } from '../terminal.ts';
 import { applyImport, type ImportResult } from './import-apply.ts';
 import { askForMissing, type Credentials, readCredentialsFile } from './import-credentials.ts';
+import { mergeShapes } from './import-endpoints.ts';
 import { type ImportItem, type ImportKind, type ImportTarget, planImport } from './import-plan.ts';
 import { baseUrlOf, type ImportSource, readSource } from './import-source.ts';
 
@@ -46,7 +47,7 @@ export async function runImport(pieces: CliPieces, client: ApiClient, options: I
   const key = await readKey(pieces, options.key);
   pieces.terminal.progress(`reading ${url}`);
   const source = await readSource(new ApiClient({ url, key }, pieces.terminal.interrupted));
-  const target = await readTarget(client, source);
+  const target = await readTarget(client);
   pieces.terminal.progress('');
   const kinds = new Set<ImportKind>(options.only ?? KINDS);
   const existing = planImport(source, target, { dataCenter: options.dataCenter ?? null });
@@ -70,10 +71,10 @@ async function readKey({ terminal, note }: CliPieces, argument: string | undefin
   return (await readSecret(terminal, 'API key of the other side')).trim();
 }
 
-/** Reads what the plan compares with: endpoints and templates in the shape of the other side. */
-async function readTarget(client: ApiClient, { revision, endpoints }: ImportSource): Promise<ImportTarget> {
-  const list = (kind: RecordKind, shape = revision) =>
-    listRecords(client, { ...kind, path: `/${shape}${kind.path.replace(/\?.*/, '')}` });
+/** Reads what the plan compares with. */
+async function readTarget(client: ApiClient): Promise<ImportTarget> {
+  const list = (kind: RecordKind, shape = '2026-08') => listRecords(client, { ...kind, path: `/${shape}${kind.path}` });
+  const newer = await list(RECORDS.endpoints);
   const [pools, places] = await Promise.all([
     client.call<Wire>('GET', '/v2/catalog/gpus'),
     client.call<Wire>('GET', '/v2/catalog/datacenters?include=GPU_AVAILABILITY,CPU_AVAILABILITY'),
@@ -85,7 +86,8 @@ async function readTarget(client: ApiClient, { revision, endpoints }: ImportSour
     registries: await list(RECORDS.registries),
     secrets: await list(RECORDS.secrets),
     templates: await list(RECORDS.templates),
-    endpoints: endpoints.length === 0 ? [] : await list(RECORDS.endpoints),
+    endpoints: mergeShapes(await list(RECORDS.endpoints, '2026-07'), newer),
+    newerEndpoints: new Map(newer.map((record) => [record.id, record])),
     pools: new Set(pools.gpus.flatMap(({ pool }: Wire) => pool ?? [])),
     dataCenters: new Set(places.dataCenters.filter(isServing).map(({ id }: Wire) => id)),
   };
