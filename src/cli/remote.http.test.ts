@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
+import type { PodId } from '../core/ids.ts';
+import { makeJupyterPassword } from '../domain/pods/jupyter-password.ts';
 import { runCli } from './program.ts';
 import { testTerminal } from './test-terminal.ts';
 
@@ -268,6 +270,53 @@ describe('the other records', () => {
     }
     expect((await podyard(['catalog', 'gpus'])).out).toMatch(/^ID +POOL +GB +USD\/H +FREE/);
     expect((await podyard(['billing', '--by', 'hour', '--last', '3'])).status).toBe(0);
+  });
+});
+
+describe('access to pods', () => {
+  test('SSH and Jupyter are started with their ports, and their command and password are printed', async () => {
+    const create = ['pods', 'create', '--image', 'i:1', '--cpu', 'cpu3c', '--ssh', '--jupyter'];
+    const made = await json([...create, '--name', 'lab', '--port', '80/http']);
+    expect(made.ports).toEqual(['80/http', '22/tcp', '8888/http']);
+    expect(await podyard(['pods', 'ssh', 'lab'])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('it is PROVISIONING'),
+    });
+    expect(await podyard(['pods', 'jupyter', 'lab'])).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('never started'),
+    });
+    const { pool } = rest.database;
+    const port = '[{"private": 22, "public": 30022, "type": "tcp", "ip": "192.0.2.1"}]';
+    const text = "update pods set phase = 'RUNNING', phase_revision = revision, published_ports = $2 where id = $1";
+    await pool.query(text, [made.id, port]);
+    expect(await podyard(['pods', 'ssh', 'lab'])).toMatchObject({ status: 0, out: 'ssh root@192.0.2.1 -p 30022' });
+    const password = await makeJupyterPassword({ pool, secretBox: rest.secretBox }, { id: made.id as PodId });
+    expect(await podyard(['pods', 'jupyter', 'lab'])).toMatchObject({ status: 0, out: password });
+  });
+
+  test('a template says what its pods start; a pod takes one later; public ones are listed', async () => {
+    const create = [
+      'templates',
+      'create',
+      '--name',
+      'lab',
+      '--image',
+      'lab:1',
+      '--public',
+      '--jupyter',
+      '--cuda',
+      '12.8',
+    ];
+    const template = await json(create);
+    expect(template).toMatchObject({ startJupyter: true, allowedCudaVersions: ['12.8'], public: true });
+    const pod = await json(['pods', 'create', '--name', 'taker', '--image', 'i:1', '--cpu', 'cpu3c']);
+    expect(await json(['pods', 'update', pod.id, '--template', template.id])).toMatchObject({ image: 'lab:1' });
+    const ids = async (...more: string[]) =>
+      (await json(['templates', 'public', ...more])).map((one: { id: string }) => one.id);
+    expect(await ids('--source', 'community')).toEqual([template.id]);
+    expect(await ids('--source', 'official', 'verified')).not.toContain(template.id);
+    expect(await podyard(['templates', 'mark', template.id, 'best'])).toMatchObject({ status: 2 });
   });
 });
 

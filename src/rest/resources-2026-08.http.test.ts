@@ -46,6 +46,26 @@ describe('a pod', () => {
   });
 });
 
+test('a pod’s unknown template is a 404, and one for endpoints a 422, in a create and in a PATCH', async () => {
+  const { id } = (await call('POST', '/v2/pods', pod)).json();
+  const { id: serverless } = await createTemplate({ serverless: true });
+  for (const [method, url, body] of [
+    ['POST', '/v2/pods', pod],
+    ['PATCH', `/v2/pods/${id}`, {}],
+  ] as const) {
+    const unknown = await call(method, url, { ...body, templateId: 'nosuchtemplate' });
+    expect([unknown.statusCode, unknown.json().detail]).toEqual([
+      404,
+      "templateId: there is no template 'nosuchtemplate'",
+    ]);
+    const other = await call(method, url, { ...body, templateId: serverless });
+    expect([other.statusCode, other.json().errors]).toEqual([422, [expect.stringContaining('/templateId: ')]]);
+  }
+  const { id: templateId } = await createTemplate();
+  const changed = await call('PATCH', `/v2/pods/${id}`, { templateId });
+  expect([changed.statusCode, changed.json().image]).toEqual([200, 'from/template:1']);
+});
+
 describe('a template', () => {
   test('starts SSH and Jupyter unless it says otherwise', async () => {
     expect(await createTemplate()).toMatchObject({ startSsh: true, startJupyter: true, allowedCudaVersions: [] });

@@ -36,14 +36,14 @@ export interface PodOptions extends ContainerOptions {
   dataCenter?: string[];
   persistent?: string;
   networkVolume?: string;
+  ssh?: boolean;
+  jupyter?: boolean;
 }
 
 export interface ClusterOptions extends Omit<PodOptions, 'cpu' | 'vcpus' | 'registry'> {
   type: string;
   gpu: string;
   pods: number;
-  ssh?: boolean;
-  jupyter?: boolean;
 }
 
 export function addContainerOptions(command: Command): Command {
@@ -120,8 +120,11 @@ export function endpointBody(options: EndpointOptions): Record<string, unknown> 
 export function podBody(options: PodOptions): Record<string, unknown> {
   return {
     ...containerBody(options),
+    ...present({ ports: withStartPorts(options) }),
     ...present({
       templateId: options.template,
+      startSsh: options.ssh,
+      startJupyter: options.jupyter,
       gpu: options.gpu && present({ id: options.gpu, count: options.gpuCount }),
       cpu: options.cpu && { id: options.cpu, vcpuCount: options.vcpus ?? 2 },
       dataCenterIds: options.dataCenter,
@@ -154,6 +157,13 @@ function mountsBody(options: Pick<PodOptions, 'persistent' | 'networkVolume'>): 
     network: volumeId && [{ volumeId, path: networkPath ?? '/workspace' }],
   });
   return Object.keys(mounts).length > 0 ? mounts : undefined;
+}
+
+/** The ports of SSH and Jupyter beside the given ones. A template's ports stay as they are. */
+function withStartPorts({ port, template, ssh, jupyter }: PodOptions): string[] | undefined {
+  if (port === undefined && template !== undefined) return undefined;
+  const added = [...(ssh ? ['22/tcp'] : []), ...(jupyter ? ['8888/http'] : [])];
+  return added.length === 0 ? port : [...new Set([...(port ?? []), ...added])];
 }
 
 function readEnv(items: readonly string[]): Record<string, string> {

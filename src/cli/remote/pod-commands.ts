@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addLogOptions, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
-import { addContainerOptions, containerBody, type PodOptions, podBody, wholeNumber } from './fields.ts';
+import { addContainerOptions, containerBody, type PodOptions, podBody, present, wholeNumber } from './fields.ts';
 import type { LifetimeOptions } from './pod-lifetime.ts';
 import type { LogOptions } from './show-log.ts';
 
@@ -25,6 +25,8 @@ export function addPods(program: Command, pieces: CliPieces): void {
     .option('--data-center <id...>', 'preferred data centers')
     .option('--persistent <gb[:path]>', 'storage in GB that outlives the container (default path: /workspace)')
     .option('--network-volume <id[:path]>', 'network volume to mount (default path: /workspace)')
+    .option('--ssh', 'pass your SSH keys to the pod and publish port 22; the image must start an SSH server')
+    .option('--jupyter', 'pass a password to the pod and expose port 8888; the image must start Jupyter')
     .option('--private', 'ask for an API key of yours at its HTTP ports')
     .option('--stop-after <time>', LIFETIME.stopAfter)
     .option('--terminate-after <time>', LIFETIME.terminateAfter)
@@ -36,6 +38,7 @@ export function addPods(program: Command, pieces: CliPieces): void {
     });
   addUpdate(pods, pieces);
   addLifetime(pods, pieces);
+  addAccess(pods, pieces);
   for (const action of ['start', 'stop', 'restart'] as const) {
     const command = addCommon(pods.command(action)).description(`${action} a pod`).argument('<id>', 'id or name');
     if (action !== 'stop') command.option('--wait', 'wait until the pod runs');
@@ -57,19 +60,46 @@ export function addPods(program: Command, pieces: CliPieces): void {
     });
 }
 
+function addAccess(pods: Command, pieces: CliPieces): void {
+  addCommon(pods.command('ssh'))
+    .description('print the command that opens an SSH session in a pod')
+    .argument('<id>', 'id or name')
+    .action(async (id: string, options: Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const { name, status, ssh } = await findRecord(client, RECORDS.pods, id);
+      const why = status === 'RUNNING' ? 'its port 22/tcp is not published: create it with --ssh' : `it is ${status}`;
+      if (ssh.direct === null) throw new Error(`${name} cannot be reached by SSH: ${why}`);
+      pieces.print(options.json ? JSON.stringify(ssh, null, 2) : ssh.direct.command);
+    });
+  addCommon(pods.command('jupyter'))
+    .description('print the password of the Jupyter in a pod')
+    .argument('<id>', 'id or name')
+    .action(async (id: string, options: Common) => {
+      const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const pod = await findRecord(client, RECORDS.pods, id);
+      const answer = await client.call<{ password: string | null }>('GET', `/v2/pods/${pod.id}/jupyter`);
+      const why = 'it was not created with --jupyter, never started, or its env sets JUPYTER_PASSWORD';
+      if (answer.password === null) throw new Error(`${pod.name} has no password of its own: ${why}`);
+      pieces.print(options.json ? JSON.stringify(answer, null, 2) : answer.password);
+    });
+}
+
 function addUpdate(pods: Command, pieces: CliPieces): void {
   addCommon(addContainerOptions(pods.command('update')))
     .description('change the given settings; new container settings replace the container')
     .argument('<id>', 'id or name')
     .option('--private', 'ask for an API key of yours at its HTTP ports')
     .option('--public', 'let everybody who knows the name use its HTTP ports')
+    .option('--template <id>', 'template whose container settings replace the pod’s; the given ones win')
     .action(async (id: string, options: PodOptions & Common & { private?: boolean; public?: boolean }) => {
       if (options.private && options.public) throw new Error('--private and --public exclude each other');
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const path = `${RECORDS.pods.path}/${(await findRecord(client, RECORDS.pods, id)).id}`;
       const isPrivate = options.private ?? (options.public ? false : undefined);
       if (isPrivate !== undefined) await client.call('PUT', `${path}/access`, { private: isPrivate });
-      await send(pieces, options, () => client.call('PATCH', path, containerBody(options)));
+      await send(pieces, options, () =>
+        client.call('PATCH', path, { ...containerBody(options), ...present({ templateId: options.template }) }),
+      );
     });
 }
 

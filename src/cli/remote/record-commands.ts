@@ -1,5 +1,8 @@
-import type { Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import type { Flags } from '../../config.ts';
+import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import type { CliPieces } from '../cli-pieces.ts';
+import { addDatabaseOptions } from '../command-options.ts';
 import { addCommon, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
 import { addContainerOptions, type ContainerOptions, containerBody, present, wholeNumber } from './fields.ts';
 
@@ -10,6 +13,14 @@ export function addOtherRecords(program: Command, pieces: CliPieces): void {
   addRegistries(program, pieces);
 }
 
+interface TemplateOptions extends ContainerOptions {
+  serverless?: boolean;
+  public?: boolean;
+  ssh?: boolean;
+  jupyter?: boolean;
+  cuda?: string[];
+}
+
 function addTemplates(program: Command, pieces: CliPieces): void {
   const templates = program
     .command('templates')
@@ -18,11 +29,33 @@ function addTemplates(program: Command, pieces: CliPieces): void {
   addCommon(addContainerOptions(templates.command('create')))
     .description('create a template')
     .option('--serverless', 'a template for endpoints (default: for pods)')
-    .option('--public', 'let other users use it')
-    .action(async (options: ContainerOptions & Common & { serverless?: boolean; public?: boolean }) => {
+    .option('--public', 'let other users see and use it')
+    .option('--ssh', 'pods made from it get the SSH keys of their account')
+    .option('--jupyter', 'pods made from it get a password for Jupyter')
+    .option('--cuda <version...>', 'CUDA versions that it may run on, e.g. 12.8')
+    .action(async (options: TemplateOptions & Common) => {
       const { serverless = false, public: isPublic = false } = options;
-      const body = { ...containerBody(options), serverless, public: isPublic };
+      const start = { startSsh: options.ssh, startJupyter: options.jupyter, allowedCudaVersions: options.cuda };
+      const body = { ...containerBody(options), ...present(start), serverless, public: isPublic };
       await send(pieces, options, (client) => client.call('POST', '/v2/templates', body));
+    });
+  addCommon(templates.command('public'))
+    .description('list public templates: the installation’s own, verified ones, and those of other users')
+    .addOption(new Option('--source <source...>', 'of these sources only').choices([...TEMPLATE_SOURCES]))
+    .action(async (options: Common & { source?: string[] }) => {
+      const { listRecords, RECORDS, showRecords } = await records();
+      const query = options.source ? `?source=${options.source.join(',')}` : '';
+      const kind = { ...RECORDS.templates, path: `/v2/catalog/templates${query}` };
+      const found = await listRecords(await connect(pieces, options), kind);
+      showRecords(found, kind.columns, options.json === true, pieces);
+    });
+  addDatabaseOptions(templates.command('mark'))
+    .description('say that a public template is official or verified, directly in the database')
+    .argument('<id>', "the template's id")
+    .addArgument(new Argument('<mark>', 'what the catalog says of it').choices(['official', 'verified', 'none']))
+    .action(async (id: string, mark: string, options: Flags) => {
+      const { markTemplate } = await import('../mark-template.ts');
+      await pieces.withDatabase(options, (context) => markTemplate(context, id, mark, pieces));
     });
 }
 

@@ -21,13 +21,13 @@ export const createPodRoute =
           body: ref(wire.CreateRequest),
           response: { 201: ref(PodResponse) },
         },
-        config: { permission: PERMISSIONS.writePod },
+        config: { permission: PERMISSIONS.writePod, failures: wire.createFailures },
       },
       async (request, reply) => {
         const pod = await createPod(deps, request.actor, {
           ...toNewPod(wire, request.body, request.query),
           ...toLifetime(request.query, deps.clock.now()),
-        });
+        }).catch(wire.refuse);
         return reply.code(201).send(await readPodResponse(deps, wire, pod));
       },
     );

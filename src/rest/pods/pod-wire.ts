@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { Failure } from '../../core/errors.ts';
+import { Failure, type FailureKind } from '../../core/errors.ts';
 import type { NewPod } from '../../domain/pods/create-pod.ts';
 import type { Pod, PodGpu, PodMounts } from '../../domain/pods/pod.ts';
 import { type PodUsage, READ_TIMEOUT_MS } from '../../domain/pods/pod-figures.ts';
@@ -29,6 +29,10 @@ export interface PodWire extends Wire {
   readonly sshByDefault: boolean;
   /** Whether an answer names the template that the pod was created from. */
   readonly showsTemplate: boolean;
+  /** Failures of a create besides those of every create. */
+  readonly createFailures: FailureKind[];
+  /** Throws the revision's own failure in place of the domain's. */
+  refuse(error: unknown): never;
 }
 
 /** Fills in the defaults of a create, except those that a template may provide. */

@@ -24,7 +24,9 @@ export const updatePodRoute =
         config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
       async (request) => {
-        const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body));
+        const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body)).catch(
+          wire.refuse,
+        );
         return readPodResponse(deps, wire, pod);
       },
     );

@@ -10,4 +10,8 @@ export const POD_WIRE_2026_07: PodWire = {
   CreateRequest,
   sshByDefault: true,
   showsTemplate: true,
+  createFailures: [],
+  refuse: (error) => {
+    throw error;
+  },
 };

@@ -1,3 +1,4 @@
+import { refuseTemplate } from '../shared/refuse-template.ts';
 import { POD_EXAMPLES } from './pod-examples.ts';
 import { createPodRequest } from './pod-schemas.ts';
 import type { PodWire } from './pod-wire.ts';
@@ -10,4 +11,6 @@ export const POD_WIRE_2026_08: PodWire = {
   CreateRequest,
   sshByDefault: false,
   showsTemplate: false,
+  createFailures: ['notFound'],
+  refuse: refuseTemplate,
 };

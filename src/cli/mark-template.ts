@@ -1,0 +1,12 @@
+import type { TemplateId } from '../core/ids.ts';
+import type { Context } from '../domain/context.ts';
+import type { TemplateMark } from '../domain/templates/template.ts';
+import { updateTemplateMark } from '../domain/templates/template-store.ts';
+import type { CliOutput } from './cli-pieces.ts';
+
+/** Sets what the operator says of a public template of any user; `none` takes it back. */
+export async function markTemplate(context: Context, id: string, mark: string, output: CliOutput): Promise<void> {
+  const value = mark === 'none' ? null : (mark.toUpperCase() as TemplateMark);
+  const { name, image } = await updateTemplateMark(context.pool, id as TemplateId, value);
+  output.print(`${id}  ${name}  ${image}  ${value === null ? 'community' : mark}`);
+}
