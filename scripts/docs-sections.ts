@@ -16,7 +16,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   {
     title: 'Run work',
-    files: ['guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
+    files: ['guide/batches.md', 'guide/secrets.md', 'guide/scaling.md', 'guide/flashboot.md', 'guide/shortage.md'],
   },
   { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
@@ -40,6 +40,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/rest-v1.md',
       'interface/graphql.md',
       'interface/queue.md',
+      'interface/batches.md',
       'interface/worker-api.md',
     ],
   },

@@ -54,6 +54,7 @@ const ended = (endpoint: EndpointId, id: string) =>
     ({ status }) => !['DRAFT', 'FINALIZED'].includes(status),
   );
 
+/** docs/interface/batches.md, "Operations", "Creating", "The record", "Running" and "Results" */
 describe('from draft to results', () => {
   test('as clients of the original send it: an array, more requests, finalize, poll, a page of requests', async () => {
     const id = await create(served, inputs(2));
@@ -179,6 +180,7 @@ describe('from draft to results', () => {
   });
 });
 
+/** docs/interface/batches.md, "Uploads" */
 describe('uploads', () => {
   test('JSON lines, gzip, in chunks of any size', async () => {
     const id = await create(idle);
@@ -292,6 +294,7 @@ describe('uploads', () => {
   });
 });
 
+/** docs/interface/batches.md, "Operations", "Creating", "Running" and "Cancellation" */
 describe('rules', () => {
   test('a draft can be changed, a request deleted; a finalized batch takes neither requests nor another order', async () => {
     const id = await create(idle, inputs(3));

@@ -157,7 +157,7 @@ export class BatchRunner {
       case 'end': {
         const { status, reason } = action;
         if (!(await endBatch(pool, batch.id, { status, reason, retentionMs }))) return true;
-        logger.info({ ...fields, status, requests: batch.accepted }, 'batch ended');
+        logger.info({ ...fields, status }, 'batch ended');
         bus.publish('webhook', '');
         return false;
       }
