@@ -28,6 +28,13 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', impor
 const print = (text: string): void => console.log(text);
 const note = (text: string): void => console.error(text);
 
+let isServing = false;
+// What reads the output has ended, as in `podyard batch results … | head`. A server goes on without it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  if (!isServing) process.exit();
+});
+
 process.exitCode = await runCli(
   {
     serve,
@@ -53,6 +60,7 @@ async function serve(flags: Flags): Promise<void> {
 }
 
 async function startAndReport(config: Config): Promise<RunningServer> {
+  isServing = true;
   const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
     import('./server.ts'),
     import('./compose/survive-shortage.ts'),

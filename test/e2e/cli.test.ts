@@ -197,3 +197,17 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     await until('the command is completed', async () => screen().includes('podyard rollback'));
   });
 });
+
+test('a command whose reader has ended, as with `| head`, ends without a word', async () => {
+  const child = spawn(process.execPath, [MAIN, 'endpoints', 'list', '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  let err = '';
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const [status] = await once(child, 'close');
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+});
