@@ -178,9 +178,11 @@ const DRAFTS: Record<Exclude<Plane, 'rest'>, (random: Random, known: Known) => D
     const jobId = anId(random, random.pick(known.jobIds), known.foreign.jobId);
     const endpointId = anId(random, known.queue, known.foreign.endpointId);
     const query = random.next() < 0.2 ? `?wait=${random.pick([...NUMBERS, 'x', ''])}&explain=1` : '';
+    const isOfModel = operation.startsWith('openai/') && random.next() < 0.7;
+    const sample = isOfModel ? { ...QUEUE_BODY, model: endpointId, stream: random.next() < 0.5 } : QUEUE_BODY;
     return {
       method: random.next() < 0.9 ? (needsJob && random.next() < 0.5 ? 'GET' : 'POST') : 'GET',
-      target: `/v2/${endpointId}/${operation}${needsJob ? `/${jobId}` : ''}${query}`,
+      target: isOfModel ? `/${operation}` : `/v2/${endpointId}/${operation}${needsJob ? `/${jobId}` : ''}${query}`,
       headers: [
         ['authorization', `Bearer ${keyOf(random, known)}`],
         ['content-type', 'application/json'],
@@ -197,7 +199,7 @@ const DRAFTS: Record<Exclude<Plane, 'rest'>, (random: Random, known: Known) => D
           : []),
         ...(operation === 'stream' && random.next() < 0.5 ? [['accept', 'text/event-stream'] as [string, string]] : []),
       ],
-      body: json(random.next() < 0.6 ? QUEUE_BODY : mutate(random, QUEUE_BODY)),
+      body: json(random.next() < 0.6 ? sample : mutate(random, sample)),
       isHeld: false,
     };
   },

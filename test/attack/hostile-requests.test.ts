@@ -31,8 +31,8 @@ const TIME_LIMIT_MS = 120_000 + REQUESTS * 30;
 /** Part of every record of the neighbor, and of no request. */
 const FOREIGN = 'neighbors-own-7f3a9c';
 const INTERNAL = /node_modules|\.ts:\d+|\bat [\w.<>]+ \(|SQLSTATE|syntax error at/;
-/** What the OpenAI routes answer when the job itself failed (docs/interface/queue.md, "OpenAI routes"). */
-const FAILED_JOB = /"type":"server_error"/;
+/** What the OpenAI routes answer when the job itself failed (docs/interface/queue.md, "Errors of OpenAI routes"). */
+const FAILED_JOB = /"code":"worker_error"/;
 
 /** Answers any request, also one that it cannot read. */
 const POD_PROGRAM = `

@@ -47,7 +47,7 @@ test('with stream: true the text chunks of the worker are relayed unchanged as s
 test("a failed job is a 500 with an error object, and a worker's own error keeps its status", async () => {
   const failed = chat({});
   await worker.work('{"error":"out of memory"}');
-  const error = { message: 'out of memory', type: 'server_error', code: 'internal_error', param: null };
+  const error = { message: 'out of memory', type: 'server_error', code: 'worker_error', param: null };
   expect(await failed).toMatchObject({ status: 500, body: { error } });
   const refused = chat({});
   await worker.work('{"output":[{"object":"error","code":400,"message":"no such model","type":"BadRequestError"}]}');

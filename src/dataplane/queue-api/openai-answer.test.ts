@@ -38,16 +38,16 @@ test('a stream that waits repeats its comment until the first chunk', async () =
 test.each([
   [
     '/v1/chat/completions',
-    'data: {"error":{"message":"m","type":"server_error","code":"internal_error","param":null}}\n\n',
+    'data: {"error":{"message":"m","type":"server_error","code":"worker_error","param":null}}\n\n',
   ],
   [
     '/v1/messages',
-    'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"m","code":"internal_error","param":null}}\n\n',
+    'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"m","code":"worker_error","param":null}}\n\n',
   ],
   [
     '/v1/responses',
-    'event: error\ndata: {"message":"m","type":"error","code":"internal_error","param":null,' +
-      '"error":{"message":"m","type":"server_error","code":"internal_error","param":null}}\n\n',
+    'event: error\ndata: {"message":"m","type":"error","code":"worker_error","param":null,' +
+      '"error":{"message":"m","type":"server_error","code":"worker_error","param":null}}\n\n',
   ],
 ])('after the first byte an error of %s is its last event', async (route, event) => {
   const { answer, response } = await answerTo(route);

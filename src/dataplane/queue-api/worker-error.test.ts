@@ -18,7 +18,11 @@ describe('an output or chunk of a worker is an error with a status', () => {
       { status: 503, type: 'overloaded_error', message: 'busy' },
     ],
     ['a text that names the status', { error: 'HTTP 422: bad temperature' }, { status: 422 }],
-    ['a text without a status', { error: 'out of memory' }, { status: 500, message: 'out of memory' }],
+    [
+      'a text without a status',
+      { error: 'out of memory' },
+      { status: 500, message: 'out of memory', code: 'worker_error' },
+    ],
     ['a route the worker does not have', { object: 'error', message: 'Invalid route', code: 400 }, { status: 404 }],
     ['the same as a text', { error: 'Unsupported route: /v1/rerank' }, { status: 404 }],
     [

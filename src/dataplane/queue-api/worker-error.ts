@@ -1,6 +1,9 @@
 import type { JobView } from '../../domain/jobs/job.ts';
 import type { OpenAiError } from '../../http/openai-error.ts';
 
+/** The code of an error that neither has one nor names a status: it is not the server's own. */
+const WORKER_ERROR = 'worker_error';
+
 /** Statuses of the error types that workers send without one: vLLM's classes, OpenAI's and Anthropic's words. */
 const STATUS_OF_TYPE: Record<string, number> = {
   BadRequestError: 400,
@@ -46,7 +49,7 @@ export function readErrorOutput(output: unknown): OpenAiError | null {
 export function readJobError({ status, error }: Pick<JobView, 'status' | 'error'>): OpenAiError {
   if (status === 'CANCELLED') return { status: 500, message: 'the job was cancelled', code: 'job_cancelled' };
   if (status === 'TIMED_OUT') return { status: 504, message: error ?? 'no worker took the job in time' };
-  if (error === null) return { status: 500, message: `the job ended as ${status}` };
+  if (error === null) return { status: 500, message: `the job ended as ${status}`, code: WORKER_ERROR };
   if (error === 'executionTimeout exceeded') return { status: 504, message: error };
   return fromText(error);
 }
@@ -64,7 +67,8 @@ function fromText(text: string): OpenAiError {
   const own = parsed && (readErrorOutput(parsed) ?? (typeof parsed.message === 'string' ? fromObject(parsed) : null));
   if (own) return own;
   const prefix = HTTP_STATUS.exec(text);
-  if (!prefix) return { status: NO_SUCH_ROUTE.test(text) ? 404 : 500, message: text };
+  if (!prefix && NO_SUCH_ROUTE.test(text)) return { status: 404, message: text };
+  if (!prefix) return { status: 500, message: text, code: WORKER_ERROR };
   const status = Number(prefix[1]);
   const rest = text.slice(prefix[0].length);
   const inner = readErrorOutput(parseObject(rest));
@@ -76,14 +80,13 @@ function fromObject(error: Record<string, unknown>): OpenAiError {
   const message = textOf(error.message ?? error.detail ?? error);
   const knownType = typeof type === 'string' ? type : undefined;
   const stated = statusIn(error) ?? STATUS_OF_TYPE[knownType ?? ''] ?? null;
-  const isNoRoute = (stated === null || stated === 400) && NO_SUCH_ROUTE.test(message);
-  const { status } = stated === null ? fromText(message) : { status: stated };
+  if ((stated === null || stated === 400) && NO_SUCH_ROUTE.test(message)) return { status: 404, message };
+  const { status, code: ownCode } = stated === null ? fromText(message) : { status: stated, code: undefined };
+  const knownCode = typeof code === 'string' || typeof code === 'number' ? code : ownCode;
   return {
-    status: isNoRoute ? 404 : status,
-    message,
-    ...(knownType !== undefined && !isNoRoute ? { type: knownType } : {}),
-    ...((typeof code === 'string' || typeof code === 'number') && !isNoRoute ? { code } : {}),
-    param: typeof param === 'string' ? param : null,
+    ...{ status, message, param: typeof param === 'string' ? param : null },
+    ...(knownType !== undefined ? { type: knownType } : {}),
+    ...(knownCode !== undefined ? { code: knownCode } : {}),
   };
 }
 
