@@ -20,7 +20,7 @@ let home: string;
 beforeAll(async () => {
   const gpus = [{ pool: 'ADA_24', gpuTypeId: GPU, dataCenterId: 'LOCAL-1', total: 8, free: 8 }];
   rest = await startRestApp({ capacity: { read: async () => ({ gpus, cpus: 8, memoryBytes: 2 ** 35 }) } });
-  server = createServer((request, response) => rest.app.routing(request, response));
+  server = createServer((request, response) => rest.handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   home = await mkdtemp(join(tmpdir(), 'podyard-cli-'));
@@ -109,6 +109,40 @@ test('without any worker there is no log to show', async () => {
 });
 
 describe('endpoints', () => {
+  test('run on CPUs with --cpu, and are updated like others', async () => {
+    const cpu = ['--cpu', 'cpu3c:4', 'cpu3g'];
+    const made = await json([
+      'endpoints',
+      'create',
+      '--name',
+      'small',
+      '--image',
+      'i:1',
+      ...cpu,
+      '--idle-timeout',
+      '7',
+    ]);
+    expect(made).toMatchObject({
+      cpu: [
+        { id: 'cpu3c', vcpuCount: 4, memory: 8 },
+        { id: 'cpu3g', vcpuCount: 2 },
+      ],
+    });
+    expect((await podyard(['endpoints'])).out).toMatch(/ i:1 +0-3 +cpu3c with 4 vCPU /);
+    await podyard(['endpoints', 'update', 'small', '--image', 'i:2', '--scaler-value', '9', '--cpu', 'cpu5c:2']);
+    expect(await json(['endpoints', 'get', 'small'])).toMatchObject({
+      image: 'i:2',
+      cpu: { id: 'cpu5c', vcpuCount: 2 },
+      scaling: { type: 'QUEUE_DELAY', value: 9, idleTimeout: 7 },
+    });
+    const wrong = ['endpoints', 'update', 'small', '--pool', 'ADA_24'];
+    expect((await podyard(wrong)).err).toContain('gpu: this is a CPU endpoint, and stays one');
+    expect((await podyard(['endpoints', 'create', '--name', 'x', '--image', 'i', '--cpu', 'a:b'])).err).toContain(
+      "--cpu: 'a:b' is not a flavor and its vCPUs, like cpu3c:4",
+    );
+    await podyard(['endpoints', 'delete', 'small']);
+  });
+
   test('are created, listed, found by name, partially updated and deleted', async () => {
     const made = await json([
       ...['endpoints', 'create', '--name', 'echo', '--image', 'i:1', '--pool', 'ADA_24', '--env', 'A=1', 'B=x=y'],

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
+import type { ApiClient } from './api-client.ts';
 import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
 import type { GpuRuleOptions } from './gpu-rule.ts';
@@ -18,7 +19,12 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
     .option('--template <id>', 'template to copy container settings from')
     .action(async (options: EndpointOptions & Common) => {
       const body = endpointBody(options);
-      await send(pieces, options, (client) => client.call('POST', '/v2/serverless', body));
+      const { NEWER_ENDPOINTS, toNewerCreate } = await import('./newer-endpoint.ts');
+      await send(pieces, options, (client) =>
+        options.cpu === undefined
+          ? client.call('POST', '/v2/serverless', body)
+          : client.call('POST', NEWER_ENDPOINTS, toNewerCreate(body)),
+      );
     });
   addCommon(addEndpointOptions(endpoints.command('update')))
     .description('change the given settings only')
@@ -28,7 +34,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
       const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
       const found = await findRecord(client, kind, id);
-      await send(pieces, options, () => client.call('PATCH', `/v2/serverless/${found.id}`, endpointBody(options)));
+      await send(pieces, options, () => patchEndpoint(client, found, endpointBody(options)));
       if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
     });
   onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, endpointId, options) => {
@@ -67,6 +73,14 @@ function addSchedule(endpoints: Command, pieces: CliPieces): void {
     .option('--time-zone <name>', 'IANA time zone of the floors, e.g. Europe/Berlin')
     .option('--floor <text...>', "replaces all floors, each e.g. 'mon-fri 07:45-18:00 3'")
     .option('--clear', 'delete the schedule');
+}
+
+/** The older revision cannot change a CPU endpoint. */
+async function patchEndpoint(client: ApiClient, found: Wire, body: Wire): Promise<Wire> {
+  if (!found.cpu && body.cpu === undefined) return client.call('PATCH', `/v2/serverless/${found.id}`, body);
+  const { NEWER_ENDPOINTS, toNewerChange } = await import('./newer-endpoint.ts');
+  const change = toNewerChange(body, { scaling: found.scaling });
+  return client.call('PATCH', `${NEWER_ENDPOINTS}/${found.id}`, change);
 }
 
 function addGpuRule(endpoints: Command, pieces: CliPieces): void {

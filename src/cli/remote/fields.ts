@@ -16,6 +16,8 @@ export interface EndpointOptions extends ContainerOptions {
   template?: string;
   pool?: string[];
   gpuCount?: number;
+  /** `flavor` or `flavor:vCPUs`. */
+  cpu?: string[];
   workersMin?: number;
   workersMax?: number;
   scaler?: string;
@@ -65,6 +67,7 @@ export function addEndpointOptions(command: Command): Command {
   return addContainerOptions(command)
     .option('--pool <name...>', 'GPU pools, preferred first')
     .option('--gpu-count <number>', 'GPUs per worker', wholeNumber)
+    .option('--cpu <flavor:vcpus...>', 'CPU flavors instead of GPU pools, preferred first, e.g. cpu3c:4 cpu3g:2')
     .option('--workers-min <number>', 'minimum number of workers', wholeNumber)
     .option('--workers-max <number>', 'maximum number of workers; 0 stops the endpoint', wholeNumber)
     .addOption(new Option('--scaler <type>', 'what to scale on').choices(['QUEUE_DELAY', 'REQUEST_COUNT']))
@@ -94,6 +97,13 @@ export function containerBody(options: ContainerOptions): Record<string, unknown
   });
 }
 
+/** Parses `cpu3c:4`. */
+function readCpu(text: string): { id: string; vcpuCount: number } {
+  const [, id, vcpus = '2'] = /^([^:]+)(?::([0-9]{1,4}))?$/.exec(text) ?? [];
+  if (id === undefined) throw new Error(`--cpu: '${text}' is not a flavor and its vCPUs, like cpu3c:4`);
+  return { id, vcpuCount: Number(vcpus) };
+}
+
 /** Returns only what was given, so that an update leaves the rest unchanged. */
 export function endpointBody(options: EndpointOptions): Record<string, unknown> {
   const workers = present({ min: options.workersMin, max: options.workersMax });
@@ -107,6 +117,7 @@ export function endpointBody(options: EndpointOptions): Record<string, unknown> 
       type: options.type,
       templateId: options.template,
       gpu: options.pool && present({ pools: options.pool, count: options.gpuCount }),
+      cpu: options.cpu?.map(readCpu),
       workers: Object.keys(workers).length > 0 ? workers : undefined,
       scaling: Object.keys(scaling).length > 0 ? scaling : undefined,
       dataCenterIds: options.dataCenter,

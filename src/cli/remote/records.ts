@@ -53,7 +53,7 @@ export const RECORDS = {
       ['KIND', (r) => (r.type === 'LOAD_BALANCING' ? 'load-balancing' : 'queue')],
       ['IMAGE', (r) => r.image],
       ['WORKERS', (r) => `${r.workers.min}-${r.workers.max}`],
-      ['POOLS', (r) => list(r.gpu?.pools)],
+      ['RUNS ON', (r) => (r.cpu ? `${r.cpu.id} with ${r.cpu.vcpuCount} vCPU` : list(r.gpu?.pools))],
       ['FLASHBOOT', (r) => r.flashboot],
       ['STATE', (r) => stateOf(r.state?.state)],
       ['WHY', (r) => shortReason(r.state?.reason)],
