@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { withoutRevision } from '../src/core/rest-revisions.ts';
 import { describedBy, type Operation } from './check-answer.ts';
 
 /**
@@ -18,6 +19,7 @@ type Schema = Record<string, Json> & {
   properties?: Record<string, Schema>;
   items?: Schema;
   anyOf?: Schema[];
+  oneOf?: Schema[];
   enum?: Json[];
 };
 
@@ -149,7 +151,8 @@ function resolve(schema: Schema): Schema {
 /** Values that match the schema, apart from what depends on records. `name` is the name of the property. */
 function fitting(given: Schema, name: string): fc.Arbitrary<Json> {
   const schema = resolve(given);
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => fitting(one, name)));
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (alternatives) return fc.oneof(...alternatives.map((one) => fitting(one, name)));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   const types = [schema.type as string | string[]].flat();
   return fc.oneof(...types.map((type) => fittingType(schema, type, name)));
@@ -266,7 +269,8 @@ function pathOf(template: string): fc.Arbitrary<string> {
   return fc.tuple(...ids).map((chosen) => parts.map((part, i) => part + (chosen[i] ?? '')).join(''));
 }
 
-function existingIds(template: string): fc.Arbitrary<string> {
+function existingIds(path: string): fc.Arbitrary<string> {
+  const template = withoutRevision(path);
   if (template.startsWith('/v2/serverless')) return fc.constant('@endpoint');
   if (template.startsWith('/v2/templates')) return fc.constant('@template');
   if (template.startsWith('/v2/network-volumes')) return fc.constant('@volume');
@@ -320,9 +324,34 @@ const oddHeaders = fc.oneof(
   ),
 );
 
-const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-);
+function listOperations(prefix: string, paths: typeof description.paths) {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      path: `${prefix}${path}`,
+      method: method.toUpperCase(),
+      operation,
+    })),
+  );
+}
+
+const newer = describedBy('2026-08');
+
+/** Replaces references into the newer description, as `resolve` knows only those into the older one. */
+function inlined(value: Json): Json {
+  if (Array.isArray(value)) return value.map(inlined);
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref } = value as { $ref?: string };
+  const schema = $ref?.startsWith('#/components/schemas/') && newer.components.schemas[$ref.split('/').at(-1)!];
+  if (schema) return inlined(schema);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, inlined(inner)]));
+}
+
+/** Where the revisions differ. */
+const differing = Object.entries(newer.paths).filter(([path]) => /^\/v2\/(serverless|pods|templates)/.test(path));
+const operations = [
+  ...listOperations('', description.paths),
+  ...listOperations('/2026-08', inlined(Object.fromEntries(differing)) as typeof description.paths),
+];
 const otherMethods = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE');
 const keys = fc.oneof(
   { weight: 30, arbitrary: fc.constant('alice' as const) },

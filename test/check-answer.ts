@@ -296,10 +296,15 @@ function cut(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
+/** Their schemas name only a part of an object. */
+const CONDITIONS = ['if', 'then', 'else', 'not'];
+
 function closeObjects(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closeObjects);
   if (typeof value !== 'object' || value === null) return value;
-  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, closeObjects(inner)]));
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, CONDITIONS.includes(name) ? inner : closeObjects(inner)]),
+  );
   const isOpen = 'properties' in copy && copy.type === 'object' && copy.additionalProperties === undefined;
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }

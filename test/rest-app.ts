@@ -45,6 +45,8 @@ export interface RestFixture {
   /** Sends a request; `body` is sent as JSON unless it is text. */
   call(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
   /** Answers a request of an outer server, in the revision that it asks for. */
+  /** Sends any request to the app of the revision in its path. Its answer is not checked. */
+  inject(request: InjectOptions): Promise<LightMyRequestResponse>;
   handle: RequestListener;
   /** Sends a request to the app of REST v1, as `call` does to that of REST v2. */
   callV1(method: string, url: string, options?: CallOptions): Promise<LightMyRequestResponse>;
@@ -142,6 +144,10 @@ export async function startRestApp(
   const wrong: Error[] = [];
   const routing = app.routing;
   app.routing = checkedListener(routing, (error) => wrong.push(error)) as typeof routing;
+  const inject = async (request: InjectOptions) => {
+    const named = knownRevisionIn(String(request.url));
+    return (named === null ? app : await apps.get(named)).inject(request);
+  };
   const keyOf = async (userId: UserId, scopes: readonly string[]) => {
     const input = { userId, name: 'test', scopes: scopes.map(parseScope), expiresAt: null };
     return (await createApiKey({ pool, bus, clock: systemClock }, input)).secret;
@@ -163,11 +169,12 @@ export async function startRestApp(
     call: async (method, url, { revision, ...options } = {}) => {
       const named = knownRevisionIn(url);
       const request = toRequest(method, url, options);
-      const response = await (named === null ? app : await apps.get(named)).inject(request);
+      const response = await inject(request);
       const { statusCode: status, headers: given, body: text } = response;
       checkAnswer({ method, url, status, headers: given, body: text, revision: named ?? revision ?? plain });
       return response;
     },
+    inject,
     handle: (req, res) => apps.handle(req, res),
     callV1: async (method, url, options) => {
       const { buildV1App } = await import('../src/rest/v1/app.ts'); // most tests do not need it

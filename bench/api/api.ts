@@ -6,6 +6,7 @@ import { startPostgres } from '../queue/postgres.ts';
 import { describeMachine, writeResults } from '../results.ts';
 import type { ApiLoadResult, ApiMode } from './load.ts';
 import { type ApiReport, type ApiRound, renderApiReport } from './report.ts';
+import { compareRevisions } from './revisions.ts';
 import { type ApiSubject, PLAYED_ON, playApi, startSubjects } from './subjects.ts';
 
 /** Enough to keep both processors busy, and fewer than the endpoints in use. */
@@ -20,6 +21,7 @@ export async function benchApi(args: string[]): Promise<void> {
       seconds: { type: 'string', default: '4' },
       endpoints: { type: 'string', default: '10000' },
       'cpu-prof': { type: 'string' },
+      revisions: { type: 'boolean', default: false },
     },
   });
   const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
@@ -28,6 +30,11 @@ export async function benchApi(args: string[]): Promise<void> {
   const nodeArgs = values['cpu-prof'] ? ['--cpu-prof', `--cpu-prof-dir=${values['cpu-prof']}`] : [];
   const subjects: ApiSubject[] = [];
   try {
+    if (values.revisions) {
+      subjects.push(...(await startSubjects(PLAYED_ON, { tempDir, postgres, nodeArgs })));
+      const podyard = subjects.find(({ name }) => name === 'podyard')!;
+      return await compareRevisions(podyard, { rounds, seconds, connections: CONNECTIONS });
+    }
     const startedAt = new Date().toISOString();
     for (const endpoints of [PLAYED_ON, Number(values.endpoints)])
       subjects.push(...(await startSubjects(endpoints, { tempDir, postgres, nodeArgs })));

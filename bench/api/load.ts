@@ -10,12 +10,12 @@ import { Latencies, type Percentiles } from '../queue/latencies.ts';
 import { machineBusySeconds, usageOfTree } from '../queue/process-usage.ts';
 
 /**
- * `patch` changes settings that apply at once; `release` changes the image, which makes a release. `list` reads all endpoints,
+ * `patch` changes settings that apply at once, `patchNewer` the same in revision 2026-08; `release` changes the image, which makes a release. `list` reads all endpoints,
  * list after list, while a second connection gets single ones, whose latencies are `probeMs`. `template` changes a template
  * over REST, `saveTemplate` the same one over GraphQL with variables, `literals` with values in the document; `ids` are then
  * those of templates.
  */
-export type ApiMode = 'get' | 'patch' | 'release' | 'list' | 'template' | 'saveTemplate' | 'literals';
+export type ApiMode = 'get' | 'patch' | 'patchNewer' | 'release' | 'list' | 'template' | 'saveTemplate' | 'literals';
 
 export interface ApiLoadResult {
   perSecond: number;
@@ -101,9 +101,10 @@ function requestText(kind: ApiMode, id: string): string {
     return post('/graphql', { query: `mutation { saveTemplate(input: ${input}) { ${TEMPLATE} } }` });
   }
   const change =
-    kind === 'patch' ? { workers: { max: 1 + (n % 50) }, timeout: 1000 + n } : { image: `bench/worker:${n}-${id}` };
+    kind !== 'release' ? { workers: { max: 1 + (n % 50) }, timeout: 1000 + n } : { image: `bench/worker:${n}-${id}` };
   const body = JSON.stringify(change);
-  return `PATCH /v2/serverless/${id} HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const prefix = kind === 'patchNewer' ? '/2026-08' : '';
+  return `PATCH ${prefix}/v2/serverless/${id} HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** Sends one request after another until the end. */

@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: BATCH });
 
 beforeAll(async () => {
   rest = await startRestApp();
-  server = createServer((request, response) => rest.app.routing(request, response));
+  server = createServer((request, response) => rest.handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const reader = await rest.keyFor(rest.alice, 'read-only');
   keys = {
@@ -168,7 +168,8 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
     throw new Error(`the request was accepted, but the description does not allow its body: ${problem}`);
   const isStorable = !/\\u0000|\\ud[89a-f]/i.test(request.body) && found.operation.operationId !== 'createApiKey';
   const isForQuery = /"query(?:\/\w+)?: /.test(body); // its rules are not those of the body
-  if (status === 422 && problem === null && isStorable && !isForQuery)
+  const isForRecord = /this endpoint is a|"\/templateId: /.test(body); // it depends on the endpoint or template
+  if (status === 422 && problem === null && isStorable && !isForQuery && !isForRecord)
     throw new Error(`the description allows its body: ${body}`);
 }
 
@@ -180,7 +181,7 @@ function isStream({ method, url }: FuzzRequest): boolean {
 
 async function inject(request: FuzzRequest): Promise<Answer> {
   const { method, url, body } = request;
-  const { statusCode, ...answer } = await rest.app.inject({
+  const { statusCode, ...answer } = await rest.inject({
     method: method as 'GET',
     url,
     headers: headersOf(request),
