@@ -199,7 +199,12 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
 });
 
 test('a command whose reader has ended, as with `| head`, ends without a word', async () => {
-  const child = spawn(process.execPath, [MAIN, 'endpoints', 'list', '--json'], {
+  const file = join(home, 'lines.jsonl');
+  await writeFile(file, '{"input": {"echo": 1}}\n');
+  const submitted = await podyard('batch', 'submit', file, '--endpoint', 'echo');
+  const [batch = ''] = /batch_\w+/.exec(submitted.out + submitted.err) ?? [];
+  await until('it ended', async () => /COMPLETED/.test((await podyard('batch', 'status', 'echo', batch)).out));
+  const child = spawn(process.execPath, [MAIN, 'batch', 'results', 'echo', batch], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
