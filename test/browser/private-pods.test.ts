@@ -26,12 +26,14 @@ process.on('SIGTERM', () => process.exit(0));
 describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 }, () => {
   let server: ServerProcess;
   let browser: Browser;
+  let api: Api;
+  let podId: string;
   let url: string;
 
   beforeAll(async () => {
     server = await ServerProcess.start({ runtime: 'process' });
     const port = await freePort();
-    const api = new Api(server);
+    api = new Api(server);
     const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
       name: 'notebook',
       image: 'podyard/echo-js:dev',
@@ -40,6 +42,7 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
       env: { WEB_PORT: String(port) },
       cpu: { id: 'cpu3c', vcpuCount: 2 },
     });
+    podId = pod.id;
     url = `http://${pod.id}-${port}.localhost:${new URL(server.url).port}/`;
     browser = await launchBrowser();
     const page = await browser.newPage();
@@ -51,7 +54,7 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     await server?.dispose();
   });
 
-  test('the switch of the console makes it private; the browser then asks for the key, for its sockets too', async () => {
+  test('the console sets when it is stopped, and its switch makes it private; the browser then asks for the key, for its sockets too', async () => {
     const console = await browser.newPage();
     await console.goto(`${server.url}/`);
     await console.getByLabel('API key').fill(server.key);
@@ -63,6 +66,11 @@ describe.skipIf(!hasBrowser)('a private pod in a browser', { timeout: 120_000 },
     expect(await toggle.isChecked()).toBe(false);
     await toggle.click();
     await until('it is private', async () => toggle.isChecked());
+    await console.getByLabel('Stop after').fill('2099-01-31T12:00');
+    await console.getByRole('button', { name: 'Set times' }).click();
+    await console.getByText('Times set.').waitFor();
+    const { stopAfter } = await api.call<{ stopAfter: string }>('GET', `/v2/pods/${podId}/lifetime`);
+    expect(stopAfter).toBe(new Date(2099, 0, 31, 12).toISOString());
 
     const stranger = await browser.newPage();
     // What a browser without a window says instead of asking for a name and a password.

@@ -189,6 +189,32 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     await until('the next server has stopped it', async () => !(await workloads()).includes(id), 60_000);
   });
 
+  test('a pod is stopped and terminated at its times, also when the server was killed meanwhile', async () => {
+    const { id } = await create({ gpu: undefined, mounts: undefined, cpu: { id: 'cpu3c', vcpuCount: 2 } });
+    await ask(id);
+    const set = (times: { stopAfter: string | null; terminateAfter: string | null }) =>
+      api.call('PUT', `/v2/pods/${id}/lifetime`, times);
+    const stopAfter = new Date(Date.now() + 1_000).toISOString();
+    await set({ stopAfter, terminateAfter: null });
+    await statusIs(id, 'EXITED');
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(stopAfter));
+    const reason = `stopAfter was ${stopAfter}`;
+    expect(await api.call('GET', `/v2/pods/${id}?include=REASON`)).toMatchObject({ reason, cost: 0 });
+    await until('its container is gone', async () => !(await workloads()).includes(id), 60_000);
+    await until('its log says why', async () => (await systemLines(id)).includes(`stops: ${reason}`));
+
+    const terminateAfter = new Date(Date.now() + 1_000).toISOString();
+    await set({ stopAfter: null, terminateAfter });
+    await server.kill();
+    await until('its time has come', async () => Date.now() > Date.parse(terminateAfter));
+    await server.start();
+    await until(
+      'it is gone',
+      async () => (await api.call<{ pods: Pod[] }>('GET', '/v2/pods')).pods.every((pod) => pod.id !== id),
+      60_000,
+    );
+  });
+
   test('a container that exits with any code, or is removed, is restarted', async () => {
     const { id } = await create();
     const first = await ask(id, '/exit?code=0');

@@ -9,6 +9,7 @@ import { ReasonAlert } from '../../ui/reason-view.tsx';
 import { JupyterPassword } from './jupyter-password.tsx';
 import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
+import { PodLifetime } from './pod-lifetime.tsx';
 import { portUrl } from './port-url.ts';
 
 /** Where images serve Jupyter. */
@@ -34,6 +35,9 @@ export function PodOverview({ pod }: { pod: Pod }) {
         </Panel>
         <Panel title="Ports" padding="md">
           <Ports pod={pod} />
+        </Panel>
+        <Panel title="Lifetime" padding="md">
+          <PodLifetime id={pod.id} />
         </Panel>
       </SimpleGrid>
       <SettingsTable pod={pod} />
