@@ -16,6 +16,7 @@ import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { dataCentersQuery, gpusQuery, volumesQuery } from '../../api/queries.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
+import { CpuFields } from '../../ui/cpu-fields.tsx';
 import { FormAlert } from '../../ui/form-alert.tsx';
 import { numberProps } from '../../ui/number-props.ts';
 import { poolOptions, recordOptions, volumeOptions } from '../../ui/select-options.ts';
@@ -47,7 +48,7 @@ export function EndpointForm(props: {
             <ContainerFields form={form} portsHint="For example 8000/http or 22/tcp. Press Enter to add one." />
           </Stack>
         </Fieldset>
-        <HardwareFields form={form} />
+        <HardwareFields form={form} isNew={isNew} />
         <ScalingFields form={form} />
         <FormAlert errors={otherErrors} />
         <Group>
@@ -87,23 +88,24 @@ function TypeField({ form }: { form: Form }) {
   );
 }
 
-function HardwareFields({ form }: { form: Form }) {
-  const gpus = useQuery(gpusQuery);
+function HardwareFields({ form, isNew }: { form: Form; isNew: boolean }) {
   const dataCenters = useQuery(dataCentersQuery);
   const volumes = useQuery(volumesQuery);
   return (
     <Fieldset legend="Hardware and location">
       <Stack>
-        <MultiSelect
-          label="GPU pools"
-          required
-          description="In order of preference. Each worker uses the first pool with capacity."
-          data={poolOptions(gpus.data?.gpus)}
-          searchable
-          {...form.getInputProps('gpu.pools')}
-          error={form.errors['gpu.pools'] ?? form.errors.gpu}
-        />
-        <NumberInput label="GPUs per worker" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
+        {isNew && (
+          <SegmentedControl
+            w="fit-content"
+            aria-label="Hardware"
+            data={[
+              { value: 'gpu', label: 'GPU' },
+              { value: 'cpu', label: 'CPU' },
+            ]}
+            {...form.getInputProps('hardware')}
+          />
+        )}
+        {form.values.hardware === 'gpu' ? <GpuFields form={form} /> : <CpuSelection form={form} />}
         <MultiSelect
           label="Data centers"
           placeholder={form.values.dataCenterIds.length === 0 ? 'Any' : ''}
@@ -120,6 +122,35 @@ function HardwareFields({ form }: { form: Form }) {
         />
       </Stack>
     </Fieldset>
+  );
+}
+
+function GpuFields({ form }: { form: Form }) {
+  const gpus = useQuery(gpusQuery);
+  return (
+    <>
+      <MultiSelect
+        label="GPU pools"
+        required
+        description="In order of preference. Each worker uses the first pool with capacity."
+        data={poolOptions(gpus.data?.gpus)}
+        searchable
+        {...form.getInputProps('gpu.pools')}
+        error={form.errors['gpu.pools'] ?? form.errors.gpu}
+      />
+      <NumberInput label="GPUs per worker" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
+    </>
+  );
+}
+
+function CpuSelection({ form }: { form: Form }) {
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: 2 }}>
+        <CpuFields form={form} />
+      </SimpleGrid>
+      {form.errors.cpu && <Input.Error>{form.errors.cpu}</Input.Error>}
+    </>
   );
 }
 

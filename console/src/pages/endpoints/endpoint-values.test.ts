@@ -9,7 +9,8 @@ const ENDPOINT = {
 
 test('a new endpoint is created with all settings and its type', () => {
   const values = { ...NEW_ENDPOINT, name: 'greeter', env: [{ key: 'MODEL', value: 'small' }] };
-  expect(newEndpointBody(values)).toEqual({ ...NEW_ENDPOINT, name: 'greeter', env: { MODEL: 'small' } });
+  const { hardware: _, cpu: __, ...same } = NEW_ENDPOINT;
+  expect(newEndpointBody(values)).toEqual({ ...same, name: 'greeter', env: { MODEL: 'small' } });
 });
 
 test('an unchanged endpoint has nothing to save', () => {
@@ -30,6 +31,12 @@ test('only changed settings are saved, each as a whole', () => {
 test('a variable without a name is not a change', () => {
   const before = endpointValues(ENDPOINT);
   expect(changedSettings(before, { ...before, env: [...before.env, { key: '', value: '' }] })).toEqual({});
+});
+
+test('a CPU endpoint fills the form with its flavor', () => {
+  const cpu = { id: 'cpu3c', vcpuCount: 4, memory: 8 };
+  const values = endpointValues({ ...ENDPOINT, gpu: null, cpu } as unknown as Endpoint);
+  expect(values).toMatchObject({ hardware: 'cpu', cpu: { id: 'cpu3c', vcpuCount: 4 } });
 });
 
 test('an endpoint without GPUs or type fills the form with defaults', () => {

@@ -23,7 +23,13 @@ interface OwnValues {
   flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
 }
 
-export type EndpointValues = OwnValues & ContainerValues & { type: 'QUEUE_BASED' | 'LOAD_BALANCING' };
+export type EndpointValues = OwnValues &
+  ContainerValues & {
+    type: 'QUEUE_BASED' | 'LOAD_BALANCING';
+    /** Fixed at creation. `gpu` or `cpu` counts. */
+    hardware: 'gpu' | 'cpu';
+    cpu: { id: string; vcpuCount: number };
+  };
 
 type Body = OwnValues & Container;
 
@@ -34,6 +40,9 @@ export const ENDPOINT_FIELDS = [
   'gpu.count',
   'gpu.pools',
   'gpu',
+  'cpu.id',
+  'cpu.vcpuCount',
+  'cpu',
   'workers.min',
   'workers.max',
   'scaling.type',
@@ -49,7 +58,9 @@ export const NEW_ENDPOINT: EndpointValues = {
   name: '',
   type: 'QUEUE_BASED',
   ...NEW_CONTAINER,
+  hardware: 'gpu',
   gpu: { pools: [], count: 1 },
+  cpu: { id: '', vcpuCount: 2 },
   workers: { min: 0, max: 3 },
   scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 },
   dataCenterIds: [],
@@ -59,13 +70,15 @@ export const NEW_ENDPOINT: EndpointValues = {
 };
 
 export function endpointValues(endpoint: Endpoint): EndpointValues {
-  const { name, type = 'QUEUE_BASED', gpu, workers, scaling } = endpoint;
+  const { name, type = 'QUEUE_BASED', gpu, cpu, workers, scaling } = endpoint;
   const { dataCenterIds, networkVolumes, timeout, flashboot } = endpoint;
   return {
     name,
     type,
     ...containerValues(endpoint),
+    hardware: cpu ? 'cpu' : 'gpu',
     gpu: { pools: gpu?.pools ?? [], count: gpu?.count ?? 1 },
+    cpu: { id: cpu?.id ?? '', vcpuCount: cpu?.vcpuCount ?? 2 },
     workers,
     scaling,
     dataCenterIds,
@@ -89,6 +102,6 @@ export function changedSettings(before: EndpointValues, after: EndpointValues): 
   return Object.fromEntries(changed.map((name) => [name, now[name]]));
 }
 
-function settingsOf({ type: _, ...values }: EndpointValues): Body {
+function settingsOf({ type: _, hardware: __, cpu: ___, ...values }: EndpointValues): Body {
   return { ...values, ...containerBody(values) };
 }

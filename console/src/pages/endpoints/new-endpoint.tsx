@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
-import { api, unwrap } from '../../api/client.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { NEW_ENDPOINT, newEndpointBody } from './endpoint-values.ts';
+import { NEW_ENDPOINT } from './endpoint-values.ts';
+import { createEndpoint } from './save-endpoint.ts';
 
 export function NewEndpointPage() {
   const navigate = useNavigate();
@@ -15,7 +15,7 @@ export function NewEndpointPage() {
         isNew
         initial={NEW_ENDPOINT}
         onSubmit={async (values) => {
-          const endpoint = await unwrap(api.POST('/v2/serverless', { body: newEndpointBody(values) }));
+          const endpoint = await createEndpoint(values);
           await queries.invalidateQueries({ queryKey: ['endpoints'] });
           notifySuccess(`Deployed ${endpoint.name}.`);
           navigate(`/endpoints/${endpoint.id}`);

@@ -6,12 +6,12 @@ import { api, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { changedSettings, type Endpoint, endpointValues } from './endpoint-values.ts';
+import { type Endpoint, endpointValues } from './endpoint-values.ts';
+import { saveEndpoint } from './save-endpoint.ts';
 import { ScheduleForm } from './schedule-form.tsx';
 
 export function Settings({ endpoint }: { endpoint: Endpoint }) {
   const queries = useQueryClient();
-  const path = { id: endpoint.id };
   const initial = endpointValues(endpoint);
   return (
     <Stack>
@@ -20,8 +20,7 @@ export function Settings({ endpoint }: { endpoint: Endpoint }) {
         isNew={false}
         initial={initial}
         onSubmit={async (values) => {
-          const body = changedSettings(initial, values);
-          const updated = await unwrap(api.PATCH('/v2/serverless/{id}', { params: { path }, body }));
+          const updated = await saveEndpoint(endpoint.id, initial, values);
           queries.setQueryData(['endpoint', endpoint.id], updated);
           await queries.invalidateQueries({ queryKey: ['releases', endpoint.id] });
           notifySuccess('Changes saved.');

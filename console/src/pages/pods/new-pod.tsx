@@ -14,15 +14,16 @@ import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { cpusQuery, gpusQuery, volumesQuery } from '../../api/queries.ts';
+import { gpusQuery, volumesQuery } from '../../api/queries.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
+import { CpuFields } from '../../ui/cpu-fields.tsx';
 import { FormAlert } from '../../ui/form-alert.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { numberProps } from '../../ui/number-props.ts';
 import { Page } from '../../ui/page.tsx';
-import { gpuOptions, recordOptions, volumeOptions } from '../../ui/select-options.ts';
+import { gpuOptions, volumeOptions } from '../../ui/select-options.ts';
 import { useSave } from '../../ui/use-save.ts';
-import { NEW_POD, POD_FIELDS, type PodValues, podBody, VCPU_COUNTS } from './pod-values.ts';
+import { NEW_POD, POD_FIELDS, type PodValues, podBody } from './pod-values.ts';
 
 type Form = UseFormReturnType<PodValues>;
 
@@ -113,23 +114,6 @@ function GpuFields({ form }: { form: Form }) {
     <>
       <Select label="GPU" required searchable data={gpuOptions(data?.gpus)} {...form.getInputProps('gpu.id')} />
       <NumberInput label="GPU count" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
-    </>
-  );
-}
-
-function CpuFields({ form }: { form: Form }) {
-  const { data } = useQuery(cpusQuery);
-  return (
-    <>
-      <Select label="CPU" required data={recordOptions(data?.cpus)} {...form.getInputProps('cpu.id')} />
-      <Select
-        label="vCPUs"
-        allowDeselect={false}
-        data={VCPU_COUNTS}
-        value={String(form.values.cpu.vcpuCount)}
-        onChange={(value) => form.setFieldValue('cpu.vcpuCount', Number(value))}
-        error={form.errors['cpu.vcpuCount']}
-      />
     </>
   );
 }

@@ -24,9 +24,6 @@ export const NEW_POD: PodValues = {
 /** Fields that the server may name in an error; all errors of a mount appear at its path. */
 export const POD_FIELDS = ['name', ...CONTAINER_FIELDS, 'gpu.id', 'gpu.count', 'cpu.id', 'cpu.vcpuCount', 'mounts'];
 
-/** vCPU counts that a CPU pod can have: powers of two. */
-export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
-
 const SSH_PORT = '22/tcp';
 const JUPYTER_PORT = '8888/http';
 
