@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CliPieces } from './cli-pieces.ts';
 import { addBatches } from './remote/batch-commands.ts';
-import { addBilling, addCatalog } from './remote/catalog-commands.ts';
+import { addBilling, addCatalog, addModels } from './remote/catalog-commands.ts';
 import { addClusters } from './remote/cluster-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
 import { addEndpoints } from './remote/endpoint-commands.ts';
@@ -17,6 +17,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addEndpoints(program, pieces);
   addJobs(program, pieces);
   addBatches(program, pieces);
+  addModels(program, pieces);
   addPods(program, pieces);
   addClusters(program, pieces);
   addOtherRecords(program, pieces);

@@ -1,5 +1,7 @@
 /** docs/interface/queue.md, "One base URL for all models": `model` in a call to /openai/v1 names the endpoint. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
+import { testTerminal } from '../../src/cli/test-terminal.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
 import type { FakeWorker } from '../fake-worker.ts';
 import { type Answer, type CallOptions, QueuePlaneFixture } from '../queue-plane.ts';
@@ -76,6 +78,19 @@ test('a list starts no worker, and has the members that both families of clients
   expect((await call('GET', 'models/meta%2Fllama-3')).body).toMatchObject({ id: 'meta/llama-3', owned_by: 'llama' });
   expect(refusal(await call('GET', 'models/nothing'))).toEqual([404, 'model_not_found', 'model']);
   expect(await plane.sql('select from jobs where endpoint_id = $1', idle)).toEqual([]);
+});
+
+test('`podyard models` lists them, and says what a refusal says', async () => {
+  const run = async (key: string) => {
+    const printed: string[] = [];
+    const terminal = testTerminal({ env: { PODYARD_URL: plane.url, PODYARD_API_KEY: key, HOME: '/nonexistent' } });
+    const print = (text: string) => void printed.push(text);
+    const status = await runCli({ terminal, print, note: print } as never, ['models']);
+    return [status, printed.join('\n')];
+  };
+  const [status, table] = await run('pyk_test-admin');
+  expect([status, table]).toEqual([0, expect.stringMatching(/MODEL +ENDPOINT.*meta\/llama-3 +llama/s)]);
+  expect(await run('wrong')).toEqual([3, expect.stringContaining('invalid api key')]);
 });
 
 test("the environment of common images names an endpoint's model before any worker has run", async () => {

@@ -85,8 +85,13 @@ export class ApiClient {
 }
 
 async function refusalOf(response: Response): Promise<ApiRefusal> {
-  const problem = (await response.json().catch(() => ({}))) as { detail?: string; error?: string; errors?: string[] };
-  const detail = problem.detail ?? problem.error ?? `the server responded with ${response.status}`;
+  const problem = (await response.json().catch(() => ({}))) as {
+    detail?: string;
+    error?: string | { message: string };
+    errors?: string[];
+  };
+  const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
+  const detail = problem.detail ?? own ?? `the server responded with ${response.status}`;
   const wait = response.headers.get('retry-after');
   const lines = [
     wait ? `${detail}; try again in ${wait} s` : detail,

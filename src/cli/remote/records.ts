@@ -160,6 +160,14 @@ export const RECORDS = {
       ['VOLUMES', (r) => list(r.networkVolumeTypes)],
     ],
   },
+  models: {
+    path: '/openai/v1/models',
+    list: 'data',
+    columns: [
+      ['MODEL', (r) => r.id],
+      ['ENDPOINT', (r) => r.owned_by],
+    ],
+  },
 } satisfies Record<string, RecordKind>;
 
 export const CLUSTER_POD_COLUMNS: readonly Column<Wire>[] = [
