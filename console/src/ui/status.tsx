@@ -22,6 +22,8 @@ const COLORS: Record<string, string> = {
   COMPLETED: 'green',
   FAILED: 'red',
   CANCELLED: 'gray',
+  CANCELLING: 'orange',
+  DRAFT: 'gray',
   TIMED_OUT: 'orange',
   IN_QUEUE: 'blue',
   IN_PROGRESS: 'cyan',

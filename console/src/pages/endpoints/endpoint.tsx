@@ -32,6 +32,12 @@ const TABS: readonly Tab[] = [
     isForJobs: true,
   },
   {
+    value: 'batches',
+    label: 'Batches',
+    Panel: lazy(async () => ({ default: (await import('./batches.tsx')).Batches })),
+    isForJobs: true,
+  },
+  {
     value: 'releases',
     label: 'Releases',
     Panel: lazy(async () => ({ default: (await import('./releases.tsx')).Releases })),
