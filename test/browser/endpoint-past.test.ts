@@ -94,6 +94,31 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await page.getByText('No jobs match.').waitFor();
   });
 
+  test('a batch is run, shown with its progress, and cancelled', async () => {
+    await page.getByRole('tab', { name: 'Batches' }).click();
+    await page.getByText('No batches').waitFor();
+    await expectAccessible();
+    const api = new Api(server);
+    const body = { name: 'archive', requests: [{ input: 1 }, { input: 2 }, { x: 1 }] };
+    await api.call('POST', `/v2/${id}/batch`, body);
+    await page.reload();
+    await page.getByRole('button', { name: 'archive' }).click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('Line 3: /input: is required.').waitFor();
+    await drawer.getByRole('button', { name: 'Run' }).click();
+    await drawer.getByText('workers.max is 0, so nothing runs').waitFor();
+    await drawer.getByRole('button', { name: 'Download results' }).waitFor();
+    await expectAccessible();
+    await drawer.getByRole('button', { name: 'Cancel batch' }).click();
+    await drawer.getByRole('button', { name: 'Cancel it for good' }).click();
+    await drawer.getByText('cancelled by its user').waitFor();
+    await page.keyboard.press('Escape');
+    await page
+      .getByRole('row', { name: /archive/ })
+      .getByText('Cancelled')
+      .waitFor();
+  });
+
   test('a floor is added, refused with the reason, set and shown', async () => {
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByRole('button', { name: 'Add floor' }).click();
