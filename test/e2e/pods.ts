@@ -13,6 +13,7 @@ interface Pod {
   cost: number;
   image: string;
   startedAt: string | null;
+  ssh: { direct: { host: string; port: number; command: string } | null };
   runtime: {
     uptime: number;
     memory: { util: number };
@@ -165,6 +166,25 @@ export function podTests(runtime: TestedRuntime, mount: string, place: () => Run
     });
     expect(measured.memory.util).toBeLessThanOrEqual(100);
   });
+
+  if (runtime === 'docker') {
+    test('a pod is reached at its SSH address, and its container has the keys and the Jupyter password', async () => {
+      const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 alice@laptop';
+      await api.call('PUT', '/v2/account/ssh-keys', { sshKeys: [key] });
+      const cpu = { id: 'cpu3c', vcpuCount: 2 };
+      const more = { ports: ['22/tcp'], env: { WEB_PORT: '22' }, gpu: undefined, mounts: undefined, cpu };
+      const { id } = await create({ ...more, startSsh: true, startJupyter: true });
+      await ask(id);
+      const { host, port, command } = (await get(id)).ssh.direct!;
+      expect(command).toBe(`ssh root@${host} -p ${port}`);
+      const response = await fetch(`http://${host}:${port}/`, { signal: AbortSignal.timeout(5_000) });
+      const { env } = (await response.json()) as { env: NodeJS.ProcessEnv };
+      expect(env).toMatchObject({ PUBLIC_KEY: `${key}\n`, RUNPOD_TCP_PORT_22: String(port) });
+      const { password } = await api.call<{ password: string }>('GET', `/v2/pods/${id}/jupyter`);
+      expect(env.JUPYTER_PASSWORD).toBe(password);
+      expect((await act(id, 'stop')).ssh.direct).toBeNull();
+    });
+  }
 
   if (runtime !== 'process') return; // the rest depends only on what contract.ts proves of every runtime
 
