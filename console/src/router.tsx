@@ -15,6 +15,9 @@ const EndpointDetail = page(() => import('./pages/endpoints/endpoint.tsx'), 'End
 const Pods = page(() => import('./pages/pods/pods.tsx'), 'PodsPage');
 const NewPod = page(() => import('./pages/pods/new-pod.tsx'), 'NewPodPage');
 const PodDetail = page(() => import('./pages/pods/pod.tsx'), 'PodPage');
+const Clusters = page(() => import('./pages/clusters/clusters.tsx'), 'ClustersPage');
+const NewCluster = page(() => import('./pages/clusters/new-cluster.tsx'), 'NewClusterPage');
+const ClusterDetail = page(() => import('./pages/clusters/cluster.tsx'), 'ClusterPage');
 const Templates = page(() => import('./pages/templates/templates.tsx'), 'TemplatesPage');
 const Secrets = page(() => import('./pages/secrets/secrets.tsx'), 'SecretsPage');
 const Volumes = page(() => import('./pages/volumes/volumes.tsx'), 'VolumesPage');
@@ -36,6 +39,9 @@ export const router = createHashRouter([
       { path: 'pods', element: <Pods /> },
       { path: 'pods/new', element: <NewPod /> },
       { path: 'pods/:id/:tab?', element: <PodDetail /> },
+      { path: 'clusters', element: <Clusters /> },
+      { path: 'clusters/new', element: <NewCluster /> },
+      { path: 'clusters/:id', element: <ClusterDetail /> },
       { path: 'templates', element: <Templates /> },
       { path: 'secrets', element: <Secrets /> },
       { path: 'volumes', element: <Volumes /> },

@@ -205,6 +205,30 @@ describeWithEngine('the console', () =>
       await page.getByText('No pods yet').waitFor(SLOW);
     });
 
+    test('a cluster is created, shows its pods, and is deleted', async () => {
+      const page = await openPage();
+      await signIn(page);
+      await page.getByRole('navigation').getByRole('link', { name: 'Clusters' }).click();
+      await page.getByText('No clusters yet').waitFor();
+      await page.getByRole('link', { name: 'New cluster' }).first().click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ring');
+      await page.getByLabel('Image').fill('podyard/web-js:dev');
+      await page.getByRole('combobox', { name: 'GPU', exact: true }).click();
+      await page.getByRole('option', { name: 'RTX 4090 ·' }).click();
+      await page.getByRole('button', { name: 'Create cluster' }).click();
+      await page.getByRole('heading', { name: 'ring', level: 1 }).waitFor();
+      const rows = page.getByRole('table', { name: 'Pods of the cluster' }).getByRole('row');
+      await rows.filter({ hasText: 'ring-1' }).filter({ hasText: 'Running' }).waitFor(SLOW);
+      await rows.getByRole('link', { name: 'ring-1' }).click();
+      await page.getByText('Rank 1 of its cluster').waitFor();
+      expect(await page.getByRole('button', { name: 'Terminate…' }).count()).toBe(0);
+      await page.getByRole('link', { name: 'its cluster' }).click();
+      await page.getByRole('button', { name: 'Delete…' }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('ring');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No clusters yet').waitFor(SLOW);
+    });
+
     test.each([
       ['light', 1280],
       ['dark', 390],
@@ -220,7 +244,21 @@ describeWithEngine('the console', () =>
       const tabs = ['live', 'request', 'jobs', 'releases', 'logs', 'decisions', 'settings'].map(
         (tab) => `endpoints/${id}/${tab}`,
       );
-      const areas = ['endpoints', 'endpoints/new', 'pods', 'pods/new', 'templates', 'secrets', 'volumes', 'registries'];
+      const compute = { gpuTypeId: 'NVIDIA GeForce RTX 4090', gpuCountPerPod: 1, podCount: 2 };
+      const cluster = { name: 'ring', type: 'TRAINING', compute, image: 'podyard/web-js:dev' };
+      const clusterId = (await api.call<{ id: string }>('POST', '/v2/clusters', cluster)).id;
+      const clusters = ['clusters', 'clusters/new', `clusters/${clusterId}`];
+      const areas = [
+        'endpoints',
+        'endpoints/new',
+        'pods',
+        'pods/new',
+        ...clusters,
+        'templates',
+        'secrets',
+        'volumes',
+        'registries',
+      ];
       const violations: Record<string, string[]> = {};
       for (const path of ['', ...areas, 'catalog', 'keys', 'limits', 'billing', ...tabs, 'nowhere']) {
         await page.goto(`${server.url}/#/${path}`);
@@ -229,7 +267,7 @@ describeWithEngine('the console', () =>
         const found = await violationsOf(page);
         if (found.length > 0) violations[path] = found;
         await page.screenshot({
-          path: `${SCREENSHOTS}${path.replace(id, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
+          path: `${SCREENSHOTS}${path.replace(id, 'one').replace(clusterId, 'one').replaceAll('/', '-') || 'overview'}-${scheme}-${width}.png`,
         });
         const isWider = await page.evaluate(
           'document.documentElement.scrollWidth > document.documentElement.clientWidth',

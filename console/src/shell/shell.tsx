@@ -12,6 +12,7 @@ import {
   IconLock,
   IconServerBolt,
   IconTemplate,
+  IconTopologyRing3,
 } from '@tabler/icons-react';
 import { Suspense, useEffect } from 'react';
 import { Link, Outlet, useLocation } from 'react-router';
@@ -24,6 +25,7 @@ const PAGES = [
   { to: '/', label: 'Overview', icon: IconGauge },
   { to: '/endpoints', label: 'Endpoints', icon: IconServerBolt },
   { to: '/pods', label: 'Pods', icon: IconBox },
+  { to: '/clusters', label: 'Clusters', icon: IconTopologyRing3 },
   { to: '/templates', label: 'Templates', icon: IconTemplate },
   { to: '/secrets', label: 'Secrets', icon: IconLock },
   { to: '/volumes', label: 'Volumes', icon: IconDatabase },

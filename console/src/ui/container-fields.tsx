@@ -6,8 +6,8 @@ import { type FieldForm, numberProps } from './number-props.ts';
 import { recordOptions } from './select-options.ts';
 
 /** The container fields of an endpoint, a pod or a template. */
-export function ContainerFields({ form, portsHint }: { form: FieldForm; portsHint: string }) {
-  const registries = useQuery(registriesQuery);
+export function ContainerFields(props: { form: FieldForm; portsHint: string; hasRegistry?: boolean }) {
+  const { form, portsHint, hasRegistry = true } = props;
   const env = form.getInputProps('env');
   return (
     <>
@@ -26,17 +26,24 @@ export function ContainerFields({ form, portsHint }: { form: FieldForm; portsHin
           allowDecimal={false}
           {...numberProps(form, 'disk')}
         />
-        <Select
-          label="Registry credentials"
-          description="For private images"
-          placeholder="None"
-          clearable
-          data={recordOptions(registries.data?.registries)}
-          {...form.getInputProps('registry')}
-        />
+        {hasRegistry && <RegistryField form={form} />}
       </SimpleGrid>
       <TagsInput label="Ports" description={portsHint} {...form.getInputProps('ports')} />
       <EnvEditor value={env.value} onChange={env.onChange} error={env.error ?? null} />
     </>
+  );
+}
+
+function RegistryField({ form }: { form: FieldForm }) {
+  const registries = useQuery(registriesQuery);
+  return (
+    <Select
+      label="Registry credentials"
+      description="For private images"
+      placeholder="None"
+      clearable
+      data={recordOptions(registries.data?.registries)}
+      {...form.getInputProps('registry')}
+    />
   );
 }

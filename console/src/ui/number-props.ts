@@ -2,7 +2,10 @@ import type { UseFormReturnType } from '@mantine/form';
 
 /** The part of a form that a field needs, whatever the form's values are. */
 export interface FieldForm {
-  getInputProps: (name: string) => ReturnType<UseFormReturnType<object>['getInputProps']>;
+  getInputProps: (
+    name: string,
+    options?: { type?: 'checkbox' },
+  ) => ReturnType<UseFormReturnType<object>['getInputProps']>;
 }
 
 /** Returns the props of a number input. An empty input is 0, which the server validates like any other number. */

@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import { type ClusterId, newId, type PodId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
@@ -31,9 +32,11 @@ export interface NewCluster
 export async function createCluster(context: PodContext, actor: Actor, input: NewCluster): Promise<ClusterWithPods> {
   const { gpuTypeId, gpusPerPod, podCount } = input;
   const gpu = { id: gpuTypeId, count: gpusPerPod };
+  const type = findGpuType(gpuTypeId);
+  if (!type) throw new Failure('badRequest', `compute.gpuTypeId: there is no GPU type '${gpuTypeId}'`);
   checkHardware({ ...input, gpu, cpu: null });
   const stock = await context.capacity.read();
-  const cloud = findGpuType(gpuTypeId)?.secure ? 'SECURE' : 'COMMUNITY';
+  const cloud = type.secure ? 'SECURE' : 'COMMUNITY';
   const created = await transaction(context.pool, async (db) => {
     await checkOneMore(db, actor.userId, 'pods', podCount);
     await checkGpuLimit(db, actor.userId, gpusPerPod * podCount);

@@ -117,7 +117,7 @@ describe('a create', () => {
 
   const unknownGpu = { compute: { ...minimal.compute, gpuTypeId: 'X' } };
   test.each([
-    ['an unknown GPU type', unknownGpu, "gpu.id: there is no GPU type 'X'"],
+    ['an unknown GPU type', unknownGpu, "compute.gpuTypeId: there is no GPU type 'X'"],
     ['an unknown data center', { dataCenterIds: ['MOON-1'] }, "dataCenterIds: there is no data center 'MOON-1'"],
     ['an unknown template', { templateId: 't' }, "templateId: there is no template 't'"],
     ['a port listed twice', { ports: ['1/tcp', '1/tcp'] }, "ports: '1/tcp' is listed more than once"],

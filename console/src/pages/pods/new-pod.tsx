@@ -1,28 +1,15 @@
-import {
-  Button,
-  Checkbox,
-  Fieldset,
-  Group,
-  NumberInput,
-  SegmentedControl,
-  Select,
-  SimpleGrid,
-  Stack,
-  TextInput,
-} from '@mantine/core';
+import { Button, Fieldset, Group, SegmentedControl, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
-import { gpusQuery, volumesQuery } from '../../api/queries.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
 import { CpuFields } from '../../ui/cpu-fields.tsx';
 import { FormAlert } from '../../ui/form-alert.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
-import { numberProps } from '../../ui/number-props.ts';
 import { Page } from '../../ui/page.tsx';
-import { gpuOptions, volumeOptions } from '../../ui/select-options.ts';
 import { useSave } from '../../ui/use-save.ts';
+import { GpuFields, StartFields, StorageFields } from './pod-fields.tsx';
 import { NEW_POD, POD_FIELDS, type PodValues, podBody } from './pod-values.ts';
 
 type Form = UseFormReturnType<PodValues>;
@@ -68,25 +55,6 @@ export function NewPodPage() {
   );
 }
 
-function StartFields({ form }: { form: Form }) {
-  return (
-    <Fieldset legend="Access">
-      <Stack>
-        <Checkbox
-          label="Start SSH"
-          description="Passes your SSH keys as PUBLIC_KEY and publishes port 22. The image must start an SSH server."
-          {...form.getInputProps('start.ssh', { type: 'checkbox' })}
-        />
-        <Checkbox
-          label="Start Jupyter"
-          description="Passes a password as JUPYTER_PASSWORD and exposes port 8888. The image must start Jupyter."
-          {...form.getInputProps('start.jupyter', { type: 'checkbox' })}
-        />
-      </Stack>
-    </Fieldset>
-  );
-}
-
 function HardwareFields({ form }: { form: Form }) {
   return (
     <Fieldset legend="Hardware">
@@ -105,56 +73,5 @@ function HardwareFields({ form }: { form: Form }) {
         </SimpleGrid>
       </Stack>
     </Fieldset>
-  );
-}
-
-function GpuFields({ form }: { form: Form }) {
-  const { data } = useQuery(gpusQuery);
-  return (
-    <>
-      <Select label="GPU" required searchable data={gpuOptions(data?.gpus)} {...form.getInputProps('gpu.id')} />
-      <NumberInput label="GPU count" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
-    </>
-  );
-}
-
-function StorageFields({ form }: { form: Form }) {
-  const { kind } = form.values.mount;
-  return (
-    <Fieldset legend="Storage">
-      <Stack>
-        <SegmentedControl
-          w="fit-content"
-          aria-label="Storage"
-          data={[
-            { value: 'none', label: 'None' },
-            { value: 'persistent', label: 'Persistent' },
-            { value: 'network', label: 'Network volume' },
-          ]}
-          {...form.getInputProps('mount.kind')}
-        />
-        {kind !== 'none' && (
-          <SimpleGrid cols={{ base: 1, sm: 2 }}>
-            {kind === 'persistent' ? <SizeField form={form} /> : <VolumeField form={form} />}
-            <TextInput label="Mount path" {...form.getInputProps('mount.path')} error={form.errors.mounts} />
-          </SimpleGrid>
-        )}
-      </Stack>
-    </Fieldset>
-  );
-}
-
-function SizeField({ form }: { form: Form }) {
-  return <NumberInput label="Size" suffix=" GB" min={10} {...numberProps(form, 'mount.sizeGb')} />;
-}
-
-function VolumeField({ form }: { form: Form }) {
-  const { data } = useQuery(volumesQuery);
-  return (
-    <Select
-      label="Network volume"
-      data={volumeOptions(data?.networkVolumes)}
-      {...form.getInputProps('mount.volumeId')}
-    />
   );
 }

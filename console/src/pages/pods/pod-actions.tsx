@@ -32,7 +32,7 @@ export function PodActions({ pod }: { pod: Pod }) {
           {enumLabel(action)}
         </Button>
       ))}
-      <TerminateButton pod={pod} />
+      {pod.cluster === undefined && <TerminateButton pod={pod} />}
     </>
   );
 }

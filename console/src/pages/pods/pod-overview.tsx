@@ -1,5 +1,6 @@
 import { Anchor, Code, Group, Paper, Progress, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable-text.tsx';
 import { Figures } from '../../ui/figures.tsx';
@@ -20,6 +21,7 @@ export function PodOverview({ pod }: { pod: Pod }) {
   const { runtime } = pod;
   return (
     <Stack>
+      {pod.cluster && <ClusterNote cluster={pod.cluster} />}
       {pod.reason && <ReasonAlert color={pod.status === 'ERROR' ? 'red' : 'orange'} reason={pod.reason} />}
       <Figures
         figures={[
@@ -42,6 +44,18 @@ export function PodOverview({ pod }: { pod: Pod }) {
       </SimpleGrid>
       <SettingsTable pod={pod} />
     </Stack>
+  );
+}
+
+function ClusterNote({ cluster: { id, rank } }: { cluster: NonNullable<Pod['cluster']> }) {
+  return (
+    <Text size="sm">
+      Rank {rank} of{' '}
+      <Anchor component={Link} to={`/clusters/${id}`} size="sm">
+        its cluster
+      </Anchor>
+      , whose pods start and end together.
+    </Text>
   );
 }
 

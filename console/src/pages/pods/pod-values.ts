@@ -47,7 +47,8 @@ export function podBody(values: PodValues): Schemas['CreatePodRequest'] {
   };
 }
 
-function mountsBody({ kind, sizeGb, volumeId, path }: PodValues['mount']) {
+/** Returns the storage that was chosen, as it is in a body. */
+export function mountsBody({ kind, sizeGb, volumeId, path }: PodValues['mount']) {
   switch (kind) {
     case 'none':
       return {};

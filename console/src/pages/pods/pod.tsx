@@ -13,7 +13,9 @@ export function PodPage() {
   const navigate = useNavigate();
   const query = useQuery({
     queryKey: ['pod', id],
-    queryFn: () => unwrap(api.GET('/v2/pods/{id}', { params: { path: { id } } })),
+    queryFn: () => unwrap(api.GET('/v2/pods/{id}', { params: { path: { id }, query: { include: 'REASON' } } })),
+    // The live view has no pods of clusters.
+    refetchInterval: ({ state }) => state.data?.cluster !== undefined && 5_000,
   });
   const { snapshot } = useLive<Schemas['PodList']>('/v2/pods/live');
   const live = snapshot?.pods.find((candidate) => candidate.id === id);

@@ -1,0 +1,125 @@
+import { Button, Stack, Table, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from 'react-router';
+import { api, type Schemas, unwrap } from '../../api/client.ts';
+import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { enumLabel } from '../../ui/enum-label.ts';
+import { Figures } from '../../ui/figures.tsx';
+import { formatUsd, NO_VALUE } from '../../ui/format.ts';
+import { notifySuccess } from '../../ui/notify.ts';
+import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
+import { ReasonAlert, ReasonCell } from '../../ui/reason-view.tsx';
+import { RecordLink } from '../../ui/record-name.tsx';
+import { SmallTable } from '../../ui/small-table.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Cluster, describeCompute } from './cluster-values.ts';
+
+const REFRESH_MS = 3_000;
+const REASON = { include: 'REASON' };
+
+export function ClusterPage() {
+  const { id = '' } = useParams();
+  const query = useQuery({
+    queryKey: ['cluster', id],
+    queryFn: () => unwrap(api.GET('/v2/clusters/{id}', { params: { path: { id }, query: REASON } })),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Loaded query={query} skeleton={<PageSkeleton />}>
+      {(cluster) => (
+        <Page title={cluster.name} actions={<DeleteCluster cluster={cluster} />}>
+          <Stack>
+            {cluster.reason && (
+              <ReasonAlert color={cluster.pods.byStatus.ERROR ? 'red' : 'orange'} reason={cluster.reason} />
+            )}
+            <Figures figures={figuresOf(cluster)} />
+            <Members id={id} />
+          </Stack>
+        </Page>
+      )}
+    </Loaded>
+  );
+}
+
+function figuresOf(cluster: Cluster): { label: string; value: string }[] {
+  return [
+    { label: 'Type', value: enumLabel(cluster.type) },
+    { label: 'Compute', value: describeCompute(cluster.compute) },
+    { label: 'Data center', value: cluster.dataCenterId ?? NO_VALUE },
+    { label: 'Network', value: cluster.network?.cidr ?? NO_VALUE },
+    { label: 'SSH of rank 0', value: cluster.primary?.sshEndpoint ?? NO_VALUE },
+  ];
+}
+
+function Members({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ['cluster', id, 'pods'],
+    queryFn: () => unwrap(api.GET('/v2/clusters/{id}/pods', { params: { path: { id }, query: REASON } })),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Loaded query={query}>
+      {({ pods }) => (
+        <SmallTable
+          label="Pods of the cluster"
+          minWidth={640}
+          titles={['Rank', 'Name', 'Status', 'Address', 'Cost per hour', 'Why']}
+        >
+          {pods.map((pod) => (
+            <MemberRow key={pod.id} pod={pod} />
+          ))}
+        </SmallTable>
+      )}
+    </Loaded>
+  );
+}
+
+function MemberRow({ pod }: { pod: Schemas['Pod'] }) {
+  return (
+    <Table.Tr>
+      <Table.Td className="figure">{pod.cluster?.rank}</Table.Td>
+      <Table.Td>
+        <RecordLink to={`/pods/${pod.id}`} name={pod.name} />
+      </Table.Td>
+      <Table.Td>
+        <Status value={pod.status} />
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm" className="figure">
+          {pod.cluster?.ip ?? NO_VALUE}
+        </Text>
+      </Table.Td>
+      <Table.Td className="figure">{formatUsd(pod.cost)}</Table.Td>
+      <Table.Td>
+        <ReasonCell reason={pod.reason} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function DeleteCluster({ cluster: { id, name } }: { cluster: Cluster }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isOpen, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button size="xs" color="red" variant="light" onClick={open}>
+        Delete…
+      </Button>
+      <ConfirmDelete
+        what="cluster"
+        name={name}
+        consequence="Stops all its pods and deletes their persistent storage. Network volumes are kept. You can't undo this."
+        isOpen={isOpen}
+        onClose={close}
+        onConfirm={() => unwrap(api.DELETE('/v2/clusters/{id}', { params: { path: { id } } }))}
+        onDone={() => {
+          notifySuccess(`Deleted ${name}.`);
+          void queries.invalidateQueries({ queryKey: ['clusters'] });
+          navigate('/clusters');
+        }}
+      />
+    </>
+  );
+}

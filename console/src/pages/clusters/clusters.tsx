@@ -1,0 +1,64 @@
+import { Button, Text } from '@mantine/core';
+import { IconPlus, IconTopologyRing3 } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { api, unwrap } from '../../api/client.ts';
+import { enumLabel } from '../../ui/enum-label.ts';
+import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { ReasonCell } from '../../ui/reason-view.tsx';
+import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordLink } from '../../ui/record-name.tsx';
+import { type Cluster, describeCompute, describePods } from './cluster-values.ts';
+
+/** How often the list is read again: pods come and go by themselves. */
+const REFRESH_MS = 5_000;
+
+const COLUMNS: Column<Cluster>[] = [
+  { title: 'Name', render: (cluster) => <RecordLink to={linkOf(cluster)} name={cluster.name} /> },
+  { title: 'Pods', render: ({ pods }) => <Text size="sm">{describePods(pods)}</Text> },
+  { title: 'Type', isSecondary: true, render: ({ type }) => <Text size="sm">{enumLabel(type)}</Text> },
+  { title: 'Compute', isSecondary: true, render: ({ compute }) => <Text size="sm">{describeCompute(compute)}</Text> },
+  { title: 'Why', isSecondary: true, render: ({ reason }) => <ReasonCell reason={reason} /> },
+];
+const idOf = ({ id }: Cluster) => id;
+const textOf = ({ id, name, type }: Cluster) => `${id} ${name} ${type}`;
+const linkOf = ({ id }: Cluster) => `/clusters/${id}`;
+
+export function ClustersPage() {
+  const query = useQuery({
+    queryKey: ['clusters'],
+    queryFn: () => unwrap(api.GET('/v2/clusters', { params: { query: { include: 'REASON' } } })),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Page title="Clusters" actions={<NewClusterLink />}>
+      <Loaded query={query}>
+        {({ clusters }) =>
+          clusters.length === 0 ? (
+            <EmptyState icon={IconTopologyRing3} title="No clusters yet" action={<NewClusterLink />}>
+              A cluster is several pods that start together and share a network of their own, for training on many GPUs
+              or for programs that talk to each other.
+            </EmptyState>
+          ) : (
+            <RecordList
+              label="clusters"
+              items={clusters}
+              columns={COLUMNS}
+              idOf={idOf}
+              textOf={textOf}
+              linkOf={linkOf}
+            />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function NewClusterLink() {
+  return (
+    <Button component={Link} to="/clusters/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New cluster
+    </Button>
+  );
+}
