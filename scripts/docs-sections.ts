@@ -11,6 +11,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'guide/python-worker.md',
       'guide/load-balancing.md',
       'guide/pods.md',
+      'guide/clusters.md',
       'guide/images.md',
     ],
   },

@@ -41,7 +41,7 @@ export function decideCluster(cluster: ClusterFacts, nowMs: number): ClusterActi
   if (phase === 'RUNNING') return NOTHING;
   const unplaced = current.find((member) => member.phase === 'STARTING' && isWaitingForPlace(member.phaseReason));
   if (unplaced) {
-    const reason = `not all pods had a place: rank ${describe(unplaced)}`;
+    const reason = `not all pods had a place: rank ${unplaced.rank} found none, ${unplaced.phaseReason}`;
     return { do: 'putBack', reason, untilMs: nextStartAt(attempts, nowMs, FREE_TRIES) };
   }
   return current.length === members.length && current.every((member) => member.phase === 'RUNNING')
@@ -50,5 +50,5 @@ export function decideCluster(cluster: ClusterFacts, nowMs: number): ClusterActi
 }
 
 function describe({ rank, phaseReason }: ClusterMember): string {
-  return `${rank} ${phaseReason === null ? 'failed' : `failed: ${phaseReason}`}`;
+  return phaseReason === null ? `${rank} failed` : `${rank} failed: ${phaseReason}`;
 }

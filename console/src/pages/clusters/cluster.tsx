@@ -34,6 +34,7 @@ export function ClusterPage() {
               <ReasonAlert color={cluster.pods.byStatus.ERROR ? 'red' : 'orange'} reason={cluster.reason} />
             )}
             <Figures figures={figuresOf(cluster)} />
+            <NetworkNote cluster={cluster} />
             <Members id={id} />
           </Stack>
         </Page>
@@ -47,9 +48,16 @@ function figuresOf(cluster: Cluster): { label: string; value: string }[] {
     { label: 'Type', value: enumLabel(cluster.type) },
     { label: 'Compute', value: describeCompute(cluster.compute) },
     { label: 'Data center', value: cluster.dataCenterId ?? NO_VALUE },
-    { label: 'Network', value: cluster.network?.cidr ?? NO_VALUE },
-    { label: 'SSH of rank 0', value: cluster.primary?.sshEndpoint ?? NO_VALUE },
   ];
+}
+
+/** Nothing until something of it is known. */
+function NetworkNote({ cluster: { network, primary } }: { cluster: Cluster }) {
+  const facts = [
+    ...(network ? [`Network ${network.cidr}`] : []),
+    ...(primary?.sshEndpoint ? [`SSH of rank 0 at ${primary.sshEndpoint}`] : []),
+  ];
+  return facts.length === 0 ? null : <Text size="sm">{facts.join(' · ')}</Text>;
 }
 
 function Members({ id }: { id: string }) {
