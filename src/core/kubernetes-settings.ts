@@ -23,6 +23,13 @@ export interface KubernetesSettings {
   /** Priority classes of workloads with PRIORITY_FLASHBOOT, and of all others. */
   priorityClasses: { priority: string | null; other: string | null };
   pullPolicy: 'IfNotPresent' | 'Always' | null;
+  /** The Pod Security Standard that workloads meet. Images that run as root cannot start with `restricted`. */
+  podSecurity: 'baseline' | 'restricted';
+  /** Root in a workload is then nobody on its node. */
+  hasUserNamespaces: boolean;
+  /** More labels and annotations of workloads' pods, such as a queue's name or a switch of a service mesh. */
+  podLabels: Readonly<Record<string, string>>;
+  podAnnotations: Readonly<Record<string, string>>;
   /** How long a pod may stay pending before another place is tried. */
   pendingMs: number;
   /** How TCP ports of pods are published; null: not published. */
@@ -71,6 +78,13 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
     pullPolicy: env.PODYARD_KUBERNETES_PULL_POLICY
       ? parseOneOf('PODYARD_KUBERNETES_PULL_POLICY', env.PODYARD_KUBERNETES_PULL_POLICY, ['IfNotPresent', 'Always'])
       : null,
+    podSecurity: parseOneOf('PODYARD_KUBERNETES_POD_SECURITY', env.PODYARD_KUBERNETES_POD_SECURITY || 'baseline', [
+      'baseline',
+      'restricted',
+    ]),
+    hasUserNamespaces: flag('PODYARD_KUBERNETES_USER_NAMESPACES', env.PODYARD_KUBERNETES_USER_NAMESPACES),
+    podLabels: pairs('PODYARD_KUBERNETES_POD_LABELS', env.PODYARD_KUBERNETES_POD_LABELS, null),
+    podAnnotations: pairs('PODYARD_KUBERNETES_POD_ANNOTATIONS', env.PODYARD_KUBERNETES_POD_ANNOTATIONS, null),
     pendingMs:
       1000 *
       parseInteger('PODYARD_KUBERNETES_PENDING_SECONDS', env.PODYARD_KUBERNETES_PENDING_SECONDS, {
@@ -82,6 +96,10 @@ export function readKubernetesSettings(env: NodeJS.ProcessEnv): KubernetesSettin
     publicIp: text('PODYARD_KUBERNETES_PUBLIC_IP'),
     workerApiHost: text('PODYARD_WORKER_API_HOST'),
   };
+}
+
+function flag(variable: string, value: string | undefined): boolean {
+  return parseOneOf(variable, value || 'false', ['true', 'false']) === 'true';
 }
 
 function serviceType(value: string): KubernetesSettings['serviceType'] {

@@ -125,6 +125,30 @@ test('a worker that needs a CUDA version goes to nodes whose labels say that ver
   expect(terms({ gpu: { pool: 'ADA_24', count: 1, cudaVersion: '12.8' } }, {}, null)).toBeUndefined();
 });
 
+test('a setting makes pods meet the restricted standard, and one gives them user namespaces', () => {
+  const strict = manifest(
+    {},
+    { PODYARD_KUBERNETES_POD_SECURITY: 'restricted', PODYARD_KUBERNETES_USER_NAMESPACES: 'true' },
+  );
+  expect(strict.spec.hostUsers).toBe(false);
+  expect(strict.spec.securityContext).toEqual({ seccompProfile: { type: 'RuntimeDefault' }, runAsNonRoot: true });
+  const strictContainer = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  expect(strict.spec.containers[0].securityContext).toEqual(strictContainer);
+  expect(manifest().spec).not.toHaveProperty('hostUsers');
+});
+
+test('more labels and annotations reach the pod, and cannot replace Podyard’s own', () => {
+  const { metadata } = manifest(
+    {},
+    {
+      PODYARD_KUBERNETES_POD_LABELS: 'kueue.x-k8s.io/queue-name=gpus,podyard.dev/id=x',
+      PODYARD_KUBERNETES_POD_ANNOTATIONS: 'sidecar.istio.io/inject=false',
+    },
+  );
+  expect(metadata.labels).toMatchObject({ 'kueue.x-k8s.io/queue-name': 'gpus', 'podyard.dev/id': SPEC.id });
+  expect(metadata.annotations).toMatchObject({ 'sidecar.istio.io/inject': 'false' });
+});
+
 test('settings give pods tolerations, priorities and a runtime class', () => {
   const env = {
     PODYARD_KUBERNETES_TOLERATIONS: 'gpu=yes:NoSchedule',

@@ -80,8 +80,8 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
     kind: 'Pod',
     metadata: {
       name: nameOf(spec.id),
-      labels: { ...labelsOf(spec.id, spec.kind, place.installation), ...setLabels(spec) },
-      annotations: annotationsOf(spec),
+      labels: { ...settings.podLabels, ...labelsOf(spec.id, spec.kind, place.installation), ...setLabels(spec) },
+      annotations: { ...settings.podAnnotations, ...annotationsOf(spec) },
     },
     spec: {
       restartPolicy: 'Never',
@@ -90,7 +90,11 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 30,
-      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+      ...(settings.hasUserNamespaces && { hostUsers: false }),
+      securityContext: {
+        seccompProfile: { type: 'RuntimeDefault' },
+        ...(settings.podSecurity === 'restricted' && { runAsNonRoot: true }),
+      },
       nodeSelector: settings.nodeSelector,
       ...affinityOf(spec, place),
       ...spreadOf(spec),
@@ -124,7 +128,10 @@ function containerOf(spec: WorkloadSpec, place: PodPlace): object {
     ...environmentOf(spec, place),
     ports: portsOf(spec),
     resources: resourcesOf(spec, place),
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: DROPPED_CAPABILITIES } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: settings.podSecurity === 'restricted' ? ['ALL'] : DROPPED_CAPABILITIES },
+    },
     volumeMounts: [
       { name: 'shm', mountPath: '/dev/shm' },
       ...spec.mounts.map(({ target }, index) => ({ name: `mount-${index}`, mountPath: target })),

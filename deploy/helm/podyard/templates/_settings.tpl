@@ -21,6 +21,10 @@
   "STORAGE_CLASSES" (include "podyard.pairs" .storageClasses)
   "ACCESS_MODE" .accessMode
   "PULL_POLICY" .pullPolicy
+  "POD_SECURITY" .podSecurity
+  "USER_NAMESPACES" (ternary "true" "" .userNamespaces)
+  "POD_LABELS" (include "podyard.pairs" .podLabels)
+  "POD_ANNOTATIONS" (include "podyard.pairs" .podAnnotations)
   "PENDING_SECONDS" (toString (int .pendingSeconds))
   "SERVICE_TYPE" .serviceType
   "PUBLIC_IP" .publicIp
