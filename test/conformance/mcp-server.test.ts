@@ -135,8 +135,8 @@ async function useCatalog(mcp: Caller): Promise<void> {
 }
 
 async function useAccount(mcp: Caller): Promise<void> {
-  expect(await mcp.use('update-ssh-keys', { body: { keys: [SSH_KEY] } })).toMatchObject({ keys: [SSH_KEY] });
-  expect(await mcp.use('get-ssh-keys')).toMatchObject({ keys: [SSH_KEY] });
+  expect(await mcp.use('update-ssh-keys', { body: { keys: [SSH_KEY] } })).toEqual({ keys: [SSH_KEY] });
+  expect(await mcp.use('get-ssh-keys')).toEqual({ keys: [SSH_KEY] });
   const { id } = await mcp.use('create-registry', { body: { name: 'r4', username: 'u', password: 'p' } });
   expect((await mcp.use('list-registries')).registries).toEqual(ofName('r4'));
   expect(await mcp.use('get-registry', { id })).toMatchObject({ name: 'r4' });
@@ -156,7 +156,7 @@ async function useAccount(mcp: Caller): Promise<void> {
 async function useTemplates(mcp: Caller): Promise<void> {
   const { id } = await mcp.use('create-template', { body: { name: 't4', image: IMAGE, startSsh: false } });
   expect((await mcp.use('list-templates')).templates).toEqual(ofName('t4'));
-  expect(await mcp.use('get-template', { id })).toMatchObject({ startSsh: false });
+  expect(await mcp.use('get-template', { id })).toMatchObject({ startSsh: false, startJupyter: true });
   const changed = await mcp.use('update-template', { id, body: { disk: 30, public: true } });
   expect(changed).toMatchObject({ disk: 30, public: true });
   expect(await mcp.use('list-public-templates', { source: 'community' })).toMatchObject({ templates: ofName('t4') });
