@@ -72,10 +72,11 @@ function publicUrlWithRevision({ publicUrlFor }: RestDeps): RestDeps['publicUrlF
 function addRoutes(app: RestApp, deps: RestDeps, routes: readonly RestRoute[]): void {
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
-  app.after(() => {
-    const live = new LiveViews(deps);
-    rejectOtherMethods(app, () => {
-      for (const addRoute of routes) addRoute(app, { ...deps, live, closing: closing.signal });
-    });
+  app.after(async () => {
+    const routeDeps = { ...deps, live: new LiveViews(deps), closing: closing.signal };
+    await rejectOtherMethods(
+      app,
+      routes.map((addRoute) => () => addRoute(app, routeDeps)),
+    );
   });
 }

@@ -9,7 +9,7 @@ export { isOperatorPath } from './routes.ts';
 
 /**
  * The REST apps of all revisions. A request goes to the revision that its path names, else to the one that its key asks
- * for, else to `plain`. An app is built at its first request: it takes memory and a tenth of a second.
+ * for, else to `plain`. An app is built at its first request: it takes about 10 MB and, in small steps, a tenth of a second.
  */
 export class RestApps {
   readonly #deps: RestDeps;

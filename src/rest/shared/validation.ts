@@ -33,15 +33,22 @@ export function createValidatorCompiler(
   schemas: readonly object[],
   hints: NonNullable<Wire['hints']> = {},
 ): FastifySchemaCompiler<object> {
-  const bodies = new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
-  const urls = new Ajv({ ...SHARED, coerceTypes: true });
+  // Created when they are needed: they read all schemas.
+  let bodies: Ajv | undefined;
+  let urls: Ajv | undefined;
+  const compile = (schema: object, isBody: boolean): ValidateFunction => {
+    urls ??= new Ajv({ ...SHARED, coerceTypes: true });
+    if (!isBody) return urls.compile(schema);
+    bodies ??= new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
+    return bodies.compile(schema);
+  };
   return ({ schema, httpPart }) => {
     const isBody = httpPart === 'body';
     const hint = hints[((schema as { $ref?: string }).$ref ?? '').replace('#', '')] ?? (() => []);
     let validate: ValidateFunction | undefined;
     const root = isBody ? '' : httpPart === 'querystring' ? 'query' : (httpPart ?? '');
     return (data: unknown) => {
-      validate ??= (isBody ? bodies : urls).compile(schema); // at the first request, to keep the start fast
+      validate ??= compile(schema, isBody); // at the first request, to keep the start fast
       const isValid = validate(data);
       const errors = isValid
         ? [...badTexts(data, root), ...infiniteNumbers(data, root)]

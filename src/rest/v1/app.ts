@@ -65,11 +65,12 @@ export function buildV1App(deps: RestDeps): RestApp {
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );
   app.register(swagger, V1_OPENAPI);
-  app.after(() => {
-    rejectOtherMethods(app, () => {
-      for (const addRoutes of ROUTES) addRoutes(app, deps);
-    });
-  });
+  app.after(() =>
+    rejectOtherMethods(
+      app,
+      ROUTES.map((addRoutes) => () => addRoutes(app, deps)),
+    ),
+  );
   return app;
 }
 
