@@ -83,7 +83,7 @@ spec:
               value: {{ $values.stopDelaySeconds | quote }}
             {{- /* 15 s are left to end the rest */}}
             - name: PODYARD_STOP_GRACE_SECONDS
-              value: {{ max 0 (sub (int $values.terminationGracePeriodSeconds) (int $values.stopDelaySeconds) 15) | quote }}
+              value: {{ max 0 (sub (int $values.terminationGracePeriodSeconds) (add (int $values.stopDelaySeconds) 15)) | quote }}
             - name: DATABASE_URL
               valueFrom:
                 secretKeyRef:
