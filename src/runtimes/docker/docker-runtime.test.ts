@@ -23,6 +23,7 @@ let refusals: { what: string; status: number; message: string }[];
 let backingFileSystem: string;
 let containers: object[];
 let details: object;
+let image: object;
 
 beforeEach(async () => {
   requests = [];
@@ -30,6 +31,7 @@ beforeEach(async () => {
   backingFileSystem = 'extfs';
   containers = [];
   details = {};
+  image = {};
   engine = await startFakeEngine(async (request, response) => {
     const path = request.url!.split('?')[0]!;
     const what = `${request.method} ${path}`;
@@ -57,6 +59,7 @@ function answerTo(path: string): object {
   }
   if (path === '/containers/json') return containers;
   if (path === `/containers/${NAME}/json`) return details;
+  if (path === '/images/a%3Av1/json') return image;
   return path.startsWith('/networks/') ? NETWORK : {};
 }
 
@@ -95,6 +98,18 @@ test('a start makes two requests: create and start', async () => {
   expect(calls()).toEqual([CREATE, START]);
   expect(await runtime.reach('w1', 80)).toEqual({ host: address, port: 80 });
   expect(calls()).toEqual([CREATE, START]);
+});
+
+test('a default counts only where neither the image nor the workload sets the variable', async () => {
+  const variables = async (env: Record<string, string>) => {
+    await runtime.start({ ...SPEC, env, imageDefaults: { CUDA_VERSION: '12.8' } });
+    return JSON.parse(created().at(-1)!).Env;
+  };
+  image = { Config: { Env: ['PATH=/bin'] } };
+  expect(await variables({ A: '1' })).toEqual(['CUDA_VERSION=12.8', 'A=1']);
+  expect(await variables({ CUDA_VERSION: '11' })).toEqual(['CUDA_VERSION=11']);
+  image = { Config: { Env: ['PATH=/bin', 'CUDA_VERSION=12.4.1'] } };
+  expect(await variables({ A: '1' })).toEqual(['A=1']);
 });
 
 test.each([

@@ -162,6 +162,13 @@ describe('the process runtime', () => {
     expect(readFileSync(join(stateDir, INSTALLATION, 'w1', 'workload.json'), 'utf8')).not.toContain('MINE');
   });
 
+  test('a default counts only where the workload does not set the variable', async () => {
+    const imageDefaults = { MINE: '2', CUDA_VERSION: '12.8' };
+    const code = 'console.log(process.env.MINE, process.env.CUDA_VERSION)';
+    await runtime.start(spec('w1', code, { env: { MINE: '1' }, imageDefaults }));
+    expect(await linesOf('w1')).toEqual(['1 12.8']);
+  });
+
   test.runIf(process.platform === 'linux')(
     'when the machine runs out of memory, a workload is killed before the server',
     async () => {
