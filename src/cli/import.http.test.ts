@@ -345,3 +345,40 @@ test('secrets that the other side does not list are found in what references the
   expect(run.err).toContain('The other side lists no secrets');
   expect(run.out).toMatch(/^secret\s+token\s+create/m);
 });
+
+test('endpoints with pools and types that this side has not, and records of another shape, are dealt with one by one', async () => {
+  const gpu = { pools: ['ADA_24', 'AMPERE_24', 'TPU_9000'], count: 1, excludedTypes: ['NVIDIA L4', 'NVIDIA Unheard'] };
+  const shared = {
+    type: 'QUEUE',
+    image: 'i',
+    workers: { min: 0, max: 1 },
+    scaling: { type: 'QUEUE_DELAY', queueDelay: 4 },
+  };
+  const endpoints = [
+    { id: 'e1', name: 'some', ...shared, gpu },
+    { id: 'e2', name: 'none', ...shared, gpu: { pools: ['TPU_9000'], count: 1 } },
+    { id: 'e3', name: 'broken', ...shared, gpu: { pools: 'ADA_24' } },
+    { id: 'e4', name: '\u001b[31mred\nline', ...shared, gpu: { pools: ['ADA_24'], count: 1 }, env: 7 },
+  ];
+  const odd = await listen((req, res) => {
+    const path = req.url!.replace('/v2/', '');
+    const lists: Record<string, object> = {
+      serverless: { endpoints },
+      templates: { templates: [] },
+      'network-volumes': { networkVolumes: [] },
+      registries: { registries: [] },
+      'account/secrets': { secrets: [] },
+    };
+    res.writeHead(path in lists ? 200 : 404).end(JSON.stringify(lists[path] ?? {}));
+  });
+  const run = await podyard(['import', '--from', odd, '--yes']);
+  expect([run.status, run.err]).toEqual([1, expect.stringContaining('1 of 4 could not be made')]);
+  const types = 'this side has no GPU pool TPU_9000 and no excluded GPU type NVIDIA Unheard';
+  expect(run.out).toMatch(new RegExp(`^endpoint\\s+some\\s+created\\s+\\w+\\s+${types}$`, 'm'));
+  expect(run.out).toMatch(/^endpoint\s+none\s+skipped\s+-\s+this side has no GPU pool TPU_9000$/m);
+  expect(run.out).toMatch(/^endpoint\s+broken\s+skipped\s+-\s+it is not what REST v2 describes$/m);
+  expect(run.out).toMatch(/^endpoint\s+red line\s+failed\s+-\s+Request validation failed/m);
+  expect(run.out).not.toContain('\u001b');
+  const { endpoints: made } = await here('/2026-08/v2/serverless');
+  expect(made[0].gpu).toMatchObject({ pools: ['ADA_24', 'AMPERE_24'], excludedTypes: ['NVIDIA L4'] });
+});

@@ -196,6 +196,22 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     tmux('send-keys', '-t', 'cli', 'podyard rollb', 'Tab');
     await until('the command is completed', async () => screen().includes('podyard rollback'));
   });
+
+  test('a secret typed at a prompt is not shown, and Ctrl-C there ends the command as it does elsewhere', async () => {
+    tmux('new-session', '-d', '-s', 'ask', '-x', '120', '-y', '30', 'env', '-u', 'CI', 'bash', '--norc');
+    const asked = () => tmux('capture-pane', '-p', '-t', 'ask');
+    tmux(
+      'send-keys',
+      '-t',
+      'ask',
+      `${process.execPath} ${MAIN} import --from ${server.url}; echo "status $?"`,
+      'Enter',
+    );
+    await until('it asks', async () => asked().includes('API key of the other side:'));
+    tmux('send-keys', '-t', 'ask', 'pyk_typed', 'C-c');
+    await until('it ended', async () => asked().includes('status 130'));
+    expect(asked()).not.toContain('pyk_typed');
+  });
 });
 
 test('a command whose reader has ended, as with `| head`, ends without a word', async () => {

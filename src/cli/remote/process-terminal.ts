@@ -17,15 +17,11 @@ export function createTerminal(env: Readonly<Record<string, string | undefined>>
     askSecret: async (question) => {
       process.stderr.write(question);
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-      const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
-      const answer = await lines.question('').finally(() => lines.close());
+      const answer = await readLine('', silent, interrupt);
       process.stderr.write('\n');
       return answer;
     },
-    ask: async (question) => {
-      const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
-      return lines.question(question).finally(() => lines.close());
-    },
+    ask: (question) => readLine(question, process.stderr, interrupt),
     progress: (line) => {
       if (!process.stderr.isTTY || line === shown) return;
       shown = line;
@@ -37,4 +33,11 @@ export function createTerminal(env: Readonly<Record<string, string | undefined>>
       return interrupt.signal;
     },
   };
+}
+
+/** Reads a line from the terminal. Ctrl-C, which the line editor receives as a character, aborts `interrupt`. */
+async function readLine(question: string, output: NodeJS.WritableStream, interrupt: AbortController): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  lines.once('SIGINT', () => interrupt.abort());
+  return lines.question(question, { signal: interrupt.signal }).finally(() => lines.close());
 }

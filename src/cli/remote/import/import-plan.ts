@@ -31,7 +31,8 @@ export interface ImportTarget {
   /** As `mergeShapes` returns them, and in the newer shape by id. */
   endpoints: Wire[];
   newerEndpoints: ReadonlyMap<string, Wire>;
-  pools: ReadonlySet<string>;
+  /** The GPU types of each pool. */
+  pools: ReadonlyMap<string, readonly string[]>;
   /** Data centers in which this side can run something. */
   dataCenters: ReadonlySet<string>;
 }
@@ -92,12 +93,22 @@ function planRecords(
 ): Paired[] {
   const left = Map.groupBy(existing, ({ name }) => name as string);
   return records.map((record) => {
-    const { body = null, revision = '2026-08', note = null, skip } = want(record);
+    const { body = null, revision = '2026-08', note = null, skip } = wantOrSkip(record, want);
     const here = skip === undefined ? (left.get(record.name)?.shift() ?? null) : null;
     const action = skip !== undefined ? 'SKIP' : here ? 'EXISTS' : 'CREATE';
     const hereId = here?.id ?? null;
     return { kind, name: record.name, sourceId: record.id, action, note: skip ?? note, hereId, body, revision, here };
   });
+}
+
+/** The other side may answer anything. */
+function wantOrSkip(record: Wire, want: (record: Wire) => Wanted): Wanted {
+  try {
+    return want(record);
+  } catch (error) {
+    if (error instanceof TypeError) return { skip: 'it is not what REST v2 describes' };
+    throw error;
+  }
 }
 
 /** Plans records of which only the name is known. */
@@ -127,12 +138,22 @@ function withKnownPools(body: Wire, target: ImportTarget, options: PlanOptions):
   const note =
     isNowhere && options.dataCenter === null ? `nothing runs in ${places.join(', ')} here: see --data-center` : null;
   if (!body.gpu) return { body, note };
-  const known = (body.gpu.pools as string[]).filter((pool) => target.pools.has(pool));
-  const unknown = (body.gpu.pools as string[]).filter((pool) => !target.pools.has(pool));
-  if (unknown.length === 0) return { body, note };
-  const dropped = `this side has no GPU pool ${unknown.join(', ')}`;
-  if (known.length === 0) return { skip: dropped };
-  return { body: { ...body, gpu: { ...body.gpu, pools: known } }, note: [dropped, note].filter(Boolean).join('; ') };
+  const { pools, excludedTypes = [], ...others } = body.gpu as { pools: string[]; excludedTypes?: string[] };
+  const [known, unknown] = split(pools, (pool) => target.pools.has(pool));
+  const types = known.flatMap((pool) => target.pools.get(pool) ?? []);
+  const [excluded, unknownTypes] = split(excludedTypes, (type) => types.includes(type));
+  const missing = [
+    ...(unknown.length > 0 ? [`GPU pool ${unknown.join(', ')}`] : []),
+    ...(unknownTypes.length > 0 ? [`excluded GPU type ${unknownTypes.join(', ')}`] : []),
+  ];
+  const dropped = missing.length === 0 ? null : `this side has no ${missing.join(' and no ')}`;
+  if (known.length === 0) return { skip: dropped! };
+  const gpu = { pools: known, ...others, ...(excluded.length > 0 && { excludedTypes: excluded }) };
+  return { body: { ...body, gpu }, note: [dropped, note].filter(Boolean).join('; ') || null };
+}
+
+function split(list: readonly string[], isKnown: (item: string) => boolean): [known: string[], unknown: string[]] {
+  return [list.filter(isKnown), list.filter((item) => !isKnown(item))];
 }
 
 interface Names {

@@ -88,9 +88,17 @@ async function readTarget(client: ApiClient): Promise<ImportTarget> {
     templates: await list(RECORDS.templates),
     endpoints: mergeShapes(await list(RECORDS.endpoints, '2026-07'), newer),
     newerEndpoints: new Map(newer.map((record) => [record.id, record])),
-    pools: new Set(pools.gpus.flatMap(({ pool }: Wire) => pool ?? [])),
+    pools: typesByPool(pools.gpus),
     dataCenters: new Set(places.dataCenters.filter(isServing).map(({ id }: Wire) => id)),
   };
+}
+
+function typesByPool(gpus: readonly Wire[]): Map<string, string[]> {
+  const pooled = Map.groupBy(
+    gpus.filter(({ pool }) => pool),
+    ({ pool }) => pool as string,
+  );
+  return new Map([...pooled].map(([pool, types]) => [pool, types.map(({ id }) => id as string)]));
 }
 
 /** Prints the plan. Resolves with true if it is to be made. */
