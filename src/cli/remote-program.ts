@@ -10,6 +10,7 @@ import { addJobs } from './remote/job-commands.ts';
 import { addLimits } from './remote/limit-commands.ts';
 import { addPods } from './remote/pod-commands.ts';
 import { addOtherRecords } from './remote/record-commands.ts';
+import { addSshKeys } from './remote/ssh-key-commands.ts';
 
 /** Adds the commands that talk to a server through the public API. */
 export function addRemoteCommands(program: Command, pieces: CliPieces): void {
@@ -19,6 +20,7 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addBatches(program, pieces);
   addModels(program, pieces);
   addPods(program, pieces);
+  addSshKeys(program, pieces);
   addClusters(program, pieces);
   addOtherRecords(program, pieces);
   addCatalog(program, pieces);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -304,6 +304,27 @@ describe('the other records', () => {
     }
     expect((await podyard(['catalog', 'gpus'])).out).toMatch(/^ID +POOL +GB +USD\/H +FREE/);
     expect((await podyard(['billing', '--by', 'hour', '--last', '3'])).status).toBe(0);
+  });
+});
+
+describe('SSH keys', () => {
+  test('are added from a file, listed and removed; a private key is never sent', async () => {
+    const file = join(home, 'id.pub');
+    await writeFile(file, '# mine\nssh-ed25519 AAAA alice@laptop\n');
+    expect((await podyard(['ssh-keys'])).out).toBe('There are none.');
+    for (let i = 0; i < 2; i++) {
+      expect(await json(['ssh-keys', 'add', file])).toEqual(['ssh-ed25519 AAAA alice@laptop']);
+    }
+    expect((await podyard(['ssh-keys', 'list'])).out).toBe('ssh-ed25519 AAAA alice@laptop');
+    expect(await podyard(['ssh-keys', 'remove', 'bob@'])).toMatchObject({
+      status: 1,
+      err: "podyard: no key contains 'bob@'",
+    });
+    expect(await json(['ssh-keys', 'remove', 'alice@laptop'])).toEqual([]);
+    await writeFile(file, '-----BEGIN OPENSSH PRIVATE KEY-----\n');
+    expect((await podyard(['ssh-keys', 'add', file])).err).toContain('is a private key: give its .pub file');
+    await writeFile(file, 'command="id" ssh-ed25519 AAAA\n');
+    expect((await podyard(['ssh-keys', 'add', file])).status).not.toBe(0);
   });
 });
 

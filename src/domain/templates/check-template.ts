@@ -4,6 +4,7 @@ import type { Actor } from '../access/actor.ts';
 import { checkContainer } from '../endpoints/check-container.ts';
 import { checkHttpPortCount, checkRepeatedPort } from '../endpoints/check-ports.ts';
 import { checkReferences } from '../endpoints/check-references.ts';
+import { checkCudaVersions } from '../endpoints/gpu-rule.ts';
 import type { Template } from './template.ts';
 
 /**
@@ -18,6 +19,7 @@ export async function checkTemplate(
   changed: Partial<Template>,
 ): Promise<void> {
   checkContainer(changed);
+  checkCudaVersions(changed);
   if (changed.ports) {
     checkRepeatedPort(changed.ports);
     checkHttpPortCount(changed.ports);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
+import { LIFETIMES, linesOf, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
 
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 
@@ -23,4 +23,9 @@ test('a revision is sent only if one is chosen', () => {
 
 test('read and write scopes of each area are suggested', () => {
   expect(SUGGESTED_SCOPES).toEqual(expect.arrayContaining(['all', 'invoke', 'pods:read', 'pods:write']));
+});
+
+test('SSH keys are one per line; empty lines are ignored', () => {
+  expect(linesOf(' ssh-ed25519 A me \n\nssh-rsa B\r\n')).toEqual(['ssh-ed25519 A me', 'ssh-rsa B']);
+  expect(linesOf('')).toEqual([]);
 });

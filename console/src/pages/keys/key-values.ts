@@ -33,3 +33,8 @@ export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['Crea
   const expiresAt = days === '' ? null : new Date(nowMs + Number(days) * DAY_MS).toISOString();
   return { name, scopes, expiresAt, ...(revision !== '' && { restRevision: revision as '2026-08' }) };
 }
+
+/** The lines of a text that are not empty. */
+export function linesOf(text: string): string[] {
+  return text.split('\n').flatMap((line) => line.trim() || []);
+}

@@ -9,6 +9,7 @@ import {
   Select,
   Stack,
   TagsInput,
+  Textarea,
   TextInput,
 } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
@@ -21,7 +22,7 @@ import { formatDate } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordName } from '../../ui/record-name.tsx';
-import { LIFETIMES, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
+import { LIFETIMES, linesOf, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
 
 type ApiKey = Schemas['ApiKey'];
 
@@ -52,8 +53,14 @@ export function KeysPage() {
   const [secret, setSecret] = useState<string | null>(null);
   const query = useQuery({ queryKey: ['keys'], queryFn: () => unwrap(api.GET('/v2/account/api-keys')) });
   const newKey = <NewKey onCreated={setSecret} />;
+  const actions = (
+    <Group gap="xs">
+      <SshKeys />
+      {newKey}
+    </Group>
+  );
   return (
-    <Page title="API keys" actions={newKey}>
+    <Page title="API keys" actions={actions}>
       <Loaded query={query}>
         {({ apiKeys }) =>
           apiKeys.length === 0 ? (
@@ -79,6 +86,35 @@ function Scopes({ scopes }: { scopes: readonly string[] }) {
         </Badge>
       ))}
     </Group>
+  );
+}
+
+/** Edits the account's SSH keys, once they are read. */
+function SshKeys() {
+  const { data } = useQuery({ queryKey: ['ssh-keys'], queryFn: () => unwrap(api.GET('/v2/account/ssh-keys')) });
+  if (!data) return null;
+  return (
+    <FormButton
+      label="SSH keys"
+      title="SSH keys"
+      submitLabel="Save"
+      isInRow
+      queryKey="ssh-keys"
+      initial={{ sshKeys: data.sshKeys.join('\n') }}
+      onSubmit={(values) => unwrap(api.PUT('/v2/account/ssh-keys', { body: { sshKeys: linesOf(values.sshKeys) } }))}
+    >
+      {(form) => (
+        <Textarea
+          label="Public keys"
+          description="One per line, as in a .pub file. Pods get them as PUBLIC_KEY when they start."
+          autosize
+          minRows={4}
+          data-autofocus
+          styles={{ input: { fontFamily: 'monospace' } }}
+          {...form.getInputProps('sshKeys')}
+        />
+      )}
+    </FormButton>
   );
 }
 

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import type { CliPieces } from '../cli-pieces.ts';
+import type { ApiClient } from './api-client.ts';
+import { addCommon, type Common, connect } from './command-shape.ts';
+
+const PATH = '/v2/account/ssh-keys';
+
+export function addSshKeys(program: Command, pieces: CliPieces): void {
+  const keys = program.command('ssh-keys').description('manage the SSH public keys that your pods get');
+  const print = (list: string[], { json }: Common) =>
+    pieces.print(json ? JSON.stringify(list, null, 2) : list.join('\n') || 'There are none.');
+  addCommon(keys.command('list', { isDefault: true }))
+    .description('list the keys')
+    .action(async (options: Common) => print(await readKeys(await connect(pieces, options)), options));
+  addCommon(keys.command('add'))
+    .description('add the keys in a file such as ~/.ssh/id_ed25519.pub; pods get them when they start')
+    .argument('<file>')
+    .action(async (file: string, options: Common) => {
+      const [client, added] = await Promise.all([connect(pieces, options), readPublicKeys(file)]);
+      print(await replaceKeys(client, [...new Set([...(await readKeys(client)), ...added])]), options);
+    });
+  addCommon(keys.command('remove'))
+    .description('remove the keys whose text contains these words, such as their comment')
+    .argument('<text>')
+    .action(async (text: string, options: Common) => {
+      const client = await connect(pieces, options);
+      const before = await readKeys(client);
+      const left = before.filter((key) => !key.includes(text));
+      if (left.length === before.length) throw new Error(`no key contains '${text}'`);
+      print(await replaceKeys(client, left), options);
+    });
+}
+
+async function readKeys(client: ApiClient): Promise<string[]> {
+  return (await client.call<{ sshKeys: string[] }>('GET', PATH)).sshKeys;
+}
+
+async function replaceKeys(client: ApiClient, sshKeys: string[]): Promise<string[]> {
+  return (await client.call<{ sshKeys: string[] }>('PUT', PATH, { sshKeys })).sshKeys;
+}
+
+/** A private key is never sent. */
+async function readPublicKeys(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8');
+  if (text.includes('PRIVATE KEY')) throw new Error(`${file} is a private key: give its .pub file`);
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
