@@ -1,5 +1,3 @@
--- rollback-safe: older versions run on this schema; they stop and terminate no pod at its time.
-
 -- When a pod is stopped and terminated without another request, and why that was done
 -- (docs/decisions/0047-graphql-stays.md).
 alter table pods

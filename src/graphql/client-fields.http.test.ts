@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
-import type { GpuStock } from '../domain/catalog/capacity-source.ts';
+import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
+import { dataCenters } from '../domain/catalog/catalog.ts';
 
 /** docs/interface/graphql.md, "Pods", "Endpoints" and "Catalogue, volumes, registries and account": what clients of the public API send. */
 let rest: RestFixture;
+let stock: Stock;
 
 const RTX_4090 = 'NVIDIA GeForce RTX 4090';
 const gpus = (dataCenterId: string, cudaVersion: string, free: number): GpuStock => ({
@@ -16,7 +18,6 @@ const gpus = (dataCenterId: string, cudaVersion: string, free: number): GpuStock
 });
 
 beforeAll(async () => {
-  const stock = { gpus: [gpus('LOCAL-1', '12.8', 4), gpus('EU-RO-1', '13.0', 0)], cpus: 16, memoryBytes: 2 ** 36 };
   rest = await startRestApp({
     capacity: { read: async () => stock },
     podFigures: {
@@ -26,7 +27,10 @@ beforeAll(async () => {
   });
 });
 afterAll(() => rest.close());
-beforeEach(() => rest.database.pool.query('delete from pods'));
+beforeEach(async () => {
+  stock = { gpus: [gpus('LOCAL-1', '12.8', 4), gpus('EU-RO-1', '13.0', 0)], cpus: 16, memoryBytes: 2 ** 36 };
+  await rest.database.pool.query('delete from pods');
+});
 
 const ask = (query: string, variables: object = {}, key = rest.alice.key) => rest.graphql(query, { key, variables });
 async function data(query: string, variables?: object) {
@@ -329,4 +333,25 @@ test('a body may have the member `variable`, and no other unknown one', async ()
     rest.callGraphql({ method: 'POST', url: `/graphql?api_key=${rest.alice.key}`, payload });
   expect((await post({ query: '{ myself { id } }', variable: {} })).statusCode).toBe(200);
   expect((await post({ query: '{ myself { id } }', variablez: {} })).statusCode).toBe(400);
+});
+
+test('questions about a large stock, as many as a document may have, are answered soon, and long lists are refused', async () => {
+  const places = dataCenters();
+  stock = {
+    ...stock,
+    gpus: Array.from({ length: 2_000 }, (_, i) => gpus(places[i % places.length]!.id, `12.${i % 10}`, 4)),
+  };
+  const many = (count: number, field: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => `a${i}: ${field(i)}`).join(' ');
+  const ask = many(160, (i) => `gpuAvailability(input: {minCudaVersion: "12.${i}"}) { available }`);
+  const startedAt = performance.now();
+  expect((await data(`{ dataCenters { ${ask} } }`)).dataCenters[0].a0).toEqual([{ available: true }]);
+  expect(performance.now() - startedAt).toBeLessThan(8_000); // half a second; 16 without sharing
+  const versions = Array.from({ length: 51 }, (_, i) => `"12.${i}"`).join();
+  const { errors } = await rest.graphql(
+    `{ gpuTypes(input: {id: "${RTX_4090}"}) { lowestPrice(input: {allowedCudaVersions: [${versions}]}) { stockStatus } } }`,
+  );
+  expect(errors![0]!.message).toBe('allowedCudaVersions: must not list more than 50 versions');
+  const pod = gpuPod({ allowedCudaVersions: Array.from({ length: 51 }, (_, i) => `12.${i}`) });
+  expect(await refusal(deploy, pod)).toBe('allowedCudaVersions: must not list more than 50 versions');
 });

@@ -1,7 +1,9 @@
+import { Failure } from '../core/errors.ts';
 import { type Availability, countFits, type GpuRequest, gpuAvailability } from '../domain/catalog/availability.ts';
 import type { GpuStock, Stock } from '../domain/catalog/capacity-source.ts';
 import { findDataCenter, type GpuType } from '../domain/catalog/catalog.ts';
-import { fitsCuda, isOlderCuda } from '../domain/catalog/cuda-version.ts';
+import { type CudaRule, fitsCuda, isOlderCuda } from '../domain/catalog/cuda-version.ts';
+import { MAX_CUDA_VERSIONS } from '../domain/endpoints/gpu-rule.ts';
 import { readList, readNumber } from './inputs.ts';
 
 export const STOCK_STATUS: Record<Availability, string> = { HIGH: 'High', MEDIUM: 'Medium', LOW: 'Low', NONE: 'None' };
@@ -16,63 +18,90 @@ export interface StockInput {
   compliance?: (string | null)[] | null;
 }
 
-/** Maps to the type LowestPrice: the cheapest of the requested clouds that offer enough GPUs; no price if none does. */
-export function toLowestPrice(gpu: GpuType, input: StockInput, stock: Stock) {
+/** True for the CUDA version of a driver that the client can use. Remembers its answers: machines have few versions. */
+export type CudaFilter = (version: string | undefined) => boolean;
+
+export function cudaFilter(rule: CudaRule): CudaFilter {
+  const known = new Map<string | undefined, boolean>();
+  return (version) => {
+    let fits = known.get(version);
+    if (fits === undefined) {
+      fits = fitsCuda(version, rule);
+      known.set(version, fits);
+    }
+    return fits;
+  };
+}
+
+/**
+ * Maps to the type LowestPrice: the cheapest of the requested clouds that offer enough GPUs; no price if none does.
+ * `entries`: the stock of this type alone, since a document may ask for each type many times.
+ */
+export function toLowestPrice(
+  gpu: GpuType,
+  input: StockInput,
+  stock: Stock,
+  { entries, canUse }: { entries: readonly GpuStock[]; canUse: CudaFilter },
+) {
   const count = readGpuCount(input);
   const clouds = (['secure', 'community'] as const).filter(
     (cloud) => (input.secureCloud ?? cloud === 'secure') === (cloud === 'secure') && gpu.maxCount[cloud] >= count,
   );
   const prices = clouds.flatMap((cloud) => gpu.price[cloud] ?? []);
   const wish: GpuRequest = { count, cloud: null, cuda: {} };
-  const here = placesFor(input, stock).gpus.filter((entry) => entry.gpuTypeId === gpu.id && entry.total > 0);
-  const fitting = here.filter((entry) => fitsCuda(entry.cudaVersion, cudaRule(input)));
+  const isWanted = placeFilter(input);
+  const here = entries.filter((entry) => entry.total > 0 && isWanted(entry.dataCenterId));
+  const fitting = here.filter((entry) => canUse(entry.cudaVersion));
   const isOffered = prices.length > 0;
   return {
     gpuName: gpu.name,
     gpuTypeId: gpu.id,
     uninterruptablePrice: isOffered ? Math.min(...prices) : null,
-    stockStatus: isOffered
-      ? STOCK_STATUS[gpuAvailability(gpu, { ...stock, gpus: fitting }, wish).availability]
-      : 'None',
+    stockStatus: () =>
+      STOCK_STATUS[isOffered ? gpuAvailability(gpu, { ...stock, gpus: fitting }, wish).availability : 'NONE'],
     ...gpuCounts(gpu, isOffered ? fitting : []),
-    gpuTypeCudaVersions: cudaVersions(gpu, here, wish),
+    gpuTypeCudaVersions: () => cudaVersions(gpu, here, wish),
     compliance: input.compliance?.flatMap((one) => one ?? []) ?? [],
   };
 }
 
-/** Returns the stock of the machines that the input asks for. */
-export function stockFor(input: StockInput, stock: Stock): Stock {
-  const here = placesFor(input, stock);
-  return { ...here, gpus: here.gpus.filter((entry) => fitsCuda(entry.cudaVersion, cudaRule(input))) };
+/** Returns the GPUs whose driver the client can use, by data center. */
+export function gpusByDataCenter({ gpus }: Stock, canUse: CudaFilter): Map<string, GpuStock[]> {
+  const usable = gpus.filter(({ cudaVersion }) => canUse(cudaVersion));
+  return Map.groupBy(usable, ({ dataCenterId }) => dataCenterId);
 }
 
 export function readGpuCount({ gpuCount }: StockInput): number {
   return readNumber(gpuCount, 'gpuCount', { min: 1, fallback: 1 });
 }
 
-function placesFor({ dataCenterId, compliance }: StockInput, stock: Stock): Stock {
-  const listed = readList(dataCenterId);
+/** Throws `badRequest` for a list that takes long to compare with. */
+export function readCudaRule({ allowedCudaVersions, minCudaVersion }: StockInput): CudaRule {
+  const allowed = (allowedCudaVersions ?? []).flatMap((version) => version || []);
+  if (allowed.length > MAX_CUDA_VERSIONS) {
+    throw new Failure('badRequest', `allowedCudaVersions: must not list more than ${MAX_CUDA_VERSIONS} versions`);
+  }
+  return { ...(allowed.length > 0 && { allowed }), ...(minCudaVersion && { min: minCudaVersion }) };
+}
+
+function placeFilter({ dataCenterId, compliance }: StockInput): (id: string) => boolean {
+  const listed = new Set(readList(dataCenterId));
   const required = (compliance ?? []).flatMap((one) => one ?? []);
-  const isWanted = (id: string) => (listed.length === 0 || listed.includes(id)) && hasCompliance(id, required);
-  return { ...stock, gpus: stock.gpus.filter((entry) => isWanted(entry.dataCenterId)) };
+  return (id) => (listed.size === 0 || listed.has(id)) && hasCompliance(id, required);
 }
 
 /** True when the data center has all of the certificates. */
 export function hasCompliance(dataCenterId: string, required: readonly string[]): boolean {
+  if (required.length === 0) return true;
   const has: readonly string[] = findDataCenter(dataCenterId)?.compliance ?? [];
   return required.every((one) => has.includes(one));
 }
 
-function cudaRule({ allowedCudaVersions, minCudaVersion }: StockInput) {
-  const allowed = (allowedCudaVersions ?? []).flatMap((version) => version || []);
-  return { ...(allowed.length > 0 && { allowed }), ...(minCudaVersion && { min: minCudaVersion }) };
-}
-
 function gpuCounts(gpu: GpuType, entries: readonly GpuStock[]) {
   const atMost = Math.max(gpu.maxCount.secure, gpu.maxCount.community);
-  const most = Math.min(atMost, Math.max(0, ...entries.map(({ free }) => free)));
+  const most = entries.reduce((sum, { free }) => Math.max(sum, Math.min(free, atMost)), 0);
   return {
-    availableGpuCounts: Array.from({ length: most }, (_, i) => i + 1),
+    availableGpuCounts: () => Array.from({ length: most }, (_, i) => i + 1),
     maxUnreservedGpuCount: most,
     maxGpuCount: atMost,
   };

@@ -45,8 +45,14 @@ export function checkGpuRule(gpu: GpuConfig, field = 'gpu.excludedTypes'): void 
   checkCudaVersions(gpu);
 }
 
-/** Throws `badRequest` for what is no CUDA version: no GPU would ever fit. */
+/** Each GPU of the stock is compared with all of them. */
+export const MAX_CUDA_VERSIONS = 50;
+
+/** Throws `badRequest` for what is no CUDA version, which no GPU would ever fit, and for too many. */
 export function checkCudaVersions({ allowedCudaVersions = [], minCudaVersion }: GpuRule): void {
+  if (allowedCudaVersions.length > MAX_CUDA_VERSIONS) {
+    throw new Failure('badRequest', `allowedCudaVersions: must not list more than ${MAX_CUDA_VERSIONS} versions`);
+  }
   const versions = { allowedCudaVersions, minCudaVersion: minCudaVersion === undefined ? [] : [minCudaVersion] };
   for (const [name, list] of Object.entries(versions)) {
     const wrong = list.find((version) => !CUDA_VERSION.test(version));

@@ -1,5 +1,5 @@
 import { cpuAvailability, type GpuRequest, listGpusIn } from '../../domain/catalog/availability.ts';
-import type { Stock } from '../../domain/catalog/capacity-source.ts';
+import type { GpuStock, Stock } from '../../domain/catalog/capacity-source.ts';
 import {
   type CpuFlavor,
   cpuFlavors,
@@ -11,7 +11,16 @@ import {
   gpuTypesOfPool,
 } from '../../domain/catalog/catalog.ts';
 import type { GraphqlCall, Resolvers } from '../graphql-call.ts';
-import { readGpuCount, STOCK_STATUS, type StockInput, stockFor, toLowestPrice } from '../lowest-price.ts';
+import {
+  type CudaFilter,
+  cudaFilter,
+  gpusByDataCenter,
+  readCudaRule,
+  readGpuCount,
+  STOCK_STATUS,
+  type StockInput,
+  toLowestPrice,
+} from '../lowest-price.ts';
 import { readInstanceId } from '../pod-wire.ts';
 
 /** The catalog is public: it needs no key and no permission. */
@@ -32,8 +41,15 @@ export const catalogResolvers: Resolvers = {
     serverlessGpuPools: () => gpuPools().map((id) => ({ id, gpuTypeIds: gpuTypesOfPool(id).map((gpu) => gpu.id) })),
   },
   GpuType: {
-    lowestPrice: async ({ gpu }: { gpu: GpuType }, { input }: { input?: StockInput | null }, call) =>
-      toLowestPrice(gpu, input ?? {}, await readStock(call)),
+    lowestPrice: async ({ gpu }: { gpu: GpuType }, { input }: { input?: StockInput | null }, call) => {
+      const wanted = input ?? {};
+      const [stock, byType, canUse] = await Promise.all([
+        readStock(call),
+        call.share('GPUs by type', () => gpusByType(call)),
+        shareCudaFilter(call, wanted),
+      ]);
+      return toLowestPrice(gpu, wanted, stock, { entries: byType.get(gpu.id) ?? [], canUse });
+    },
   },
   CpuFlavor: {
     stockStatus: async ({ flavor }: { flavor: CpuFlavor }, _: unknown, call) =>
@@ -43,17 +59,22 @@ export const catalogResolvers: Resolvers = {
   },
   DataCenter: {
     gpuAvailability: async ({ id }: { id: string }, { input }: { input?: StockInput | null }, call) => {
-      const wish = { count: readGpuCount(input ?? {}), cloud: cloudOf(input?.secureCloud), cuda: {} };
-      return listGpusIn(id, stockFor(input ?? {}, await readStock(call)), wish).map(
-        ({ id: gpuTypeId, name, availability }) => ({
-          id: gpuTypeId,
-          gpuTypeId,
-          gpuTypeDisplayName: name,
-          displayName: name,
-          available: availability !== 'NONE',
-          stockStatus: STOCK_STATUS[availability],
-        }),
+      const wanted = input ?? {};
+      const wish = { count: readGpuCount(wanted), cloud: cloudOf(wanted.secureCloud), cuda: {} };
+      const stock = await readStock(call);
+      const canUse = await shareCudaFilter(call, wanted);
+      const gpus = await call.share(`GPUs by data center ${JSON.stringify(readCudaRule(wanted))}`, async () =>
+        gpusByDataCenter(stock, canUse),
       );
+      const found = listGpusIn(id, { ...stock, gpus: gpus.get(id) ?? [] }, wish);
+      return call.count(found).map(({ id: gpuTypeId, name, availability }) => ({
+        id: gpuTypeId,
+        gpuTypeId,
+        gpuTypeDisplayName: name,
+        displayName: name,
+        available: availability !== 'NONE',
+        stockStatus: STOCK_STATUS[availability],
+      }));
     },
   },
 };
@@ -65,6 +86,16 @@ function cloudOf(isSecure: boolean | null | undefined): GpuRequest['cloud'] {
 
 function readStock(call: GraphqlCall): Promise<Stock> {
   return call.share('stock', () => call.deps.capacity.read());
+}
+
+/** A document may ask with the same rule for every type and data center, many times. */
+async function shareCudaFilter(call: GraphqlCall, input: StockInput): Promise<CudaFilter> {
+  const rule = readCudaRule(input);
+  return call.share(`CUDA ${JSON.stringify(rule)}`, async () => cudaFilter(rule));
+}
+
+async function gpusByType(call: GraphqlCall): Promise<Map<string, GpuStock[]>> {
+  return Map.groupBy((await readStock(call)).gpus, ({ gpuTypeId }) => gpuTypeId);
 }
 
 /** Reservations and spot instances are not offered here: their prices are null. */
