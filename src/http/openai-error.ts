@@ -2,6 +2,7 @@
  * Errors of the OpenAI routes, in the shape that their clients read (docs/interface/queue.md, "Errors of OpenAI routes").
  * Clients of `/v1/messages` read the same object inside `{"type": "error"}`, and know other types.
  */
+import { withoutRevision } from '../core/rest-revisions.ts';
 
 /** What went wrong with a call. */
 export interface OpenAiError {
@@ -32,7 +33,7 @@ const KINDS: Record<number, { type: string; code: string | null; anthropic: stri
 
 /** Returns what follows `/openai` in the path of an OpenAI route; null for any other path. */
 export function openAiRoute(url: string): string | null {
-  return OPENAI_PATH.exec(url)?.[1] ?? null;
+  return OPENAI_PATH.exec(withoutRevision(url))?.[1] ?? null;
 }
 
 /** Renders an error for the clients of a route. */

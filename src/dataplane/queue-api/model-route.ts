@@ -57,18 +57,10 @@ function permitsSending({ kind }: Scope): boolean {
 
 /** Reads the body and commits its job to the endpoint that `model` means. */
 function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | OpenAiError> {
-  const { req, res, plane, actor, route } = call;
+  const { req, res, plane, actor } = call;
   const limitBytes = plane.limits.runsyncBodyBytes;
-  const source = {
-    req,
-    res,
-    budget: plane.bodies,
-    userId: actor.userId,
-    limitBytes,
-    cutBytes: 4 * limitBytes,
-    tooLarge,
-  };
-  return withBody(source, async (bytes, { waitedMs }) => {
+  const limits = { budget: plane.bodies, userId: actor.userId, limitBytes, cutBytes: 4 * limitBytes, tooLarge };
+  return withBody({ req, res, ...limits }, async (bytes, { waitedMs }) => {
     const body = parseJson(bytes);
     const model = (body.value as { model?: unknown } | null)?.model;
     if (typeof model !== 'string' || model === '') return noModel();
@@ -84,11 +76,12 @@ function submit(call: ModelCall): Promise<{ call: QueueCall; job: OpenAiJob } | 
     const size = { bytes: bytes.length, waitedMs };
     return { call: queueCall, job: await submitOpenAiJob(queueCall, { ...body, text }, size) };
   });
+}
 
-  function callOf({ query, log }: ModelCall, endpoint: EndpointEntry): QueueCall {
-    log.endpointId = endpoint.id;
-    return { req, res, plane, log, actor, endpoint, jobId: undefined, subPath: route, query };
-  }
+/** Returns the same call at the endpoint's own base URL. */
+function callOf({ route, ...call }: ModelCall, endpoint: EndpointEntry): QueueCall {
+  call.log.endpointId = endpoint.id;
+  return { ...call, endpoint, jobId: undefined, subPath: route };
 }
 
 /** A worker knows its model by the name that it lists, not by the name of its endpoint. */

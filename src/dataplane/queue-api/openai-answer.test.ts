@@ -64,13 +64,16 @@ test('a worker that does not stream, after a wait, has its output sent as the on
   expect((await read(response))[1]).toBe(': podyard.waiting\n\ndata: {"n":12345678901234567890}\n\ndata: [DONE]\n\n');
 });
 
-test('the first chunk of a stream that waits may still be an error', async () => {
-  const { answer, response } = await answerTo('/v1/chat/completions');
-  answer.wait();
-  answer.writeChunk('{"error":{"message":"too long","code":400}}');
-  expect(answer.isDone).toBe(true);
-  expect((await read(response))[1]).toContain('data: {"error":{"message":"too long"');
-});
+test.each(['{"error":{"message":"too long","code":400}}', '[{"error":{"message":"too long","code":400}}]'])(
+  'the first chunk of a stream that waits may still be an error: %s',
+  async (chunk) => {
+    const { answer, response } = await answerTo('/v1/chat/completions');
+    answer.wait();
+    answer.writeChunk(chunk);
+    expect(answer.isDone).toBe(true);
+    expect((await read(response))[1]).toContain('data: {"error":{"message":"too long"');
+  },
+);
 
 test('a client that leaves stops the comments', async () => {
   const { answer, response } = await answerTo('/v1/chat/completions');

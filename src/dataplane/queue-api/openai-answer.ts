@@ -14,8 +14,8 @@ export const WAITING_MS = 5_000;
 const WAITING_COMMENT = ': podyard.waiting\n\n';
 
 /**
- * The response to one OpenAI-style call. Until the first byte an error has its own status. An event stream that has begun, be
- * it with the comments of a call that waits, has status 200 for good: an error is its last event then.
+ * The response to one OpenAI-style call. Until the first byte an error has its own status. A stream that has begun keeps its
+ * status 200, and an error is its last event. The comments of a call that waits begin a stream too.
  */
 export class OpenAiAnswer {
   readonly #res: ServerResponse;
@@ -57,7 +57,7 @@ export class OpenAiAnswer {
   /** Writes a chunk of the worker, JSON text: a string is part of the event stream, anything else the data of an event. */
   writeChunk(chunk: string): void {
     const value: unknown = JSON.parse(chunk);
-    const error = this.#hasChunks ? null : readErrorOutput(value);
+    const error = this.#hasChunks ? null : readErrorOutput(Array.isArray(value) ? value[0] : value);
     if (error !== null) {
       this.fail(error);
       return;
