@@ -38,6 +38,7 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
     files: [
       'interface/README.md',
       'interface/rest.md',
+      'interface/revision-2026-08.md',
       'interface/rest-v1.md',
       'interface/graphql.md',
       'interface/queue.md',

@@ -154,6 +154,13 @@ test('traces follow OpenTelemetry’s variables', () => {
   expect(tracing({ OTEL_TRACES_SAMPLER: 'of my own', OTEL_TRACES_SAMPLER_ARG: 'x' })).toEqual(tracing());
 });
 
+test('plain /v2 speaks the oldest revision unless another is set', () => {
+  expect(readConfig({}, {}).restRevision).toBe('2026-07');
+  expect(readConfig({}, { PODYARD_REST_REVISION: '2026-08' }).restRevision).toBe('2026-08');
+  expect(readConfig({ restRevision: '2026-07' }, { PODYARD_REST_REVISION: '2026-08' }).restRevision).toBe('2026-07');
+  expect(() => readConfig({ restRevision: '2025-01' }, {})).toThrow(/--rest-revision.*'2025-01'.*2026-07.*2026-08/);
+});
+
 test('limits per GPU are a size, a share, a number of CPUs, auto or off', () => {
   const memory = (memoryPerGpu: string) => readConfig({ memoryPerGpu }, {}).perGpu.memory;
   const cpus = (cpusPerGpu: string) => readConfig({ cpusPerGpu }, {}).perGpu.cpus;

@@ -8,15 +8,15 @@ export type Schemas = components['schemas'];
 /** The URL this page was loaded from, without a trailing slash. */
 export const BASE_URL = new URL('.', document.baseURI).href.replace(/\/$/, '');
 
+/** The revision that the types are of, whatever the server and the key speak by themselves. */
+const REVISION = { 'podyard-revision': '2026-07' };
+
 function authorization(): Record<string, string> {
   const key = currentKey();
   return key === null ? {} : { authorization: `Bearer ${key}` };
 }
 
-/** The revision that the types are of, whatever the server and the key speak by themselves. */
-const REVISION = '2026-07';
-
-export const api = createClient<paths>({ baseUrl: BASE_URL, headers: { 'podyard-revision': REVISION } });
+export const api = createClient<paths>({ baseUrl: BASE_URL, headers: REVISION });
 api.use({
   onRequest({ request }) {
     for (const [name, value] of Object.entries(authorization())) request.headers.set(name, value);
@@ -35,7 +35,7 @@ export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; respo
 
 /** Calls what the OpenAPI document does not describe: the queue API and event streams. Throws ApiError. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { ...authorization(), ...(init.headers as Record<string, string> | undefined) };
+  const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };
   const response = await fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;
     throw unreachable();

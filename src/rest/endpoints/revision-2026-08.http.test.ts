@@ -197,6 +197,11 @@ describe('a body that mixes both spellings is a 422 that names both', () => {
       '/scaling/queueDelay: the spelling of revision 2026-08; in revision 2026-07 it is /scaling/value',
     ],
     [
+      { gpu: { pools: ['ADA_24'], minCudaVersion: '12.4' } },
+      '/gpu/minCudaVersion: only revision 2026-08 has it: send the body to /2026-08/v2',
+    ],
+    [{ cpu: CPU.cpu }, '/cpu/0: only revision 2026-08 has it: send the body to /2026-08/v2'],
+    [
       { scaling: { idleTimeout: 5 }, workers: { idleTimeout: 5 } },
       '/workers/idleTimeout: the spelling of revision 2026-08; in revision 2026-07 it is /scaling/idleTimeout',
     ],

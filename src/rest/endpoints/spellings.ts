@@ -11,6 +11,9 @@ const TYPES: readonly Record<RestRevision, string>[] = [
   { '2026-07': 'LOAD_BALANCING', '2026-08': 'LOAD_BALANCER' },
 ];
 
+/** What the older revision has no words for in a body. */
+const ONLY_NEWER = ['/gpu/excludedTypes', '/gpu/allowedCudaVersions', '/gpu/minCudaVersion', '/cpu/0'];
+
 /**
  * Returns an explanation for each place of a refused body that is spelled as in the other revision. It names both, since
  * a body may mix them.
@@ -29,7 +32,9 @@ export function describeSpellings(body: unknown, own: RestRevision): string[] {
   const types = TYPES.filter((one) => one[other] === type).map(
     (one) => `/type: '${one[other]}' is the spelling of revision ${other}; in revision ${own} it is '${one[own]}'`,
   );
-  return [...types, ...members];
+  const missing = own === '2026-07' ? ONLY_NEWER.filter((place) => has(body, place)) : [];
+  const hints = missing.map((place) => `${place}: only revision 2026-08 has it: send the body to /2026-08/v2`);
+  return [...types, ...members, ...hints];
 }
 
 function has(body: unknown, place: string): boolean {
