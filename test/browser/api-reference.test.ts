@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     // Like a proxy whose public URL has a path.
     server = createServer((request, response) => {
       request.url = request.url!.replace(/^\/cloud\//, '/');
-      rest.app.routing(request, response);
+      rest.handle(request, response);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cloud`;
@@ -51,6 +51,10 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     const answer = row.locator('.live-responses-table .response');
     await answer.waitFor();
     expect(await answer.textContent()).toContain('200');
+    await page.goto(`${base}/docs/api?version=2026-08`);
+    await page.locator('nav a[aria-current="page"]', { hasText: 'revision 2026-08' }).waitFor();
+    await page.locator('#operations-serverless-listBuilds').waitFor();
+    expect(await page.locator('.servers').textContent()).toContain('/cloud/2026-08');
     expect(asked.filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
     expect(complaints).toEqual([]);
   });

@@ -62,7 +62,7 @@ test('without --rest-v1, its paths are a 404 that names the flag; the page of th
     404,
     expect.objectContaining({ error: expect.stringContaining('--rest-v1') }),
   ]);
-  expect(await (await fetch(`${there.url}/docs/api`)).text()).toContain('<nav hidden>');
-  expect(await (await fetch(`${here.url}/docs/api`)).text()).toContain('<nav><a href="?">REST v2</a>');
+  expect(await (await fetch(`${there.url}/docs/api`)).text()).toContain('<span hidden> · <a href="?version=v1"');
+  expect(await (await fetch(`${here.url}/docs/api`)).text()).toContain('<span> · <a href="?version=v1"');
   expect((await fetch(`${here.url}/v1/openapi.json`)).status).toBe(200);
 });
