@@ -108,15 +108,16 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await drawer.getByRole('button', { name: 'Run' }).click();
     await drawer.getByText('workers.max is 0, so nothing runs').waitFor();
     await drawer.getByRole('button', { name: 'Download results' }).waitFor();
-    await expectAccessible();
     await drawer.getByRole('button', { name: 'Cancel batch' }).click();
     await drawer.getByRole('button', { name: 'Cancel it for good' }).click();
     await drawer.getByText('cancelled by its user').waitFor();
-    await page.keyboard.press('Escape');
+    await drawer.getByRole('button', { name: 'Close' }).click();
+    await drawer.waitFor({ state: 'detached' });
     await page
       .getByRole('row', { name: /archive/ })
       .getByText('Cancelled')
       .waitFor();
+    await expectAccessible();
   });
 
   test('a floor is added, refused with the reason, set and shown', async () => {

@@ -18,7 +18,14 @@ const POLL_MS = 1_000;
 export function BatchDrawer(props: { endpointId: string; batchId: string | null; onClose: () => void }) {
   const { endpointId, batchId, onClose } = props;
   return (
-    <Drawer opened={batchId !== null} onClose={onClose} position="right" size="lg" title={batchId ?? ''}>
+    <Drawer
+      opened={batchId !== null}
+      onClose={onClose}
+      position="right"
+      size="lg"
+      title={batchId ?? ''}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       {batchId !== null && <BatchView path={`/v2/${endpointId}/batch/${batchId}`} />}
     </Drawer>
   );
