@@ -68,6 +68,20 @@ test('stops the workloads of this installation in the last runtime, and no other
   expect([await listed(), (await open('another').list()).length]).toEqual([0, 1]);
 });
 
+test('removes the networks of clusters', async () => {
+  await startSome();
+  const networks = new Set(['c1', 'c2']);
+  open = (installation) => {
+    const runtime = createSimulatedRuntime({ installation, world });
+    const list = async () => [...networks];
+    const remove = async (id: string) => void networks.delete(id);
+    return Object.assign(runtime, { groups: { ...runtime.groups, list, remove } });
+  };
+  await updateRuntime(database.pool, 'docker');
+  await run();
+  expect([...networks]).toEqual([]);
+});
+
 test('reports its progress; a workload that cannot be stopped is named, and the others are stopped', async () => {
   const { listed } = await startSome();
   await updateRuntime(database.pool, 'kubernetes');

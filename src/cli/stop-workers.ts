@@ -20,7 +20,7 @@ const PROGRESS_MS = 5_000;
 const RUNTIMES: readonly string[] = ['docker', 'process', 'simulated', 'kubernetes'] satisfies Runtime['name'][];
 
 /**
- * Stops the workers and pods that a server left running. Records and files stay; the next server starts what is wanted.
+ * Stops the workers and pods that a server left running, and removes the networks of clusters. Records and files stay; the next server starts what is wanted.
  * Throws while a server uses that runtime: it would start them again. Workloads of a former runtime, from before a move, can
  * be stopped while a server runs elsewhere.
  */
@@ -81,6 +81,7 @@ async function stopAll(runtime: Runtime, name: string, graceMs: number, output: 
   output.print(`${countOf(ended, name)} were stopped`);
   if (failures.length > 0)
     throw new Error(`${failures.length} could not be stopped; run it again. First failure: ${failures[0]}`);
+  for (const id of await runtime.groups.list()) await runtime.groups.remove(id);
   output.note('The next server starts the pods and workers that are wanted.');
 }
 

@@ -31,6 +31,15 @@ test('a process that no longer leads stops nothing that another may have adopted
   expect(await guarded.list()).toMatchObject([{ id: spec.id, state: 'running' }]);
 });
 
+test('networks of groups are changed only by the process that leads', async () => {
+  const group = { id: 'g', size: 2, ports: [] };
+  expect(await guarded.groups.ensure(group)).toMatchObject({ primary: '127.0.0.1' });
+  leads = false;
+  await expect(guarded.groups.ensure(group)).rejects.toThrow('this process does not lead');
+  await expect(guarded.groups.remove('g')).rejects.toThrow('this process does not lead');
+  expect(await guarded.groups.list()).toEqual([]);
+});
+
 test('it is the same runtime to everybody who asks what it is', () => {
   expect(guarded.name).toBe('simulated');
   expect(guarded.capabilities).toBe(runtime.capabilities);

@@ -341,6 +341,19 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       mine.closeAllConnections();
     });
 
+    test('a group keeps its network until that is removed', async () => {
+      const group = { id: newId<string>(), size: 3, ports: [] };
+      const [network] = await Promise.all([runtime.groups.ensure(group), runtime.groups.ensure(group)]);
+      const again = await runtime.groups.ensure(group);
+      const facts = ({ cidr, primary, port, addressOf }: typeof network) => [cidr, primary, port, addressOf(2)];
+      expect(facts(again)).toEqual(facts(network));
+      if (network.cidr !== null) expect(new Set([0, 1, 2].map(network.addressOf)).size).toBe(3);
+      if (network.cidr !== null) expect(await runtime.groups.list()).toEqual([group.id]);
+      await runtime.groups.remove(group.id);
+      await runtime.groups.remove(group.id);
+      expect(await runtime.groups.list()).toEqual([]);
+    });
+
     test('a mounted directory is shared and outlives the workloads', async ({ skip }) => {
       skip(!under.isReal, NOTHING_RUNS);
       const directory = mkdtempSync(join(tmpdir(), 'podyard-mount-'));

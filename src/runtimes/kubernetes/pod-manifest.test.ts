@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { readKubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { WorkloadSpec } from '../runtime.ts';
+import { groupName } from './group-names.ts';
 import { checkEnvironment, environmentSecret, podManifest, registrySecret, serviceName } from './pod-manifest.ts';
 
 const SPEC = workloadSpec({ id: 'w1', image: 'team/model:v1', env: { A: 'b' }, diskGb: 20 });
@@ -51,6 +52,17 @@ test('words of the command reach the program unchanged', () => {
   expect(plain).toMatchObject({ args: ['serve', '--port', '80'] });
   expect(plain).not.toHaveProperty('command');
   expect(container()).not.toHaveProperty('args');
+});
+
+test('a pod of a group has its label, its name in the group’s domain, and learns its own address', () => {
+  const { metadata, spec } = manifest({ kind: 'pod', group: { id: 'abcdefghijklmn', rank: 2 } });
+  expect(metadata.labels).toMatchObject({ 'podyard.dev/group': 'abcdefghijklmn' });
+  expect(spec).toMatchObject({ hostname: 'rank-2', subdomain: groupName('abcdefghijklmn', 'inst') });
+  expect(spec.subdomain).not.toContain('abcdefghijklmn');
+  const address = { name: 'NODE_ADDR', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } };
+  expect(spec.containers[0].env).toContainEqual(address);
+  expect(manifest().metadata.labels).not.toHaveProperty('podyard.dev/group');
+  expect(manifest().spec).not.toHaveProperty('subdomain');
 });
 
 test('what the cluster’s DNS knows does not contain the id', () => {
