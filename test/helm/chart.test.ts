@@ -127,6 +127,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
         'pods/resize: patch',
         'secrets: create,delete,get,list,patch',
         'services: create,delete,list,watch',
+        'networkpolicies: create,delete',
         'persistentvolumeclaims: create,delete,get,patch',
         'events: list,watch',
         'pods: get',
@@ -219,13 +220,16 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       to: [{ ipBlock: { cidr: '0.0.0.0/0', except: v4 } }, { ipBlock: { cidr: '::/0', except: v6 } }],
     });
     const DNS = { ports: [53, 53].map((port, i) => ({ port, protocol: ['UDP', 'TCP'][i] })) };
+    const CLUSTERS = {
+      to: [{ podSelector: { matchExpressions: [{ key: 'podyard.dev/group', operator: 'Exists' }] } }],
+    };
     const API = {
       to: [expect.objectContaining({ podSelector: expect.anything() })],
       ports: [{ port: 'workers', protocol: 'TCP' }],
     };
 
     test('by default they reach the worker API, DNS and everything but link-local addresses', async () => {
-      expect(await workloads({})).toEqual([API, DNS, open(MACHINE_SERVICES[4], MACHINE_SERVICES[6])]);
+      expect(await workloads({})).toEqual([API, DNS, CLUSTERS, open(MACHINE_SERVICES[4], MACHINE_SERVICES[6])]);
       expect(await setting({})).toBe('lan');
     });
 
@@ -238,6 +242,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       expect(await workloads(more)).toEqual([
         API,
         DNS,
+        CLUSTERS,
         open(closed[0]!, closed[1]!),
         { to: [{ ipBlock: { cidr: '10.0.5.0/24' } }] },
         { to: [{ ipBlock: { cidr: '192.168.1.10/32' } }], ports: [{ port: 5432, protocol: 'TCP' }] },
