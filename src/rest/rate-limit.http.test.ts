@@ -59,6 +59,9 @@ test('requests with a valid key count on unknown paths and methods too', async (
     ['GET', '/v2/nowhere', 404],
     ['PUT', '/v2/serverless', 405],
     ['GET', '/v2/serverless/%zz', 400],
+    ['GET', '/2026-08/v2/nowhere', 404],
+    ['PUT', '/2026-08/v2/pods', 405],
+    ['GET', '/2025-01/v2/pods', 404],
   ] as const) {
     const known = await rest.call(method, url, { key });
     expect([known.statusCode, known.headers.ratelimit]).toEqual([status, expect.stringContaining('"minute";r=')]);

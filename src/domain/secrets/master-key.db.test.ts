@@ -9,6 +9,8 @@ import { newMasterKey } from '../../core/master-key.ts';
 import { createSecretBox, masterKeyId, type SecretBox, sealedUnder } from '../../core/secret-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { createUser } from '../access/users.ts';
+import { createPod } from '../pods/create-pod.ts';
+import { makeJupyterPassword } from '../pods/jupyter-password.ts';
 import { createRegistry } from '../registries/create-registry.ts';
 import { openCredentials } from '../registries/open-credentials.ts';
 import { checkMasterKey } from './check-master-key.ts';
@@ -133,6 +135,34 @@ test('a rotation leaves nothing under the old key, in registries and values of v
   expect(await read(after, 's249')).toBe('value of s249');
   expect((await openCredentials(contextOf(after), actor.userId, id)).password).toBe('p');
   await expect(openSecretBox(database.pool, { keys: [old], file })).rejects.toThrow('the master key is not the one');
+});
+
+test('a rotation reseals the Jupyter password of a pod, and pods without one are no sealed values', async () => {
+  const [old, fresh] = [newMasterKey(), newMasterKey()];
+  const before = await openSecretBox(database.pool, { keys: [old], file });
+  const context = {
+    ...contextOf(before),
+    capacity: { read: async () => ({ gpus: [], cpus: 8, memoryBytes: 2 ** 35 }) },
+  };
+  const pod = () =>
+    createPod(context, actor, {
+      ...{
+        name: 'lab',
+        image: 'lab:1',
+        gpu: null,
+        cpu: { id: 'cpu3c', vcpuCount: 2 },
+        cloud: 'SECURE',
+        dataCenterIds: [],
+      },
+      ...{ hasGlobalNetwork: false, isPrivate: false, templateId: null, startJupyter: true },
+    });
+  const [{ id }] = await Promise.all([pod(), pod()]);
+  const password = await makeJupyterPassword(context, { id });
+  const rotation = await rotateMasterKey(database.pool, createSecretBox([fresh, old]), masterKeyId(fresh));
+  expect(rotation).toMatchObject({ resealed: 1, unreadable: [] });
+  const after = await openSecretBox(database.pool, { keys: [fresh], file });
+  expect(await makeJupyterPassword(contextOf(after), { id })).toBe(password);
+  await query('delete from pods');
 });
 
 test('an interrupted rotation leaves everything readable with both keys, and the next run resumes it', async () => {
