@@ -521,6 +521,26 @@ describe('errors', () => {
   });
 });
 
+test('requests count against the rate limits of version 2; a refusal has Retry-After and the shape of version 1', async () => {
+  const limited = await startRestApp({
+    rateLimiter: {
+      check: async () => ({
+        headers: { ratelimit: '"minute";r=0;t=12' },
+        exceeded: { window: 'minute', retryAfterSeconds: 12 },
+      }),
+    },
+  });
+  try {
+    const response = await limited.callV1('POST', '/v1/pods', { key: limited.alice.key, body: '{' });
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([429, '12']);
+    expect(response.headers.ratelimit).toBe('"minute";r=0;t=12');
+    const text = 'rate limit exceeded for the minute window';
+    expect(response.json()).toEqual({ error: text, message: text, status: 429 });
+  } finally {
+    await limited.close();
+  }
+});
+
 describe('the description', () => {
   test('needs no key and has an example of each schema, which fits it', async () => {
     const document = (await rest.callV1('GET', '/v1/openapi.json')).json();
