@@ -78,3 +78,23 @@ test('hostile documents do not keep others from being answered', async () => {
     await Promise.all(attackers);
   }
 });
+
+test('a CPU pod of a client that names a built-in template runs, is read with `port`, and ends', async () => {
+  const { data: made, errors } = await ask(
+    `mutation { deployCpuPod(input: { name: "python", imageName: "podyard/echo-js:dev", cloudType: ALL, startSsh: true,
+       instanceId: "cpu3c-2-4", dataCenterId: null, ports: "", templateId: "runpod-ubuntu" })
+       { id imageName env machineId machine { podHostId } } }`,
+  );
+  expect(errors).toBeUndefined();
+  const { id, imageName } = made.deployCpuPod;
+  expect(imageName).toBe('podyard/echo-js:dev');
+  const fields =
+    'id desiredStatus port ports runtime { uptimeInSeconds ports { privatePort } } machine { maintenanceNote }';
+  await until('it runs', async () => {
+    const { data } = await ask(`query pod { pod(input: {podId: "${id}"}) { ${fields} } }`);
+    return data.pod.runtime !== null;
+  });
+  const { data: list } = await ask(`query myPods { myself { pods { ${fields} } } }`);
+  expect(list.myself.pods).toMatchObject([{ id, desiredStatus: 'RUNNING', port: null, ports: '22/tcp,8888/http' }]);
+  expect((await ask(`mutation { podTerminate(input: { podId: "${id}" }) }`)).data).toEqual({ podTerminate: null });
+});
