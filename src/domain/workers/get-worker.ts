@@ -1,5 +1,6 @@
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { getEndpointRow } from '../endpoints/endpoint-store.ts';
 import { toWorker, type Worker } from './list-workers.ts';
 import { type WorkerStatus, workerReason, workerStatus } from './worker-status.ts';
@@ -10,6 +11,8 @@ export interface WorkerDetail extends Omit<Worker, 'status'> {
   status: WorkerStatus | 'FROZEN' | 'EXITED';
   /** The reason of its wanted state. */
   decision: string;
+  /** What a worker of a CPU endpoint got; null without a place, and on GPUs. */
+  cpu: CpuConfig | null;
   createdAt: Date;
   frozenAt: Date | null;
   frozenMemoryBytes: number | null;
@@ -32,6 +35,7 @@ export async function getWorker(
     ...condition(row),
     ...toWorker(row, endpoint.version, row.exitedAt?.getTime() ?? now),
     decision: row.wantedReason,
+    cpu: row.cpu,
     createdAt: row.createdAt,
     frozenAt: row.frozenAt,
     frozenMemoryBytes: row.memoryBytes,

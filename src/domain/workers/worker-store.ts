@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { EndpointId, UserId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import type { CpuConfig } from '../catalog/cpu-config.ts';
 import { REQUESTS_OF_WORKER } from '../endpoints/request-demand.ts';
 import type { WorkerPhase } from './worker-lifecycle.ts';
 import { NO_CAPACITY, type WorkerCondition } from './worker-status.ts';
@@ -57,6 +58,7 @@ export interface WorkerDetailRow extends Omit<LiveWorkerRow, 'phase'> {
   timeline: TimelineMarks;
   frozenAt: Date | null;
   memoryBytes: number | null;
+  cpu: CpuConfig | null;
 }
 
 /** Throws `notFound` unless the worker belongs to the user's endpoint. */
@@ -68,7 +70,8 @@ export async function getWorkerDetailRow(
 ): Promise<WorkerDetailRow> {
   const result = await db.query<WorkerDetailRow>(
     `select ${WORKER_COLUMNS}, w.wanted_reason as "wantedReason", w.created_at as "createdAt", w.timeline,
-            w.exited_at as "exitedAt", w.exit_code as "exitCode", w.frozen_at as "frozenAt", w.memory_bytes as "memoryBytes"
+            w.exited_at as "exitedAt", w.exit_code as "exitCode", w.frozen_at as "frozenAt", w.memory_bytes as "memoryBytes",
+            w.cpu
      from ${WORKERS}
      where w.id = $1 and w.endpoint_id = $2 and w.user_id = $3`,
     [workerId, endpointId, userId],

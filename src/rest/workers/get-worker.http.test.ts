@@ -101,6 +101,14 @@ test('frozen and ended workers can be read, although the list omits them', async
   ).toEqual(['wready', 'wthrottled']);
 });
 
+test('a worker of a CPU endpoint shows what it got of the selection', async () => {
+  const cpu = { id: 'cpu3g', vcpuCount: 2, memory: 8 };
+  await insertWorker('wcpu', { phase: 'RUNNING', started_at: at(1), cpu });
+  expect((await get('wcpu')).json()).toMatchObject({ cpu, gpuCount: 0 });
+  expect((await get('wready')).json().cpu).toBeNull();
+  await rest.database.pool.query("delete from workers where id = 'wcpu'");
+});
+
 test('a worker of another user, of another endpoint and a missing one are the same 404', async () => {
   const body = { name: 'other', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
   const other = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;

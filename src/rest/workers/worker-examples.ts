@@ -16,6 +16,7 @@ const worker = {
 
 const workerDetail = {
   ...worker,
+  cpu: null,
   decision: 'a job waits and there is no worker',
   createdAt: '2026-11-20T10:02:09.120Z',
   frozenAt: null,

@@ -35,6 +35,9 @@ export const WorkerDetailResponse = Type.Object(
     }),
     ...properties,
     reason: nullableString({ description: 'Why it is throttled, unhealthy, not started yet, frozen or ended.' }),
+    cpu: Type.Union([Type.Object({ id: Type.String(), vcpuCount: count, memory: count }), Type.Null()], {
+      description: 'What a worker of a CPU endpoint got: flavor, vCPUs and GB.',
+    }),
     decision: Type.String({ description: 'Why it was last started, thawed, frozen or stopped.' }),
     createdAt: dateTime(),
     frozenAt: nullableString({ format: 'date-time' }),

@@ -200,6 +200,8 @@ test('a pod gets its node’s address where no public one is configured', () => 
   expect(container({ kind: 'pod', gpu }).env).toEqual(nodeAddress);
   expect(container({ kind: 'pod', gpu }, { PODYARD_KUBERNETES_PUBLIC_IP: '192.0.2.7' }).env).toBeUndefined();
   expect(container({ gpu }).env).toBeUndefined();
+  expect(container({ gpu, ports: ['80/http'] }).env).toBeUndefined();
+  expect(container({ gpu, ports: ['22/tcp'] }).env).toEqual(nodeAddress); // a worker that people look for
 });
 
 test('the pod owns the Secret with its environment', () => {
