@@ -10,15 +10,8 @@ import { DEFAULT_MOUNT_PATH, toContainer, V1_CONTAINER, V1_DEFAULTS } from './v1
 
 const name = Type.String({ minLength: 1, maxLength: 191 });
 const locked = Type.Boolean({ description: 'A locked pod refuses to stop and to restart.' });
-const priority = (what: string) =>
-  Type.Optional(
-    byDefault(
-      stringEnum(['availability', 'custom'], {
-        description: `${what} with the most free first, or in the given order.`,
-      }),
-      'availability',
-    ),
-  );
+const priority = (description: string) =>
+  Type.Optional(byDefault(stringEnum(['availability', 'custom'], { description }), 'availability'));
 const none = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }));
 const UNMEASURED = 'Above 0 it is a 400: nothing measures it here.';
 
@@ -32,18 +25,18 @@ export const PodCreateInput = closed(
     gpuTypeIds: Type.Optional(
       Type.Array(Type.String(), { maxItems: 20, description: 'The first with capacity is used; left out: any.' }),
     ),
-    gpuTypePriority: priority('GPU types'),
+    gpuTypePriority: priority('`availability`: the type with the most free first; `custom`: in the given order.'),
     gpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 1)),
     allowedCudaVersions: Type.Optional(
       Type.Array(Type.String(), { description: 'Versions of CUDA like 12.8: the driver supports one of them.' }),
     ),
     cpuFlavorIds: Type.Optional(Type.Array(Type.String(), { maxItems: 20, description: 'Left out: cpu3c.' })),
-    cpuFlavorPriority: priority('CPU flavors: their capacity is the same, so in the given order either way,'),
+    cpuFlavorPriority: priority('Either way, the first flavor in the list with capacity is used.'),
     vcpuCount: Type.Optional(byDefault(Type.Integer({ minimum: 1, maximum: MAX_INTEGER }), 2)),
     dataCenterIds: Type.Optional(
       Type.Array(Type.String(), { description: 'Preferred first; left out or empty: any.' }),
     ),
-    dataCenterPriority: priority('Either way the first data center with capacity in the given order: data centers'),
+    dataCenterPriority: priority('Either way, the first data center in the list with capacity is used.'),
     countryCodes: Type.Optional(
       Type.Array(Type.String(), { description: 'Only data centers in one of these countries; empty: any.' }),
     ),
