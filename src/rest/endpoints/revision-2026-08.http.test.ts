@@ -339,6 +339,25 @@ describe('what one revision cannot show is kept when the other writes other fiel
     expect((await read(id, OLD)).scaling).toEqual({ type: 'REQUEST_COUNT', value: 7, idleTimeout: 100_000 });
   });
 
+  test('whatever other interfaces store is shown, as the nearest value', async () => {
+    const id = await made(BALANCED);
+    const set = (columns: string, ...values: unknown[]) =>
+      rest.database.pool.query(`update endpoints set ${columns} where id = $1`, [id, ...values]);
+    await updateOld(id, { scaling: { value: 1e21 }, env: { HEALTH_CHECK_PATH: '/a|b"^%zz' } });
+    const shown = await read(id);
+    expect(shown.scaling.requestCount).toBe(Number.MAX_SAFE_INTEGER);
+    expect(shown.requestUrls.health).toBe(`${shown.requestUrls.base}/a|b"^%zz`);
+    await set('scaler_value = 0');
+    expect((await read(id)).scaling).toEqual({ type: 'REQUEST_COUNT', requestCount: 1 });
+    await set("scaler_type = 'QUEUE_DELAY'");
+    expect((await read(id)).scaling).toEqual({ type: 'QUEUE_DELAY', queueDelay: 0.5 });
+    const put = { excludedGpuTypes: [], allowedCudaVersions: ['12', '12.8.1'], minCudaVersion: '12' };
+    await rest.call('PUT', `${OLD}/${id}/gpu-rule`, { key: rest.alice.key, body: put });
+    const { gpu } = await read(id);
+    expect(gpu).toMatchObject({ allowedCudaVersions: ['12', '12.8.1'], minCudaVersion: '12' });
+    expect((await listed(id)).gpu).toEqual(gpu);
+  });
+
   test('by the older one: GPU rules', async () => {
     const gpu = {
       pools: ['AMPERE_24'],

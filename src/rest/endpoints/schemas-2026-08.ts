@@ -17,6 +17,7 @@ export const DEFAULTS_2026_08 = {
 
 const D = DEFAULTS_2026_08;
 export const IDLE_TIMEOUT = { min: 1, max: 3600 };
+export const SCALER_LIMITS = { minDelay: 0.5, minCount: 1, maxCount: Number.MAX_SAFE_INTEGER };
 
 const CUDA_VERSION = '^\\d+\\.\\d+$';
 const excludedTypes = Type.Array(Type.String(), {
@@ -83,13 +84,13 @@ const scaling = Type.Unsafe<QueueDelay | RequestCount>({
   oneOf: [
     closed({
       type: stringEnum(['QUEUE_DELAY']),
-      queueDelay: Type.Number({ minimum: 0.5, description: 'Seconds that a request may wait.' }),
+      queueDelay: Type.Number({ minimum: SCALER_LIMITS.minDelay, description: 'Seconds that a request may wait.' }),
     }),
     closed({
       type: stringEnum(['REQUEST_COUNT']),
       requestCount: Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
+        minimum: SCALER_LIMITS.minCount,
+        maximum: SCALER_LIMITS.maxCount,
         description: 'Requests in progress per worker.',
       }),
     }),
@@ -213,7 +214,7 @@ const requestUrls = Type.Union([
   }),
   closed({
     base: url('Base URL; paths are defined by the workers.'),
-    health: url('What a worker answers when it is healthy.'),
+    health: Type.String({ description: 'What a worker answers when it is healthy.' }),
   }),
 ]);
 
@@ -227,8 +228,9 @@ export const EndpointResponse = Type.Object(
       Type.Object({
         pools,
         count,
-        excludedTypes: Type.Optional(excludedTypes),
-        allowedCudaVersions,
+        // Without the rules of requests: other interfaces have fewer.
+        excludedTypes: Type.Optional(Type.Array(Type.String())),
+        allowedCudaVersions: Type.Array(Type.String()),
         minCudaVersion: nullableString(),
       }),
       Type.Null(),

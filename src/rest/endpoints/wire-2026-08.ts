@@ -18,6 +18,7 @@ import {
   type EndpointAnswer,
   EndpointResponse,
   IDLE_TIMEOUT,
+  SCALER_LIMITS,
   type UpdateBody,
   UpdateEndpointRequest,
 } from './schemas-2026-08.ts';
@@ -136,9 +137,11 @@ function toGpuAnswer(gpu: NonNullable<Endpoint['gpu']>): NonNullable<EndpointAns
   return { pools, count, ...(excludedTypes?.length && { excludedTypes }), allowedCudaVersions, minCudaVersion };
 }
 
-/** A fraction, which only the older revision can set, is rounded up. */
+/** Returns the nearest values of this revision: other interfaces can set others. A fraction is rounded up. */
 function toScalingAnswer({ type, value }: Endpoint['scaling']): EndpointAnswer['scaling'] {
-  return type === 'QUEUE_DELAY' ? { type, queueDelay: value } : { type, requestCount: Math.ceil(value) };
+  if (type === 'QUEUE_DELAY') return { type, queueDelay: Math.max(value, SCALER_LIMITS.minDelay) };
+  const { minCount, maxCount } = SCALER_LIMITS;
+  return { type, requestCount: Math.min(Math.max(Math.ceil(value), minCount), maxCount) };
 }
 
 /** Returns the nearest value of this revision. */
