@@ -1,6 +1,9 @@
 import type { Db } from '../../db/pool.ts';
 
-/** All sealed columns; null where nothing is sealed. The record id is the table's primary key `id`. A test checks the list against the schema. */
+/**
+ * All sealed columns; null where nothing is sealed. The record id is the table's primary key `id`. A test checks the list
+ * against the schema.
+ */
 export const SEALED_COLUMNS = [
   { table: 'secrets', column: 'value' },
   { table: 'registries', column: 'password' },

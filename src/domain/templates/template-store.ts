@@ -71,8 +71,9 @@ export async function getReadableTemplate(db: Db, userId: UserId, id: TemplateId
 const PLACE = `case mark when 'OFFICIAL' then 0 when 'VERIFIED' then 1 else 2 end`;
 
 /**
- * Returns public templates of all users, as `userId` sees them: built-in ones first, then official ones, then verified ones,
- * and those used last first. Served by `templates_catalog`, a part per source, so that a million templates of one source cost no more.
+ * Returns public templates of all users, as `userId` sees them: built-in ones first, then official ones, then verified ones;
+ * of each, those used last first. Served by `templates_catalog`, a part per source, so that a million templates of one
+ * source cost no more.
  */
 export async function listPublicTemplates(
   db: Db,
