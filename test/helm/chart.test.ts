@@ -135,7 +135,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       'py-podyard-podyard-cluster': ['nodes: list,watch'],
     });
     const groups = roles.flatMap((role) => rules(role).flatMap(({ apiGroups }) => apiGroups));
-    expect(new Set(groups)).toEqual(new Set(['', 'metrics.k8s.io']));
+    expect(new Set(groups)).toEqual(new Set(['', 'metrics.k8s.io', 'networking.k8s.io']));
   });
 
   test('with everything enabled there is no wildcard, no access into pods or nodes, and no secret for `server`', () => {

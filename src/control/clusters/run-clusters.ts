@@ -13,7 +13,7 @@ import {
   markClusterRunning,
 } from '../../domain/clusters/cluster-lifecycle.ts';
 import { placeCluster } from '../../domain/clusters/place-cluster.ts';
-import type { Runtime } from '../../runtimes/runtime.ts';
+import type { Capacity, Runtime } from '../../runtimes/runtime.ts';
 import { decideCluster } from './decide-cluster.ts';
 
 /** While a cluster waits for capacity, which comes without a hint. */
@@ -67,19 +67,20 @@ export class ClusterRunner {
     const networks = await this.#listNetworksIfDue(now);
     const clusters = await listControlledClusters(pool); // after the networks, so that each in use has its row here
     await this.#removeOrphans(networks, clusters);
+    const readCapacity = once(() => this.#deps.runtime.capacity());
     let nextAt = Number.POSITIVE_INFINITY;
-    for (const cluster of clusters) nextAt = Math.min(nextAt, await this.#step(cluster, now));
+    for (const cluster of clusters) nextAt = Math.min(nextAt, await this.#step(cluster, now, readCapacity));
     return { inMs: nextAt - now };
   }
 
   /** Returns when to look at the cluster again, if nothing changes before. */
-  async #step(cluster: ControlledCluster, now: number): Promise<number> {
+  async #step(cluster: ControlledCluster, now: number, readCapacity: () => Promise<Capacity>): Promise<number> {
     const { pool } = this.#deps;
     const { id } = cluster;
     const action = decideCluster(cluster, now);
     switch (action.do) {
       case 'place':
-        return (await this.#place(cluster)) ? Number.POSITIVE_INFINITY : now + WAITING_TICK_MS;
+        return (await this.#place(cluster, readCapacity)) ? Number.POSITIVE_INFINITY : now + WAITING_TICK_MS;
       case 'wait':
         return action.untilMs;
       case 'markRunning':
@@ -101,9 +102,9 @@ export class ClusterRunner {
   }
 
   /** Resolves with false while it waits. */
-  async #place(cluster: ControlledCluster): Promise<boolean> {
-    const { pool, runtime, bus } = this.#deps;
-    const placing = await placeCluster(pool, cluster.id, await runtime.capacity());
+  async #place(cluster: ControlledCluster, readCapacity: () => Promise<Capacity>): Promise<boolean> {
+    const { pool, bus } = this.#deps;
+    const placing = await placeCluster(pool, cluster.id, await readCapacity());
     if (!placing.isPlaced) {
       if (placing.isNewReason) bus.publish('cluster', cluster.id);
       return false;
@@ -152,4 +153,13 @@ export class ClusterRunner {
       return false;
     }
   }
+}
+
+/** What is free is read from the database for each cluster; what there is, once for all of them. */
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () => {
+    reading ??= read();
+    return reading;
+  };
 }
