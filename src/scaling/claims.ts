@@ -45,7 +45,24 @@ export class Claims {
     this.#kept = (sharing.reserved ?? []).map(({ endpointId, count, ...place }) => ({ endpointId, place, count }));
     this.#past = new Set((sharing.past ?? []).map((one) => pastKey(one.fromEndpointId, one.toEndpointId, one.level)));
     this.#holdings = new Holdings(sharing.holding, sharing.waiting);
+    this.#keepForGathering();
     for (const { endpointId, request } of sharing.waiting) add(this.#lacking, endpointId, request?.count ?? 0);
+  }
+
+  /**
+   * Workers are leaving for an endpoint that needs several GPUs together: what is free beside them is kept for it too, or another
+   * request would take that, and all of them have left in vain.
+   */
+  #keepForGathering(): void {
+    const forOthers = this.#holdings.leaving.filter(({ yieldsTo }) => yieldsTo !== null);
+    for (const [endpointId, leaving] of Map.groupBy(forOthers, ({ yieldsTo }) => yieldsTo!)) {
+      const needed = this.#sharing.waiting.find((one) => one.endpointId === endpointId)?.request?.count ?? 1;
+      for (const here of Map.groupBy(leaving, placeKey).values()) {
+        const coming = here.reduce((sum, { count }) => sum + count, 0);
+        const count = (needed - (coming % needed)) % needed;
+        if (count > 0) this.#kept.push({ endpointId, place: here[0]!, count });
+      }
+    }
   }
 
   heldBy(endpointId: string): number {
@@ -184,9 +201,9 @@ export class Claims {
     const chosen = new Set<HoldingWorker>();
     const given: Given = { endpoints: new Map(), users: new Map() };
     let sum = free;
+    const hasOwn = !isFutile && this.#hasOwn(worker, request);
     while (sum < request.count) {
       let best: HoldingWorker | undefined;
-      const hasOwn = !isFutile && this.#hasOwn(worker, request, given);
       for (const one of candidates) {
         if (one.endpointId === worker.endpointId || !isSamePlace(one, place)) continue;
         if (chosen.has(one) || !this.#holdings.stayers.has(one)) continue;
@@ -235,11 +252,14 @@ export class Claims {
     return held === 0 && hadTurn && (isSameUser || !hasOwn);
   }
 
-  /** True when a user has GPUs that a worker could use. */
-  #hasOwn({ userId }: WaitingWorker, request: PlaceRequest, given: Given): boolean {
+  /** True when a user has GPUs in one place that, with what is free there, would do for a worker. */
+  #hasOwn({ userId }: WaitingWorker, request: PlaceRequest): boolean {
     const places = placesFor(request, this.#capacities).filter(({ total }) => total >= request.count);
-    const here = this.#holdings.keptBy(userId).filter((one) => places.some((place) => isSamePlace(one, place)));
-    return here.reduce((sum, { count }) => sum + count, 0) > (given.users.get(userId) ?? 0);
+    const own = this.#holdings.keptBy(userId);
+    return places.some((place) => {
+      const count = own.filter((one) => isSamePlace(one, place)).reduce((sum, one) => sum + one.count, 0);
+      return count > 0 && place.free + count >= request.count;
+    });
   }
 
   /** The user with most gives first, then the endpoint with most; of its workers, the most dispensable. */
@@ -301,7 +321,7 @@ function isSamePlace(a: Place, b: Place): boolean {
   return (a.gpuTypeId ?? b.gpuTypeId) === (b.gpuTypeId ?? a.gpuTypeId);
 }
 
-function placeKey({ pool, gpuTypeId, dataCenterId }: Place): string {
+function placeKey({ pool, gpuTypeId = null, dataCenterId }: Place): string {
   return `${dataCenterId}/${pool}/${gpuTypeId}`;
 }
 

@@ -2,6 +2,12 @@ import type { Claims } from './claims.ts';
 import { MAX_PAUSE_MS } from './crash-loop.ts';
 import type { Sharing, WaitingWorker } from './sharing.ts';
 
+/**
+ * An endpoint without any GPU comes before everybody else once it has waited this long, times the endpoints of its user, who may
+ * hold a whole share elsewhere.
+ */
+const STARVING_MS = 900_000;
+
 /** The waiting workers of an endpoint, the one that has waited longest first. */
 export interface Turn {
   endpointId: string;
@@ -36,7 +42,7 @@ export interface FairOrder {
 /**
  * Orders endpoints by turns: the user first that holds least beyond the quota, then the endpoint of that user that holds
  * least. Among equals, who has waited longest relative to the share: the endpoints of a user divide the user's share.
- * Endpoints whose starts fail come last, but compete once they have waited for as long as the longest pause.
+ * An endpoint that got nothing for very long comes first. Endpoints whose starts fail come last, but compete once they have waited for as long as the longest pause.
  */
 export function fairOrder({ waiting, recordOf, now }: Sharing, claims: Claims): FairOrder {
   const turns = new Map<string, Turn>();
@@ -54,16 +60,26 @@ export function fairOrder({ waiting, recordOf, now }: Sharing, claims: Claims): 
   const isHeir = (turn: Turn) => !turn.isLast && claims.hasReservation(turn.endpointId);
   // Served first, so that what they leave is free for the others in the same run.
   const heirs = all.filter(isHeir);
-  const others = Map.groupBy(
+  const isStarving = (turn: Turn) => {
+    const waitedMs = (now - turn.workers[0]!.waitsSince) / claims.endpointsOf(turn.userId);
+    return !turn.isLast && waitedMs >= STARVING_MS && claims.heldBy(turn.endpointId) === 0;
+  };
+  const [starving, inTurn] = partition(
     all.filter((turn) => !isHeir(turn)),
-    ({ isLast }) => isLast,
+    isStarving,
   );
+  const others = Map.groupBy(inTurn, ({ isLast }) => isLast);
   const sound = new UserQueues(others.get(false) ?? [], claims, now);
   const last = new UserQueues(others.get(true) ?? [], claims, now);
   return {
-    next: () => heirs.pop() ?? sound.next() ?? last.next(),
+    next: () => heirs.pop() ?? starving.pop() ?? sound.next() ?? last.next(),
     putBack: (turn) => (turn.isLast ? last : sound).add(turn),
   };
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const { first = [], second = [] } = Object.groupBy(items, (item) => (isFirst(item) ? 'first' : 'second'));
+  return [first, second];
 }
 
 /** Two levels of sorted lists; the neediest is at the end, for `pop`. */

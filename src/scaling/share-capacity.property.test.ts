@@ -153,6 +153,24 @@ describe('in any world', () => {
     );
   });
 
+  test('neither a small request that nibbles nor a user’s share elsewhere starves one for two GPUs', () => {
+    const wants = [
+      { id: 'e0', userId: 'u2', workers: 1, gpus: 2, pools: ['A'] },
+      { id: 'e1', userId: 'u1', workers: 1, gpus: 2, pools: ['A'] },
+      { id: 'e2', userId: 'u1', workers: 1, gpus: 1, pools: ['B'] },
+      { id: 'e3', userId: 'u3', workers: 1, gpus: 1, pools: ['A'] },
+    ];
+    const { rounds, yields } = new Game({ capacities: [gpus('A', 2), gpus('B', 1)], wants }).play(60 * MINUTE_ROUNDS);
+    const held = new Set(rounds.flatMap(({ holding }) => holding.map(({ endpointId }) => endpointId)));
+    expect([...held].sort()).toEqual(['e0', 'e1', 'e2', 'e3']);
+    // Each worker that left for two GPUs left for good: e0 or e1 ran before anybody left for it again.
+    const inVain = yields.filter(({ toEndpointId, fromEndpointId, at }) => {
+      const next = yields.find((one) => one.at > at);
+      return next?.toEndpointId === toEndpointId && next.fromEndpointId === fromEndpointId;
+    });
+    expect(inVain).toEqual([]);
+  });
+
   test('no GPU is idle while an endpoint waits for it', () => {
     fc.assert(
       fc.property(anyWorld(1), (world) => {
