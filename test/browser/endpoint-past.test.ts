@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('the page of an endpoint', { timeout: 180_000 }, ()
     await drawer.getByRole('button', { name: 'Cancel batch' }).click();
     await drawer.getByRole('button', { name: 'Cancel it for good' }).click();
     await drawer.getByText('cancelled by its user').waitFor();
-    await drawer.getByRole('button', { name: 'Close' }).click();
+    await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
     await page
       .getByRole('row', { name: /archive/ })

@@ -1,4 +1,4 @@
-import { type EndpointId, type Id, type JobId, newId, type UserId } from '../../core/ids.ts';
+import { type EndpointId, type Id, newId, type UserId } from '../../core/ids.ts';
 
 export type BatchId = Id<'batch'>;
 
@@ -71,14 +71,9 @@ export function newBatchId(): BatchId {
   return `batch_${newId(14)}` as BatchId;
 }
 
-/** Returns the id of a request, which is also the id of its job. */
-export function requestId(batchId: BatchId, number: number): JobId {
-  return `${batchId}-${number}` as JobId;
-}
-
 const REQUEST_ID = /^(batch_[a-z0-9]{14})-([1-9]\d{0,8})$/;
 
-/** Reads what `requestId` returned; undefined for any other id. */
+/** Reads the id of a request, which is also that of its job: `<batch id>-<number>`. Undefined for any other id. */
 export function parseRequestId(id: string): { batchId: BatchId; number: number } | undefined {
   const [, batchId, number] = REQUEST_ID.exec(id) ?? [];
   return batchId === undefined ? undefined : { batchId: batchId as BatchId, number: Number(number) };

@@ -11,6 +11,8 @@ import { type Piece, RequestSplitter } from './split-requests.ts';
 /** Of a portion, which is one statement: its bytes, and its lines, whose parsing takes about two milliseconds. */
 const PORTION_BYTES = 256 * 1024;
 const PORTION_LINES = 500;
+/** After so many portions the memory is given back for a moment, so that other users get their turns. */
+const PORTIONS_A_TURN = 8;
 
 /** What became of an upload. */
 export interface UploadResult {
@@ -56,7 +58,7 @@ export async function uploadRequests(call: QueueCall, upload: Upload): Promise<U
   const chunks = upload.source[Symbol.asyncIterator]();
   try {
     for (;;) {
-      await memory.hold(PORTION_BYTES + splitter.pendingBytes);
+      await memory.hold(2 * PORTION_BYTES + splitter.pendingBytes); // one is read while another is committed
       const chunk = await memory.orYield(chunks.next());
       const pieces = chunk.done ? splitter.end() : splitter.push(chunk.value);
       for (const piece of pieces) {
@@ -64,12 +66,16 @@ export async function uploadRequests(call: QueueCall, upload: Upload): Promise<U
         if (writer.isFull) await writer.flush();
       }
       if (chunk.done) break;
-      if (writer.isWorthIt) await writer.flush();
-      memory.release();
+      if (writer.isTurnOver) {
+        await writer.settle();
+        memory.release();
+      }
     }
     await writer.flush();
+    await writer.settle();
     return writer.result;
   } finally {
+    await writer.settle().catch(() => {}); // the first failure is thrown already
     memory.release();
     void chunks.return?.();
   }
@@ -95,6 +101,8 @@ class PortionWriter {
   #bytes = 0;
   #requests: NewRequest[] = [];
   #rejections: Rejection[] = [];
+  #committing: Promise<void> = Promise.resolve();
+  #portions = 0;
 
   constructor(call: QueueCall, { id, received, accepted, offset }: Upload, limitBytes: number) {
     this.#call = call;
@@ -110,9 +118,9 @@ class PortionWriter {
     return this.#lines >= PORTION_LINES || this.#bytes >= PORTION_BYTES;
   }
 
-  /** Small chunks of a slow client are not worth a commit each. */
-  get isWorthIt(): boolean {
-    return this.#lines >= PORTION_LINES / 4 || this.#bytes >= PORTION_BYTES / 4;
+  /** True when the memory should be given back for a moment. */
+  get isTurnOver(): boolean {
+    return this.#portions >= PORTIONS_A_TURN;
   }
 
   add(piece: Piece): void {
@@ -133,10 +141,24 @@ class PortionWriter {
     }
   }
 
+  /** Begins to commit what was collected, once the portion before is committed; rejects if that failed. */
   async flush(): Promise<void> {
     if (this.#lines === 0) return;
     const portion: Portion = { lines: this.#lines, requests: this.#requests, rejections: this.#rejections };
     [this.#lines, this.#bytes, this.#requests, this.#rejections] = [0, 0, [], []];
+    await this.#committing;
+    this.#portions += 1;
+    this.#committing = this.#commit(portion);
+    this.#committing.catch(() => {}); // whoever waits for it sees the failure
+  }
+
+  /** Resolves when everything flushed is committed. */
+  async settle(): Promise<void> {
+    await this.#committing;
+    this.#portions = 0;
+  }
+
+  async #commit(portion: Portion): Promise<void> {
     const { received, accepted } = await appendRequests(this.#call.plane.pool, this.#id, portion, this.#expected);
     if (this.#expected !== null) this.#expected = received;
     const { result } = this;
