@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ByteReservation } from '../../../core/byte-budget.ts';
 import { Failure } from '../../../core/errors.ts';
 import type { UserId } from '../../../core/ids.ts';
@@ -11,6 +12,8 @@ import { type Piece, RequestSplitter } from './split-requests.ts';
 /** Of a portion, which is one statement: its bytes, and its lines, whose parsing takes about two milliseconds. */
 const PORTION_BYTES = 256 * 1024;
 const PORTION_LINES = 500;
+/** Lines that are parsed before other requests of this process get a turn: less than a millisecond. */
+const LINES_AT_ONCE = 64;
 /** After so many portions the memory is given back for a moment, so that other users get their turns. */
 const PORTIONS_A_TURN = 8;
 
@@ -61,9 +64,10 @@ export async function uploadRequests(call: QueueCall, upload: Upload): Promise<U
       await memory.hold(2 * PORTION_BYTES + splitter.pendingBytes); // one is read while another is committed
       const chunk = await memory.orYield(chunks.next());
       const pieces = chunk.done ? splitter.end() : splitter.push(chunk.value);
-      for (const piece of pieces) {
+      for (const [i, piece] of pieces.entries()) {
         writer.add(piece);
         if (writer.isFull) await writer.flush();
+        if (i % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
       }
       if (chunk.done) break;
       if (writer.isTurnOver) {
