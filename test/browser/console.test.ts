@@ -158,6 +158,31 @@ describeWithEngine('the console', () =>
       expect(await page.evaluate('location.href + document.cookie')).not.toContain(server.key);
     });
 
+    test('an endpoint on CPUs is deployed and changed', async () => {
+      const api = new Api(server);
+      const page = await openPage();
+      await signIn(page);
+      await page.goto(`${server.url}/#/endpoints/new`);
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('small');
+      await page.getByLabel('Image').fill('podyard/echo-js:dev');
+      await page.getByText('CPU', { exact: true }).click();
+      await page.getByRole('combobox', { name: 'CPU', exact: true }).click();
+      await page.getByRole('option').first().click();
+      await page.getByRole('button', { name: 'Deploy' }).click();
+      await page.getByRole('heading', { name: 'small', level: 1 }).waitFor();
+      await page.getByRole('tab', { name: 'Settings' }).click();
+      await page.getByLabel('Max workers').fill('0');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Changes saved.').waitFor();
+      const { endpoints } = await api.call<{ endpoints: { id: string; name: string }[] }>(
+        'GET',
+        '/2026-08/v2/serverless',
+      );
+      const small = endpoints.find(({ name }) => name === 'small')!;
+      expect(small).toMatchObject({ cpu: [{ vcpuCount: 2 }], workers: { max: 0 } });
+      await api.delete(small.id);
+    });
+
     test('templates, secrets, registries, keys and pods are created and listed; a secret is never shown', async () => {
       const page = await openPage();
       await signIn(page);
