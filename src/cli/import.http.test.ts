@@ -19,7 +19,7 @@ let folder: string;
 const servers: Server[] = [];
 
 async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener); // no connection ends between two commands
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
