@@ -336,6 +336,16 @@ describe('rules', () => {
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(word)]);
   });
 
+  test('both revisions of the interface have the same batches', async () => {
+    const id = await create(idle, inputs(1));
+    const own = await get(idle, id);
+    for (const revision of ['2026-07', '2026-08']) {
+      const headers = { authorization: 'Bearer pyk_test-admin' };
+      const answer = await fetch(`${plane.url}/${revision}/v2/${idle}/batch/${id}`, { headers });
+      expect(await answer.json()).toEqual(own);
+    }
+  });
+
   test('lists are newest first, in pages', async () => {
     const endpoint = await plane.endpoint();
     expect((await plane.call('GET', `${endpoint}/batch`)).body).toEqual({
