@@ -31,6 +31,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: BATCH });
 beforeAll(async () => {
   rest = await startRestApp();
   server = createServer((request, response) => rest.handle(request, response));
+  server.keepAliveTimeout = 0; // an idle connection that it closes may just be taken for the next request
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const reader = await rest.keyFor(rest.alice, 'read-only');
   keys = {
