@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
@@ -94,8 +95,7 @@ afterEach(async () => {
 });
 
 /** Starts a control process that takes over, as after a crash of the previous one. */
-function lead(): void {
-  const { pool } = database;
+function lead(pool = database.pool): void {
   logs = new LogCollector({ pool, bus, runtime, logger: silentLogger });
   const quotas = new StorageQuotas({ root: folder, logger: silentLogger });
   const storage = new StorageDirectories({ root: folder, quotas });
@@ -165,6 +165,36 @@ const systemLines = async (id: PodId) => {
   const rows = await sql("select line from log_lines where workload_id = $1 and source = 'system' order by seq", id);
   return rows.map((row: { line: string }) => row.line);
 };
+
+test('rows that were read before a start ended do not start the pod again', async () => {
+  behave = () => ({ startMs: 50 });
+  await runner.stop();
+  const reads: pg.QueryResult[] = [];
+  /** The second read that has the pod is slow: it returns what the first one saw, once the pod runs. */
+  const readSlowly = async (query: pg.QueryConfig): Promise<pg.QueryResult> => {
+    const result = await database.pool.query(query);
+    if (query.name !== 'pods-all' || result.rows.length === 0) return result;
+    reads.push({ ...result, rows: structuredClone(result.rows) });
+    if (reads.length !== 2) return result;
+    await until('the pod runs', async () => (await sql("select from pods where phase = 'RUNNING'")).length === 1);
+    return reads[0]!;
+  };
+  const slowPool = new Proxy(database.pool, {
+    get: (target, name) => {
+      if (name === 'query')
+        return (query: string | pg.QueryConfig, values?: unknown[]) =>
+          typeof query === 'string' ? target.query(query, values) : readSlowly(query);
+      const member = Reflect.get(target, name, target) as unknown;
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+  lead(slowPool);
+  const { id } = await create();
+  await until('rows were read again', () => reads.length >= 3);
+  await runner.stop();
+  expect(started.map((spec) => spec.id)).toEqual([id]);
+  expect(await sql('select from pod_runs where pod_id = $1', id)).toHaveLength(1);
+});
 
 test('a pod gets its variables, its secrets, its public ports and its GPUs', async () => {
   await createSecret({ pool: database.pool, bus, secretBox }, actor, {

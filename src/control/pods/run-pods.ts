@@ -196,10 +196,9 @@ export class PodRunner {
 
   /** Decides the next step of a pod and hands it on. */
   #decide(pod: ControlledPod, workloads: ReadonlyMap<string, Observed> | undefined, mark: number, now: number): void {
-    if (this.#tasks.isBusy(pod.id)) return;
+    if (this.#tasks.isTouchedSince(pod.id, mark)) return; // its row may be from before, too; the end of the task wakes the loop
     const workload = workloads?.get(pod.id);
-    const isKnown = workloads !== undefined && !this.#tasks.isTouchedSince(pod.id, mark);
-    const action = decidePod(pod, isKnown ? (workload?.state ?? 'absent') : 'unknown', now);
+    const action = decidePod(pod, workloads ? (workload?.state ?? 'absent') : 'unknown', now);
     if (action.do === 'nothing') return;
     if (action.do === 'wait') this.#pauseEndsAt = Math.min(this.#pauseEndsAt, action.untilMs);
     else if (action.do === 'adopt' && isUpToDate(pod, workload!)) this.#deps.logs.follow(pod.id);
