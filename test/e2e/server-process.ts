@@ -195,9 +195,10 @@ export class ServerProcess {
   async dispose(): Promise<void> {
     await this.kill();
     if (this.#installation !== undefined) {
-      await this.#withRuntime(async (runtime) =>
-        Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0))),
-      );
+      await this.#withRuntime(async (runtime) => {
+        await Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+        await Promise.allSettled((await runtime.groups.list()).map((id) => runtime.groups.remove(id)));
+      });
     }
     if (!this.#options.databaseUrl) await this.#stopDatabase();
     await rm(this.dataDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
