@@ -66,6 +66,10 @@ describeOnOwnCluster('an API server that is unreachable for a minute', () => {
     expect(await uids(workers)).toEqual(pods);
     const gone = await server.query("select from workers where endpoint_id = $1 and phase = 'EXITED'", [id]);
     expect(gone).toEqual([]);
+    const lines = (text: string) => server.stderr.split('\n').filter((line) => line.includes(text));
+    expect([1, 2]).toContain(lines('does not answer; what runs goes on').length); // when it goes, and after a minute
+    expect(lines('answers again')).toHaveLength(1);
+    expect(lines('"stack"')).toEqual([]);
     await api.delete(id);
     await api.delete(idle);
     await until('all are gone', async () => (await life.cluster.client.list(life.path('pods'))).length === 0);

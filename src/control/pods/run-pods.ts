@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import { Failure, type FailureKind, messageOf } from '../../core/errors.ts';
+import { Failure, type FailureKind, isReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Loop, type NextRun } from '../../core/loop.ts';
 import { quoteOutput } from '../../domain/logs/quote-output.ts';
@@ -260,7 +260,8 @@ export class PodRunner {
     const failures = pod.failures + 1;
     const notBefore = new Date(nextStartAt(failures, now));
     const pauseMs = notBefore.getTime() - now;
-    logger.warn({ userId, podId, image, pauseMs, err: error }, 'pod start failed, and is made again');
+    if (!isReported(error))
+      logger.warn({ userId, podId, image, pauseMs, err: error }, 'pod start failed, and is made again');
     return this.#putBack(pod, `could not be started yet: ${reason}`, { failures, notBefore });
   }
 

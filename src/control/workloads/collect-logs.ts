@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '../../core/batcher.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
+import { isReported, messageOf } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import { DEFAULT_LOG_RATES, type LogRates } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -125,7 +125,7 @@ export class LogCollector {
     const abort = new AbortController();
     const done = this.#read(workloadId, isNew, abort.signal)
       .catch((error) => {
-        if (abort.signal.aborted) return;
+        if (abort.signal.aborted || isReported(error)) return;
         this.#deps.logger.warn({ workloadId, err: error }, `reading a log failed: ${messageOf(error)}`);
       })
       .finally(() => this.#following.delete(workloadId));

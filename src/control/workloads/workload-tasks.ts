@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
-import { messageOf } from '../../core/errors.ts';
+import { isReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 
 const SETTLE_TIMEOUT_MS = 3_000;
@@ -39,7 +39,9 @@ export class WorkloadTasks {
   /** Starts a task of a workload that is not busy. A failure is logged; the next comparison finds what is left to do. */
   run(id: string, work: () => Promise<void>): void {
     const task = work()
-      .catch((error) => this.#logger.error({ workloadId: id, err: error }, `task failed: ${messageOf(error)}`))
+      .catch((error) => {
+        if (!isReported(error)) this.#logger.error({ workloadId: id, err: error }, `task failed: ${messageOf(error)}`);
+      })
       .finally(() => {
         this.#running.delete(id);
         this.#endedAs.delete(id); // the newest end comes last, so that the oldest is evicted

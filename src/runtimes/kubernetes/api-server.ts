@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../core/errors.ts';
+import type { ApiOutage } from './api-outage.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 
 /** A refusal of the API server, in its words. `reason` is its code, e.g. AlreadyExists. */
@@ -43,13 +44,15 @@ const LONGEST_PAUSE_MS = 5_000;
  */
 export class ApiServer {
   readonly #open: () => Promise<ClusterAccess>;
+  readonly #outage: Pick<ApiOutage, 'failed' | 'answered'> | null;
   #access: Promise<ClusterAccess> | undefined;
   /** Requests so far, for benchmarks. */
   requests = 0;
 
-  /** Reads and requests nothing before the first call. */
-  constructor(open: () => Promise<ClusterAccess>) {
+  /** Reads and requests nothing before the first call. `outage` is told whether the server answers. */
+  constructor(open: () => Promise<ClusterAccess>, outage: Pick<ApiOutage, 'failed' | 'answered'> | null = null) {
     this.#open = open;
+    this.#outage = outage;
   }
 
   access(): Promise<ClusterAccess> {
@@ -87,20 +90,30 @@ export class ApiServer {
     this.requests += 1;
     try {
       const answer = await dial(access, request, await access.credentials(isLong));
+      this.#outage?.answered();
       const { statusCode = 0 } = answer;
       if (statusCode < 300) return answer;
       throw refusal(statusCode, await textOf(answer, request), answer.headers['retry-after']);
     } catch (error) {
-      if (isLast || request.signal?.aborted) throw error;
+      if (request.signal?.aborted) throw error;
+      if (isLast) throw this.#noted(error);
       if (isRefusal(error, 401)) access.forget();
-      else if (!(error instanceof StaleConnection)) throw error;
+      else if (!(error instanceof StaleConnection)) throw this.#noted(error);
       return this.#send(request, isLong, true);
     }
   }
+
+  #noted(error: unknown): unknown {
+    if (error instanceof Unanswered) this.#outage?.failed(error);
+    return error;
+  }
 }
 
+/** The server gave no answer. */
+class Unanswered extends Failure {}
+
 /** The server closed an idle connection just as it was reused: it has not seen the request. */
-class StaleConnection extends Failure {}
+class StaleConnection extends Unanswered {}
 
 class BusyError extends Failure {
   readonly pauseMs: number;
@@ -126,7 +139,7 @@ function dial(
     const fail = (error: unknown) => {
       clearTimeout(timer);
       const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-      reject(signal?.aborted ? signal.reason : away(error, isStale ? StaleConnection : Failure));
+      reject(signal?.aborted ? signal.reason : away(error, isStale ? StaleConnection : Unanswered));
     };
     const request = send(
       {
@@ -179,7 +192,7 @@ async function textOf(answer: IncomingMessage, { timeoutMs = TIMEOUT_MS, method,
   return Buffer.concat(chunks).toString();
 }
 
-function away(error: unknown, Kind: typeof Failure = Failure): Failure {
+function away(error: unknown, Kind: typeof Unanswered = Unanswered): Failure {
   return new Kind('unavailable', `The Kubernetes API server does not answer: ${messageOf(error)}`, { cause: error });
 }
 

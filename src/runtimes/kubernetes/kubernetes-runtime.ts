@@ -21,6 +21,7 @@ import type {
   WorkloadStats,
 } from '../runtime.ts';
 import type { WorkloadStorage } from '../storage.ts';
+import { ApiOutage } from './api-outage.ts';
 import { ApiServer, isRefusal } from './api-server.ts';
 import { ClaimStorage } from './claim-storage.ts';
 import { accessOf, type ClusterAccess } from './cluster-access.ts';
@@ -95,8 +96,8 @@ class KubernetesRuntime implements Runtime {
 
   constructor(options: KubernetesRuntimeOptions) {
     this.#options = options;
-    const { settings, installation } = options;
-    this.#api = new ApiServer(options.access ?? (() => accessOf(settings)));
+    const { settings, installation, logger } = options;
+    this.#api = new ApiServer(options.access ?? (() => accessOf(settings)), new ApiOutage({ logger }));
     this.groups = new GroupServices(async () => (await this.#open()).cluster, installation);
     this.storage = new ClaimStorage({
       api: this.#api,

@@ -7,7 +7,7 @@
  * - while the server is away, `current()` rejects: the cached objects may be outdated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure, messageOf } from '../../core/errors.ts';
+import { Failure, isReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
 import { type CachedObject, isNewer, ObjectCache, type OnChange } from './object-cache.ts';
@@ -53,6 +53,9 @@ interface ListPage {
 
 /** The server no longer has the resource version of the watch. */
 class Expired extends Error {}
+
+/** The server closed a watch, or fell silent. */
+class WatchEnded extends Failure {}
 
 export class Reflector<T extends CachedObject> {
   readonly #options: ReflectorOptions<T>;
@@ -166,8 +169,16 @@ export class Reflector<T extends CachedObject> {
       this.#rejectWaiters(error);
       this.#connected = Promise.withResolvers();
     }
-    if (failures === 0) this.#options.logger.warn({ err: error, resource: this.#options.name }, 'cluster watch failed');
+    this.#report(error, failures);
     return failures + 1;
+  }
+
+  /** The end of a watch is no failure by itself: servers are restarted. If the next request has no answer, `ApiOutage` says so. */
+  #report(error: unknown, failures: number): void {
+    if (failures > 0 || isReported(error)) return;
+    const { logger, name: resource } = this.#options;
+    if (error instanceof WatchEnded) logger.debug({ resource, reason: error.message }, 'cluster watch ended');
+    else logger.warn({ err: error, resource }, 'cluster watch failed');
   }
 
   #pauseMs(error: unknown, failures: number): number {
@@ -209,14 +220,14 @@ export class Reflector<T extends CachedObject> {
       timeoutMs: graceMs,
       signal,
     });
-    const silent = new Failure('unavailable', 'The Kubernetes API server stopped responding during a watch');
+    const silent = new WatchEnded('unavailable', 'The Kubernetes API server stopped responding during a watch');
     const guard = setTimeout(() => stream.destroy(silent), timeoutSeconds * 1000 + graceMs);
     this.#connect();
     try {
       for await (const event of eventsOf(stream)) this.#apply(event);
     } catch (error) {
       if (error instanceof Expired || error instanceof Failure) throw error;
-      throw new Failure('unavailable', `The Kubernetes API server went away: ${messageOf(error)}`, { cause: error });
+      throw new WatchEnded('unavailable', `The Kubernetes API server went away: ${messageOf(error)}`, { cause: error });
     } finally {
       clearTimeout(guard);
       stream.destroy();
