@@ -1,6 +1,6 @@
 import type { BoundedSet } from '../../core/bounded-map.ts';
 import type { Clock } from '../../core/clock.ts';
-import { messageOf } from '../../core/errors.ts';
+import { isReported, messageOf } from '../../core/errors.ts';
 import type { WorkerId } from '../../core/ids.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { type ControlledWorker, markUnplaced } from '../../domain/workers/worker-lifecycle.ts';
@@ -60,7 +60,8 @@ export async function recordFailedStart(
   if (isRuntimeAway || isCancelled) return putBack(deps, worker, reason);
   deps.logs.system(worker.id, `could not be started: ${reason}`);
   const { userId, endpointId, id, spec } = worker;
-  deps.logger.warn({ userId, endpointId, workerId: id, image: spec.image, err: error }, 'worker start failed');
+  const fields = { userId, endpointId, workerId: id, image: spec.image, ...(!isReported(error) && { err: error }) };
+  deps.logger.warn(fields, 'worker start failed');
   await recordExit(deps, worker, { code: null, ...because('START_FAILED', reason), isLost: true });
 }
 

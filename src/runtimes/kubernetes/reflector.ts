@@ -7,7 +7,7 @@
  * - while the server is away, `current()` rejects: the cached objects may be outdated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure, isReported, messageOf } from '../../core/errors.ts';
+import { Failure, isReported, markReported, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
 import { type CachedObject, isNewer, ObjectCache, type OnChange } from './object-cache.ts';
@@ -175,10 +175,11 @@ export class Reflector<T extends CachedObject> {
 
   /** The end of a watch is no failure by itself: servers are restarted. If the next request has no answer, `ApiOutage` says so. */
   #report(error: unknown, failures: number): void {
-    if (failures > 0 || isReported(error)) return;
     const { logger, name: resource } = this.#options;
-    if (error instanceof WatchEnded) logger.debug({ resource, reason: error.message }, 'cluster watch ended');
-    else logger.warn({ err: error, resource }, 'cluster watch failed');
+    if (error instanceof WatchEnded) {
+      markReported(error); // whoever waits for the watch fails with it
+      logger.debug({ resource, reason: error.message }, 'cluster watch ended');
+    } else if (failures === 0 && !isReported(error)) logger.warn({ err: error, resource }, 'cluster watch failed');
   }
 
   #pauseMs(error: unknown, failures: number): number {
