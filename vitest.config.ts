@@ -13,6 +13,32 @@ const slowProject = (name: string, include: string[], exclude: string[] = []) =>
     test: { name, include, exclude, testTimeout: 60_000, hookTimeout: 120_000 },
   }) as const;
 
+/** They stop the API server, look at everything in the cluster, load it, or measure how long it takes. */
+const ALONE_ON_CLUSTER = [
+  ...['api-server-away', 'chart', 'cluster', 'doctor', 'failures', 'node-loss', 'placement'].map(
+    (name) => `test/kubernetes/${name}.test.ts`,
+  ),
+  'src/**/*.kube.test.ts',
+];
+
+/** Tests that use the cluster, which runs them after the projects of lower groups. */
+const clusterProject = (
+  name: string,
+  groupOrder: number,
+  files: { include: string[]; exclude?: string[]; maxWorkers: number },
+) => ({
+  extends: true,
+  test: {
+    name,
+    ...files,
+    globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
+    sequence: { groupOrder },
+    env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
+    testTimeout: 240_000,
+    hookTimeout: 300_000,
+  },
+});
+
 // scripts/test.ts says which projects make up a suite, and what each needs of the machine.
 export default defineConfig({
   test: {
@@ -45,20 +71,13 @@ export default defineConfig({
       slowProject('browser', ['test/browser/**/*.test.ts']),
       slowProject('gpu', ['test/gpu/**/*.test.ts']),
       slowProject('chaos', ['test/chaos/**/*.test.ts']),
-      // One cluster for all: after everything else, one file at a time.
-      {
-        extends: true,
-        test: {
-          name: 'cluster',
-          include: ['test/kubernetes/**/*.test.ts', 'src/**/*.kube.test.ts'],
-          globalSetup: ['test/global-setup.ts', 'test/kubernetes/global-setup.ts'],
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
-          env: { PODYARD_TEST_TIMEOUT_MS: '90000' },
-          testTimeout: 240_000,
-          hookTimeout: 300_000,
-        },
-      },
+      // One cluster for all, after everything else. Most tests wait for its kubelet, so two files run at a time.
+      clusterProject('cluster', 1, {
+        include: ['test/kubernetes/**/*.test.ts'],
+        exclude: ALONE_ON_CLUSTER,
+        maxWorkers: 2,
+      }),
+      clusterProject('cluster-alone', 2, { include: ALONE_ON_CLUSTER, maxWorkers: 1 }),
     ],
   },
 });

@@ -7,6 +7,8 @@ import { benchProxy } from './proxy/proxy.ts';
 import { benchQueue } from './queue/queue.ts';
 import { benchScale } from './scale/scale.ts';
 import { benchSecrets } from './secrets/secrets.ts';
+import { benchSoak } from './soak/soak.ts';
+import { benchTables } from './tables/tables.ts';
 
 /** Each benchmark compares Podyard with its peers in one run and prints tables; see README.md. */
 const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
@@ -19,6 +21,8 @@ const BENCHMARKS: Record<string, (args: string[]) => Promise<void>> = {
   queue: benchQueue,
   scale: benchScale,
   secrets: benchSecrets,
+  soak: benchSoak,
+  tables: benchTables,
 };
 
 const [name = '', ...args] = process.argv.slice(2);

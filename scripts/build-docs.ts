@@ -1,7 +1,6 @@
 /**
  * Builds the documentation site from docs/**.md into dist/docs. Pages have no inline scripts or styles and load nothing from
- * other hosts. Fails on a link to a missing page, heading or picture. With `--if-stale`, does nothing if the last build is newer
- * than its sources.
+ * other hosts. Fails on a link to a missing page, heading or picture. scripts/build-stale.sh calls it when a source has changed.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -17,7 +16,6 @@ const OUT = join(ROOT, 'dist/docs');
 /** Built here, then renamed to OUT: concurrent readers and builds never see half a site. */
 const BUILDING = join(ROOT, `dist/docs.${process.pid}`);
 
-if (process.argv.includes('--if-stale') && !isStale()) process.exit(0);
 const { Marked } = await import('marked');
 await build().finally(() => rm(BUILDING, { recursive: true, force: true }));
 
@@ -43,18 +41,6 @@ interface Section {
   page: string;
   heading: string;
   text: string;
-}
-
-function isStale(): boolean {
-  const builtAt = mtime(join(OUT, 'index.html'));
-  const sources = readdirSync(DOCS, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-  return [...sources, import.meta.filename].some((file) => mtime(file) > builtAt);
-}
-
-function mtime(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 async function build(): Promise<void> {
@@ -89,6 +75,7 @@ function nameOfAsset(file: string, body: Buffer): string {
 async function writeAsset(name: string, body: Buffer): Promise<void> {
   const file = join(BUILDING, 'assets', name);
   await writeFile(file, body);
+  if (name.endsWith('.webp')) return; // compressed already
   await writeFile(`${file}.br`, brotliCompressSync(body));
   await writeFile(`${file}.gz`, gzipSync(body));
 }
@@ -166,8 +153,13 @@ function render(page: Page, pages: readonly Page[], assetOf: (file: string) => s
         return address === null ? inner : `<a href="${escapeHtml(address)}">${inner}</a>`;
       },
       image({ href, text }) {
-        const address = assetOf(join(DOCS, dirname(page.file), href));
-        return `<img src="${address}" alt="${escapeHtml(text)}" loading="lazy">`;
+        const pictureOf = (file: string, kind: string) => {
+          const address = assetOf(join(DOCS, dirname(page.file), file));
+          return `<img${kind} src="${address}" alt="${escapeHtml(text)}" loading="lazy">`;
+        };
+        if (!href.endsWith('-light.webp')) return pictureOf(href, '');
+        const dark = href.replace('-light.', '-dark.');
+        return pictureOf(href, ' class="shown-light"') + pictureOf(dark, ' class="shown-dark"');
       },
     },
   });

@@ -1,5 +1,5 @@
 /**
- * Ends `.ci/run`: `node scripts/count-tests.ts FOLDER` prints the tests that needed a second try, how long everything took, and
+ * Ends `.ci/run`: `node scripts/count-tests.ts FOLDER` prints what failed, on one try or on both, how long everything took, and
  * on its last line the totals of all suites. Exits with 1 if anything failed or no test passed.
  *
  * FOLDER holds `steps`, with one line per step (name, seconds and exit status, separated by tabs), and the reports that
@@ -30,6 +30,9 @@ const skipped = sum(files, 'skipped');
 
 for (const { file, retried } of files) {
   for (const test of retried) console.log(`passed on the second try: ${file}: ${test}`);
+}
+for (const { file, failures } of files) {
+  for (const test of failures) console.log(`failed: ${file}: ${test}`);
 }
 for (const { name } of brokenSteps) console.log(`failed outside the tests: ${name}`);
 

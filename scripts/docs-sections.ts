@@ -2,7 +2,13 @@
 export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }[] = [
   {
     title: 'Get started',
-    files: ['guide/index.md', 'guide/start.md', 'guide/existing-clients.md', 'guide/from-runpod.md'],
+    files: [
+      'guide/index.md',
+      'guide/start.md',
+      'guide/existing-clients.md',
+      'guide/from-runpod.md',
+      'guide/comparison.md',
+    ],
   },
   {
     title: 'Workers',
@@ -21,13 +27,27 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
   },
   { title: 'Tools', files: ['guide/console.md', 'guide/command-line.md'] },
   {
+    title: 'Install',
+    files: [
+      'guide/gpu-machine.md',
+      'guide/domain.md',
+      'guide/several-machines.md',
+      'guide/cluster-walk.md',
+      'guide/kubernetes.md',
+      'guide/move.md',
+      'guide/upgrade.md',
+    ],
+  },
+  {
     title: 'Operate',
     files: [
       'operations.md',
-      'guide/gpus.md',
-      'guide/kubernetes.md',
-      'guide/move.md',
+      'guide/troubleshooting.md',
       'guide/errors.md',
+      'guide/alerts.md',
+      'guide/sizing.md',
+      'guide/gpus.md',
+      'guide/users.md',
       'configuration.md',
       'catalog.md',
       'guide/security.md',
@@ -43,8 +63,10 @@ export const DOCS_SECTIONS: readonly { title: string; files: readonly string[] }
       'interface/graphql.md',
       'interface/queue.md',
       'interface/batches.md',
+      'interface/logs.md',
+      'interface/terminals.md',
       'interface/worker-api.md',
     ],
   },
-  { title: 'Reference', files: ['architecture.md', 'dependencies.md', 'states.md', 'glossary.md'] },
+  { title: 'Reference', files: ['architecture.md', 'promises.md', 'dependencies.md', 'states.md', 'glossary.md'] },
 ];

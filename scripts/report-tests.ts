@@ -12,7 +12,9 @@ export interface FileReport {
   /** A file that failed to load, or failed outside its tests, counts as one failed test. */
   failed: number;
   skipped: number;
-  /** Tests that passed only on the second try, each with the first line of its first error. */
+  /** One line for each failed test, or failure outside the tests: its name and the first line of its error. */
+  failures: string[];
+  /** The failures of the first try, if the file passed on the second. */
   retried: string[];
 }
 
@@ -38,6 +40,7 @@ function fileReport(module: TestModule): FileReport {
   const count = (state: string) => tests.filter((test) => test.result().state === state).length;
   const failed = count('failed') + count('pending'); // pending: the process ended before the test
   const isBroken = failed === 0 && !module.ok();
+  const suites = [module, ...module.children.allSuites()];
   return {
     project: module.project.name,
     file: relative(process.cwd(), module.moduleId),
@@ -45,10 +48,33 @@ function fileReport(module: TestModule): FileReport {
     passed: count('passed'),
     failed: failed + (isBroken ? 1 : 0),
     skipped: count('skipped'),
-    retried: tests.flatMap((test) => {
-      if (test.result().state !== 'passed' || (test.diagnostic()?.retryCount ?? 0) === 0) return [];
-      const [error] = test.attempts().flatMap((attempt) => attempt.errors ?? []);
-      return `${test.fullName}: ${error?.message.split('\n', 1)[0] ?? 'no error was kept'}`;
+    failures: [
+      ...tests
+        .filter((test) => ['failed', 'pending'].includes(test.result().state))
+        .map((test) => failure(test.fullName, test.result().errors)),
+      ...suites
+        .filter((suite) => suite.errors().length > 0)
+        .map((suite) => failure(suite.type === 'suite' ? suite.fullName : 'the file', suite.errors())),
+    ],
+    retried: [],
+  };
+}
+
+function failure(name: string, errors: readonly { message?: string }[] = []): string {
+  return `${name}: ${errors[0]?.message?.split('\n', 1)[0] || 'it never ended'}`;
+}
+
+/** The outcome after a second try of files that failed. What failed first stays known. */
+export function withSecondTry(first: RunReport, second: RunReport): RunReport {
+  const key = ({ project, file }: FileReport) => `${project} ${file}`;
+  const again = new Map(second.files.map((report) => [key(report), report]));
+  return {
+    files: first.files.map((report) => {
+      const other = again.get(key(report));
+      if (!other) return report;
+      const seconds = report.seconds + other.seconds;
+      return { ...other, seconds, retried: other.failed === 0 ? report.failures : [] };
     }),
+    errors: first.errors + second.errors,
   };
 }

@@ -1,19 +1,20 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import swagger from '@fastify/swagger';
 import { silentLogger } from '../src/core/logger.ts';
-import { REST_REVISIONS, type RestRevision } from '../src/core/rest-revisions.ts';
+import { REST_REVISIONS } from '../src/core/rest-revisions.ts';
+import { NO_WORKLOAD_OPTIONS } from '../src/core/workload-option-settings.ts';
 import { unlimited } from '../src/http/rate-limiter.ts';
-import { buildRestApp } from '../src/rest/app.ts';
+import { buildRestApp, OPENAPI_FILES } from '../src/rest/app.ts';
+import { describeApi, examplesOf } from '../src/rest/openapi.ts';
 import type { RestApp, RestDeps } from '../src/rest/shared/rest-app.ts';
 import { buildV1App } from '../src/rest/v1/app.ts';
+import { V1_OPENAPI } from '../src/rest/v1/v1-openapi.ts';
+import { WIRES } from '../src/rest/wires.ts';
 
 /**
- * Writes the OpenAPI descriptions that the REST apps generate: `api/openapi.json`, one for each later revision, and one for REST v1. With
- * `--check` it writes nothing and fails when a file is out of date.
+ * Writes the OpenAPI descriptions that servers answer with: `api/openapi.json`, one for each later revision, and one for REST v1, from the
+ * routes themselves. With `--check` it writes nothing and fails when a file is out of date.
  */
-const FILES: Record<RestRevision, string> = {
-  '2026-07': 'api/openapi.json',
-  '2026-08': 'api/openapi-2026-08.json',
-};
 
 const DEPS: RestDeps = {
   // The description depends on the routes alone: nothing here is used.
@@ -21,6 +22,7 @@ const DEPS: RestDeps = {
   keyRing: undefined as never,
   bus: { publish: () => {}, subscribe: () => () => {} },
   rateLimiter: unlimited,
+  answers: undefined as never,
   secretBox: undefined as never,
   capacity: undefined as never,
   podFigures: undefined as never,
@@ -32,20 +34,28 @@ const DEPS: RestDeps = {
   clock: { now: () => 0 },
   publicUrlFor: () => 'http://127.0.0.1:8080',
   lbHost: null,
+  terminal: null,
+  workloadOptions: NO_WORKLOAD_OPTIONS,
 };
 
-for (const revision of REST_REVISIONS) await write(FILES[revision], buildRestApp(DEPS, { revision, isWhole: true }));
-await write('api/openapi-v1.json', buildV1App(DEPS));
+for (const revision of REST_REVISIONS) {
+  const describe = (app: RestApp) => void app.register(swagger, describeApi(revision, examplesOf(WIRES[revision])));
+  await write(OPENAPI_FILES[revision], buildRestApp(DEPS, { revision, isWhole: true, describe }));
+}
+await write(
+  'openapi-v1.json',
+  buildV1App(DEPS, (app) => void app.register(swagger, V1_OPENAPI)),
+);
 
 async function write(name: string, app: RestApp): Promise<void> {
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
-  const file = new URL(`../${name}`, import.meta.url);
+  const file = new URL(`../api/${name}`, import.meta.url);
   if (!process.argv.includes('--check')) {
     await writeFile(file, text);
   } else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-    console.error(`${name} is not up to date: run \`node scripts/write-openapi.ts\` and commit what it writes.`);
+    console.error(`api/${name} is not up to date: run \`node scripts/write-openapi.ts\` and commit what it writes.`);
     process.exitCode = 1;
   }
 }

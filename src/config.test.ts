@@ -130,7 +130,10 @@ test('docs/configuration.md lists every variable that is read, and no others', a
     const texts = await Promise.all(files.map((file) => readFile(new URL(file, import.meta.url), 'utf8')));
     return new Set(texts.join('\n').match(/PODYARD_[A-Z_]+/g));
   };
-  const read = await variables('config.ts', 'core/limit-settings.ts', 'core/kubernetes-settings.ts');
+  const read = await variables(
+    'config.ts',
+    ...['limit', 'kubernetes', 'workload-option'].map((name) => `core/${name}-settings.ts`),
+  );
   expect(await variables('../docs/configuration.md')).toEqual(read);
 });
 

@@ -9,6 +9,8 @@ import {
   readJobLimits,
   readLoadBalancingLimits,
   readPodProxyLimits,
+  readTerminalLimits,
+  type TerminalLimits,
 } from './core/limit-settings.ts';
 import { type MasterKeySource, parseMasterKeys } from './core/master-key.ts';
 import type { TracingSettings } from './core/otlp-tracing.ts';
@@ -27,6 +29,8 @@ import {
 import { parseRateQuotas, type RateQuotas } from './core/rate-quotas.ts';
 import { REST_REVISIONS, type RestRevision } from './core/rest-revisions.ts';
 import { readTracingSettings } from './core/tracing-settings.ts';
+import { UsageError } from './core/usage-error.ts';
+import { readWorkloadOptionRules, type WorkloadOptionRules } from './core/workload-option-settings.ts';
 
 export type { JobLimits, LoadBalancingLimits, PodProxyLimits } from './core/limit-settings.ts';
 
@@ -64,6 +68,8 @@ export interface Config {
   frozenMemory: { bytes: number } | { share: number };
   /** Limits of workers and pods with GPUs. */
   perGpu: PerGpuSettings;
+  /** What endpoints may set for their workers. */
+  workloadOptions: WorkloadOptionRules;
   logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** API requests per user and window; null: unlimited. A user's own quotas override it. */
   rateLimit: RateQuotas | null;
@@ -94,6 +100,8 @@ export interface Config {
   workerApiPort: number | null;
   /** Address of this machine on which ports of pods are published. */
   publishIp: string;
+  /** Networks of containers to have ready for workers; 0: none. */
+  preparedNetworks: number;
   /** What workers and pods can reach. */
   egress: EgressSettings;
   /** Patterns of the registries that images may come from; null: any. */
@@ -112,6 +120,8 @@ export interface Config {
   limits: JobLimits;
   loadBalancing: LoadBalancingLimits;
   podProxy: PodProxyLimits;
+  /** Limits of terminal sessions; null: they are disabled. */
+  terminal: TerminalLimits | null;
   /** Settings that are likely mistakes, one sentence each, without a period. They keep no server from starting. */
   warnings: readonly string[];
 }
@@ -150,6 +160,7 @@ export interface Flags {
   rateLimit?: string;
   restRevision?: string;
   restV1?: boolean;
+  terminal?: boolean;
   catalog?: string;
   logLevel?: string;
   stopWorkers?: boolean;
@@ -186,6 +197,7 @@ export function readConfig(flags: Flags, env: Env): Config {
     limits: readJobLimits(env),
     loadBalancing: readLoadBalancingLimits(env),
     podProxy: readPodProxyLimits(env),
+    terminal: flags.terminal === false ? null : readTerminalLimits(env),
     warnings: [...warnOfListener(listener), ...warnOfAdminKey(access)],
   };
 }
@@ -267,8 +279,10 @@ function readWorkloads(
   | 'gpuProbeImage'
   | 'frozenMemory'
   | 'perGpu'
+  | 'workloadOptions'
   | 'stopWorkersOnExit'
   | 'publishIp'
+  | 'preparedNetworks'
   | 'egress'
   | 'registries'
   | 'kubernetes'
@@ -291,8 +305,14 @@ function readWorkloads(
       memory: parseMemoryPerGpu('--memory-per-gpu', text(flags.memoryPerGpu, env, 'PODYARD_MEMORY_PER_GPU')),
       cpus: parseCpusPerGpu('--cpus-per-gpu', text(flags.cpusPerGpu, env, 'PODYARD_CPUS_PER_GPU')),
     },
+    workloadOptions: readWorkloadOptionRules(env),
     stopWorkersOnExit: flags.stopWorkers ?? env.PODYARD_STOP_WORKERS === 'true',
     publishIp: parseIpAddress('PODYARD_PUBLISH_IP', env.PODYARD_PUBLISH_IP, '127.0.0.1'),
+    preparedNetworks: parseInteger('PODYARD_PREPARED_NETWORKS', env.PODYARD_PREPARED_NETWORKS, {
+      min: 0,
+      max: 100,
+      fallback: 4,
+    }),
     egress: parseEgress(
       text(flags.egress, env, 'PODYARD_EGRESS'),
       text(flags.egressAllow, env, 'PODYARD_EGRESS_ALLOW'),
@@ -338,7 +358,7 @@ function text(flag: string | undefined, env: Env, ...names: string[]): string | 
 function tlsFiles(certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
   if (certFile === undefined && keyFile === undefined) return null;
   if (certFile === undefined || keyFile === undefined) {
-    throw new Error('--tls-cert and --tls-key belong together: set both, or neither');
+    throw new UsageError('--tls-cert and --tls-key belong together: set both, or neither');
   }
   return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
 }
@@ -346,7 +366,7 @@ function tlsFiles(certFile: string | undefined, keyFile: string | undefined): Co
 function dataProcesses(value: string | undefined, roles: ReadonlySet<Role>): number {
   const count = parseInteger('--data-processes', value, { min: 1, max: 64, fallback: 1 });
   if (count > 1 && !roles.has('api') && !roles.has('data')) {
-    throw new Error(`--data-processes is ${count}, but --roles leaves them nothing to serve: add api or data`);
+    throw new UsageError(`--data-processes is ${count}, but --roles leaves them nothing to serve: add api or data`);
   }
   return count;
 }
@@ -366,7 +386,8 @@ function simulatedGpus(value: string | undefined): Config['simulateGpus'] {
     .map((item) => {
       const [place = '', count] = item.split(':');
       const [pool = '', dataCenterId] = place.trim().split('@');
-      if (pool === '') throw new Error(`--simulate-gpus has '${item}', but must be like ADA_24:4 or ADA_24@EU-RO-1:4`);
+      if (pool === '')
+        throw new UsageError(`--simulate-gpus has '${item}', but must be like ADA_24:4 or ADA_24@EU-RO-1:4`);
       const total = parseInteger(`--simulate-gpus ${place}`, count, { min: 0, max: 100_000, fallback: 1 });
       return { pool, dataCenterId: dataCenterId || null, total };
     });

@@ -3,15 +3,11 @@
  * configuration arrives over the IPC channel, so nothing of it is visible in a command line. When the channel closes, the
  * first process is gone: this one releases the ports at once, answers held requests and exits.
  */
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { ToChild, ToFirst } from './compose/process-messages.ts';
 import { Failure, messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
 import { takeDelta } from './core/metrics-delta.ts';
 import type { RunningServer } from './server.ts';
-
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/podyard', import.meta.url)));
 
 /** A process that is killed loses the counts since its last report. */
 const REPORT_INTERVAL_MS = 1_000;

@@ -14,7 +14,7 @@ const account: Answer = {
   url: '/v2/account',
   status: 200,
   headers: { 'x-request-id': 'r1', 'content-type': 'application/json; charset=utf-8' },
-  body: JSON.stringify({ id: 'u1', name: 'alice', email: null, createdAt: '2026-01-01T00:00:00.000Z' }),
+  body: JSON.stringify({ id: 'u1', name: 'alice', email: null, role: 'USER', createdAt: '2026-01-01T00:00:00.000Z' }),
 };
 
 test('an answer that matches the description passes', () => {

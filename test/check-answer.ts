@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { knownRevisionIn, REST_REVISIONS, type RestRevision, withoutRevision } from '../src/core/rest-revisions.ts';
+import { useUniqueItems } from '../src/rest/shared/unique-items.ts';
 
 /**
  * Checks every answer that a test sees against the committed OpenAPI description of its revision. Stricter than JSON Schema: an answer must have
@@ -61,7 +62,7 @@ const formats = {
 class Book {
   readonly description: Description;
   readonly paths: { path: string; operations: Record<string, Operation>; pattern: RegExp }[];
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, formats });
+  readonly #ajv = useUniqueItems(new Ajv2020({ strict: false, allErrors: true, formats }));
   readonly #compiled = new Map<string, ValidateFunction>();
 
   constructor(file: string) {

@@ -8,6 +8,7 @@ import { systemClock } from '../src/core/clock.ts';
 import type { EndpointId, UserId } from '../src/core/ids.ts';
 import { silentLogger } from '../src/core/logger.ts';
 import { createSecretBox } from '../src/core/secret-box.ts';
+import { NO_WORKLOAD_OPTIONS, type WorkloadOptionRules } from '../src/core/workload-option-settings.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
@@ -27,7 +28,11 @@ export class ControlLoops {
   readonly #loops: { start(): void; stop(): Promise<void> }[];
 
   /** `wrap` puts something in front of the simulated runtime. */
-  static async start(world: SimulatedWorld, wrap = (runtime: Runtime) => runtime): Promise<ControlLoops> {
+  static async start(
+    world: SimulatedWorld,
+    wrap = (runtime: Runtime) => runtime,
+    workloadOptions = NO_WORKLOAD_OPTIONS,
+  ): Promise<ControlLoops> {
     const database = await createTestDatabase({ maxConnections: 16 });
     const bus = new Bus({
       pool: database.pool,
@@ -37,10 +42,15 @@ export class ControlLoops {
     });
     const { id } = await createUser(database.pool, { name: 'anna', email: null });
     const runtime = wrap(createSimulatedRuntime({ installation: 'test', world }));
-    return new ControlLoops(database, bus, id, runtime);
+    return new ControlLoops(database, bus, id, { runtime, workloadOptions });
   }
 
-  private constructor(database: TestDatabase, bus: Bus, userId: UserId, runtime: Runtime) {
+  private constructor(
+    database: TestDatabase,
+    bus: Bus,
+    userId: UserId,
+    { runtime, workloadOptions }: { runtime: Runtime; workloadOptions: WorkloadOptionRules },
+  ) {
     const { pool } = database;
     const shared = { pool, bus, clock: systemClock, logger: silentLogger };
     const logs = new LogCollector({ ...shared, runtime });
@@ -58,6 +68,7 @@ export class ControlLoops {
         queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
         notify: { queued: () => {}, ended: () => {} },
         secretBox: createSecretBox(randomBytes(32)),
+        workloadOptions,
         perGpu: { cpus: 'auto', memory: 'auto' },
         mounts: new WorkloadMounts({ pool, storage: null }),
         apiUrl: 'http://127.0.0.1:1',
@@ -119,6 +130,11 @@ export class ControlLoops {
       endpointId,
     );
     this.#bus.publish('demand', endpointId);
+  }
+
+  /** Notifies the scaler, as a change of the endpoint or its budget does. */
+  notify(endpointId: EndpointId): void {
+    this.#bus.publish('endpoint', endpointId);
   }
 
   /** Returns the live workers of an endpoint, oldest first. */

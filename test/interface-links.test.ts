@@ -4,7 +4,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const PAGES = ['rest.md', 'revision-2026-08.md', 'rest-v1.md', 'graphql.md', 'queue.md', 'batches.md', 'worker-api.md'];
+const PAGES = [
+  'rest.md',
+  'revision-2026-08.md',
+  'rest-v1.md',
+  'graphql.md',
+  'queue.md',
+  'batches.md',
+  'terminals.md',
+  'worker-api.md',
+];
 /** The path of a page, followed by any number of quoted headings. */
 const CITATION = /docs\/interface\/([\w-]+\.md)((?:(?:,| and)+ "[^"]+")*)/g;
 /** Names of descriptions that were never in the repository. */

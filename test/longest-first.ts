@@ -1,7 +1,17 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Projects, the one with the longest file first. */
-const ORDER = ['chaos', 'main-job', 'containers', 'programs', 'browser', 'conformance', 'fast', 'cluster'];
+const ORDER = [
+  'chaos',
+  'main-job',
+  'containers',
+  'programs',
+  'browser',
+  'conformance',
+  'fast',
+  'cluster',
+  'cluster-alone',
+];
 
 /** Starts the projects with the longest files first, so that none of these files runs alone at the end. */
 export class LongestFirst extends BaseSequencer {

@@ -10,11 +10,13 @@ import { knownRevisionIn, REST_REVISIONS, type RestRevision } from '../src/core/
 import { createSecretBox, type SecretBox } from '../src/core/secret-box.ts';
 import { Bus } from '../src/db/bus.ts';
 import { createApiKey } from '../src/domain/access/create-api-key.ts';
+import { FIRST_USER } from '../src/domain/access/ensure-first-user.ts';
 import { KeyRing } from '../src/domain/access/key-ring.ts';
 import { parseScope } from '../src/domain/access/scopes.ts';
 import { createUser } from '../src/domain/access/users.ts';
 import type { CapacitySource } from '../src/domain/catalog/capacity-source.ts';
 import type { PodFigures } from '../src/domain/pods/pod-figures.ts';
+import { AnswerBudget } from '../src/http/answer-budget.ts';
 import { type RateLimiter, unlimited } from '../src/http/rate-limiter.ts';
 import { Readiness } from '../src/http/readiness.ts';
 import { MetricsPage } from '../src/rest/installation/metrics-page.ts';
@@ -40,6 +42,7 @@ export interface RestFixture {
   metrics: Metrics;
   alice: Person;
   bob: Person;
+  /** Creates a user; `admin` is an admin. */
   addPerson(name: string): Promise<Person>;
   keyFor(person: Person, ...scopes: string[]): Promise<string>;
   /** Sends a request; `body` is sent as JSON unless it is text. */
@@ -91,6 +94,7 @@ export async function startRestApp(
     isIntrospectable?: boolean;
     maxMetricsEndpoints?: number;
     hasV1?: boolean;
+    takesSeveralUsers?: boolean;
     /** What plain `/v2` speaks. */
     restRevision?: RestRevision;
   } = {},
@@ -106,6 +110,7 @@ export async function startRestApp(
     bus,
     keyRing: new KeyRing({ pool, bus, clock: systemClock }),
     rateLimiter: options.rateLimiter ?? unlimited,
+    answers: new AnswerBudget(64 * 2 ** 20),
     secretBox,
     capacity: options.capacity ?? { read: async () => ({ gpus: [], cpus: 0, memoryBytes: 0 }) },
     podFigures: options.podFigures ?? { read: async () => new Map() },
@@ -115,9 +120,11 @@ export async function startRestApp(
       runtime: 'simulated' as const,
       isIsolated: true,
       areGpusSimulated: true,
+      takesSeveralUsers: options.takesSeveralUsers ?? true,
       freeze: 'freezer' as const,
       sleep: async () => 'COOPERATIVE' as const,
       notices: ['No worker really runs'],
+      problems: async () => ['GPU 1 does not answer'],
     },
     metrics,
     metricsPage: new MetricsPage({ metrics, pool, pools: { main: pool }, token: METRICS_TOKEN }),
@@ -130,6 +137,8 @@ export async function startRestApp(
     ...deps,
     publicUrlFor: () => 'http://podyard.test:8080',
     lbHost: null,
+    workloadOptions: { podMetadata: ['example.com/team'], maxCpusPerGpu: 8, maxMemoryGbPerGpu: null },
+    terminal: { perUser: 3, perProcess: 100, idleMs: 60_000 },
     hasV1: options.hasV1 ?? false,
   };
   const apps = new RestApps(restDeps, { plain, isWhole: true });
@@ -153,7 +162,7 @@ export async function startRestApp(
     return (await createApiKey({ pool, bus, clock: systemClock }, input)).secret;
   };
   const person = async (name: string): Promise<Person> => {
-    const { id } = await createUser(pool, { name, email: null });
+    const { id } = await createUser(pool, { name, email: null, role: name === FIRST_USER ? 'ADMIN' : 'USER' });
     return { userId: id, key: await keyOf(id, ['all']) };
   };
   return {

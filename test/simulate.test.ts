@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { drawChart } from '../bench/simulate/chart.ts';
 import type { TenantResult } from '../bench/simulate/endpoint.ts';
+import { simulateInternet } from '../bench/simulate/internet.ts';
+import { internetDay } from '../bench/simulate/internet-day.ts';
+import { InternetTraffic } from '../bench/simulate/internet-traffic.ts';
+import { mulberry32 } from '../bench/simulate/random.ts';
 import { SCENARIOS } from '../bench/simulate/scenarios.ts';
 import { renderSummary, waitSeconds } from '../bench/simulate/summary.ts';
 import { simulate } from '../bench/simulate/world.ts';
@@ -113,6 +117,36 @@ describe('when everything is full', () => {
     const never = borrower!.samples.filter(({ at }) => at > 5 * 60_000);
     expect(never.every(({ ready, starting }) => ready + starting >= 4)).toBe(true);
   });
+});
+
+test('internet: of many endpoints few get most jobs, no job is lost, and the day has its high and its low', () => {
+  const day = internetDay(2_000);
+  const report = simulateInternet(day, 3);
+  const [busiest, next, rest] = report.results;
+  for (const { submitted, waitsMs, samples, busyDrained } of report.results) {
+    expect(busyDrained).toBe(0);
+    const last = samples.at(-1)!;
+    expect(submitted - waitsMs.length).toBe(last.queued + last.inProgress);
+  }
+  const jobs = report.results.map(({ submitted }) => submitted);
+  expect(jobs.reduce((sum, count) => sum + count)).toBeGreaterThan(0.9 * 12_000);
+  expect(jobs[0]).toBeGreaterThan(0.1 * 12_000); // two of two thousand endpoints
+  expect(jobs[2]).toBeLessThan(0.4 * 12_000); // nine tenths of them
+  expect(waitSeconds(busiest!, 0.5)).toBeLessThan(waitSeconds(rest!, 0.5));
+  for (const result of [busiest!, next!, rest!]) expect(waitSeconds(result, 0.95)).toBeLessThan(45);
+  expect(report.placements).toBeGreaterThanOrEqual(report.results.reduce((sum, { starts }) => sum + starts, 0));
+  const reached = report.results
+    .flatMap(({ samples }) => samples)
+    .filter(({ starting, ready }) => starting + ready > 0);
+  expect(reached.length).toBeGreaterThan(480);
+  const traffic = new InternetTraffic(1_000, mulberry32(1));
+  const byHour = Array.from({ length: 24 }, () => 0);
+  for (let at = 0; at < 86_400_000 * 3; ) {
+    ({ at } = traffic.next(at));
+    byHour[Math.floor(at / 3_600_000) % 24]! += 1;
+  }
+  expect(Math.max(...byHour)).toBeGreaterThan(1.5 * Math.min(...byHour));
+  expect(simulateInternet(day, 3)).toEqual(report);
 });
 
 test('a seed reproduces the day, with its summary and chart', () => {

@@ -144,6 +144,25 @@ const KITS: Record<string, string[]> = {
   python: ['python3', '-u', join(import.meta.dirname, 'python/echo.py')],
 };
 
+/** Programs whose handler returns the modules that its process has loaded. */
+const LISTING: Record<string, string[]> = {
+  javascript: [
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    `import { start } from '${join(import.meta.dirname, 'javascript/podyard-worker.js')}';
+     await start({ handler: () => ({ modules: process.moduleLoadList }) });`,
+  ],
+  python: [
+    'python3',
+    '-c',
+    `import sys
+sys.path.insert(0, '${join(import.meta.dirname, 'python')}')
+from podyard_worker import start
+start(lambda job: {"modules": list(sys.modules)})`,
+  ],
+};
+
 function hasPython(): boolean {
   try {
     execFileSync('python3', ['-c', 'import sys; assert sys.version_info >= (3, 9)'], { stdio: 'ignore' });
@@ -158,9 +177,8 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
   let api: FakeApi;
   let worker: ChildProcess | undefined;
 
-  const begin = (env: Record<string, string> = {}) => {
+  const begin = (env: Record<string, string> = {}, [command, ...args] = KITS[language]!) => {
     const base = `http://127.0.0.1:${api.port}/v2/ep1`;
-    const [command, ...args] = KITS[language]!;
     worker = spawn(command!, args, {
       stdio: 'ignore',
       env: {
@@ -214,6 +232,14 @@ describe.each(Object.keys(KITS))('the %s worker kit', (language) => {
       expect(api.takes[0]).toBe('/v2/ep1/job-take/worker1?gpu=none&job_in_progress=0');
     },
   );
+
+  test.skipIf(isMissing)('a first job does not wait for modules that only others need', async () => {
+    begin({}, LISTING[language]);
+    api.give('first', {});
+    const { modules } = (await api.result('first')).body.output as { modules: string[] };
+    expect(modules).toContain(language === 'python' ? 'http.client' : 'NativeModule http');
+    expect(modules.filter((name) => /undici|asyncio/.test(name))).toEqual([]);
+  });
 
   test.skipIf(isMissing)('passes the trace context of a job to its handler', async () => {
     begin();

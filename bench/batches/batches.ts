@@ -18,12 +18,12 @@ const UPLOADER = fileURLToPath(new URL('./upload.ts', import.meta.url));
 const WORKERS = 16;
 const JOBS_PER_SECOND = 100;
 const RSS_EVERY_MS = 100;
+const WARM_UP_MS = 5_000;
 
 interface Round {
-  /** Interactive jobs, from the request to their result: before, during and after the upload. */
-  before: Percentiles;
+  /** Interactive jobs, from the request to their result: during the upload and in its pauses. */
   during: Percentiles;
-  after: Percentiles;
+  between: Percentiles;
   uploadSeconds: number;
   requestsPerSecond: number;
   rssMb: { before: number; peak: number };
@@ -37,7 +37,7 @@ export async function benchBatches(args: string[]): Promise<void> {
       requests: { type: 'string', default: '1000000' },
       bytes: { type: 'string', default: '200' },
       rounds: { type: 'string', default: '2' },
-      seconds: { type: 'string', default: '15' },
+      pieces: { type: 'string', default: '10' },
     },
   });
   const tempDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
@@ -51,9 +51,12 @@ export async function benchBatches(args: string[]): Promise<void> {
       const endpointId = await createEndpoint(podyard);
       const players = new Players(podyard, endpointId, await registerWorkers(databaseUrl, endpointId, WORKERS));
       players.start();
-      await players.measureFor(5_000); // code gets warm
+      await sleep(WARM_UP_MS);
       for (let round = 0; round < Number(values.rounds); round++) {
-        rounds.push(await playRound(podyard, players, { endpointId, ...values }));
+        const [requests, bytes, pieces] = [values.requests, values.bytes, values.pieces].map(Number);
+        rounds.push(
+          await playRound(podyard, players, { endpointId, requests: requests!, bytes: bytes!, pieces: pieces! }),
+        );
       }
       await players.stop();
     } finally {
@@ -67,53 +70,55 @@ export async function benchBatches(args: string[]): Promise<void> {
   }
 }
 
-const HEADINGS = [
-  'requests/s',
-  'seconds',
-  'RSS MB',
-  'peak',
-  'p50 before',
-  'during',
-  'p99 before',
-  'during',
-  'after',
-  'ratio',
-];
+const HEADINGS = ['requests/s', 'seconds', 'RSS MB', 'peak', 'p50 alone', 'during', 'p99 alone', 'during', 'ratio'];
 
-function toRow({ before, during, after, uploadSeconds, requestsPerSecond, rssMb }: Round): string[] {
-  const alone = (before.p99 + after.p99) / 2;
+function toRow({ during, between, uploadSeconds, requestsPerSecond, rssMb }: Round): string[] {
   return [
     ...[requestsPerSecond.toFixed(0), uploadSeconds.toFixed(1), rssMb.before.toFixed(0), rssMb.peak.toFixed(0)],
-    ...[before.p50, during.p50, before.p99, during.p99, after.p99].map((ms) => ms.toFixed(1)),
-    (during.p99 / alone).toFixed(2),
+    ...[between.p50, during.p50, between.p99, during.p99].map((ms) => ms.toFixed(1)),
+    (during.p99 / between.p99).toFixed(2),
   ];
 }
 
+/** Uploads in pieces with pauses of the same length, so that what else happens on the machine affects both alike. */
 async function playRound(
   podyard: Podyard,
   players: Players,
-  options: { endpointId: string; requests: string; bytes: string; seconds: string },
+  { endpointId, requests, bytes, pieces }: { endpointId: string; requests: number; bytes: number; pieces: number },
 ): Promise<Round> {
-  const { endpointId, requests, bytes } = options;
-  const windowMs = Number(options.seconds) * 1000;
   const batch = await call(podyard.clientUrl, 'POST', `/v2/${endpointId}/batch`, KEY, '[]');
   const { id } = JSON.parse(batch.text) as { id: string };
-  const before = await players.measureFor(windowMs);
   const rssMb = { before: usageOfTree(podyard.pid).rssMb, peak: 0 };
   const watching = setInterval(() => {
     rssMb.peak = Math.max(rssMb.peak, usageOfTree(podyard.pid).rssMb);
   }, RSS_EVERY_MS);
-  const measuring = players.measure();
-  const url = `${podyard.clientUrl}/v2/${endpointId}/batch/${id}/requests?offset=0`;
-  const uploader = [UPLOADER, '--url', url, '--key', KEY, '--count', requests, '--bytes', bytes];
-  const { stdout } = await promisify(execFile)(process.execPath, uploader);
-  const during = measuring();
+  const [during, between] = [new Latencies(), new Latencies()];
+  const count = Math.floor(requests / pieces);
+  let uploadSeconds = 0;
+  for (let piece = 0; piece < pieces; piece++) {
+    players.latencies = during;
+    const url = `${podyard.clientUrl}/v2/${endpointId}/batch/${id}/requests?offset=${piece * count}`;
+    const seconds = await upload(url, count, bytes);
+    uploadSeconds += seconds;
+    players.latencies = between;
+    await sleep(seconds * 1000);
+  }
+  players.latencies = null;
   clearInterval(watching);
+  const requestsPerSecond = (pieces * count) / uploadSeconds;
+  return {
+    ...{ during: during.percentiles()!, between: between.percentiles()! },
+    ...{ uploadSeconds, requestsPerSecond, rssMb },
+  };
+}
+
+/** Returns how long it took, in seconds. */
+async function upload(url: string, count: number, bytes: number): Promise<number> {
+  const args = [UPLOADER, '--url', url, '--key', KEY, '--count', String(count), '--bytes', String(bytes)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
   const { status, seconds, answer } = JSON.parse(stdout);
-  if (status !== 200 || answer.requestTotal !== Number(requests)) throw new Error(`the upload ended with ${stdout}`);
-  await sleep(2_000);
-  const after = await players.measureFor(windowMs);
-  return { before, during, after, uploadSeconds: seconds, requestsPerSecond: Number(requests) / seconds, rssMb };
+  if (status !== 200 || answer.accepted !== count) throw new Error(`the upload ended with ${stdout}`);
+  return seconds;
 }
 
 /** Workers that answer at once, and clients that send a job at fixed times and wait for its result. */
@@ -121,7 +126,8 @@ class Players {
   readonly #podyard: Podyard;
   readonly #endpointId: string;
   readonly #workers: readonly WorkerIdentity[];
-  #latencies: Latencies | null = null;
+  /** Where latencies of jobs that begin now go; null: nowhere. */
+  latencies: Latencies | null = null;
   #isStopping = false;
   #sending: NodeJS.Timeout | undefined;
   #running: Promise<unknown>[] = [];
@@ -144,23 +150,8 @@ class Players {
     await Promise.allSettled(this.#running);
   }
 
-  async measureFor(ms: number): Promise<Percentiles> {
-    const end = this.measure();
-    await sleep(ms);
-    return end();
-  }
-
-  measure(): () => Percentiles {
-    const latencies = new Latencies();
-    this.#latencies = latencies;
-    return () => {
-      this.#latencies = null;
-      return latencies.percentiles()!;
-    };
-  }
-
   async #send(): Promise<void> {
-    const latencies = this.#latencies;
+    const { latencies } = this;
     const sentAt = performance.now();
     const path = `/v2/${this.#endpointId}/runsync`;
     const { status } = await call(this.#podyard.clientUrl, 'POST', path, KEY, '{"input":1}').catch(() => ({

@@ -67,7 +67,7 @@ export async function benchNodes(options: ClusterOptions): Promise<void> {
       env: { ...cluster.env, ...place },
       profileDir: options['cpu-prof'],
     });
-    fleet = await Fleet.create(databaseUrl, pods / 2);
+    fleet = await Fleet.create(databaseUrl, { endpoints: pods / 2, working: pods / 2 });
     const setup = { control, fleet, apiServer: await findProgram('kube-apiserver'), tempDir };
     const fillSeconds = await fill(fleet);
     await sleep(SETTLE_S * 1000);

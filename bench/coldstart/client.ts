@@ -34,6 +34,7 @@ export class Client {
   /** From zero, with the image present. */
   async coldStart(): Promise<ColdStart> {
     const id = await this.#endpoint({});
+    await sleep(SETTLE_MS);
     const [start] = await this.#submit(id, 1, 0);
     await this.#delete(id);
     return start!;

@@ -12,6 +12,7 @@ import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
 import { BareEngine } from './bare.ts';
 import { Client, KEY, SETTLE_MS } from './client.ts';
+import { type KitProgram, measureKits } from './kits.ts';
 
 const IMAGE = 'podyard/echo-js:dev';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -27,6 +28,7 @@ interface Report {
   swapMs: number[];
   burstMs: number[];
   bareStartMs: number[];
+  kitMs: Record<KitProgram, number[]>;
 }
 
 /** `node bench/main.ts coldstart`: see bench/README.md. Prints tables, writes JSON. */
@@ -39,15 +41,17 @@ export async function benchColdstart(args: string[]): Promise<void> {
       burst: { type: 'string', default: '20' },
       bursts: { type: 'string', default: '2' },
       swaps: { type: 'string', default: '100' },
+      kits: { type: 'string', default: '15' },
     },
   });
-  const [rounds, thaws, burst, bursts, swaps] = [
+  const [rounds, thaws, burst, bursts, swaps, kits] = [
     values.rounds,
     values.thaws,
     values.burst,
     values.bursts,
     values.swaps,
-  ].map(Number) as [number, number, number, number, number];
+    values.kits,
+  ].map(Number) as [number, number, number, number, number, number];
   await buildImages();
   const dataDir = await mkdtemp(join(tmpdir(), 'podyard-bench-'));
   const machine = describeMachine(dataDir);
@@ -60,6 +64,7 @@ export async function benchColdstart(args: string[]): Promise<void> {
     swapMs: [],
     burstMs: [],
     bareStartMs: [],
+    kitMs: await measureKits(kits),
   };
   const bare = await BareEngine.open(IMAGE);
   let podyard: Program | undefined;
@@ -130,6 +135,11 @@ function render(report: Report, burst: number): string {
       ['', 'Podyard, ms', 'engine alone, ms', 'ratio'],
       compare('from zero / docker run', report.coldMs, report.bareRunMs),
       compare(`burst of ${burst} from zero / ${burst} docker start`, report.burstMs, report.bareStartMs),
+    ]),
+    renderTable([
+      ['from a program’s start to its first request', 'kit, ms', 'bare, ms', 'ratio'],
+      compare('JavaScript', report.kitMs['JavaScript kit'], report.kitMs['JavaScript bare']),
+      compare('Python', report.kitMs['Python kit'], report.kitMs['Python bare']),
     ]),
     renderTable([
       ['', 'p50 ms', 'p99 ms', 'worst ms'],

@@ -46,6 +46,7 @@ export async function benchProxy(args: string[]): Promise<void> {
     options: {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '4' },
+      'warm-up': { type: 'string', default: '8' },
       parts: { type: 'string', default: 'throughput,latency,bodies,sockets,ramp' },
       subjects: { type: 'string', default: 'direct,podyard,nginx,caddy,haproxy' },
       'cpu-prof': { type: 'string' },
@@ -77,6 +78,9 @@ export async function benchProxy(args: string[]): Promise<void> {
         ramp: [],
       })),
     };
+    if (parts.has('throughput')) {
+      for (const subject of subjects) await measureThroughput(subject, CONNECTIONS, Number(values['warm-up']));
+    }
     for (let round = 0; round < Number(values.rounds); round++) await playRound(subjects, report.runs, parts, seconds);
     if (parts.has('sockets')) {
       for (const [i, run] of report.runs.entries()) run.socketKib.push(await measureSockets(subjects[i]!, SOCKETS));
@@ -102,7 +106,7 @@ async function playRound(
     if (parts.has(part)) for (const [i, run] of runs.entries()) await play(subjects[i]!, run);
   };
   await all('throughput', async (subject, run) => {
-    await measureThroughput(subject, CONNECTIONS, 1); // warms up
+    await measureThroughput(subject, CONNECTIONS, 1); // wakes it up
     run.throughput.push(await measureThroughput(subject, CONNECTIONS, seconds));
   });
   await all('latency', async (subject, run) => run.latency.push(await measureLatency(subject, PACE, seconds)));
@@ -118,10 +122,19 @@ function renderReport({ machine, runs }: ProxyReport): string {
       return values.length === 0 ? '-' : median(values).toFixed(digits);
     }),
   ];
+  const podyard = runs.find((run) => run.subject === 'podyard');
+  /** Podyard's median as a ratio to each subject's. */
+  const ratio = (pick: (one: Throughput) => number) => {
+    const of = (run: ProxyRun) => (run.throughput.length === 0 ? Number.NaN : median(run.throughput.map(pick)));
+    const ratios = runs.map((run) => (podyard ? of(podyard) / of(run) : Number.NaN));
+    return ['  podyard compared with it', ...ratios.map((value) => (Number.isNaN(value) ? '-' : value.toFixed(2)))];
+  };
   const rows = [
     [`${CONNECTIONS} connections, small responses`, ...runs.map((run) => run.subject)],
     row('requests/s', 0, (run) => run.throughput.map((one) => one.perSecond)),
+    ratio((one) => one.perSecond),
     row('CPU, us per request', 1, (run) => run.throughput.map((one) => one.cpuUs)),
+    ratio((one) => one.cpuUs),
     row('  in the kernel', 1, (run) => run.throughput.map((one) => one.kernelUs)),
     row('errors', 0, (run) => run.throughput.map((one) => one.errors)),
     row(`at ${PACE} requests/s, p50 ms`, 2, (run) => run.latency.map((one) => one.p50)),

@@ -9,6 +9,8 @@ import { type Program, startProgram } from './program.ts';
 export const KEY = 'bench_key_0123456789abcdef0123456789abcdef';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MAIN = `${ROOT}src/main.ts`;
+/** As `npm start` sets it. */
+const COMPILE_CACHE = `${ROOT}node_modules/.cache/podyard`;
 const READY = /Podyard is ready at (http:\S+)/;
 /** No scaler runs here. A large maximum keeps the queue limit (500 jobs per worker) out of the way. */
 const WORKERS_MAX = 100_000;
@@ -44,6 +46,7 @@ export async function startPodyard(options: {
       ? ['--prefix', ROOT, 'start', '--', ...flags]
       : ['--max-semi-space-size=16', ...(options.nodeArgs ?? []), MAIN, 'serve', ...flags],
     env: {
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       PODYARD_ADMIN_KEY: KEY,
       PODYARD_RATE_LIMIT: 'off',
       PODYARD_WORKER_API_PORT: String(workerPort),

@@ -9,6 +9,7 @@ import { startPostgres } from './postgres.ts';
 import { type QueueReport, renderReport } from './report.ts';
 import { measureRest } from './rest.ts';
 import { type Setup, SYSTEMS } from './systems.ts';
+import { measureWal } from './wal.ts';
 
 const PARTS = ['systems', 'backlog', 'rest'] as const;
 
@@ -37,7 +38,8 @@ export async function benchQueue(args: string[]): Promise<void> {
     if (parts.includes('systems')) report.systems = await compareSystems(systems, setup, { rounds, seconds });
     if (parts.includes('backlog'))
       report.backlog = await compareBacklog(setup, { jobs: Number(values.backlog), rounds, seconds });
-    if (parts.includes('rest')) report.rest = await measureRest(tempDir, { idleSeconds: 20 });
+    if (parts.includes('rest')) report.rest = await measureRest(tempDir, { idleSeconds: 40 });
+    if (parts.includes('wal')) report.wal = await measureWal(setup, { seconds });
     process.stdout.write(renderReport(report));
     await writeResults('queue', report);
   } finally {

@@ -5,6 +5,7 @@ import type { Comparison } from './compare.ts';
 import type { LoadResult } from './load.ts';
 import type { RestResult } from './rest.ts';
 import { renderTable } from './table.ts';
+import type { WalRun } from './wal.ts';
 
 /** The results of a run; parts that did not run are absent. Written as JSON. */
 export interface QueueReport {
@@ -13,6 +14,7 @@ export interface QueueReport {
   systems?: Comparison[];
   backlog?: BacklogRun[];
   rest?: RestResult;
+  wal?: WalRun[];
 }
 
 export function renderReport(report: QueueReport): string {
@@ -22,6 +24,7 @@ export function renderReport(report: QueueReport): string {
     ...(report.systems ? [renderSystems(report.systems)] : []),
     ...(report.backlog ? [renderBacklog(report.backlog)] : []),
     ...(report.rest ? [renderRest(report.rest)] : []),
+    ...(report.wal ? [renderWal(report.wal)] : []),
   ].join('\n');
 }
 
@@ -38,6 +41,7 @@ function renderSystems(systems: readonly Comparison[]): string {
     row('runsync round trip, p50 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p50),
     row('runsync round trip, p99 ms', 2, (round) => round.runsync.latenciesMs.runsync?.p99),
     row('jobs/s', 0, (round) => round.saturated.finishedPerSecond),
+    ...compareWithPodyard(systems),
     row('server CPU, us per job', 0, (round) => round.saturated.watched.server!.cpuUsPerJob),
     row('  in the kernel', 0, (round) => round.saturated.watched.server!.systemUsPerJob),
     row('database CPU, us per job', 0, (round) => round.saturated.watched.store!.cpuUsPerJob),
@@ -46,6 +50,14 @@ function renderSystems(systems: readonly Comparison[]): string {
     row('server memory, MB', 0, (round) => round.saturated.watched.server!.rssMb),
     row('failed requests, lost or duplicate jobs', 0, (round) => countFaults(Object.values(round))),
   ]);
+}
+
+/** Podyard's jobs/s as a ratio to each system's. */
+function compareWithPodyard(systems: readonly Comparison[]): string[][] {
+  const podyard = systems.find((one) => one.system === 'podyard');
+  if (!podyard) return [];
+  const jobs = (one: Comparison) => median(one.rounds.map((round) => round.saturated.finishedPerSecond));
+  return [['  podyard compared with it', ...systems.map((one) => number(jobs(podyard) / jobs(one), 2))]];
 }
 
 function renderBacklog([empty, full]: readonly BacklogRun[]): string {
@@ -77,12 +89,30 @@ function renderBacklog([empty, full]: readonly BacklogRun[]): string {
 
 function renderRest(rest: RestResult): string {
   return renderTable([
-    ['at rest', ''],
-    ['idle server CPU, % of a core', number(rest.idleServerPercent, 2)],
-    ['idle PostgreSQL CPU, % of a core', number(rest.idlePostgresPercent, 2)],
-    ['idle server memory, MB', number(rest.idleRssMb, 0)],
-    ['node src/main.ts to ready, ms', number(median(rest.nodeReadyMs), 0)],
-    ['npm start to ready, ms', number(median(rest.npmReadyMs), 0)],
+    ['start and rest', 'podyard', 'bare node'],
+    ['node src/main.ts to ready, ms', number(median(rest.nodeReadyMs), 0), number(median(rest.bare.readyMs), 0)],
+    ['  CPU of the server, ms', number(median(rest.nodeReadyCpuMs), 0), number(median(rest.bare.readyCpuMs), 0)],
+    ['  to the first answer of the API, ms', number(median(rest.nodeAnswerMs), 0), '-'],
+    ['npm start to ready, ms', number(median(rest.npmReadyMs), 0), '-'],
+    ['idle server CPU, % of a core', number(rest.idleServerPercent, 2), number(rest.bare.idlePercent, 2)],
+    ['idle PostgreSQL CPU, % of a core', number(rest.idlePostgresPercent, 2), '-'],
+    ['idle server memory, MB', number(rest.idleRssMb, 0), number(rest.bare.rssMb, 0)],
+  ]);
+}
+
+function renderWal(runs: readonly WalRun[]): string {
+  const row = (title: string, digits: number, pick: (run: WalRun) => number) => [
+    title,
+    ...runs.map((run) => number(pick(run), digits)),
+  ];
+  return renderTable([
+    ["the database's log", ...runs.map(({ mode }) => (mode === 'paced' ? '100 jobs/s' : 'full speed'))],
+    row('jobs', 0, (run) => run.jobs),
+    row('bytes per job', 0, (run) => run.bytesPerJob),
+    row('  pages logged whole, per job', 2, (run) => run.wholePagesPerJob),
+    row('commits per job', 2, (run) => run.commitsPerJob),
+    row('fsyncs per job', 2, (run) => run.fsyncsPerJob),
+    row('connections of one process', 0, (run) => run.connections),
   ]);
 }
 

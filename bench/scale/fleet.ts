@@ -5,20 +5,27 @@ import { addToCounters } from '../../src/domain/jobs/counter-sql.ts';
 /** Workers of each endpoint that keeps some. */
 export const WORKERS_PER_KEEPER = 4;
 
+/** How many endpoints there are, and how many of them work; the others are at zero and get no jobs. */
+export interface FleetSize {
+  endpoints: number;
+  working: number;
+}
+
 /**
- * Endpoints, jobs and workers' reports, written straight to the database as the data plane would, with its hints, so that
- * control alone is measured. Half of the endpoints (`keepers`) keep workers, half (`sleepers`) are at zero.
+ * Endpoints, jobs and workers' reports, written straight to the database as the API and the data plane would, with their hints,
+ * so that control alone is measured. Half of the working endpoints (`keepers`) keep workers, half (`sleepers`) are at zero.
  */
 export class Fleet {
   readonly keepers: string[];
   readonly sleepers: string[];
   readonly #pool: pg.Pool;
+  readonly #unsynced: pg.Pool;
 
-  /** Creates `size` endpoints, which will get twice as many workers. */
-  static async create(databaseUrl: string, size: number): Promise<Fleet> {
+  /** Creates the endpoints, which will get twice as many workers as endpoints work. */
+  static async create(databaseUrl: string, { endpoints, working }: FleetSize): Promise<Fleet> {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 });
-    const ids = Array.from({ length: size }, () => newId<string>());
-    const half = Math.ceil(size / 2);
+    const ids = Array.from({ length: endpoints }, () => newId<string>());
+    const half = Math.ceil(working / 2);
     await pool.query("insert into users (id, name) values ('fleet', 'fleet') on conflict do nothing");
     await pool.query(
       "insert into user_limits (user_id, name, value) values ('fleet', 'workers', null) on conflict do nothing",
@@ -39,17 +46,20 @@ export class Fleet {
     );
     await pool.query('create unlogged table fleet_submits (endpoint_id text, at timestamptz)');
     await pool.query('analyze');
-    return new Fleet(pool, ids.slice(0, half), ids.slice(half));
+    const fleet = new Fleet(pool, ids.slice(0, half), ids.slice(half, working));
+    await fleet.#hint('endpoint', ids);
+    return fleet;
   }
 
   private constructor(pool: pg.Pool, keepers: string[], sleepers: string[]) {
     this.#pool = pool;
+    this.#unsynced = new pg.Pool({ ...pool.options, options: '-c synchronous_commit=off', max: 1 });
     this.keepers = keepers;
     this.sleepers = sleepers;
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.end(), this.#unsynced.end()]);
   }
 
   /** Updates planner statistics, as autovacuum does after a while. */
@@ -64,19 +74,19 @@ export class Fleet {
     return rows[0].count;
   }
 
-  /** Marks running workers as ready and active, as they would report. Returns how many. */
-  async makeReady(endpointIds: readonly string[] = this.keepers): Promise<number> {
+  /** Marks running workers, of all endpoints or of these, as ready and active, as they would report. Returns how many. */
+  async makeReady(endpointIds: readonly string[] | null = null): Promise<number> {
     const { rows } = await this.#pool.query<{ id: string }>(
       `with chosen as (
-         select id from workers where endpoint_id = any($1::text[]) and phase = 'RUNNING' and ready_at is null
-           and wanted = 'RUN' order by id for update),
+         select id from workers where phase = 'RUNNING' and ready_at is null and wanted = 'RUN'
+           ${endpointIds === null ? '' : 'and endpoint_id = any($1::text[])'} order by id for update),
        ready as (
          update workers w set ready_at = now() from chosen where w.id = chosen.id returning w.id),
        active as (
          insert into worker_activity (worker_id, seen_at) select id, now() + interval '1 day' from ready
          on conflict do nothing)
        select id from ready`,
-      [endpointIds],
+      endpointIds === null ? [] : [endpointIds],
     );
     await this.#hint(
       'worker',
@@ -95,10 +105,10 @@ export class Fleet {
        ${addToCounters({ from: 'job', lane: "'fleet'", deltas: { queued: 'count(*)' } })}`,
       [endpointIds],
     );
-    await this.#pool.query(
-      'insert into fleet_submits select id, clock_timestamp() from unnest($1::text[]) id', // after the commit of the jobs
-      [endpointIds],
-    );
+    // After the commit of the jobs, and without one that waits for the disk before the hint.
+    await this.#unsynced.query('insert into fleet_submits select id, clock_timestamp() from unnest($1::text[]) id', [
+      endpointIds,
+    ]);
     await this.#hint('demand', endpointIds);
   }
 

@@ -10,7 +10,7 @@ import { usageOfTree } from '../queue/process-usage.ts';
 import { type Program, startProgram } from '../queue/program.ts';
 import { renderTable } from '../queue/table.ts';
 import { describeMachine, type Machine, writeResults } from '../results.ts';
-import { Fleet, WORKERS_PER_KEEPER } from './fleet.ts';
+import { Fleet, type FleetSize, WORKERS_PER_KEEPER } from './fleet.ts';
 import { Pace, watch } from './pace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -18,6 +18,7 @@ const SETTLE_S = 5;
 
 interface ScaleResult {
   endpoints: number;
+  working: number;
   workers: number;
   /** Time until all workers of `workers.min` were started. */
   fillSeconds: number;
@@ -44,6 +45,8 @@ export async function benchScale(args: string[]): Promise<void> {
     args,
     options: {
       sizes: { type: 'string', default: '100,1000,10000' },
+      working: { type: 'string' },
+      changes: { type: 'string' },
       seconds: { type: 'string', default: '20' },
       'cpu-prof': { type: 'string' },
       main: { type: 'string', default: MAIN },
@@ -57,12 +60,16 @@ export async function benchScale(args: string[]): Promise<void> {
       machine: describeMachine(tempDir),
       results: [],
     };
-    for (const size of values.sizes.split(',').map(Number)) {
-      const databaseUrl = await postgres.createDatabase(`fleet${size}`);
-      const control = await startControl(values.main, join(tempDir, `size${size}`), databaseUrl, values['cpu-prof']);
+    for (const endpoints of values.sizes.split(',').map(Number)) {
+      const working = Math.min(endpoints, Number(values.working ?? endpoints));
+      const changes = Number(values.changes ?? Math.max(1, Math.round(working / 100)));
+      const databaseUrl = await postgres.createDatabase(`fleet${endpoints}`);
+      const dataDir = join(tempDir, `size${endpoints}`);
+      const control = await startControl(values.main, dataDir, databaseUrl, values['cpu-prof']);
       const seconds = Number(values.seconds);
       try {
-        report.results.push(await measure({ size, databaseUrl, control, postgresPid: postgres.pid, seconds }));
+        const size = { endpoints, working };
+        report.results.push(await measure({ size, changes, databaseUrl, control, postgresPid: postgres.pid, seconds }));
       } finally {
         await control.stop();
       }
@@ -92,13 +99,15 @@ function startControl(
 }
 
 async function measure(run: {
-  size: number;
+  size: FleetSize;
+  /** Made a second. */
+  changes: number;
   databaseUrl: string;
   control: Program;
   postgresPid: number;
   seconds: number;
 }): Promise<ScaleResult> {
-  const { size, control, postgresPid, seconds } = run;
+  const { size, changes, control, postgresPid, seconds } = run;
   const fleet = await Fleet.create(run.databaseUrl, size);
   try {
     const wanted = fleet.keepers.length * WORKERS_PER_KEEPER;
@@ -110,9 +119,8 @@ async function measure(run: {
     const fillSeconds = (performance.now() - fillStartedAt) / 1000;
     await sleep(SETTLE_S * 1000);
     const idle = await watch([control.pid], 10, () => sleep(1_000));
-    const changesPerSecond = Math.max(1, Math.round(size / 100));
     await fleet.analyze();
-    const pace = new Pace(fleet, changesPerSecond);
+    const pace = new Pace(fleet, changes);
     for (let i = 0; i < SETTLE_S * 4; i++) await pace.quarter();
     const since = new Date();
     const madeBefore = pace.made;
@@ -126,10 +134,10 @@ async function measure(run: {
     const reactions = new Latencies();
     for (const ms of await fleet.reactions(since)) reactions.add(ms);
     return {
-      endpoints: size,
+      ...size,
       workers: wanted,
       fillSeconds,
-      changesPerSecond,
+      changesPerSecond: changes,
       madePerSecond,
       idleCpu: idle[0]!,
       cpu: cpu!,
@@ -145,9 +153,11 @@ async function measure(run: {
 function render({ results, machine }: ScaleReport): string {
   const rows = results.map((one) => [
     String(one.endpoints),
+    String(one.working),
     String(one.workers),
     `${one.madePerSecond.toFixed(0)} of ${one.changesPerSecond}`,
     `${one.fillSeconds.toFixed(1)} s`,
+    (one.workers / one.fillSeconds).toFixed(0),
     `${one.idleCpu.toFixed(1)} %`,
     `${one.cpu.toFixed(1)} %`,
     `${one.postgresCpu.toFixed(1)} %`,
@@ -157,9 +167,11 @@ function render({ results, machine }: ScaleReport): string {
   ]);
   const head = [
     'endpoints',
+    'working',
     'workers',
     'changes/s',
     'filled in',
+    'starts/s',
     'idle',
     'control',
     'postgres',

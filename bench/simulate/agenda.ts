@@ -51,6 +51,28 @@ export class Agenda {
   }
 }
 
+/** Runs an action at the earliest of the times that are set before it runs. */
+export class Alarm {
+  readonly #agenda: Agenda;
+  readonly #act: () => void;
+  #at = Number.POSITIVE_INFINITY;
+
+  constructor(agenda: Agenda, act: () => void) {
+    this.#agenda = agenda;
+    this.#act = act;
+  }
+
+  set(at: number): void {
+    if (this.#at <= at) return;
+    this.#at = at;
+    this.#agenda.add(at, () => {
+      if (this.#at !== at) return; // an earlier time was set since
+      this.#at = Number.POSITIVE_INFINITY;
+      this.#act();
+    });
+  }
+}
+
 function isBefore(a: Entry, b: Entry): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }

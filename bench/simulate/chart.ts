@@ -16,7 +16,10 @@ interface Line {
 }
 
 /** Draws demand, workers and waits over time, stacked, as an SVG document. */
-export function drawChart(scenario: Scenario, results: readonly TenantResult[]): string {
+export function drawChart(
+  scenario: Pick<Scenario, 'name' | 'about' | 'durationMs'>,
+  results: readonly TenantResult[],
+): string {
   const lines = (kinds: { name: string; dash?: string; value: (sample: Sample) => number }[]): Line[] =>
     results.flatMap((result, i) =>
       kinds.map(({ name, dash, value }) => ({

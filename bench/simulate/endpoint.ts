@@ -34,6 +34,25 @@ export interface TenantResult {
   busyMs: number;
 }
 
+export function emptyResult(name: string): TenantResult {
+  return {
+    name,
+    samples: [],
+    waitsMs: [],
+    submitted: 0,
+    repeated: 0,
+    starts: 0,
+    failedStarts: 0,
+    thaws: 0,
+    freezes: 0,
+    busyDrained: 0,
+    gaveTo: new Map(),
+    mostWorkers: 0,
+    workerMs: 0,
+    busyMs: 0,
+  };
+}
+
 export interface Job {
   cameAt: number;
   ms: number;
@@ -69,22 +88,7 @@ export class Endpoint {
 
   constructor(tenant: Tenant) {
     this.tenant = tenant;
-    this.result = {
-      name: tenant.name,
-      samples: [],
-      waitsMs: [],
-      submitted: 0,
-      repeated: 0,
-      starts: 0,
-      failedStarts: 0,
-      thaws: 0,
-      freezes: 0,
-      busyDrained: 0,
-      gaveTo: new Map(),
-      mostWorkers: 0,
-      workerMs: 0,
-      busyMs: 0,
-    };
+    this.result = emptyResult(tenant.name);
   }
 
   get queued(): number {

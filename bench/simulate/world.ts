@@ -7,7 +7,7 @@ import type { PoolCapacity } from '../../src/scaling/place-worker.ts';
 import { shareCapacity } from '../../src/scaling/share-capacity.ts';
 import type { HoldingWorker, PastYield, Reservation, Yield } from '../../src/scaling/sharing.ts';
 import { type PastStart, startRecordOf } from '../../src/scaling/start-record.ts';
-import { Agenda } from './agenda.ts';
+import { Agenda, Alarm } from './agenda.ts';
 import { Endpoint, type TenantResult, type Worker } from './endpoint.ts';
 import { mulberry32 } from './random.ts';
 import type { Scenario } from './scenarios.ts';
@@ -33,7 +33,7 @@ class World {
   readonly #random: () => number;
   #now = 0;
   #serial = 0;
-  #placesAt = Number.POSITIVE_INFINITY;
+  readonly #placing = new Alarm(this.#agenda, () => this.#place());
   #total = 0;
   #reserved: (Reservation & { until: number })[] = [];
   #past: (PastYield & { at: number })[] = [];
@@ -173,7 +173,7 @@ class World {
     if (sleepMs === null) return;
     this.#agenda.add(this.#now + sleepMs, () => {
       worker.isAsleep = true; // even if it is wanted again by now: then it claims its GPU
-      this.#placeAt(this.#now);
+      this.#placing.set(this.#now);
     });
   }
 
@@ -242,7 +242,7 @@ class World {
     };
     endpoint.workers.set(worker.id, worker);
     const { failMs, isBroken } = endpoint.tenant;
-    if (failMs !== 'no image' || !isBroken(notBefore)) this.#placeAt(notBefore);
+    if (failMs !== 'no image' || !isBroken(notBefore)) this.#placing.set(notBefore);
     else {
       worker.waitsSince = worker.notBefore = Number.POSITIVE_INFINITY; // it never gets as far as a place
       this.#agenda.add(notBefore, () => {
@@ -261,7 +261,7 @@ class World {
     endpoint.workers.delete(worker.id);
     this.#reserve(endpoint, worker);
     this.#wake(endpoint);
-    this.#placeAt(this.#now);
+    this.#placing.set(this.#now);
   }
 
   /** Keeps what a worker leaves for the endpoint that it leaves it for: in a roll-out its own. */
@@ -279,16 +279,6 @@ class World {
   /** Adds the worker's time since it was placed or thawed. */
   #count(worker: Worker, result: TenantResult): void {
     if (worker.place !== null && worker.frozenAt === null) result.workerMs += this.#now - worker.startedAt;
-  }
-
-  #placeAt(at: number): void {
-    if (this.#placesAt <= at) return;
-    this.#placesAt = at;
-    this.#agenda.add(at, () => {
-      if (this.#placesAt !== at) return;
-      this.#placesAt = Number.POSITIVE_INFINITY;
-      this.#place();
-    });
   }
 
   #place(): void {
@@ -325,7 +315,7 @@ class World {
       if (kept >= 0) this.#reserved.splice(kept, 1);
     }
     if (share.missing.size === 0) return;
-    this.#placeAt(this.#now + PLACE_AGAIN_MS);
+    this.#placing.set(this.#now + PLACE_AGAIN_MS);
     if (this.#fallsAsleep || this.#putToSleep()) return;
     const frozen = all.filter(({ worker }) => worker.state === 'frozen' && !worker.isAsleep);
     const oldest = frozen.sort((a, b) => a.worker.frozenAt! - b.worker.frozenAt!)[0];

@@ -1,6 +1,7 @@
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './console.css';
+import './shell/shell.css';
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
@@ -8,9 +9,15 @@ import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
 import { RouterProvider } from 'react-router';
 import { ApiError } from './api/api-error.ts';
-import { router } from './router.tsx';
+import { watchVersion } from './api/page-version.ts';
+import { connection } from './api/server-connection.ts';
+import { preloadPages, router } from './router.tsx';
 import { theme } from './theme.ts';
 import { notifyError } from './ui/notify.ts';
+import { watchTyping } from './ui/unsaved.ts';
+
+/** Pages are read for longer than that. */
+const PRELOAD_AFTER_MS = 500;
 
 const nonce = document.querySelector('meta[name=csp-nonce]')?.getAttribute('content') ?? '';
 setNonce(nonce); // for the style that locks scrolling behind a dialog
@@ -19,9 +26,12 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // The server's errors are final; an unreachable server may come back.
-      retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 5,
+      // The server's errors are final. A lost server is waited for by the connection, which has all queries read again.
+      retry: (count, error) => !(error instanceof ApiError && error.status > 0) && count < 3,
+      retryDelay: (count) => 500 * 2 ** count,
+      networkMode: 'always', // a server on this machine needs no network
     },
+    mutations: { networkMode: 'always' },
   },
   mutationCache: new MutationCache({
     onError: (error, _variables, _context, mutation) => {
@@ -29,6 +39,10 @@ const queries = new QueryClient({
     },
   }),
 });
+
+connection.onRestored(() => void queries.invalidateQueries());
+watchVersion();
+watchTyping();
 
 createRoot(document.getElementById('root')!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
@@ -38,3 +52,6 @@ createRoot(document.getElementById('root')!).render(
     </QueryClientProvider>
   </MantineProvider>,
 );
+
+// Not before the first page is there: its own scripts come first.
+window.addEventListener('load', () => setTimeout(preloadPages, PRELOAD_AFTER_MS));

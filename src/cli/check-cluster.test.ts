@@ -206,3 +206,25 @@ test('a policy for workloads is found; whether the network plugin enforces it is
   expect(await found(403)).toBe('lan (no permission to check policies)');
   expect(await found([], { egress: 'all' })).toBe('all: workers and pods reach every address');
 });
+
+test('a runtime class that does not exist is missing: the cluster would reject every pod with GPUs', async () => {
+  const env = { PODYARD_KUBERNETES_GPU_RUNTIME_CLASS: 'nvidia' };
+  const ofClass = async () => about(await check(env), 'GPUs').filter(({ found }) => found.includes('runtime class'));
+  expect(await ofClass()).toMatchObject([{ verdict: 'missing', found: 'there is no runtime class nvidia' }]);
+  answers['/apis/node.k8s.io/v1/runtimeclasses/nvidia'] = {};
+  expect(await ofClass()).toMatchObject([{ verdict: 'ok' }]);
+});
+
+test('GPUs of a DRA driver are found (recorded from 1.36), and named by the node’s label', async () => {
+  const labels = { 'nvidia.com/gpu.product': 'NVIDIA-L4' };
+  answers['/api/v1/nodes'] = { items: [node('a', { labels })] };
+  const metadata = { name: 'x', uid: 'x', resourceVersion: '1' };
+  const devices = [0, 1].map((n) => ({ name: `gpu-${n}`, attributes: { type: { string: 'gpu' } } }));
+  const pool = { name: 'a', generation: 1, resourceSliceCount: 1 };
+  const slice = { metadata, spec: { driver: 'gpu.nvidia.com', nodeName: 'a', pool, devices } };
+  const expression = "device.driver == 'gpu.nvidia.com'";
+  const kind = { metadata, spec: { extendedResourceName: 'nvidia.com/gpu', selectors: [{ cel: { expression } }] } };
+  answers['/apis/resource.k8s.io/v1/resourceslices'] = { items: [slice] };
+  answers['/apis/resource.k8s.io/v1/deviceclasses'] = { items: [kind] };
+  expect(about(await check(), 'nodes')).toMatchObject([{ found: 'LOCAL-1: AMPERE_24 2 GPUs on 1 node' }]);
+});

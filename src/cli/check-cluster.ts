@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts';
 import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { ApiServer, isRefusal } from '../runtimes/kubernetes/api-server.ts';
 import { accessOf, type ClusterAccess } from '../runtimes/kubernetes/cluster-access.ts';
+import { readDevices } from '../runtimes/kubernetes/device-slices.ts';
 import type { ApiObject, Node } from '../runtimes/kubernetes/objects.ts';
 import { checkNodes } from './check-nodes.ts';
 import { checkRights } from './check-rights.ts';
@@ -37,6 +38,7 @@ export async function checkCluster(check: ClusterCheck): Promise<Finding[]> {
       checkAllNodes(api, check),
       checkStorage(api, settings),
       checkPriorities(api, settings),
+      checkRuntimeClass(api, settings),
       checkMetrics(api),
       checkWorkerApiHost(settings),
       checkPolicies(api, namespace, check.egress),
@@ -81,7 +83,8 @@ async function checkAllNodes(api: ApiServer, check: ClusterCheck): Promise<Findi
     const advice = 'Podyard reads from nodes where workers can run: the ClusterRole needs list and watch on nodes.';
     return [{ what: 'nodes', verdict: 'missing', found: 'not allowed to list nodes', advice }];
   }
-  return checkNodes(nodes.items, check.settings, check.areGpusSimulated);
+  const { settings, areGpusSimulated } = check;
+  return checkNodes(nodes.items, settings, areGpusSimulated, await readDevices(api, settings.gpuResource));
 }
 
 /** Only volumes need a storage class. */
@@ -121,12 +124,22 @@ async function checkPriorities(api: ApiServer, { priorityClasses }: KubernetesSe
   return Promise.all(asked);
 }
 
+async function checkRuntimeClass(api: ApiServer, { gpuRuntimeClass: name }: KubernetesSettings): Promise<Finding[]> {
+  if (name === null) return [];
+  const what = 'GPUs';
+  const answer = await ask(api, `/apis/node.k8s.io/v1/runtimeclasses/${encodeURIComponent(name)}`);
+  if (answer !== 'absent') return [{ what, verdict: 'ok', found: `pods with GPUs get the runtime class ${name}` }];
+  const advice =
+    'Kubernetes rejects pods that name it: install the NVIDIA Container Toolkit or the GPU operator, or change PODYARD_KUBERNETES_GPU_RUNTIME_CLASS.';
+  return [{ what, verdict: 'missing', found: `there is no runtime class ${name}`, advice }];
+}
+
 async function checkMetrics(api: ApiServer): Promise<Finding> {
   const what = 'metrics';
   const answer = await ask(api, '/apis/metrics.k8s.io/v1beta1');
   if (answer !== 'absent') return { what, verdict: 'ok', found: 'the cluster has the metrics API' };
   const advice =
-    'Usage of pods then comes from kubelets, if allowed (get nodes/proxy); otherwise it is shown as 0. metrics-server provides the API.';
+    'Usage of pods then comes from kubelets, if allowed (get nodes/stats); otherwise it is shown as 0. metrics-server provides the API, and autoscaling of the server needs it.';
   return { what, verdict: 'note', found: 'the cluster has no metrics API', advice };
 }
 

@@ -2,13 +2,19 @@ import type { KubernetesSettings } from '../core/kubernetes-settings.ts';
 import { findDataCenter, gpuPools, LOCAL_DATA_CENTER } from '../domain/catalog/catalog.ts';
 import { partOf, type TypeInPool } from '../domain/catalog/part-types.ts';
 import { gpuOfProduct } from '../runtimes/kubernetes/cluster-capacity.ts';
+import { withDevices } from '../runtimes/kubernetes/device-slices.ts';
 import { type NodeRecord, toNodeRecord } from '../runtimes/kubernetes/node-record.ts';
 import type { Node } from '../runtimes/kubernetes/objects.ts';
 import type { Finding } from './finding.ts';
 
 /** Returns the usable nodes by data center and GPU pool, and what of their labels the catalog doesn't know. */
-export function checkNodes(nodes: readonly Node[], settings: KubernetesSettings, areGpusSimulated: boolean): Finding[] {
-  const known = nodes.map((node) => toNodeRecord(node, settings));
+export function checkNodes(
+  nodes: readonly Node[],
+  settings: KubernetesSettings,
+  areGpusSimulated: boolean,
+  devices: ReadonlyMap<string, number> = new Map(),
+): Finding[] {
+  const known = [...withDevices(nodes.map((node) => toNodeRecord(node, settings)), devices)]; // biome-ignore format: one thing
   const usable = known.filter((node) => node.isUsable && node.unreadySince === null);
   if (usable.length === 0) return [noNodes(known)];
   const findings: Finding[] = byDataCenter(usable).map((found) => ({ what: 'nodes', verdict: 'ok', found }));
@@ -62,7 +68,7 @@ function oddGpus(nodes: readonly NodeRecord[], { gpuLabel, gpuResource }: Kubern
   const withGpus = nodes.filter(({ gpus }) => gpus > 0);
   const what = 'GPUs';
   if (withGpus.length === 0) {
-    const advice = `Nodes with GPUs need the resource ${gpuResource} (device plugin) and the label ${gpuLabel} (GPU feature discovery).`;
+    const advice = `Nodes with GPUs need the resource ${gpuResource} (device plugin, or a DRA driver and a DeviceClass with that extendedResourceName) and the label ${gpuLabel} (GPU feature discovery).`;
     return [{ what, verdict: 'note', found: 'none: 4 GPUs of pool ADA_24 are simulated', advice }];
   }
   const findings: Finding[] = [];

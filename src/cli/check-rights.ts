@@ -28,17 +28,33 @@ const RUNNING: readonly Right[] = [
   { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: ['create', 'delete'], lack: 'no clusters' },
   { resource: 'persistentvolumeclaims', verbs: ['create', 'get', 'patch', 'delete'] },
   { resource: 'events', verbs: ['list', 'watch'], lack: 'no reasons for slow pulls and failed starts' },
+  {
+    group: 'policy',
+    resource: 'poddisruptionbudgets',
+    verbs: ['create', 'patch', 'list', 'delete'],
+    lack: 'a drain may take all workers of an endpoint at once',
+  },
   { resource: 'pods/resize', verbs: ['patch'], lack: 'parked workers keep their CPUs' },
 ];
+
+const NO_DRA = 'GPUs of DRA drivers are not seen';
 
 /** Optional rights beyond the namespace. */
 const READING_MORE: readonly Right[] = [
   { resource: 'pods', verbs: ['list', 'watch'], isClusterWide: true, lack: 'GPUs that others hold look free' },
+  { group: 'resource.k8s.io', resource: 'resourceslices', verbs: ['list', 'watch'], isClusterWide: true, lack: NO_DRA },
+  { group: 'resource.k8s.io', resource: 'deviceclasses', verbs: ['list', 'watch'], isClusterWide: true, lack: NO_DRA },
+  { resource: 'nodes/stats', verbs: ['get'], isClusterWide: true, lack: 'no usage figures of volumes' },
   { group: 'metrics.k8s.io', resource: 'pods', verbs: ['get'], lack: 'no usage figures of pods from the metrics API' },
 ];
 
+/** What terminals need, at every server. The chart grants it with `rbac.terminal`. */
+const PROGRAMS: readonly Right[] = [
+  { resource: 'pods/exec', verbs: ['create', 'get'], lack: 'no terminals, `podyard exec` and `podyard cp`' },
+];
+
 /** Every right that a server uses. */
-export const RIGHTS: readonly Right[] = [...READING, ...RUNNING, ...READING_MORE];
+export const RIGHTS: readonly Right[] = [...READING, ...RUNNING, ...READING_MORE, ...PROGRAMS];
 
 interface Review {
   status?: { allowed?: boolean };

@@ -4,8 +4,18 @@ import type { Context } from '../domain/context.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Terminal } from './remote/terminal.ts';
 
-/** A command's output. */
+/** The terminal that stdout is. */
+export interface Screen {
+  /** Its width; null if it does not say. */
+  readonly columns: number | null;
+  /** False with NO_COLOR. */
+  readonly hasColors: boolean;
+}
+
+/** A command's output. On a terminal, control characters in texts are shown instead of obeyed. */
 export interface CliOutput {
+  /** Absent where stdout is a file or a pipe: tables are not cut, and nothing is colored. */
+  readonly screen?: Screen;
   /** Writes a result to stdout. */
   print(text: string): void;
   /** Writes anything else to stderr. */
@@ -45,4 +55,4 @@ export interface CliPieces extends CliOutput {
 }
 
 /** What a long-running command needs to report its progress and to be interrupted. */
-export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal'>;
+export type CommandOutput = Pick<CliPieces, 'print' | 'note' | 'terminal' | 'screen'>;

@@ -15,7 +15,7 @@ let noted: string[];
 let served: Flags[];
 let opened: Flags[];
 let pieces: CliPieces;
-const terminal = testTerminal();
+const terminal = testTerminal({ env: { HOME: '/nowhere' } }); // not signed in to any server
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -56,11 +56,15 @@ describe('serve', () => {
     expect(await run()).toBe(0);
     expect(await run('--port', '9', '--stop-workers')).toBe(0);
     expect(await run('serve', '--port', '9', '--database-url', 'postgres://x')).toBe(0);
-    expect(served).toEqual([{}, { port: '9', stopWorkers: true }, { port: '9', databaseUrl: 'postgres://x' }]);
+    expect(served).toEqual([
+      { terminal: true },
+      { port: '9', stopWorkers: true, terminal: true },
+      { port: '9', databaseUrl: 'postgres://x', terminal: true },
+    ]);
   });
 
-  test('an invalid value is one sentence and status 1', async () => {
-    expect(await run('--port', 'eighty')).toBe(1);
+  test('an invalid value is one sentence and status 2', async () => {
+    expect(await run('--port', 'eighty')).toBe(2);
     expect(noted).toEqual(["podyard: --port is 'eighty', but must be a whole number from 0 to 65535"]);
   });
 
@@ -93,6 +97,7 @@ describe('serve', () => {
       'shareGpus',
       'simulateGpus',
       'stopWorkers',
+      'terminal',
       'tlsCert',
       'tlsKey',
       'trustedProxies',
@@ -154,10 +159,10 @@ test('a created key is printed alone and has the requested scopes', async () => 
 test('a revoked key is rejected and no longer listed', async () => {
   await run('keys', 'create');
   const key = (await keyOf(printed[0]!))!;
-  expect(await run('keys', 'revoke', key.id)).toBe(0);
+  expect(await run('keys', 'revoke', key.id, '--yes')).toBe(0);
   expect(await keyOf(printed[0]!)).toBeUndefined();
-  expect(await run('keys', 'revoke', key.id)).toBe(1);
-  expect(noted.at(-1)).toBe('podyard: API key not found');
+  expect(await run('keys', 'revoke', key.id, '--yes')).toBe(1);
+  expect(noted.at(-1)).toBe(`podyard: API key not found: '${key.id}'`);
 });
 
 test('users are created and listed, and get keys by name', async () => {
@@ -219,7 +224,7 @@ test('a user’s limits and quotas are set, shown with their use, and inherited 
   expect(await limitsOf('--defaults', 'workers=30', 'pods=2')).toMatch(/^workers +30 +yes$/m);
   expect(await limitsOf('fred')).toMatch(/^workers +30 +0 +- +all users$/m);
   await run('users');
-  expect(printed.at(-1)).toMatch(/ fred +\S+ +0 +0\/2 +0\/1000000 +0\/30 +- +0 +0\/8 +4 +0$/m);
+  expect(printed.at(-1)).toMatch(/ fred +user +active +\S+ +0 +0\/2 +0\/1000000 +0\/30 +- +0 +0\/8 +4 +0$/m);
   expect(await limitsOf('--defaults', 'workers=default', 'pods=default')).toMatch(/^workers +1000 +built in$/m);
 });
 
@@ -232,23 +237,25 @@ test('a user’s rate limit is set, shown and reset', async () => {
   expect(printed).toEqual(['default', 'minute=5', 'exempt', 'exempt', 'minute=5,day=10', 'default']);
 });
 
-test.each([
+const FAILURES: [args: string[], sentence: string, status?: number][] = [
   [['users', 'limit', 'nobody', 'exempt'], "podyard: there is no user named 'nobody'"],
-  [['users', 'limit', 'admin', 'minute=0'], "podyard: the limit is 'minute=0', but must be like minute=60"],
+  [['users', 'limit', 'admin', 'minute=0'], "podyard: the limit is 'minute=0', but must be like minute=60", 2],
   [['users', 'limits', 'nobody'], "podyard: there is no user named 'nobody'"],
-  [['users', 'limits'], 'podyard: name a user, or use --defaults'],
-  [['users', 'limits', 'admin', '--defaults'], 'podyard: name a user, or use --defaults'],
-  [['users', 'limits', 'admin', 'moons=1'], "podyard: there is no limit 'moons', but: endpoints, pods, workers"],
-  [['users', 'limits', 'admin', 'workers'], "podyard: 'workers' must be like workers=50"],
-  [['users', 'limits', 'admin', 'workers=1GiB'], "podyard: workers is '1GiB', but must be a whole number"],
-  [['users', 'limits', 'admin', 'queuedBytes=5%'], "podyard: queuedBytes is '5%', but must be a size like 8GiB"],
+  [['users', 'limits'], 'podyard: name a user, or use --defaults', 2],
+  [['users', 'limits', 'admin', '--defaults'], 'podyard: name a user, or use --defaults', 2],
+  [['users', 'limits', 'admin', 'moons=1'], "podyard: there is no limit 'moons', but: endpoints, pods, workers", 2],
+  [['users', 'limits', 'admin', 'workers'], "podyard: 'workers' must be like workers=50", 2],
+  [['users', 'limits', 'admin', 'workers=1GiB'], "podyard: workers is '1GiB', but must be a whole number", 2],
+  [['users', 'limits', 'admin', 'queuedBytes=5%'], "podyard: queuedBytes is '5%', but must be a size like 8GiB", 2],
   [['users', 'limits', 'admin', 'gpus=1', 'gpuQuota=2'], "podyard: gpuQuota: 2 is more than the limit 'gpus' of 1"],
   [['users', 'create', 'admin'], "podyard: there is already a user named 'admin'"],
   [['keys', 'create', '--user', 'nobody'], "podyard: there is no user named 'nobody'; `podyard users list` shows all"],
-  [['keys', 'create', '--scope', 'root'], "podyard: 'root' is not a scope"],
+  [['keys', 'create', '--scope', 'root'], "podyard: 'root' is not a scope", 2],
   [['secrets', 'rotate-key'], 'podyard: PODYARD_MASTER_KEY holds one key: put a new one before it'],
-])('a failure (%j) is one sentence and status 1', async (args, sentence) => {
-  expect(await run(...args)).toBe(1);
+];
+
+test.each(FAILURES)('a failure (%j) is one sentence and a status', async (args, sentence, status = 1) => {
+  expect(await run(...args)).toBe(status);
   expect(noted).toHaveLength(1);
   expect(noted[0]!.startsWith(sentence)).toBe(true);
 });

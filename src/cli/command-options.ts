@@ -39,6 +39,7 @@ export function addServerOptions(command: Command): Command {
     .option('--memory-per-gpu <size>', 'memory limit per GPU: auto, 64GiB, 25% or off (default: auto)')
     .option('--cpus-per-gpu <number>', 'CPU limit per GPU: auto, 8 or off (default: auto)')
     .option('--rest-v1', 'also serve REST v1, for old clients')
+    .option('--no-terminal', 'nobody runs programs in workers and pods: no terminals, exec and cp')
     .option('--rate-limit <quotas>', 'API requests per user, e.g. minute=60,hour=3000,day=50000, or off')
     .option('--rest-revision <name>', 'what plain /v2 speaks: 2026-07 or 2026-08 (default: 2026-07)')
     .option(

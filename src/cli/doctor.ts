@@ -9,8 +9,10 @@ import { useCatalog } from '../domain/catalog/catalog.ts';
 import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
 import type { Gpu, GpuSource } from '../runtimes/gpus/gpu.ts';
 import { checkEgress, checkUsers } from './check-egress.ts';
+import { checkNames } from './check-names.ts';
 import type { CliOutput } from './cli-pieces.ts';
 import type { Finding } from './finding.ts';
+import { jsonText } from './terminal-text.ts';
 
 const NODE_MAJOR = 24;
 const MIN_FREE_GIB = 2;
@@ -30,7 +32,7 @@ export async function runDoctor(config: Config, isJson: boolean, output: CliOutp
     checkPort(config),
     checkSettings(config),
   ]).then((all) => all.flat());
-  if (isJson) output.print(JSON.stringify(findings, null, 2));
+  if (isJson) output.print(jsonText(findings));
   else
     for (const { what, verdict, found, advice } of findings) {
       output.print(`${MARKS[verdict]}  ${what.padEnd(10)} ${found}`);
@@ -57,10 +59,12 @@ async function checkRuntime(config: Config): Promise<Finding[]> {
   const hasEngine = engine?.verdict === 'ok';
   const machine = engine === null ? [] : [engine, ...(await checkGpus(config, hasEngine)), await checkSleep(config)];
   const isInCluster = config.runtime === 'auto' && !hasEngine && config.kubernetes.inCluster !== null;
-  if (isCluster || isInCluster) return [...(await checkOwnCluster(config)), ...(await checkUsers(config))];
-  return config.runtime === 'simulated'
-    ? machine
-    : [...machine, ...(await checkContainerDisks(config, hasEngine)), ...(await checkEgress(config, hasEngine))];
+  if (isCluster || isInCluster) {
+    return [...(await checkOwnCluster(config)), ...(await checkNames(config, true)), ...(await checkUsers(config))];
+  }
+  if (config.runtime === 'simulated') return machine;
+  const own = [checkNames(config, false), checkContainerDisks(config, hasEngine), checkEgress(config, hasEngine)];
+  return [...machine, ...(await Promise.all(own)).flat()];
 }
 
 async function checkOwnCluster(config: Config): Promise<Finding[]> {

@@ -318,9 +318,9 @@ test('what is no server of REST v2, no URL or no file of secrets is said', async
     [html, 1, /did not answer with JSON: --from must be a server of REST v2/],
     [other, 1, /did not answer with a list of endpoints/],
     [gone, 6, /cannot be reached/],
-    ['ftp://x', 1, /--from has 'ftp:\/\/x'/],
-    ['http://user:secret@x', 1, /--from must have no user name or password/],
-    ['nonsense', 1, /must be the URL of a server/],
+    ['ftp://x', 2, /--from has 'ftp:\/\/x'/],
+    ['http://user:secret@x', 2, /--from must have no user name or password/],
+    ['nonsense', 2, /must be the URL of a server/],
   ] as const;
   for (const [url, status, text] of cases) {
     const run = await podyard(['import', '--from', url]);

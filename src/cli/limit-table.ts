@@ -1,5 +1,6 @@
 import { LIMIT_NAMES, type LimitName } from '../domain/quotas/limits.ts';
 import type { UserLimits } from '../domain/quotas/user-limits.ts';
+import type { Screen } from './cli-pieces.ts';
 import { formatTable } from './table.ts';
 
 /** What a table of limits shows: a user's, from the database or as the API returns them. */
@@ -23,7 +24,7 @@ const BORROWED: Partial<Record<LimitName, (of: ShownLimits) => number>> = {
 };
 
 /** Returns a table of a user's limits and quotas, with their use. */
-export function formatUserLimits(shown: ShownLimits): string {
+export function formatUserLimits(shown: ShownLimits, screen?: Screen): string {
   return formatTable<LimitName>(
     [
       ['LIMIT', (name) => name],
@@ -33,6 +34,7 @@ export function formatUserLimits(shown: ShownLimits): string {
       ['SET FOR', (name) => (name in shown.own ? 'user' : 'all users')],
     ],
     LIMIT_NAMES,
+    screen,
   );
 }
 

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { newId } from '../core/ids.ts';
+import { UsageError } from '../core/usage-error.ts';
 import { ADVISORY_LOCKS } from '../db/advisory-locks.ts';
 import { connectionOptions } from '../db/connection-options.ts';
 import { loadDump, type Snapshot, withSnapshot } from '../db/dump.ts';
@@ -25,7 +26,7 @@ export async function move(storage: Storage, options: { to: string }, output: Co
     );
   }
   if (options.to !== 'embedded' && !/^postgres(ql)?:\/\//.test(options.to)) {
-    throw new Error('--to must be the URL of a PostgreSQL, postgresql://…, or embedded');
+    throw new UsageError('--to must be the URL of a PostgreSQL, postgresql://…, or embedded');
   }
   await withDatabaseOf(storage, (sourceUrl) =>
     withDatabaseOf(target, (targetUrl) => moveBetween({ storage, target, sourceUrl, targetUrl }, output), {

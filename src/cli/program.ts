@@ -1,9 +1,14 @@
 import { Argument, Command, CommanderError, type ErrorOptions } from 'commander';
 import { messageOf } from '../core/errors.ts';
-import { addKeys, addSecrets, addUsers } from './access-commands.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { addKeys, addSecrets, addUsers } from './access/access-commands.ts';
 import type { CliPieces } from './cli-pieces.ts';
+import { didYouMean } from './closest.ts';
 import { completionScript, SHELLS, type Shell } from './completion.ts';
+import { addExamples } from './help-examples.ts';
+import { addKit } from './kit.ts';
 import { readVersion } from './read-version.ts';
+import { ExitStatus } from './remote/exit-status.ts';
 import { addRemoteCommands } from './remote-program.ts';
 import { addDoctor, addServerCommands } from './server-commands.ts';
 import { addSimulate } from './simulate-commands.ts';
@@ -20,8 +25,9 @@ class CommandLine extends Command {
     const isImplied = parent !== null && !parent.args.includes(this.name());
     if (options?.code !== 'commander.excessArguments' || !isImplied) super.error(message, options);
     const path = parent.parent === null ? parent.name() : `${parent.parent.name()} ${parent.name()}`;
-    const names = parent.commands.map((command) => command.name()).join(', ');
-    super.error(`error: ${path} has no command '${args[0]}', but: ${names}`, {
+    const names = parent.commands.map((command) => command.name());
+    const wrong = String(args[0]);
+    super.error(`error: ${path} has no command '${wrong}', but: ${names.join(', ')}${didYouMean(wrong, names)}`, {
       ...options,
       code: 'commander.unknownCommand',
     });
@@ -47,13 +53,15 @@ export function buildCli(pieces: CliPieces): Command {
   addStorageCommands(program, pieces);
   addRemoteCommands(program, pieces);
   addDoctor(program, pieces);
+  addKit(program, pieces);
   addCompletion(program, pieces);
+  addExamples(program);
   return program;
 }
 
 /**
  * Runs one command line. Resolves with the exit status: 0; 1 for a failure; 2 for a command line that is not understood;
- * 130 for Ctrl-C; or what `exitStatusOf` returns for a server's refusal. Every failure is explained on stderr.
+ * 130 for Ctrl-C; the status of a program that `podyard exec` ran; or what `exitStatusOf` returns for a server's refusal. Every failure is explained on stderr.
  */
 export async function runCli(pieces: CliPieces, args: readonly string[]): Promise<number> {
   try {
@@ -61,9 +69,11 @@ export async function runCli(pieces: CliPieces, args: readonly string[]): Promis
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has printed its text itself
+    if (error instanceof ExitStatus) return error.status;
     pieces.terminal.progress('');
     if (pieces.terminal.interrupted.aborted) return 130; // as shells report Ctrl-C
     pieces.note(`podyard: ${messageOf(error)}`);
+    if (error instanceof UsageError) return 2;
     return (await import('./remote/api-client.ts')).exitStatusOf(error);
   }
 }

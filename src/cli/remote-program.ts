@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import type { CliPieces } from './cli-pieces.ts';
+import { addConfirm, type ConfirmOptions, confirmDeletion, requireConfirmable } from './confirm.ts';
 import { addBatches } from './remote/batch-commands.ts';
-import { addBilling, addCatalog, addModels } from './remote/catalog-commands.ts';
+import { addBilling, addBudgets } from './remote/billing-commands.ts';
+import { addCatalog, addModels } from './remote/catalog-commands.ts';
 import { addClusters } from './remote/cluster-commands.ts';
 import { addCommon, type Common, connect } from './remote/command-shape.ts';
 import { addEndpoints } from './remote/endpoint-commands.ts';
+import { addCopy, addExec } from './remote/exec-commands.ts';
 import { addImport } from './remote/import/import-command.ts';
 import { addJobs } from './remote/job-commands.ts';
 import { addLimits } from './remote/limit-commands.ts';
@@ -20,11 +23,14 @@ export function addRemoteCommands(program: Command, pieces: CliPieces): void {
   addBatches(program, pieces);
   addModels(program, pieces);
   addPods(program, pieces);
+  addExec(program, pieces);
+  addCopy(program, pieces);
   addSshKeys(program, pieces);
   addClusters(program, pieces);
   addOtherRecords(program, pieces);
   addCatalog(program, pieces);
   addBilling(program, pieces);
+  addBudgets(program, pieces);
   addLimits(program, pieces);
   addImport(program, pieces);
 }
@@ -42,26 +48,33 @@ function addSignIn(program: Command, pieces: CliPieces): void {
   const contexts = program.command('contexts').description('manage saved servers');
   contexts
     .command('list', { isDefault: true })
+    .alias('ls')
     .description('list contexts; * marks the current one')
-    .action(async () => {
+    .option('--json', 'print JSON, for programs; without keys')
+    .action(async (options: { json?: boolean }) => {
       const { listContexts } = await import('./remote/login.ts');
-      await listContexts(pieces);
+      await listContexts(pieces, options);
     });
   contexts
     .command('use')
     .description('make a context the current one')
     .argument('<name>')
     .action(async (name: string) => (await import('./remote/contexts.ts')).useContext(pieces.terminal, name));
-  contexts
-    .command('remove')
-    .description('remove a context and its key')
+  addConfirm(contexts.command('remove'))
+    .description('remove a context and its key from this machine')
     .argument('<name>')
-    .action(async (name: string) => (await import('./remote/contexts.ts')).removeContext(pieces.terminal, name));
+    .action(async (name: string, options: ConfirmOptions) => {
+      requireConfirmable(pieces, options);
+      const { removeContext, requireContext } = await import('./remote/contexts.ts');
+      await requireContext(pieces.terminal, name);
+      await confirmDeletion(pieces, { what: `the context ${name} and its key`, name }, options);
+      await removeContext(pieces.terminal, name);
+    });
   addCommon(program.command('open'))
     .description('open the console, optionally at an endpoint or pod')
     .argument('[id]', 'an endpoint or a pod, by id or name')
     .action(async (id: string | undefined, options: Common) => {
       const { openConsole } = await import('./remote/login.ts');
-      await openConsole(await connect(pieces, options), id, pieces);
+      await openConsole(await connect(pieces, options), id, options, pieces);
     });
 }

@@ -1,72 +1,29 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { stat, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RestFixture, startRestApp } from '../../test/rest-app.ts';
+import { type CliFixture, startCliFixture } from '../../test/cli-fixture.ts';
+import type { RestFixture } from '../../test/rest-app.ts';
 import type { PodId } from '../core/ids.ts';
 import { makeJupyterPassword } from '../domain/pods/jupyter-password.ts';
-import { runCli } from './program.ts';
-import { testTerminal } from './test-terminal.ts';
 
 const GPU = 'NVIDIA GeForce RTX 4090';
 
+let cli: CliFixture;
 let rest: RestFixture;
-let server: Server;
 let url: string;
 let home: string;
 
 beforeAll(async () => {
   const gpus = [{ pool: 'ADA_24', gpuTypeId: GPU, dataCenterId: 'LOCAL-1', total: 8, free: 8 }];
-  rest = await startRestApp({ capacity: { read: async () => ({ gpus, cpus: 8, memoryBytes: 2 ** 35 }) } });
-  server = createServer((request, response) => rest.handle(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  home = await mkdtemp(join(tmpdir(), 'podyard-cli-'));
+  cli = await startCliFixture({ capacity: { read: async () => ({ gpus, cpus: 8, memoryBytes: 2 ** 35 }) } });
+  ({ rest, url, home } = cli);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  await rest.close();
-  await rm(home, { recursive: true });
-});
+afterAll(() => cli.close());
 
-/** Runs one command line with a home directory and, unless overridden, a key in the environment. */
-async function podyard(args: string[], options: { env?: Record<string, string>; input?: string } = {}) {
-  const printed: string[] = [];
-  const noted: string[] = [];
-  const env = { PODYARD_URL: url, PODYARD_API_KEY: rest.alice.key, HOME: home, ...options.env };
-  const terminal = testTerminal({ ...options, env });
-  const unused = async (): Promise<never> => {
-    throw new Error('this command must not use it');
-  };
-  const status = await runCli(
-    {
-      serve: unused,
-      demo: unused,
-      withDatabase: unused,
-      doctor: unused,
-      storage: () => {
-        throw new Error('this command must not use it');
-      },
-      openRuntime: unused,
-      masterKeySource: () => {
-        throw new Error('this command must not use it');
-      },
-      allowsInsecureProcesses: () => {
-        throw new Error('this command must not use it');
-      },
-      terminal,
-      print: (text) => printed.push(text),
-      note: (text) => noted.push(text),
-    },
-    args,
-  );
-  return { status, out: printed.join('\n'), err: noted.join('\n') };
-}
-
-const json = async (args: string[]) => JSON.parse((await podyard([...args, '--json'])).out);
+const podyard: CliFixture['podyard'] = (...args) => cli.podyard(...args);
+const json: CliFixture['json'] = (args) => cli.json(args);
 
 test('an endpoint that fails says so in the list; its ended workers are listed with the reason, and the last one is logged', async () => {
   const { id } = await json(['endpoints', 'create', '--name', 'broken', '--image', 'i:1', '--pool', 'ADA_24']);
@@ -84,6 +41,9 @@ test('an endpoint that fails says so in the list; its ended workers are listed w
   expect(await json(['endpoints'])).toContainEqual(
     expect.objectContaining({ id, state: expect.objectContaining({ state: 'FAILING' }) }),
   );
+  expect((await podyard(['endpoints', 'get', 'broken'])).out).toMatch(
+    /^state\.reason +the last start failed: it exited with code 1/m,
+  );
   expect((await podyard(['workers', 'broken'])).err).toBe('There are none.');
   expect((await podyard(['workers', 'broken', '--ended'])).out).toMatch(
     /^ID.*WHY\nwbroken .* 1 +yes +it exited with code 1: V/,
@@ -91,7 +51,7 @@ test('an endpoint that fails says so in the list; its ended workers are listed w
   const logs = await podyard(['logs', 'broken']);
   expect(logs).toMatchObject({ status: 0, err: expect.stringContaining(`Worker wbroken ended at`) });
   expect(logs.err).toContain(end);
-  await podyard(['endpoints', 'delete', 'broken']);
+  await podyard(['endpoints', 'delete', 'broken', '--yes']);
 });
 
 test('limits shows what the account may have, and has', async () => {
@@ -105,7 +65,7 @@ test('without any worker there is no log to show', async () => {
     status: 1,
     err: expect.stringContaining('no worker is running, and none has ended within 24 hours'),
   });
-  await podyard(['endpoints', 'delete', 'silent']);
+  await podyard(['endpoints', 'delete', 'silent', '--yes']);
 });
 
 describe('endpoints', () => {
@@ -140,7 +100,7 @@ describe('endpoints', () => {
     expect((await podyard(['endpoints', 'create', '--name', 'x', '--image', 'i', '--cpu', 'a:b'])).err).toContain(
       "--cpu: 'a:b' is not a flavor and its vCPUs, like cpu3c:4",
     );
-    await podyard(['endpoints', 'delete', 'small']);
+    await podyard(['endpoints', 'delete', 'small', '--yes']);
   });
 
   test('are created, listed, found by name, partially updated and deleted', async () => {
@@ -186,16 +146,16 @@ describe('endpoints', () => {
     expect(await json(['endpoints', 'gpu-rule', 'echo', '--clear'])).toMatchObject({ minCudaVersion: null });
     expect(await json(['history', 'echo', '--range', '24h', '--step', '300'])).toEqual([]);
     expect(await podyard(['history', 'echo', '--pool', 'ADA_24'])).toMatchObject({
-      status: 1,
+      status: 2,
       err: 'podyard: --pool is for all endpoints: name no endpoint',
     });
     expect((await podyard(['history', '--pool', 'ADA_24'])).status).toBe(3); // only for the operator
     expect((await podyard(['history', 'echo', '--range', '7d', '--step', '60'])).status).toBe(5);
     expect(await podyard(['jobs', 'echo', '--since', 'yesterday'])).toMatchObject({
-      status: 1,
+      status: 2,
       err: "podyard: 'yesterday' is neither a time such as 2026-11-20T10:00:00Z nor an age such as 15m",
     });
-    expect((await podyard(['endpoints', 'delete', 'echo'])).err).toBe(`echo (${made.id}) is deleted.`);
+    expect((await podyard(['endpoints', 'delete', 'echo', '--yes'])).err).toBe(`echo (${made.id}) is deleted.`);
     expect(await json(['endpoints'])).toEqual([]);
   });
 
@@ -204,7 +164,9 @@ describe('endpoints', () => {
       await podyard(['endpoints', 'create', '--name', 'twin', '--image', 'i', '--pool', 'ADA_24']);
     expect(await podyard(['endpoints', 'get', 'twin'])).toMatchObject({
       status: 1,
-      err: "podyard: 2 endpoints are named 'twin': use the id",
+      err: expect.stringMatching(
+        /^podyard: 2 endpoints are named 'twin': use an id, one of [a-z0-9]{14}, [a-z0-9]{14}$/,
+      ),
     });
   });
 });
@@ -221,7 +183,7 @@ describe('pods', () => {
     expect(await podyard(['pods', 'update', made.id, '--private'])).toMatchObject({ status: 0 });
     expect((await access()).json()).toEqual({ private: true });
     const both = await podyard(['pods', 'update', made.id, '--private', '--public']);
-    expect(both).toMatchObject({ status: 1, err: expect.stringContaining('exclude each other') });
+    expect(both).toMatchObject({ status: 2, err: expect.stringContaining('exclude each other') });
     expect((await podyard(['pods', 'update', 'nosuch', '--private'])).status).not.toBe(0);
   });
 
@@ -274,7 +236,7 @@ describe('clusters', () => {
     expect(pods.out).toMatch(/^RANK +ID +STATUS +ADDRESS +USD\/H +WHY\n0 /);
     expect(pods.out.split('\n')).toHaveLength(4);
     expect((await podyard(['pods'])).out).not.toContain(made.primary.podId);
-    expect(await podyard(['clusters', 'delete', 'circle'])).toMatchObject({ status: 0 });
+    expect(await podyard(['clusters', 'delete', 'circle', '--yes'])).toMatchObject({ status: 0 });
     expect(await podyard(['clusters', 'pods', made.id])).toMatchObject({ status: 4 });
     expect(await podyard(['clusters', 'create', '--name', 'x', '--gpu', GPU])).toMatchObject({ status: 2 });
   });
@@ -300,7 +262,7 @@ describe('the other records', () => {
       ['volumes', 'models'],
       ['templates', 't'],
     ]) {
-      expect((await podyard([area!, 'delete', name!])).status).toBe(0);
+      expect((await podyard([area!, 'delete', name!, '--yes'])).status).toBe(0);
     }
     expect((await podyard(['catalog', 'gpus'])).out).toMatch(/^ID +POOL +GB +USD\/H +FREE/);
     expect((await podyard(['billing', '--by', 'hour', '--last', '3'])).status).toBe(0);
@@ -316,11 +278,11 @@ describe('SSH keys', () => {
       expect(await json(['ssh-keys', 'add', file])).toEqual(['ssh-ed25519 AAAA alice@laptop']);
     }
     expect((await podyard(['ssh-keys', 'list'])).out).toBe('ssh-ed25519 AAAA alice@laptop');
-    expect(await podyard(['ssh-keys', 'remove', 'bob@'])).toMatchObject({
+    expect(await podyard(['ssh-keys', 'remove', 'bob@', '--yes'])).toMatchObject({
       status: 1,
       err: "podyard: no key contains 'bob@'",
     });
-    expect(await json(['ssh-keys', 'remove', 'alice@laptop'])).toEqual([]);
+    expect(await json(['ssh-keys', 'remove', 'alice@laptop', '--yes'])).toEqual([]);
     await writeFile(file, '-----BEGIN OPENSSH PRIVATE KEY-----\n');
     expect((await podyard(['ssh-keys', 'add', file])).err).toContain('is a private key: give its .pub file');
     await writeFile(file, 'command="id" ssh-ed25519 AAAA\n');
@@ -379,7 +341,7 @@ describe('signing in', () => {
   test('a key is checked and saved for its owner alone; contexts are listed, selected and removed', async () => {
     const env = { PODYARD_API_KEY: '' };
     const anonymous = await podyard(['endpoints'], { env });
-    expect(anonymous).toMatchObject({ status: 1, err: expect.stringContaining('podyard login') });
+    expect(anonymous).toMatchObject({ status: 3, err: expect.stringContaining('podyard login') });
     expect(await podyard(['login', url], { env, input: 'pyk_wrong' })).toMatchObject({ status: 3 });
     expect(await podyard(['login', `${url}/`, '--name', 'mine'], { env, input: `${rest.bob.key}\n` })).toMatchObject({
       status: 0,
@@ -391,8 +353,56 @@ describe('signing in', () => {
     expect((await podyard(['contexts'], { env })).out).toContain(`*  mine  ${url}`);
     expect(await podyard(['contexts', 'use', 'other'], { env })).toMatchObject({ status: 1 });
     expect((await podyard(['open'], { env })).out).toBe(`${url}/#/`);
-    expect((await podyard(['contexts', 'remove', 'mine'], { env })).status).toBe(0);
+    expect((await podyard(['contexts', 'remove', 'mine', '--yes'], { env })).status).toBe(0);
     expect((await podyard(['contexts'], { env })).err).toContain('There are none');
+  });
+});
+
+describe('without a server at hand', () => {
+  const listen = async (answer: (response: ServerResponse) => void) => {
+    const foreign = createServer((_request, response) => answer(response));
+    await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve));
+    const close = () => {
+      foreign.closeAllConnections();
+      foreign.close();
+    };
+    return { at: `http://127.0.0.1:${(foreign.address() as AddressInfo).port}`, close };
+  };
+
+  test('a command says how to get one', async () => {
+    const env = { PODYARD_URL: '', PODYARD_API_KEY: '', HOME: join(home, 'nobody') };
+    for (const args of [['endpoints'], ['run', 'x'], ['pods', 'list', '--json'], ['open']]) {
+      const { status, out, err } = await podyard(args, { env });
+      expect([status, out]).toEqual([3, '']);
+      expect(err).toMatch(/^podyard: you are not signed in to a server\. .*`npx podyard`.*`podyard login <url>`/);
+    }
+  });
+
+  test('the key of a context is never sent to another server', async () => {
+    const env = { PODYARD_API_KEY: '', HOME: join(home, 'other') };
+    await podyard(['login', url], { env, input: rest.alice.key });
+    expect((await podyard(['endpoints', '--json'], { env })).status).toBe(0);
+    const { at, close } = await listen((response) => response.end('{}'));
+    const elsewhere = await podyard(['endpoints'], { env: { ...env, PODYARD_URL: at } });
+    expect(elsewhere).toMatchObject({
+      status: 3,
+      err: `podyard: you are not signed in to ${at}: run \`podyard login ${at}\`, or set PODYARD_API_KEY to one of its keys`,
+    });
+    close();
+  });
+
+  test.each([
+    [200, 'text/html', 1, /is not a Podyard server, or something in between answers: it sent text\/html/],
+    [407, 'text/html', 6, /cannot be reached: a proxy in between refused it, or asks for a user name and password/],
+    [502, 'text/html', 6, /a proxy in front of \S+ responded with 502: the server behind it may be down/],
+    [403, 'text/html', 3, /responded with 403, and not as a Podyard server does/],
+  ])('a foreign answer (%i) has its own words', async (code, type, status, words) => {
+    const { at, close } = await listen((response) => response.writeHead(code, { 'content-type': type }).end('<html>'));
+    expect(await podyard(['endpoints'], { env: { PODYARD_URL: at } })).toMatchObject({
+      status,
+      err: expect.stringMatching(words),
+    });
+    close();
   });
 });
 
@@ -401,7 +411,7 @@ describe('the exit status tells scripts what went wrong', () => {
     [3, ['endpoints'], { PODYARD_API_KEY: 'pyk_wrong' }, 'invalid bearer token'],
     [4, ['endpoints', 'get', 'nothing'], {}, 'Endpoint not found'],
     [5, ['endpoints', 'create', '--name', 'x', '--image', 'i', '--pool', 'NOWHERE'], {}, 'NOWHERE'],
-    [5, ['endpoints', 'create', '--name', 'x', '--image', 'i'], {}, '$'],
+    [5, ['endpoints', 'create', '--name', 'x', '--image', 'i'], {}, 'GPU is required'],
     [6, ['endpoints'], { PODYARD_URL: 'http://127.0.0.1:9' }, 'cannot be reached'],
     [2, ['endpoints', 'create', '--workers-max', 'many'], {}, 'whole number'],
     [2, ['endpoint'], {}, ''],

@@ -4,7 +4,11 @@ import type { SimulateRequest } from '../domain/simulation/simulate.ts';
 import type { CliPieces } from './cli-pieces.ts';
 import { addDatabaseOptions, parseCount } from './command-options.ts';
 
-type Run = (flags: Flags, request: SimulateRequest) => Promise<void>;
+type Run = (flags: Flags & { json?: boolean }, request: SimulateRequest) => Promise<void>;
+
+function addOptions(command: Command): Command {
+  return addDatabaseOptions(command).option('--json', 'print JSON, for programs');
+}
 
 /** Adds `simulate` with a command per kind of shortage. */
 export function addSimulate(program: Command, pieces: CliPieces): void {
@@ -13,23 +17,23 @@ export function addSimulate(program: Command, pieces: CliPieces): void {
     .description('simulate shortage on a server with simulated GPUs, to test how clients cope');
   const run: Run = async (flags, request) => {
     const { simulateShortage } = await import('./simulate.ts');
-    await pieces.withDatabase(flags, (context) => simulateShortage(context, request, pieces));
+    await pieces.withDatabase(flags, (context) => simulateShortage(context, request, flags, pieces));
   };
-  addDatabaseOptions(simulate.command('show'))
+  addOptions(simulate.command('show'))
     .description('show the current simulation')
-    .action(async (flags: Flags) => {
+    .action(async (flags: Flags & { json?: boolean }) => {
       const { showSimulation } = await import('./simulate.ts');
-      await pieces.withDatabase(flags, (context) => showSimulation(context, pieces));
+      await pieces.withDatabase(flags, (context) => showSimulation(context, flags, pieces));
     });
   addShortages(simulate, run);
   addIncidents(simulate, run);
-  addDatabaseOptions(simulate.command('reset'))
+  addOptions(simulate.command('reset'))
     .description("return to the server's start-up settings")
     .action((flags: Flags) => run(flags, { action: 'reset' }));
 }
 
 function addShortages(simulate: Command, run: Run): void {
-  addDatabaseOptions(simulate.command('capacity'))
+  addOptions(simulate.command('capacity'))
     .description('set how many GPUs a pool has in a data center; running workers keep theirs')
     .argument('<place>', 'e.g. ADA_24 or ADA_24@EU-RO-1')
     .argument('<count>', 'GPUs from now on; 0: none', parseCount)
@@ -37,7 +41,7 @@ function addShortages(simulate: Command, run: Run): void {
       const [pool = '', dataCenterId] = place.split('@');
       await run(flags, { action: 'capacity', pool, dataCenterId, total });
     });
-  addDatabaseOptions(simulate.command('slow-pull'))
+  addOptions(simulate.command('slow-pull'))
     .description('delay every start by a slow image pull')
     .argument('<seconds>', 'how long a pull takes; 0: no delay', parseCount)
     .option('--image <name>', 'this image only')
@@ -47,7 +51,7 @@ function addShortages(simulate: Command, run: Run): void {
 }
 
 function addIncidents(simulate: Command, run: Run): void {
-  addDatabaseOptions(simulate.command('crash'))
+  addOptions(simulate.command('crash'))
     .description("crash a worker, or an endpoint's next starts")
     .option('--worker <id>', 'this worker, now')
     .option('--endpoint <id>', 'the next starts of this endpoint')
@@ -57,7 +61,7 @@ function addIncidents(simulate: Command, run: Run): void {
       const { worker: workerId, endpoint: endpointId, starts, exitCode } = flags;
       return run(flags, { action: 'crash', workerId, endpointId, starts, exitCode });
     });
-  addDatabaseOptions(simulate.command('preempt'))
+  addOptions(simulate.command('preempt'))
     .description('preempt a worker')
     .argument('<worker>', 'its id')
     .option('--grace <seconds>', 'how long it may keep running (default: 5)', parseCount)

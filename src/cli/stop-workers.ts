@@ -82,6 +82,7 @@ async function stopAll(runtime: Runtime, name: string, graceMs: number, output: 
   if (failures.length > 0)
     throw new Error(`${failures.length} could not be stopped; run it again. First failure: ${failures[0]}`);
   for (const id of await runtime.groups.list()) await runtime.groups.remove(id);
+  await runtime.tidy?.();
   output.note('The next server starts the pods and workers that are wanted.');
 }
 

@@ -17,6 +17,9 @@ export function testTerminal(
     progress: () => {},
     write: (text) => written.push(text),
     interrupted: interrupt.signal,
+    openStreams: () => {
+      throw new Error('this test has no streams');
+    },
     written,
     interrupt: () => interrupt.abort(),
   };

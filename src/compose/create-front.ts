@@ -19,6 +19,7 @@ import { answerOnSharedConnection } from '../dataplane/proxy/node-exchange.ts';
 import { PodProxy } from '../dataplane/proxy/pod-proxy.ts';
 import { refuse } from '../dataplane/proxy/refuse.ts';
 import { TrustedProxies } from '../dataplane/proxy/trusted-proxies.ts';
+import { Terminals } from '../dataplane/terminal/terminals.ts';
 import type { Bus } from '../db/bus.ts';
 import type { Pool } from '../db/pool.ts';
 import type { KeyRing } from '../domain/access/key-ring.ts';
@@ -82,7 +83,7 @@ export function createFront(config: Config, rest: RestModule, parts: FrontParts)
     await front.close();
   });
   const trustedProxies = new TrustedProxies(config.trustedProxies);
-  const dispatch = createDispatch(config, parts);
+  const dispatch = createDispatch(config, parts, trustedProxies);
   const answer = tls === null ? apps.answer : withStrictTransport(apps.answer);
   const http = createHttp(dispatch, { ...apps, answer }, trustedProxies, () => front.isDraining);
   const front = new Front({ tls, http, dispatch: ({ host, target }) => dispatch(host, target), trustedProxies });
@@ -107,7 +108,15 @@ function buildApps(
 ): Apps {
   const { roles } = config;
   const options = { plain: config.restRevision, isWhole: roles.has('api') };
-  const restDeps = { ...deps, publicUrlFor, lbHost: config.lbHost, hasV1: config.isRestV1On };
+  const restDeps = {
+    ...deps,
+    answers: data.answers,
+    publicUrlFor,
+    lbHost: config.lbHost,
+    terminal: config.terminal,
+    workloadOptions: config.workloadOptions,
+    hasV1: config.isRestV1On,
+  };
   const rest = new RestApps(restDeps, options);
   const v1 = config.isRestV1On ? new LazyV1App(restDeps) : null;
   const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
@@ -179,7 +188,7 @@ function createHttp(
 }
 
 /** Routes pods and load-balancing endpoints, by name or by path. */
-function createDispatch(config: Config, parts: FrontParts): Dispatch {
+function createDispatch(config: Config, parts: FrontParts, trustedProxies: TrustedProxies): Dispatch {
   const { pool, bus, logger, metrics, keyRing, data, runtime, cleanUp } = parts;
   const { answerMs, bodyBytes } = config.podProxy;
   const pods = new PodProxy({
@@ -198,10 +207,18 @@ function createDispatch(config: Config, parts: FrontParts): Dispatch {
     lbHost: normalizeHost(config.lbHost ?? DEFAULT_PROXY_HOST),
     apiHost: config.publicUrl === null ? null : new URL(config.publicUrl).hostname,
   });
+  const terminals = new Terminals({
+    ...{ pool, bus, keyRing, logger, trustedProxies, monotonic: monotonicClock, limits: config.terminal },
+    exec: (id, request) => runtime.exec(id, request),
+  });
+  cleanUp.add(() => terminals.stop());
+  const terminal = (exchange: ClientExchange) =>
+    config.roles.has('api') ? void terminals.handle(exchange) : refuse(exchange, missingRole('api', config.roles));
   const misdirected = (exchange: ClientExchange) => refuse(exchange, missingRole('data', config.roles));
   const routes: ProxyRoutes = !config.roles.has('data')
-    ? { pod: misdirected, endpoint: misdirected }
+    ? { terminal, pod: misdirected, endpoint: misdirected }
     : {
+        terminal,
         pod: (exchange, podId, port) => void pods.handle(exchange, podId, port),
         endpoint: (exchange, endpointId, target) => data.loadBalancer.handle(exchange, endpointId, target),
       };

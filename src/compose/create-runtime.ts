@@ -35,6 +35,8 @@ export interface CreatedRuntime {
   guard?: EgressGuard;
   /** What operators should know about it, one sentence each, without a period. */
   notices: string[];
+  /** What is wrong with the machine's GPUs now; absent where they are simulated or the cluster's. */
+  gpuProblem?: () => string | null;
 }
 
 interface Setup {
@@ -96,6 +98,7 @@ async function createDocker(setup: Setup): Promise<CreatedRuntime> {
     notices: [...notices, ...[lacks, await docker.diskNotice()].filter((one) => one !== null), ...opened.notices],
     storage: createDirectories(setup),
     guard: docker.egress,
+    ...gpuProblemOf(inventory),
   };
 }
 
@@ -122,6 +125,7 @@ async function openDocker(
     gpus,
     publishIp: config.publishIp,
     egress: config.egress,
+    preparedNetworks: config.preparedNetworks,
     stateDir: join(config.dataDir, 'docker'),
     logger,
   });
@@ -160,6 +164,18 @@ async function createProcesses(setup: Setup): Promise<CreatedRuntime> {
     runtime: opened.runtime,
     storage: createDirectories(setup),
     notices: [...notices, unisolated, ...opened.notices],
+    ...gpuProblemOf(inventory),
+  };
+}
+
+/** Reading it begins a check if one is due: on the leader, workloads do so anyway. */
+function gpuProblemOf(inventory: GpuInventory | null): Pick<CreatedRuntime, 'gpuProblem'> {
+  if (inventory === null) return {};
+  return {
+    gpuProblem: () => {
+      inventory.refresh();
+      return inventory.problem;
+    },
   };
 }
 

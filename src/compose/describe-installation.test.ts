@@ -8,7 +8,13 @@ function runtimeWith(freeze: Runtime['capabilities']['freeze']): Runtime {
   const runtime = createSimulatedRuntime({ gpus: new Map(), installation: 'i' });
   return Object.assign(Object.create(runtime), { capabilities: { ...runtime.capabilities, freeze } });
 }
-const describe = (runtime: Runtime, notices: string[] = []) => describeInstallation('i', runtime, notices);
+const describe = (runtime: Runtime, notices: string[] = []) =>
+  describeInstallation('i', runtime, {
+    notices,
+    allowInsecureProcesses: false,
+    dataDir: '/',
+    gpuProblem: () => 'GPU 1 does not answer',
+  });
 
 test('a notice says that frozen workers keep running, or cannot be frozen, after the runtime’s own', () => {
   expect(describe(runtimeWith('freezer'), ['One']).notices).toEqual(['One']);
@@ -23,4 +29,8 @@ test('GPUs are simulated behind a ShortageRuntime', () => {
   expect([describe(inner).areGpusSimulated, describe(pretended).areGpusSimulated]).toEqual([false, true]);
   expect(describe(pretended)).toMatchObject({ id: 'i', runtime: 'simulated', isIsolated: true, freeze: 'freezer' });
   expect(describe(inner).version).toMatch(/^\d+\.\d+\.\d+/);
+});
+
+test('what is wrong with the GPUs is a problem, read each time', async () => {
+  expect(await describe(runtimeWith('freezer')).problems()).toContain('GPUs are out of order: GPU 1 does not answer');
 });

@@ -1,31 +1,38 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { CleanUpStack } from '../core/clean-up-stack.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { Bus } from '../db/bus.ts';
-import { startEmbeddedServer } from '../db/embedded-server.ts';
-import { migrate } from '../db/migrate.ts';
+import { migrate, readAppliedMigrations } from '../db/migrate.ts';
 import { createPool, type Pool } from '../db/pool.ts';
 import type { Context } from '../domain/context.ts';
 import { QUEUE_SETTINGS } from '../domain/jobs/job-queue.ts';
 import { refuseMoved } from '../domain/move-mark.ts';
 import { type RateLimiter, SharedRateLimiter, unlimited } from '../http/rate-limiter.ts';
 import type { ServerParts } from './serving.ts';
+import { startDatabase } from './start-database.ts';
 
 /** Server settings of connections for everything but the queue: cached plans must suit the tables once they have grown. */
 export const MAIN_SETTINGS = { enable_seqscan: 'off', jit: 'off' };
 
-/** Opens the database alone, for commands that work on it directly. Servers that use it at the same time get hints. */
+/**
+ * Opens the database alone, for commands that work on it directly. Servers that use it at the same time get hints. Throws
+ * where no server has ever run: only a server creates a database.
+ */
 export async function openDatabase<T>(
   config: Config,
   logger: Logger,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
+  if (config.databaseUrl === null) await requireEmbedded(config.dataDir);
   const cleanUp = new CleanUpStack();
   try {
     const databaseUrl = config.databaseUrl ?? (await startDatabase(config, logger, () => {}, cleanUp));
     const pool = createPool({ databaseUrl, applicationName: 'podyard', maxConnections: 2 });
     cleanUp.add(() => pool.end());
+    if ((await readAppliedMigrations(pool)).length === 0) throw noData(nameOf(databaseUrl));
     await migrate(pool);
     await refuseMoved(pool);
     const bus = new Bus({ pool, databaseUrl, processId: newId(8), logger });
@@ -35,6 +42,23 @@ export async function openDatabase<T>(
   } finally {
     await cleanUp.run();
   }
+}
+
+async function requireEmbedded(dataDir: string): Promise<void> {
+  const isThere = await stat(join(dataDir, 'postgres', 'PG_VERSION')).catch(() => null);
+  if (isThere === null) throw noData(dataDir);
+}
+
+function noData(place: string): Error {
+  return new Error(
+    `there is no Podyard database in ${place}: no server has run there. Name the server's --data-dir or --database-url. ` +
+      'To start a server, run `npx podyard`; to work with one elsewhere, sign in with `podyard login <url>`',
+  );
+}
+
+function nameOf(databaseUrl: string): string {
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `postgresql://${hostname}${port && `:${port}`}${pathname}`;
 }
 
 /** Opens the embedded database as it is, without migrating it, for commands that move all of it. */
@@ -49,19 +73,6 @@ export async function openEmbedded<T>(
   } finally {
     await cleanUp.run();
   }
-}
-
-/** Starts the embedded PostgreSQL, or reconnects to it; returns its URL. */
-export async function startDatabase(
-  config: Config,
-  logger: Logger,
-  onProgress: (step: string) => void,
-  cleanUp: CleanUpStack,
-): Promise<string> {
-  onProgress('starting the embedded PostgreSQL');
-  const server = await startEmbeddedServer({ dataDir: config.dataDir, logger });
-  cleanUp.add(() => server.stop());
-  return server.databaseUrl;
 }
 
 /** Opens a pool for the queue's statements and one for everything else. */

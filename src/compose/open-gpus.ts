@@ -29,7 +29,7 @@ export interface OpenedGpus {
 /**
  * Finds out which GPUs there are, in each of these places in turn. They are simulated only if the configuration says so, or
  * says nothing and no place has any. Throws a sentence when there seem to be some that cannot be read; a server that had
- * real GPUs at its last start goes on without them instead, until they can be read.
+ * real GPUs at its last start continues without them, until they can be read.
  */
 export async function openGpus(parts: Parts, sources: readonly [GpuSource, ...GpuSource[]]): Promise<OpenedGpus> {
   const { config, pool } = parts;

@@ -4,10 +4,13 @@ import type { Config } from '../config.ts';
 import { ClusterRunner } from '../control/clusters/run-clusters.ts';
 import { guardRuntime } from '../control/guard-runtime.ts';
 import { Cleaner } from '../control/housekeeping/clean-up.ts';
+import { EvictionGuardKeeper } from '../control/housekeeping/guard-evictions.ts';
+import { BudgetKeeper } from '../control/housekeeping/keep-budgets.ts';
 import { HistoryKeeper } from '../control/housekeeping/keep-history.ts';
 import { VolumeKeeper } from '../control/housekeeping/keep-volumes.ts';
 import { UsageMeter } from '../control/housekeeping/meter-usage.ts';
 import { ImagePuller } from '../control/housekeeping/pull-ahead.ts';
+import { UserRemover } from '../control/housekeeping/remove-users.ts';
 import { IncidentRunner } from '../control/housekeeping/run-incidents.ts';
 import { DiskWatch } from '../control/housekeeping/watch-disks.ts';
 import { WebhookDeliverer } from '../control/jobs/deliver-webhooks.ts';
@@ -30,6 +33,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { SecretBox } from '../core/secret-box.ts';
 import type { Tracing } from '../core/tracing.ts';
+import { NO_WORKLOAD_OPTIONS } from '../core/workload-option-settings.ts';
 import type { DataPlane } from '../dataplane/data-plane.ts';
 import type { Bus } from '../db/bus.ts';
 import type { DatabaseHealth } from '../db/database-health.ts';
@@ -197,9 +201,10 @@ function createWorkerRunner(
 ): WorkerRunner {
   const { graceMs, leaseMs } = config.limits;
   const { drainMs } = config.loadBalancing;
-  const perGpu = perGpuOf(config, parts.runtime);
+  const limits = { graceMs, leaseMs, drainMs, perGpu: perGpuOf(config, parts.runtime) };
   const publish = { publishIp: publishIpOf(config, parts.runtime), publicUrl: config.publicUrl };
-  return new WorkerRunner({ ...parts, ...own, ...publish, apiUrl: workerApiUrl, graceMs, leaseMs, drainMs, perGpu });
+  const workloadOptions = parts.runtime.capabilities.isolation ? config.workloadOptions : NO_WORKLOAD_OPTIONS;
+  return new WorkerRunner({ ...parts, ...own, ...publish, ...limits, apiUrl: workerApiUrl, workloadOptions });
 }
 
 function createPodRunner(
@@ -240,12 +245,16 @@ function createHousekeeping(
   { pool, bus, clock, logger, runtime, secretBox, storage }: TermParts,
   { logs, capacity }: { logs: LogCollector; capacity: CapacityLedger },
 ): Loop[] {
+  const budgets = new BudgetKeeper({ pool, bus, logger });
   const loops: Loop[] = [
-    new UsageMeter({ pool, logger }),
+    budgets,
+    new UsageMeter({ pool, logger, onMetered: () => budgets.wake() }),
     new HistoryKeeper({ pool, logger }),
     new Cleaner({ pool, clock, logger, limits: config.limits }),
+    new UserRemover({ pool, bus, logger }),
     new ImagePuller({ pool, bus, logger, runtime, secretBox }),
   ];
+  if (runtime.evictions) loops.push(new EvictionGuardKeeper({ pool, logger, guard: runtime.evictions }));
   if (storage) loops.push(new VolumeKeeper({ pool, bus, logger, logs, storage }));
   if (runtime instanceof ShortageRuntime) {
     const onChange = () => {

@@ -6,7 +6,7 @@ const REPORT_MS = 60_000;
 
 /**
  * Keeps the process alive when a callback fails for want of descriptors, disk or memory: what it was about fails, all else
- * goes on. Logs once a minute. Any other uncaught error ends the process, as without a handler.
+ * continues. Logs once a minute. Any other uncaught error ends the process, as without a handler.
  */
 export function surviveShortage(logger: Logger): void {
   let reportedAt = Number.NEGATIVE_INFINITY;

@@ -1,10 +1,11 @@
 import { Failure } from '../core/errors.ts';
-import type { GpuSleep, GroupNetworks, Runtime } from '../runtimes/runtime.ts';
+import type { EvictionGuard, GpuSleep, GroupNetworks, Runtime } from '../runtimes/runtime.ts';
 
 /** What changes a workload. Everything else only reads. */
-const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>(['start', 'stop', 'freeze', 'thaw']);
+const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Runtime>(['start', 'stop', 'freeze', 'thaw', 'tidy']);
 const GPU_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GpuSleep>(['release', 'claim', 'suspend', 'resume']);
 
+const EVICTION_CHANGES: ReadonlySet<string | symbol> = new Set<keyof EvictionGuard>(['keep', 'release']);
 const GROUP_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GroupNetworks>(['ensure', 'remove']);
 
 /**
@@ -12,10 +13,11 @@ const GROUP_CHANGES: ReadonlySet<string | symbol> = new Set<keyof GroupNetworks>
  * by a refused write, and must not clean up after that: the next leader may have adopted the container.
  */
 export function guardRuntime<R extends Runtime>(runtime: R, isAllowed: () => boolean): R {
-  const { gpuSleep, groups } = runtime;
+  const { evictions, gpuSleep, groups } = runtime;
   const guarded = guard(runtime, CHANGES, isAllowed);
   const parts: Record<string | symbol, unknown> = {
     groups: guard(groups, GROUP_CHANGES, isAllowed),
+    evictions: evictions && guard(evictions, EVICTION_CHANGES, isAllowed),
     gpuSleep: gpuSleep && guard(gpuSleep, GPU_CHANGES, isAllowed),
   };
   return new Proxy(guarded, {

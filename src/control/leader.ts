@@ -4,7 +4,7 @@
  *
  * - The leader's session holds an advisory lock. When a process ends, the lock is free at once.
  * - The leader queries over that session every three seconds, and steps down when no answer comes. A standby sees when the
- *   last query began; when that stands still, it terminates the session, which frees the lock.
+ *   last query began; when that is frozen, it terminates the session, which frees the lock.
  * - Each term has an epoch. The database refuses writes of control whose epoch is not the current one.
  */
 import pg from 'pg';
@@ -76,7 +76,7 @@ export class Leadership {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#term?.stop(); // the heartbeat goes on until its last write
+    await this.#term?.stop(); // the heartbeat continues until its last write
     clearTimeout(this.#timer);
     this.#term?.close();
     this.#term = undefined;

@@ -6,6 +6,7 @@ import { Batcher } from './batcher.ts';
 function gatedBatcher(options: {
   lanes: number;
   maxSize: number;
+  gatherAbove?: number;
   timeout?: { ms: number; error: (wasFlushed: boolean) => Error };
 }) {
   const batches: { calls: readonly number[]; lane: number; release: (error?: Error) => void }[] = [];
@@ -72,6 +73,29 @@ test('a batch has at most maxSize calls, and lanes with different numbers run co
   batches[0]!.release();
   batches[2]!.release();
   expect(await answers).toEqual([2, 4, 6, 8, 10]);
+});
+
+test('while a large batch is in flight, calls gather until it has ended or they fill a batch of their own', async () => {
+  const { batcher, batches } = gatedBatcher({ lanes: 3, maxSize: 4, gatherAbove: 1 });
+  const run = (...calls: number[]) => Promise.all(calls.map((call) => batcher.run(call)));
+  const first = run(1);
+  await turn();
+  const second = run(2, 3);
+  await turn();
+  expect(batches.map((batch) => batch.calls)).toEqual([[1], [2, 3]]); // one call in flight delays nobody
+  const third = run(4);
+  await turn();
+  expect(batches).toHaveLength(2);
+  const fourth = run(5, 6, 7);
+  await turn();
+  expect(batches[2]!.calls).toEqual([4, 5, 6, 7]);
+  const fifth = run(8);
+  for (const batch of batches.splice(0)) batch.release();
+  expect(await Promise.all([first, second, third, fourth])).toEqual([[2], [4, 6], [8], [10, 12, 14]]);
+  await turn();
+  expect(batches.map((batch) => batch.calls)).toEqual([[8]]);
+  batches[0]!.release();
+  await fifth;
 });
 
 test('a failure that no call caused fails the whole batch and frees the lane', async () => {

@@ -16,8 +16,10 @@ export class Batcher<In, Out> {
   readonly #bytes: { max: number; of: (call: In) => number } | undefined;
   readonly #timeout: { ms: number; error: (wasFlushed: boolean) => Error } | undefined;
   readonly #clock: Clock;
+  readonly #gatherAbove: number;
   readonly #freeLanes: number[];
-  readonly #inFlight = new Set<readonly Entry<In, Out>[]>();
+  /** By lane. */
+  readonly #inFlight: (readonly Entry<In, Out>[])[];
   #waiting: Entry<In, Out>[] = [];
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
@@ -26,10 +28,14 @@ export class Batcher<In, Out> {
   /**
    * `lanes`: how many batches may be in flight at once. A batch ends at `maxSize` calls, or before the call with which it
    * would exceed `bytes.max`; it has at least one. `flush` returns one result per call, in the same order.
+   *
+   * `gatherAbove`: while more calls than this are in flight, a free lane waits for a full batch. Under load, one batch of
+   * twice the size costs less than two.
    */
   constructor(options: {
     lanes: number;
     maxSize: number;
+    gatherAbove?: number;
     bytes?: { max: number; of: (call: In) => number };
     timeout?: { ms: number; error: (wasFlushed: boolean) => Error };
     clock?: Clock;
@@ -39,9 +45,11 @@ export class Batcher<In, Out> {
     this.#isCallFault = options.isCallFault;
     this.#flush = options.flush;
     this.#maxSize = options.maxSize;
+    this.#gatherAbove = options.gatherAbove ?? Number.POSITIVE_INFINITY;
     this.#bytes = options.bytes;
     this.#timeout = options.timeout;
     this.#clock = options.clock ?? monotonicClock;
+    this.#inFlight = Array.from({ length: options.lanes }, () => []);
     this.#freeLanes = Array.from({ length: options.lanes }, (_, lane) => options.lanes - 1 - lane);
   }
 
@@ -56,17 +64,25 @@ export class Batcher<In, Out> {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#freeLanes.length === 0) return;
+    if (this.#isScheduled || !this.#mayFlush()) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      while (this.#waiting.length > 0 && this.#freeLanes.length > 0) void this.#runBatch(this.#freeLanes.pop()!);
+      while (this.#mayFlush()) void this.#runBatch(this.#freeLanes.pop()!);
     });
+  }
+
+  #mayFlush(): boolean {
+    if (this.#waiting.length === 0 || this.#freeLanes.length === 0) return false;
+    if (this.#waiting.length >= this.#maxSize) return true;
+    let flushed = 0;
+    for (const batch of this.#inFlight) flushed += batch.length;
+    return flushed <= this.#gatherAbove;
   }
 
   async #runBatch(lane: number): Promise<void> {
     const batch = this.#waiting.splice(0, this.#countOfBatch());
-    this.#inFlight.add(batch);
+    this.#inFlight[lane] = batch;
     try {
       const results = await this.#flush(
         batch.map((entry) => entry.call),
@@ -77,9 +93,9 @@ export class Batcher<In, Out> {
       if (batch.length > 1 && this.#isCallFault(error)) await this.#runOneByOne(batch, lane);
       else for (const entry of batch) entry.reject(error);
     } finally {
-      this.#inFlight.delete(batch);
+      this.#inFlight[lane] = [];
       this.#freeLanes.push(lane);
-      if (this.#waiting.length > 0) this.#schedule();
+      this.#schedule();
     }
   }
 
@@ -116,7 +132,7 @@ export class Batcher<In, Out> {
 
   #failOverdue(): void {
     const now = this.#clock.now();
-    const flushed = [...this.#inFlight].flat();
+    const flushed = this.#inFlight.flat();
     for (const entry of this.#waiting) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(false));
     for (const entry of flushed) if (entry.dueMs <= now) entry.reject(this.#timeout!.error(true));
     this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > now);

@@ -1,5 +1,6 @@
 import { type Clock, monotonicClock } from './clock.ts';
 import type { Failure } from './errors.ts';
+import { Roster } from './roster.ts';
 
 /** After a second without room, a waiter makes others yield; only what has been arriving for a while yields. */
 const YIELD_AFTER_MS = 1_000;
@@ -29,6 +30,7 @@ export class ByteReservation {
    * the work, and releases the reservation soon.
    */
   onYield: (() => void) | null = null;
+  place = -1;
   readonly #ledger: Ledger;
   #bytes: number;
   #kept: Promise<unknown> | undefined;
@@ -81,7 +83,7 @@ export class ByteBudget {
   readonly #clock: Clock;
   /** In the order in which the owners take turns. Never an empty list. */
   readonly #queues = new Map<string, Waiter[]>();
-  readonly #held = new Set<ByteReservation>();
+  readonly #held = new Roster<ByteReservation>();
   readonly #ledger: Ledger = { giveBack: (...given) => this.#takeBack(...given) };
   #usedBytes = 0;
   #waiting = 0;
@@ -224,7 +226,8 @@ export class ByteBudget {
     if (!waiter) return;
     this.#giveTurn(waiter.owner);
     let lackingBytes = this.#usedBytes + waiter.bytes - this.#limitBytes;
-    for (const held of this.#held) {
+    const longestFirst = [...this.#held].sort((one, other) => one.sinceMs - other.sinceMs);
+    for (const held of longestFirst) {
       if (lackingBytes <= 0) return;
       const isSlow = held.onYield !== null && now - held.sinceMs >= SLOW_AFTER_MS;
       const usedBytes = used.get(held.owner)!;

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { parseOneOf } from './parse-setting.ts';
+import { UsageError } from './usage-error.ts';
 
 const MODES = ['internet', 'lan', 'all'] as const;
 const ANY_PREFIX = /^\d{1,3}$/;
@@ -44,7 +45,7 @@ export function parseEgress(mode: string | undefined, allow: string | undefined)
     isExplicit: mode !== undefined,
   };
   if (settings.mode === 'all' && settings.allow.length > 0) {
-    throw new Error('--egress-allow has no effect with --egress all: leave it out, or choose lan or internet');
+    throw new UsageError('--egress-allow has no effect with --egress all: leave it out, or choose lan or internet');
   }
   return settings;
 }
@@ -64,7 +65,7 @@ function parseAllowed(item: string): AllowedEgress {
     more.length > 0 ||
     (port !== null && (port < 1 || port > 65_535))
   ) {
-    throw new Error(
+    throw new UsageError(
       `--egress-allow has '${item}', but takes networks with an optional TCP port, e.g. 10.0.5.0/24,192.168.1.10:5432`,
     );
   }

@@ -5,6 +5,7 @@ import { type Buckets, observe } from './log-histogram.ts';
 export interface ActivityFigures {
   readonly waits: Buckets;
   readonly executions: Buckets;
+  /** From arrival to end: of jobs that ran, and of load-balanced requests. */
   readonly latencies: Buckets;
   /** Load-balanced requests by the first digit of their status. */
   readonly requests: [number, number, number, number, number];
@@ -19,9 +20,10 @@ export class EndpointActivity {
 
   jobEnded(endpointId: EndpointId, delayMs: number | null, executionMs: number | null): void {
     if (delayMs === null && executionMs === null) return;
-    const { waits, executions } = this.#of(endpointId);
+    const { waits, executions, latencies } = this.#of(endpointId);
     if (delayMs !== null) observe(waits, delayMs);
     if (executionMs !== null) observe(executions, executionMs);
+    if (delayMs !== null && executionMs !== null) observe(latencies, delayMs + executionMs);
   }
 
   requestEnded(endpointId: EndpointId, status: number, durationMs: number): void {

@@ -1,4 +1,5 @@
 import { parseMemory } from './parse-setting.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What a workload gets for each of its GPUs. `auto`: its share of the machine by GPU; null: no limit. */
 export interface PerGpuSettings {
@@ -16,7 +17,7 @@ export function parseMemoryPerGpu(name: string, value: string | undefined): PerG
   if (value === 'off') return null;
   const memory = parseMemory(name, value);
   const isTooSmall = 'bytes' in memory ? memory.bytes < MIN_MEMORY_BYTES : memory.share === 0;
-  if (isTooSmall) throw new Error(`${name} is '${value}', but must be at least 64MiB, auto, or off for no limit`);
+  if (isTooSmall) throw new UsageError(`${name} is '${value}', but must be at least 64MiB, auto, or off for no limit`);
   return memory;
 }
 
@@ -26,5 +27,5 @@ export function parseCpusPerGpu(name: string, value: string | undefined): PerGpu
   if (value === 'off') return null;
   const cpus = /^\d{1,4}(\.\d{1,3})?$/.test(value) ? Number(value) : 0;
   if (cpus >= 0.01 && cpus <= MAX_CPUS) return cpus;
-  throw new Error(`${name} is '${value}', but must be a number of CPUs from 0.01 to ${MAX_CPUS}, auto, or off`);
+  throw new UsageError(`${name} is '${value}', but must be a number of CPUs from 0.01 to ${MAX_CPUS}, auto, or off`);
 }

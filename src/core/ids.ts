@@ -16,7 +16,9 @@ export type TemplateId = Id<'template'>;
 export type VolumeId = Id<'volume'>;
 export type RegistryId = Id<'registry'>;
 export type DelegationId = Id<'delegation'>;
+export type TerminalId = Id<'terminal'>;
 export type SecretId = Id<'secret'>;
+export type BudgetId = Id<'budget'>;
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -41,16 +43,21 @@ const POOL_BYTES = 4096;
 let pool = Buffer.alloc(0);
 let poolAt = 0;
 
-/** Returns eight random bytes as hex, with the UUID's variant in the first two bits. A pool saves system calls. */
-function nextRandom8(): string {
-  if (poolAt + 8 > pool.length) {
+/** Returns where the next `count` random bytes are in the pool, which saves a call of the system for each id. */
+function drawFromPool(count: number): number {
+  if (poolAt + count > pool.length) {
     pool = randomBytes(POOL_BYTES);
     poolAt = 0;
   }
-  pool[poolAt] = (pool[poolAt]! & 0x3f) | 0x80;
-  const hex = pool.toString('hex', poolAt, poolAt + 8);
-  poolAt += 8;
-  return hex;
+  poolAt += count;
+  return poolAt - count;
+}
+
+/** Returns eight random bytes as hex, with the UUID's variant in the first two bits. */
+function nextRandom8(): string {
+  const at = drawFromPool(8);
+  pool[at] = (pool[at]! & 0x3f) | 0x80;
+  return pool.toString('hex', at, at + 8);
 }
 
 /**
@@ -60,7 +67,8 @@ function nextRandom8(): string {
 export function newJobId(prefix: '' | 'sync-', now: number): JobId {
   if (now > lastMs) {
     lastMs = now;
-    sequence = randomBytes(2).readUInt16BE() & 0x3ff;
+    const at = drawFromPool(2); // first: it may replace the pool
+    sequence = pool.readUInt16BE(at) & 0x3ff;
   } else {
     sequence += 1;
     if (sequence > 0xfff) {

@@ -1,4 +1,5 @@
 import { parseInteger, parseOneOf } from './parse-setting.ts';
+import { UsageError } from './usage-error.ts';
 
 /** An operator's settings for the cluster that workloads run in. */
 export interface KubernetesSettings {
@@ -114,7 +115,7 @@ function pairs(variable: string, text: string | undefined, names: readonly strin
     const name = item.slice(0, at).trim();
     if (at < 1 || (names !== null && !names.includes(name))) {
       const example = names === null ? '<label>=<value>' : names.map((one) => `${one}=<name>`).join(',');
-      throw new Error(`${variable} has '${item}', but takes ${example}`);
+      throw new UsageError(`${variable} has '${item}', but takes ${example}`);
     }
     return [name, item.slice(at + 1).trim()];
   });
@@ -126,7 +127,7 @@ function tolerations(text: string): Toleration[] {
   return itemsOf(text).map((item) => {
     const [, key, value, effect] = /^([^=:]+)(?:=([^=:]*))?(?::(\w+))?$/.exec(item) ?? [];
     if (key === undefined || (effect !== undefined && !EFFECTS.includes(effect))) {
-      throw new Error(
+      throw new UsageError(
         `PODYARD_KUBERNETES_TOLERATIONS has '${item}', but takes <key>[=<value>][:<effect>] with ${EFFECTS.join(', ')}`,
       );
     }

@@ -54,6 +54,16 @@ export interface PodProxyLimits {
   bodyBytes: number;
 }
 
+/** Limits of programs that users run in pods and workers. */
+export interface TerminalLimits {
+  /** Open sessions of a user, over all servers. */
+  perUser: number;
+  /** Open sessions of a process. */
+  perProcess: number;
+  /** A session ends when nothing was sent either way for this long. */
+  idleMs: number;
+}
+
 export function readJobLimits(env: NodeJS.ProcessEnv): JobLimits {
   const body = { min: 1024, max: 2 ** 30 };
   return {
@@ -98,5 +108,15 @@ export function readPodProxyLimits(env: NodeJS.ProcessEnv): PodProxyLimits {
   return {
     answerMs: secondsVariable(env, 'PODYARD_PROXY_ANSWER_SECONDS', 600),
     bodyBytes: integerVariable(env, 'PODYARD_PROXY_BODY_BYTES', { min: 0, max: 2 ** 53, fallback: 0 }),
+  };
+}
+
+/** Null when the environment disables terminals. */
+export function readTerminalLimits(env: NodeJS.ProcessEnv): TerminalLimits | null {
+  if (env.PODYARD_TERMINAL === 'false') return null;
+  return {
+    perUser: integerVariable(env, 'PODYARD_TERMINALS_PER_USER', { min: 1, max: 1000, fallback: 20 }),
+    perProcess: integerVariable(env, 'PODYARD_TERMINALS', { min: 1, max: 10_000, fallback: 200 }),
+    idleMs: secondsVariable(env, 'PODYARD_TERMINAL_IDLE_SECONDS', 1800),
   };
 }

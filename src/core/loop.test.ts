@@ -69,6 +69,7 @@ test('a run that asks for a shorter delay gets it, and a longer one never delays
 test('wakes during a run lead to exactly one more run, right after it', async () => {
   const { loop, finishRun, runs, mostAtOnce } = gatedLoop();
   loop.start();
+  await vi.advanceTimersByTimeAsync(0);
   for (let i = 0; i < 5; i++) loop.wake();
   expect(runs()).toBe(1);
   await finishRun();
@@ -168,6 +169,7 @@ test('the pause never exceeds ten seconds', async () => {
 test('stop waits for the run in progress, and nothing runs afterwards', async () => {
   const { loop, finishRun, runs } = gatedLoop();
   loop.start();
+  await vi.advanceTimersByTimeAsync(0);
   loop.wake();
   let isStopped = false;
   const stopped = loop.stop().then(() => {
@@ -188,4 +190,58 @@ test('a loop that was never started runs once per call of runOnce', async () => 
   await loop.runOnce();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(runs()).toBe(1);
+});
+
+test('wakes within the pause lead to one run at its end, and one after a quiet time runs at once', async () => {
+  let runs = 0;
+  let pauseMs = 100;
+  const runOnce = async () => {
+    runs += 1;
+    return undefined;
+  };
+  const loop = new Loop({ name: 'paused', tickMs: 10_000, logger: silentLogger, pauseMs: () => pauseMs, runOnce });
+  loop.start();
+  for (let i = 0; i < 9; i++) {
+    await vi.advanceTimersByTimeAsync(10);
+    loop.wake();
+  }
+  expect(runs).toBe(1);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(runs).toBe(2);
+  await vi.advanceTimersByTimeAsync(500);
+  loop.wake();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toBe(3);
+  pauseMs = 0;
+  loop.wake();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(runs).toBe(4);
+  await loop.stop();
+});
+
+test('hints that arrive together are seen by one run', async () => {
+  const seen: number[][] = [];
+  let hints: number[] = [];
+  const runOnce = async () => {
+    seen.push(hints);
+    hints = [];
+    return undefined;
+  };
+  const loop = new Loop({ name: 'hinted', tickMs: 10_000, logger: silentLogger, runOnce });
+  loop.start();
+  await vi.advanceTimersByTimeAsync(0);
+  for (const hint of [1, 2, 3]) {
+    hints.push(hint);
+    loop.wake();
+  }
+  await vi.advanceTimersByTimeAsync(0);
+  expect(seen).toEqual([[], [1, 2, 3]]);
+  await loop.stop();
+});
+
+test('a loop that is stopped before its run has begun does not run', async () => {
+  const { loop, runs } = countingLoop(() => undefined);
+  loop.start();
+  await loop.stop();
+  expect(runs()).toBe(0);
 });

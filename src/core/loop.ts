@@ -13,8 +13,9 @@ const MAX_BACKOFF_MS = 10_000;
 /**
  * Calls `runOnce` at every `wake()`, after the delay the last run asked for, and at a slow tick.
  * Guarantees: runs never overlap; a wake during a run leads to one more run right after it; an error is logged, never
- * thrown, and delays the next run by a growing backoff (100 ms … 10 s) that a wake does not shorten. Delays are measured
- * with the monotonic clock, so a jump of the wall clock neither stalls a loop nor makes it spin.
+ * thrown, and delays the next run by a growing backoff (100 ms … 10 s) that a wake does not shorten, nor the pause between
+ * runs, if there is one. Delays are measured with the monotonic clock, so a jump of the wall clock neither stalls a loop nor
+ * makes it spin.
  */
 export class Loop {
   readonly #name: string;
@@ -22,26 +23,30 @@ export class Loop {
   readonly #body: () => Promise<NextRun | undefined>;
   readonly #logger: Logger;
   readonly #clock: Clock;
+  readonly #pauseMs: () => number;
   #timer: NodeJS.Timeout | undefined;
+  #begunAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #isWoken = false;
   #isStopped = true;
   #failures = 0;
   #backoffUntil = Number.NEGATIVE_INFINITY;
 
-  /** `clock` must be monotonic. */
+  /** `clock` must be monotonic. `pauseMs`: how long after the begin of a run a wake has the next one begin at the earliest. */
   constructor(options: {
     name: string;
     tickMs: number;
     logger: Logger;
     runOnce: () => Promise<NextRun | undefined>;
     clock?: Clock;
+    pauseMs?: () => number;
   }) {
     this.#name = options.name;
     this.#tickMs = options.tickMs;
     this.#body = options.runOnce;
     this.#logger = options.logger;
     this.#clock = options.clock ?? monotonicClock;
+    this.#pauseMs = options.pauseMs ?? (() => 0);
   }
 
   start(): void {
@@ -55,22 +60,29 @@ export class Loop {
       this.#isWoken = true;
       return;
     }
-    const backoffMs = this.#backoffUntil - this.#clock.now();
-    if (backoffMs > 0) {
-      this.#runIn(backoffMs);
+    const waitMs = Math.max(this.#backoffUntil, this.#begunAt + this.#pauseMs()) - this.#clock.now();
+    if (waitMs > 0) {
+      this.#runIn(waitMs);
       return;
     }
     clearTimeout(this.#timer);
-    this.#running = this.runOnce().finally(() => {
+    this.#running = this.#runSoon().finally(() => {
       this.#running = undefined;
       if (this.#isStopped) return;
       if (this.#isWoken) this.wake();
     });
   }
 
+  /** Begins a run when the current callback is done: hints arrive together, and the run sees all of them. */
+  async #runSoon(): Promise<void> {
+    await undefined;
+    if (!this.#isStopped) await this.runOnce();
+  }
+
   /** One run, awaited. Tests may call it on a loop that was never started. */
   async runOnce(): Promise<void> {
     this.#isWoken = false;
+    this.#begunAt = this.#clock.now();
     let next: NextRun | undefined;
     try {
       next = await this.#body();

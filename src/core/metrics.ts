@@ -14,7 +14,7 @@ const REQUEST_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const START_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 const LAG_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-const LAG_TICK_MS = 100;
+const LAG_TICK_MS = 1_000;
 
 /** The label of all endpoints beyond `maxEndpoints`. */
 export const OTHER_ENDPOINTS = 'other';

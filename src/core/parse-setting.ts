@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { trimSlashes } from './trim-slashes.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Parsers of settings. Each throws a sentence with the setting's name, its value and what is allowed. */
 
@@ -12,7 +13,7 @@ export function parseInteger(
   if (value === undefined || value === '') return fallback;
   const number = Number(value);
   if (!Number.isInteger(number) || number < min || number > max) {
-    throw new Error(`${name} is '${value}', but must be a whole number from ${min} to ${max}`);
+    throw new UsageError(`${name} is '${value}', but must be a whole number from ${min} to ${max}`);
   }
   return number;
 }
@@ -32,7 +33,7 @@ export function secondsVariable(env: NodeJS.ProcessEnv, name: string, fallback: 
 
 export function parseOneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
   const match = allowed.find((candidate) => candidate === value);
-  if (match === undefined) throw new Error(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
+  if (match === undefined) throw new UsageError(`${name} is '${value}', but must be one of ${allowed.join(', ')}`);
   return match;
 }
 
@@ -40,7 +41,7 @@ export function parseOneOf<const T extends string>(name: string, value: string, 
 export function parseUrl(name: string, value: string | undefined): string | null {
   if (value === undefined) return null;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
-    throw new Error(`${name} is '${value}', but must be an http or https URL`);
+    throw new UsageError(`${name} is '${value}', but must be an http or https URL`);
   }
   return trimSlashes(value);
 }
@@ -49,14 +50,14 @@ export function parseUrl(name: string, value: string | undefined): string | null
 export function parseHostName(name: string, value: string | undefined): string | null {
   if (value === undefined) return null;
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i.test(value)) {
-    throw new Error(`${name} is '${value}', but must be a host name with an optional port, e.g. pods.example.com`);
+    throw new UsageError(`${name} is '${value}', but must be a host name with an optional port, e.g. pods.example.com`);
   }
   return value.toLowerCase();
 }
 
 export function parseIpAddress(name: string, value: string | undefined, fallback: string): string {
   if (value === undefined || value === '') return fallback;
-  if (isIP(value) === 0) throw new Error(`${name} is '${value}', but must be an IP address`);
+  if (isIP(value) === 0) throw new UsageError(`${name} is '${value}', but must be an IP address`);
   return value;
 }
 
@@ -68,7 +69,7 @@ export function parseNetworks(name: string, value: string | undefined): string[]
     const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address!)]!;
     const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
     if (bits < 0 || !isPrefix || more.length > 0) {
-      throw new Error(`${name} has '${item}', but takes addresses and networks, e.g. 127.0.0.1,10.0.0.0/8`);
+      throw new UsageError(`${name} has '${item}', but takes addresses and networks, e.g. 127.0.0.1,10.0.0.0/8`);
     }
   }
   return items;
@@ -79,7 +80,9 @@ export function parseRegistries(name: string, value: string | undefined): string
   const items = (value ?? '').split(',').flatMap((item) => item.trim().toLowerCase() || []);
   for (const item of items) {
     if (!/^(?:[a-z0-9*.-]+|\[[0-9a-f:]+\])(?::(?:\d{1,5}|\*))?$/.test(item)) {
-      throw new Error(`${name} has '${item}', but takes registries, e.g. docker.io,*.example.com,registry.lan:5000`);
+      throw new UsageError(
+        `${name} has '${item}', but takes registries, e.g. docker.io,*.example.com,registry.lan:5000`,
+      );
     }
   }
   return items.length === 0 ? null : items;
@@ -94,7 +97,7 @@ export function parseMemory(name: string, value: string): { bytes: number } | { 
   if (isShare) return { share: Number(number) / 100 };
   const factor = MEMORY_UNITS[(unit ?? 'B').toUpperCase() as keyof typeof MEMORY_UNITS];
   if (number === undefined || factor === undefined || (unit === undefined && number !== '0')) {
-    throw new Error(`${name} is '${value}', but must be a size like 8GiB or 500MB, a share like 25%, or 0`);
+    throw new UsageError(`${name} is '${value}', but must be a size like 8GiB or 500MB, a share like 25%, or 0`);
   }
   return { bytes: Math.floor(Number(number) * factor) };
 }

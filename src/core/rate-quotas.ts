@@ -1,3 +1,5 @@
+import { UsageError } from './usage-error.ts';
+
 /** The windows of rate limits, shortest first, with their length in seconds. They start on the full minute, hour and UTC day. */
 export const RATE_WINDOWS = { minute: 60, hour: 3_600, day: 86_400 } as const;
 export type RateWindow = keyof typeof RATE_WINDOWS;
@@ -14,7 +16,7 @@ export function parseRateQuotas(name: string, text: string): Partial<RateQuotas>
     const [, window, digits] = /^\s*(minute|hour|day)=(\d{1,10})\s*$/.exec(item) ?? [];
     const quota = Number(digits);
     if (window === undefined || quota < 1 || quota > MAX_QUOTA) {
-      throw new Error(
+      throw new UsageError(
         `${name} is '${text}', but must be like minute=60,hour=3000,day=50000, each from 1 to ${MAX_QUOTA}`,
       );
     }

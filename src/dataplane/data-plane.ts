@@ -13,8 +13,8 @@ import { AREAS } from '../domain/access/scopes.ts';
 import { ResultMarks } from '../domain/batches/result-lines.ts';
 import { JobQueue } from '../domain/jobs/job-queue.ts';
 import { JobStream } from '../domain/jobs/job-stream.ts';
+import { AnswerBudget } from '../http/answer-budget.ts';
 import { newRequestId } from '../http/request-id.ts';
-import { AnswerBudget } from './answer-budget.ts';
 import { BodyBudget } from './body-budget.ts';
 import { EndpointDirectory } from './endpoint-directory.ts';
 import { setCommonHeaders, writeHead } from './exchange.ts';
@@ -22,6 +22,7 @@ import { JobDispatch } from './job-dispatch.ts';
 import { LoadBalancer } from './load-balancing/load-balancer.ts';
 import type { ReachWorker } from './load-balancing/traffic-directory.ts';
 import { ModelDirectory } from './model-directory.ts';
+import { UploadPace } from './queue-api/batches/upload-pace.ts';
 import { handleQueueRequest } from './queue-api/queue-api.ts';
 import type { QueuePlane } from './queue-api/queue-call.ts';
 import { UserDirectory } from './user-directory.ts';
@@ -74,6 +75,8 @@ export class DataPlane {
   readonly workerServer: Server;
   readonly activity: WorkerActivity;
   readonly loadBalancer: LoadBalancer;
+  /** The memory for large payloads on their way to clients. */
+  readonly answers: AnswerBudget;
   readonly #queuePlane: QueuePlane;
   readonly #stopPolls: StopPolls;
 
@@ -90,11 +93,12 @@ export class DataPlane {
     const endpoints = new EndpointDirectory({ ...deps, users });
     bus.subscribe('endpoint', (id) => dispatch.handOver.forget(id as EndpointId));
     this.loadBalancer = new LoadBalancer({ ...deps, limits: deps.loadBalancing, endpoints, activity });
-    const answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
+    this.answers = new AnswerBudget(limits.bodyBudgetBytes / 2);
     const models = new ModelDirectory(deps);
     const resultMarks = new ResultMarks();
-    const shared = { bodies, answers, dispatch, stream, endpoints, users, models, resultMarks };
-    this.#queuePlane = { ...deps, ...shared, processId: bus.processId };
+    const uploadPace = new UploadPace(deps.monotonic);
+    const shared = { bodies, answers: this.answers, dispatch, stream, endpoints, users, models, resultMarks };
+    this.#queuePlane = { ...deps, ...shared, uploadPace, processId: bus.processId };
     this.workerServer = this.#createWorkerServer(deps, { bodies, stream, endpoints });
   }
 

@@ -9,16 +9,18 @@ import { drainBody, hasRest } from './read-body.ts';
  * payloads on unread: a framework's hooks, schemas and serializers would cost more than the work.
  */
 
-/** Headers of every response to a request, as name, value, name, value: cheaper than a `setHeader` for each. */
-const commonHeaders = new WeakMap<ServerResponse, readonly string[]>();
+const commonHeaders = Symbol('commonHeaders');
+/** A property, not an entry of a WeakMap, which would keep responses in memory for longer (core/roster.ts). */
+type WithCommonHeaders = ServerResponse & { [commonHeaders]?: readonly string[] };
 
-export function setCommonHeaders(res: ServerResponse, headers: readonly string[]): void {
-  commonHeaders.set(res, headers);
+/** Headers of every response to a request, as name, value, name, value: cheaper than a `setHeader` for each. */
+export function setCommonHeaders(res: WithCommonHeaders, headers: readonly string[]): void {
+  res[commonHeaders] = headers;
 }
 
 /** Starts the response: the common headers, then these. */
-export function writeHead(res: ServerResponse, status: number, headers: readonly (string | number)[]): void {
-  const common = commonHeaders.get(res);
+export function writeHead(res: WithCommonHeaders, status: number, headers: readonly (string | number)[]): void {
+  const common = res[commonHeaders];
   res.writeHead(status, (common ? [...common, ...headers] : headers) as string[]);
 }
 

@@ -1,4 +1,5 @@
 import type { EndpointId, WorkerId } from '../core/ids.ts';
+import { Roster } from '../core/roster.ts';
 import type { TakenJob } from '../domain/jobs/job.ts';
 
 /** Hold of a take when the database does not answer: the worker gets a 204 soon and asks again. */
@@ -16,6 +17,7 @@ interface Waiter {
   isClosed: boolean;
   /** Its hold ended while a job was on its way: it gets that one or nothing. */
   isExpired: boolean;
+  place: number;
 }
 
 /** The held takes of one endpoint. */
@@ -29,7 +31,7 @@ interface WaitList {
   /** Hints of queued jobs so far. A poll that started before the latest one does not prove the queue empty. */
   hints: number;
   /** Waiters with a poll or a reservation in flight. */
-  readonly busy: Set<Waiter>;
+  readonly busy: Roster<Waiter>;
 }
 
 /**
@@ -62,7 +64,7 @@ export class HandOver {
     deliver: (jobs: readonly TakenJob[]) => boolean,
   ): { abandon: () => void } {
     const list = this.#waitList(worker.endpointId);
-    const waiter: Waiter = { ...worker, deliver, holdTimer: undefined, isClosed: false, isExpired: false };
+    const waiter: Waiter = { ...worker, deliver, holdTimer: undefined, isClosed: false, isExpired: false, place: -1 };
     waiter.holdTimer = setTimeout(() => this.#expire(list, waiter), worker.holdMs);
     if (list.mayHaveQueued) void this.#poll(worker.endpointId, list, waiter);
     else this.#wait(list, waiter);
@@ -149,7 +151,7 @@ export class HandOver {
   #waitList(endpointId: EndpointId): WaitList {
     let list = this.#waitLists.get(endpointId);
     if (!list) {
-      list = { endpointId, isForgotten: false, waiters: [], mayHaveQueued: true, hints: 0, busy: new Set() };
+      list = { endpointId, isForgotten: false, waiters: [], mayHaveQueued: true, hints: 0, busy: new Roster() };
       this.#waitLists.set(endpointId, list);
     }
     return list;

@@ -110,7 +110,8 @@ function readBody(
       body = null; // the rest is dropped
       reject(why);
     };
-    reservation.onYield = () => giveUp(yieldedBody());
+    const onYield = () => giveUp(yieldedBody());
+    reservation.onYield = onYield; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
     const isSmall = announced !== undefined && announced <= SMALL_BYTES;
     const stall = isSmall ? undefined : setTimeout(() => giveUp(slowBody()), STALL_MS).unref();
     req.on('data', (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { WorkerId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import { Loop } from '../core/loop.ts';
+import { Loop, type NextRun } from '../core/loop.ts';
 import { doubleArray, textArray } from '../db/arrays.ts';
 import type { Pool } from '../db/pool.ts';
 
@@ -17,6 +17,8 @@ interface Activity {
 }
 
 const TICK_MS = 500;
+/** While no worker calls. */
+const IDLE_TICK_MS = 60_000;
 /** Contact alone is written this often, or four times per lease if that is more often, so that no live worker seems silent. */
 const CONTACT_WRITE_MS = 5_000;
 const FORGET_AFTER_MS = 300_000;
@@ -35,7 +37,7 @@ export class WorkerActivity {
     this.#monotonic = options.monotonic;
     this.#loop = new Loop({
       name: 'worker-activity',
-      tickMs: TICK_MS,
+      tickMs: IDLE_TICK_MS,
       logger: options.logger,
       runOnce: () => this.#write(),
     });
@@ -54,9 +56,10 @@ export class WorkerActivity {
     this.#get(workerId).seenAt = this.#monotonic.now();
   }
 
-  recordWork(workerId: WorkerId): void {
+  /** `now`: in ms of the monotonic clock. */
+  recordWork(workerId: WorkerId, now = this.#monotonic.now()): void {
     const activity = this.#get(workerId);
-    activity.seenAt = this.#monotonic.now();
+    activity.seenAt = now;
     activity.lastWorkAt = activity.seenAt;
     activity.isUrgent = true;
   }
@@ -83,6 +86,7 @@ export class WorkerActivity {
   #get(workerId: WorkerId): Activity {
     let activity = this.#activities.get(workerId);
     if (!activity) {
+      if (this.#activities.size === 0) this.#loop.wake(); // from now on at its tick
       activity = {
         seenAt: this.#monotonic.now(),
         lastWorkAt: null,
@@ -96,7 +100,7 @@ export class WorkerActivity {
     return activity;
   }
 
-  async #write(): Promise<undefined> {
+  async #write(): Promise<NextRun | undefined> {
     const now = this.#monotonic.now();
     const due: [WorkerId, Activity][] = [];
     for (const [workerId, activity] of this.#activities) {
@@ -108,7 +112,11 @@ export class WorkerActivity {
         due.push([workerId, activity]);
       }
     }
-    if (due.length === 0) return;
+    if (due.length > 0) await this.#writeDue(due, now);
+    return this.#activities.size > 0 ? { inMs: TICK_MS } : undefined;
+  }
+
+  async #writeDue(due: readonly [WorkerId, Activity][], now: number): Promise<void> {
     for (const [, activity] of due) activity.isUrgent = false;
     try {
       await this.#upsert(due);

@@ -152,6 +152,8 @@ async function initialise({ binaries, pgData, isThrowaway }: EmbeddedPlace, data
       ...(isThrowaway ? ['--no-sync'] : []),
     ]);
     await runToEnd(binaries.postgres, ['--single', '-D', temporary, 'postgres'], 'create database podyard\n');
+    // Autovacuum visits databases with statistics, every ten seconds each: not those that nothing ever uses.
+    await rm(join(temporary, 'pg_stat/pgstat.stat'), { force: true });
     await rename(temporary, pgData).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error; // else another process was faster: use its data
     });

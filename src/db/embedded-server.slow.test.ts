@@ -81,6 +81,12 @@ async function startParent(
   return { process: child, ...JSON.parse(line as string) };
 }
 
+test('of new data, only the database of Podyard has statistics, so autovacuum visits no other', async () => {
+  const { databaseUrl } = await start(await madeDataDir());
+  const used = 'select datname from pg_stat_database where datname is not null and xact_commit > 0';
+  expect(await query(databaseUrl, used)).toEqual([{ datname: 'podyard' }]);
+});
+
 test('a new directory becomes a database that keeps its data across a restart', async () => {
   const dataDir = newDataDir();
   const first = await start(dataDir);

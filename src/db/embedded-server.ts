@@ -47,17 +47,18 @@ const LAUNCH_ATTEMPTS = 3;
 const LOG_FILE_BYTES = 10 * 2 ** 20;
 
 /**
- * Starts or adopts the server of `dataDir` and resolves when it accepts connections. `isThrowaway`: the data need not
- * survive a crash of the machine (tests). Throws an error to print if that is impossible: data of another major version,
+ * Starts or adopts the server of `dataDir` and resolves when it accepts connections. `onLaunch`: called when its program
+ * has been started. `isThrowaway`: the data need not survive a crash of the machine (tests). Throws an error to print if that is impossible: data of another major version,
  * no programs for this platform, a directory of another user.
  */
 export async function startEmbeddedServer(options: {
   dataDir: string;
   logger: Logger;
+  onLaunch?: () => void;
   isThrowaway?: boolean;
 }): Promise<EmbeddedServer> {
   const place = await prepareEmbeddedPlace(options.dataDir, options.isThrowaway ?? false);
-  const running = await ensureRunning(place, options.logger);
+  const running = await ensureRunning(place, options.logger, options.onLaunch);
   // An adopted server keeps its socket directory, even if the temporary directory has changed since.
   return new KeptServer({ ...place, socketDir: running.socketDir }, options.logger, running);
 }
@@ -155,7 +156,7 @@ async function isLastUser(keeper: pg.Client): Promise<boolean> {
  * Checks and acts until a server of this directory answers. A process that loses the race to start one finds the winner's
  * at its next check.
  */
-async function ensureRunning(place: EmbeddedPlace, logger: Logger): Promise<Running> {
+async function ensureRunning(place: EmbeddedPlace, logger: Logger, onLaunch = () => {}): Promise<Running> {
   const deadline = monotonicClock.now() + START_TIMEOUT_MS;
   let launch: Launch | undefined;
   let failures = 0;
@@ -177,6 +178,7 @@ async function ensureRunning(place: EmbeddedPlace, logger: Logger): Promise<Runn
       await removeForeignLock(place.pgData, join(place.pgData, 'postmaster.pid'));
       await removeForeignLock(place.pgData, join(place.socketDir, `${SOCKET_NAME}.lock`));
       launch = await launchServer(place);
+      onLaunch();
     }
     await sleep(POLL_MS);
   }

@@ -17,6 +17,8 @@ interface HintTopics {
   pod: string;
   /** A cluster's row changed: its wanted state, its name or its phase. Payload: cluster id. */
   cluster: string;
+  /** A terminal session has to end. Payload: session id. */
+  terminal: string;
   /** A worker has to stop a job. Payload: worker id. */
   jobStop: string;
   /** A job that another process waits for ended or streamed a chunk. Payload: process id, space, job id. */
@@ -25,8 +27,12 @@ interface HintTopics {
   log: string;
   /** A key was created, changed or revoked. Payload: key id. */
   key: string;
+  /** A user was suspended, resumed, changed, handed over or is to be deleted. Payload: user id. */
+  user: string;
   /** Limits or quotas changed. Payload: user id; empty for the installation's. */
   limits: string;
+  /** A budget was set, changed or removed. Payload: budget id. */
+  budget: string;
   /** A secret was created or changed: workloads that wait for it can start. Payload: user id. */
   secret: string;
   /** A network volume was deleted: its files can be removed. Payload: volume id. */

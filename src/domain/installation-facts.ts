@@ -10,10 +10,14 @@ export interface InstallationFacts {
   /** True if workers are isolated from this machine and from each other. */
   isIsolated: boolean;
   areGpusSimulated: boolean;
+  /** False on a process runtime that may serve only one user. */
+  takesSeveralUsers: boolean;
   /** What FlashBoot does with an idle worker: `freezer` stops execution, `parked` leaves it little CPU, null does nothing. */
   freeze: 'freezer' | 'parked' | null;
   /** Looks at the machine the first time. */
   sleep: () => Promise<SleepSupport>;
   /** Notices for the operator, each a sentence without a period. */
   notices: string[];
+  /** Looks at the machine: what is out of order now, each a sentence without a period. For administrators. */
+  problems: () => Promise<string[]>;
 }

@@ -1,3 +1,4 @@
+import type { EndpointId } from '../core/ids.ts';
 import type { Permission } from '../domain/access/actor.ts';
 import type { Access, Area } from '../domain/access/scopes.ts';
 
@@ -12,6 +13,10 @@ export const PERMISSIONS = {
   writePod: permit('pods', 'write'),
   readEndpoint: permit('serverless', 'read'),
   writeEndpoint: permit('serverless', 'write'),
+  /** What status and stream need. */
+  readJob: ({ id }: Record<string, string>): Permission => ({ invoke: id as EndpointId, access: 'read' }),
+  /** `id`: of a pod, or of an endpoint. */
+  exec: ({ id }: Record<string, string>): Permission => ({ exec: id! }),
   readTemplate: permit('templates', 'read'),
   writeTemplate: permit('templates', 'write'),
   readVolume: permit('network-volumes', 'read'),
@@ -23,6 +28,12 @@ export const PERMISSIONS = {
   writeDelegation: (): Permission => ({ area: 'registries', access: 'write' }),
   readCatalog: (): Permission => ({ area: 'catalog', access: 'read' }),
   readBilling: (): Permission => ({ area: 'billing', access: 'read' }),
+  writeBilling: (): Permission => ({ area: 'billing', access: 'write' }),
   readAccount: (): Permission => ({ area: 'account', access: 'read' }),
   writeAccount: (): Permission => ({ area: 'account', access: 'write' }),
+  // Of admins alone: see check-operator.ts.
+  readUsers: (): Permission => ({ area: 'users', access: 'read' }),
+  writeUsers: (): Permission => ({ area: 'users', access: 'write' }),
+  readUserLimits: (): Permission => ({ area: 'users', access: 'read', orArea: 'account' }),
+  writeUserLimits: (): Permission => ({ area: 'users', access: 'write', orArea: 'account' }),
 };

@@ -1,11 +1,10 @@
-import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
 import { knownRevisionIn, type RestRevision, withoutRevision } from '../core/rest-revisions.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../http/accept-only-json.ts';
 import { newRequestId } from '../http/request-id.ts';
 import { toRequestFailure } from '../http/to-failure.ts';
+import { openApiRoute } from './installation/get-openapi.ts';
 import { namedSchemas } from './named-schemas.ts';
-import { describeApi, examplesOf } from './openapi.ts';
 import { OPERATOR_ROUTES, routesOf } from './routes.ts';
 import { sendFrameworkProblem, sendProblem } from './shared/error-handler.ts';
 import { LiveViews } from './shared/live-views.ts';
@@ -22,14 +21,22 @@ export interface RestAppOptions {
   isWhole: boolean;
   /** Serves requests whose key asks for another revision. Without it, this app does. */
   handOver?: HandOver;
+  /** Registers what describes the routes, before they are added. */
+  describe?: (app: RestApp) => void;
 }
+
+/** The description of each revision, in `api/`. */
+export const OPENAPI_FILES: Record<RestRevision, string> = {
+  '2026-07': 'openapi.json',
+  '2026-08': 'openapi-2026-08.json',
+};
 
 /**
  * Builds the REST v2 app of one revision, which answers under `/v2` and under `/<revision>/v2`. Await `ready()`; then
  * `app.routing(request, response)` answers a request of an outer server and `app.inject()` one of a test. `close()` ends
  * open event streams.
  */
-export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver }: RestAppOptions): RestApp {
+export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver, describe }: RestAppOptions): RestApp {
   const deps = { ...outerDeps, publicUrlFor: publicUrlWithRevision(outerDeps) };
   const app: RestApp = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -54,8 +61,9 @@ export function buildRestApp(outerDeps: RestDeps, { revision, isWhole, handOver 
   );
   app.setNotFoundHandler((request, reply) => sendProblem(deps, pathNotFound(request), request, reply));
   addRequestHooks(app, { deps, revision, handOver: handOver ?? null });
-  app.register(swagger, describeApi(revision, examplesOf(wires)));
-  addRoutes(app, deps, isWhole ? [...routesOf(wires), ...OPERATOR_ROUTES] : OPERATOR_ROUTES);
+  describe?.(app);
+  const own = [...routesOf(wires), openApiRoute('/v2/openapi.json', OPENAPI_FILES[revision])];
+  addRoutes(app, deps, isWhole ? [...own, ...OPERATOR_ROUTES] : OPERATOR_ROUTES);
   return app;
 }
 
@@ -68,7 +76,7 @@ function publicUrlWithRevision({ publicUrlFor }: RestDeps): RestDeps['publicUrlF
   };
 }
 
-/** Adds the routes once swagger is loaded: it describes only the routes added after it. */
+/** Adds the routes once a plugin that describes them is loaded: it sees only those added after it. */
 function addRoutes(app: RestApp, deps: RestDeps, routes: readonly RestRoute[]): void {
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());

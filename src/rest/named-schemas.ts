@@ -15,11 +15,14 @@ import {
   PodBillingResponse,
   ServerlessBillingResponse,
 } from './billing/billing-schemas.ts';
+import { COST_SCHEMAS } from './billing/cost-schemas.ts';
+import { BUDGET_SCHEMAS } from './budgets/budget-schemas.ts';
 import {
   CpuFlavorList,
   CpuFlavorResponse,
   DataCenterList,
   DataCenterResponse,
+  GpuCapacity,
   GpuTypeList,
   GpuTypeResponse,
 } from './catalog/catalog-schemas.ts';
@@ -30,11 +33,12 @@ import {
   UpdateClusterRequest,
 } from './clusters/cluster-schemas.ts';
 import { DecisionList } from './endpoints/decision-schemas.ts';
+import { EndpointFiguresList, EndpointFiguresResponse } from './endpoints/figure-schemas.ts';
 import { EndpointStateResponse } from './endpoints/state-schemas.ts';
 import { GpuRuleResponse, ReplaceGpuRuleRequest } from './gpu-rules/gpu-rule-schemas.ts';
 import { HistoryResponse } from './history/history-schemas.ts';
 import { InstallationResponse } from './installation/installation-schemas.ts';
-import { JobList } from './jobs/job-schemas.ts';
+import { JobDetailResponse, JobList } from './jobs/job-schemas.ts';
 import { LIMIT_SCHEMAS } from './limits/limit-schemas.ts';
 import {
   CreateNetworkVolumeRequest,
@@ -68,15 +72,20 @@ import {
 import { ReplaceScheduleRequest, ScheduleResponse } from './schedules/schedule-schemas.ts';
 import { CreateSecretRequest, SecretList, SecretResponse, UpdateSecretRequest } from './secrets/secret-schemas.ts';
 import { ErrorResponse } from './shared/error-response.ts';
+import { LogLines } from './shared/log-schemas.ts';
 import { SimulateRequest, SimulationResponse } from './simulation/simulation-schemas.ts';
 import { TemplateList, TemplateResponse, UpdateTemplateRequest } from './templates/template-schemas.ts';
+import { TERMINAL_SCHEMAS } from './terminals/terminal-schemas.ts';
+import { USER_SCHEMAS } from './users/user-schemas.ts';
 import type { Wires } from './wires.ts';
 import {
   EndedWorkerResponse,
   WorkerDetailResponse,
   WorkerListResponse,
   WorkerResponse,
+  WorkerStartResponse,
 } from './workers/worker-schemas.ts';
+import { ReplaceWorkloadOptionsRequest, WorkloadOptionsResponse } from './workload-options/workload-option-schemas.ts';
 
 /** Returns every schema that a revision's OpenAPI description lists under its own name. */
 export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): readonly TSchema[] => [
@@ -95,18 +104,25 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   PodLifetime,
   ...endpoints.schemas,
   EndpointStateResponse,
+  EndpointFiguresResponse,
+  EndpointFiguresList,
   WorkerResponse,
   WorkerListResponse,
   WorkerDetailResponse,
   EndedWorkerResponse,
+  WorkerStartResponse,
   InstallationResponse,
   ...LIMIT_SCHEMAS,
   SimulationResponse,
   SimulateRequest,
   DecisionList,
   JobList,
+  JobDetailResponse,
+  LogLines,
   HistoryResponse,
   ScheduleResponse,
+  ReplaceWorkloadOptionsRequest,
+  WorkloadOptionsResponse,
   ReplaceScheduleRequest,
   GpuRuleResponse,
   ReplaceGpuRuleRequest,
@@ -129,6 +145,7 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   DelegationList,
   CreateDelegationRequest,
   GpuTypeResponse,
+  GpuCapacity,
   GpuTypeList,
   CpuFlavorResponse,
   CpuFlavorList,
@@ -140,11 +157,15 @@ export const namedSchemas = ({ endpoints, pods, sshKeys, templates }: Wires): re
   EndpointBillingResponse,
   NetworkVolumeBillingResponse,
   ClusterBillingResponse,
+  ...COST_SCHEMAS,
+  ...BUDGET_SCHEMAS,
   AccountResponse,
   ApiKeyResponse,
   ApiKeyList,
   CreateApiKeyRequest,
   CreatedApiKeyResponse,
+  ...USER_SCHEMAS,
+  ...TERMINAL_SCHEMAS,
   SecretResponse,
   SecretList,
   CreateSecretRequest,

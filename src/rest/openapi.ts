@@ -5,6 +5,7 @@ import type { RestRevision } from '../core/rest-revisions.ts';
 import { PROBLEM_JSON } from '../http/problem.ts';
 import { ACCOUNT_EXAMPLES } from './account/account-examples.ts';
 import { BILLING_EXAMPLES } from './billing/billing-examples.ts';
+import { BUDGET_EXAMPLES } from './budgets/budget-examples.ts';
 import { CATALOG_EXAMPLES } from './catalog/catalog-examples.ts';
 import { CLUSTER_EXAMPLES } from './clusters/cluster-examples.ts';
 import { ENDPOINT_EXAMPLES } from './endpoints/endpoint-examples.ts';
@@ -13,6 +14,7 @@ import { HISTORY_EXAMPLES } from './history/history-examples.ts';
 import { INSTALLATION_EXAMPLES } from './installation/installation-examples.ts';
 import { JOB_EXAMPLES } from './jobs/job-examples.ts';
 import { LIMIT_EXAMPLES } from './limits/limit-examples.ts';
+import { LOG_EXAMPLES } from './logs/log-examples.ts';
 import { VOLUME_EXAMPLES } from './network-volumes/volume-examples.ts';
 import { POD_EXAMPLES } from './pods/pod-examples.ts';
 import { REGISTRY_EXAMPLES } from './registries/registry-examples.ts';
@@ -25,14 +27,18 @@ import { problemExample } from './shared/problem-examples.ts';
 import { ref } from './shared/schema.ts';
 import { SIMULATION_EXAMPLES } from './simulation/simulation-examples.ts';
 import { TEMPLATE_EXAMPLES } from './templates/template-examples.ts';
+import { TERMINAL_EXAMPLES } from './terminals/terminal-examples.ts';
+import { USER_EXAMPLES } from './users/user-examples.ts';
 import type { Wires } from './wires.ts';
 import { WORKER_EXAMPLES } from './workers/worker-examples.ts';
+import { WORKLOAD_OPTION_EXAMPLES } from './workload-options/workload-option-examples.ts';
 
 /** Examples of the schemas that all revisions share. */
 const SHARED_EXAMPLES: Examples = {
   ErrorResponse: problemExample('unprocessable'),
   ...ACCOUNT_EXAMPLES,
   ...BILLING_EXAMPLES,
+  ...BUDGET_EXAMPLES,
   ...CATALOG_EXAMPLES,
   ...CLUSTER_EXAMPLES,
   ...ENDPOINT_EXAMPLES,
@@ -40,15 +46,19 @@ const SHARED_EXAMPLES: Examples = {
   ...INSTALLATION_EXAMPLES,
   ...JOB_EXAMPLES,
   ...LIMIT_EXAMPLES,
+  ...LOG_EXAMPLES,
   ...VOLUME_EXAMPLES,
   ...POD_EXAMPLES,
   ...REGISTRY_EXAMPLES,
   ...RELEASE_EXAMPLES,
   ...GPU_RULE_EXAMPLES,
   ...SCHEDULE_EXAMPLES,
+  ...WORKLOAD_OPTION_EXAMPLES,
   ...SECRET_EXAMPLES,
   ...SIMULATION_EXAMPLES,
   ...TEMPLATE_EXAMPLES,
+  ...TERMINAL_EXAMPLES,
+  ...USER_EXAMPLES,
   ...WORKER_EXAMPLES,
 };
 

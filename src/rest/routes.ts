@@ -5,14 +5,22 @@ import { listApiKeysRoute } from './account/list-api-keys.ts';
 import { listSshKeysRoute } from './account/list-ssh-keys.ts';
 import { replaceSshKeysRoute } from './account/replace-ssh-keys.ts';
 import { watchAccountRoute } from './account/watch-account.ts';
+import { exportCostsRoute } from './billing/export-costs.ts';
 import { getBillingRoute } from './billing/get-billing.ts';
 import { getClusterBillingRoute } from './billing/get-cluster-billing.ts';
+import { getCostsRoute } from './billing/get-costs.ts';
 import { getEndpointBillingRoute } from './billing/get-endpoint-billing.ts';
+import { getForecastRoute } from './billing/get-forecast.ts';
 import { getNetworkVolumeBillingRoute } from './billing/get-network-volume-billing.ts';
 import { getPodBillingRoute } from './billing/get-pod-billing.ts';
 import { getServerlessBillingRoute } from './billing/get-serverless-billing.ts';
+import { createBudgetRoute } from './budgets/create-budget.ts';
+import { deleteBudgetRoute } from './budgets/delete-budget.ts';
+import { listBudgetsRoute } from './budgets/list-budgets.ts';
+import { updateBudgetRoute } from './budgets/update-budget.ts';
 import { getCpuFlavorRoute } from './catalog/get-cpu-flavor.ts';
 import { getDataCenterRoute } from './catalog/get-data-center.ts';
+import { getGpuCapacityRoute } from './catalog/get-gpu-capacity.ts';
 import { getGpuTypeRoute } from './catalog/get-gpu-type.ts';
 import { listCpuFlavorsRoute } from './catalog/list-cpu-flavors.ts';
 import { listDataCentersRoute } from './catalog/list-data-centers.ts';
@@ -29,6 +37,7 @@ import { deleteEndpointRoute } from './endpoints/delete-endpoint.ts';
 import { getEndpointRoute } from './endpoints/get-endpoint.ts';
 import { getEndpointStateRoute } from './endpoints/get-endpoint-state.ts';
 import { listDecisionsRoute } from './endpoints/list-decisions.ts';
+import { listEndpointFiguresRoute } from './endpoints/list-endpoint-figures.ts';
 import { listEndpointsRoute } from './endpoints/list-endpoints.ts';
 import { updateEndpointRoute } from './endpoints/update-endpoint.ts';
 import { watchEndpointRoute } from './endpoints/watch-endpoint.ts';
@@ -39,15 +48,18 @@ import { getInstallationHistoryRoute } from './history/get-installation-history.
 import { getHealthRoute } from './installation/get-health.ts';
 import { getInstallationRoute } from './installation/get-installation.ts';
 import { getMetricsRoute } from './installation/get-metrics.ts';
-import { getOpenApiRoute } from './installation/get-openapi.ts';
 import { getReadinessRoute } from './installation/get-readiness.ts';
+import { getJobRoute } from './jobs/get-job.ts';
+import { getJobPayloadRoutes } from './jobs/get-job-payload.ts';
 import { listJobsRoute } from './jobs/list-jobs.ts';
 import { getInstallationLimitsRoute } from './limits/get-installation-limits.ts';
 import { getOwnLimitsRoute } from './limits/get-own-limits.ts';
 import { getUserLimitsRoute } from './limits/get-user-limits.ts';
-import { listUserLimitsRoute } from './limits/list-user-limits.ts';
 import { updateInstallationLimitsRoute } from './limits/update-installation-limits.ts';
 import { updateUserLimitsRoute } from './limits/update-user-limits.ts';
+import { downloadEndpointLogRoute, downloadPodLogRoute } from './logs/download-log.ts';
+import { getEndpointLogsRoute } from './logs/get-endpoint-logs.ts';
+import { listEndpointLogLinesRoute, listPodLogLinesRoute } from './logs/list-log-lines.ts';
 import { createNetworkVolumeRoute } from './network-volumes/create-network-volume.ts';
 import { deleteNetworkVolumeRoute } from './network-volumes/delete-network-volume.ts';
 import { getNetworkVolumeRoute } from './network-volumes/get-network-volume.ts';
@@ -98,10 +110,24 @@ import { deleteTemplateRoute } from './templates/delete-template.ts';
 import { getTemplateRoute } from './templates/get-template.ts';
 import { listTemplatesRoute } from './templates/list-templates.ts';
 import { updateTemplateRoute } from './templates/update-template.ts';
+import { createPodTerminalRoute, createWorkerTerminalRoute } from './terminals/create-terminal.ts';
+import { endTerminalRoute } from './terminals/end-terminal.ts';
+import { listTerminalsRoute } from './terminals/list-terminals.ts';
+import { createUserRoute } from './users/create-user.ts';
+import { deleteUserRoute, planUserRemovalRoute } from './users/delete-user.ts';
+import { getUserRoute } from './users/get-user.ts';
+import { listUsersRoute } from './users/list-users.ts';
+import { resumeUserRoute } from './users/resume-user.ts';
+import { suspendUserRoute } from './users/suspend-user.ts';
+import { updateUserRoute } from './users/update-user.ts';
+import { createUserApiKeyRoute, deleteUserApiKeyRoute, listUserApiKeysRoute } from './users/user-api-keys.ts';
+import { getUserRateLimitRoute, replaceUserRateLimitRoute } from './users/user-rate-limit.ts';
 import type { Wires } from './wires.ts';
 import { getWorkerRoute } from './workers/get-worker.ts';
 import { getWorkerLogsRoute } from './workers/get-worker-logs.ts';
 import { listEndpointWorkersRoute } from './workers/list-endpoint-workers.ts';
+import { getWorkloadOptionsRoute } from './workload-options/get-workload-options.ts';
+import { replaceWorkloadOptionsRoute } from './workload-options/replace-workload-options.ts';
 /** Returns every operation of a revision and every page, in the order of the OpenAPI description. */
 export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires): readonly RestRoute[] => [
   listPodsRoute(pods),
@@ -117,6 +143,9 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   setPodLifetimeRoute,
   getPodJupyterRoute,
   getPodLogsRoute,
+  createPodTerminalRoute,
+  listPodLogLinesRoute,
+  downloadPodLogRoute,
   listClustersRoute,
   createClusterRoute,
   getClusterRoute,
@@ -124,6 +153,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteClusterRoute,
   listClusterPodsRoute(pods),
   listEndpointsRoute(endpoints),
+  listEndpointFiguresRoute,
   createEndpointRoute(endpoints),
   getEndpointRoute(endpoints),
   getEndpointStateRoute,
@@ -134,9 +164,13 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getWorkerRoute,
   listDecisionsRoute,
   listJobsRoute,
+  getJobRoute,
+  ...getJobPayloadRoutes,
   getEndpointHistoryRoute,
   getScheduleRoute,
   replaceScheduleRoute,
+  getWorkloadOptionsRoute,
+  replaceWorkloadOptionsRoute,
   deleteScheduleRoute,
   getGpuRuleRoute,
   replaceGpuRuleRoute,
@@ -144,6 +178,10 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   rollbackReleaseRoute(endpoints),
   changeRolloutRoute,
   getWorkerLogsRoute,
+  createWorkerTerminalRoute,
+  getEndpointLogsRoute,
+  listEndpointLogLinesRoute,
+  downloadEndpointLogRoute,
   watchEndpointRoute,
   listTemplatesRoute(templates),
   createTemplateRoute(templates),
@@ -164,6 +202,7 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteRegistryDelegationRoute,
   listGpuTypesRoute(catalog),
   getGpuTypeRoute(catalog),
+  getGpuCapacityRoute,
   listCpuFlavorsRoute(catalog),
   getCpuFlavorRoute(catalog),
   listDataCentersRoute(catalog),
@@ -175,11 +214,30 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   getEndpointBillingRoute,
   getNetworkVolumeBillingRoute,
   getClusterBillingRoute,
+  getCostsRoute,
+  exportCostsRoute,
+  getForecastRoute,
+  listBudgetsRoute,
+  createBudgetRoute,
+  updateBudgetRoute,
+  deleteBudgetRoute,
   getAccountRoute,
   getOwnLimitsRoute,
-  listUserLimitsRoute,
+  listUsersRoute,
+  createUserRoute,
+  getUserRoute,
+  updateUserRoute,
+  suspendUserRoute,
+  resumeUserRoute,
+  planUserRemovalRoute,
+  deleteUserRoute,
   getUserLimitsRoute,
   updateUserLimitsRoute,
+  getUserRateLimitRoute,
+  replaceUserRateLimitRoute,
+  listUserApiKeysRoute,
+  createUserApiKeyRoute,
+  deleteUserApiKeyRoute,
   getInstallationRoute,
   getInstallationHistoryRoute,
   getInstallationLimitsRoute,
@@ -190,6 +248,8 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   listApiKeysRoute,
   createApiKeyRoute,
   deleteApiKeyRoute,
+  listTerminalsRoute,
+  endTerminalRoute,
   listSecretsRoute,
   createSecretRoute,
   getSecretRoute,
@@ -197,7 +257,6 @@ export const routesOf = ({ catalog, endpoints, pods, sshKeys, templates }: Wires
   deleteSecretRoute,
   listSshKeysRoute(sshKeys),
   replaceSshKeysRoute(sshKeys),
-  getOpenApiRoute,
   getConsoleRoute,
   getConsoleAssetRoute,
   getDocsPageRoute,

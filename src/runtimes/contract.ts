@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { workloadSpec } from '../../test/workload-spec.ts';
 import { newId } from '../core/ids.ts';
+import { execContract } from './contract-exec.ts';
 import { collect, freePort, lineOf, never, observe, TIMEOUT_MS, textAt, until } from './contract-probes.ts';
 import type { Program } from './contract-programs.ts';
 import { type LogLine, NoCapacity, type Runtime, type WorkloadSpec } from './runtime.ts';
@@ -27,6 +28,8 @@ export interface RuntimeUnderTest {
   isReal: boolean;
   /** The node pulls when a workload starts; only then is an unknown image refused. */
   pullsAtStart?: boolean;
+  /** A program's input cannot be ended: an old API server. */
+  endsNoInput?: boolean;
   /** Changes by other processes are seen with a delay. */
   seesOthersLate?: boolean;
   /** Creates storage and returns the `source` of its mount. Default: a directory of this machine. */
@@ -394,6 +397,18 @@ export function runtimeContract(name: string, makeRuntime: () => Promise<Runtime
       const ended = await started('exit7');
       await until(runtime, ended, (one) => one?.state === 'exited');
       expect(await runtime.stats(ended)).toBeNull();
+    });
+
+    execContract({
+      runtime: () => runtime,
+      idle: () => ready('idle'),
+      ended: async () => {
+        const id = await started('exit7');
+        await until(runtime, id, (one) => one?.state === 'exited');
+        return id;
+      },
+      isReal: () => under.isReal,
+      endsNoInput: () => under.endsNoInput === true,
     });
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import { Failure } from '../core/errors.ts';
+import type { ExecRequest, Execution } from './execution.ts';
 
 /** GPUs of a pool on one node. `free`: those held by no workload of this installation. */
 export interface GpuCapacity {
@@ -80,6 +81,8 @@ export interface WorkloadSpec {
   group?: { id: string; rank: number };
   /** Of a worker: where the runtime can, workers of one endpoint are spread over machines. */
   endpointId?: string;
+  /** More labels and annotations, where the runtime has such. */
+  metadata?: { labels: Readonly<Record<string, string>>; annotations: Readonly<Record<string, string>> };
   /** Preferred where the runtime has to choose which workloads stay. */
   isPriority: boolean;
 }
@@ -230,6 +233,16 @@ export interface DiskMeter {
   usedBytes(id: string): Promise<number | null>;
 }
 
+/** Keeps some workers of an endpoint when machines are emptied on purpose. */
+export interface EvictionGuard {
+  /** Returns how many workers of each guarded endpoint stay; null where nothing can be guarded. */
+  list(): Promise<Map<string, number> | null>;
+  /** Guards the endpoint: at least `workers` of its workers stay. Idempotent. */
+  keep(endpointId: string, workers: number): Promise<void>;
+  /** Ends that. Idempotent. */
+  release(endpointId: string): Promise<void>;
+}
+
 export interface Runtime {
   readonly name: 'docker' | 'process' | 'simulated' | 'kubernetes';
   /** `freeze` is null where the runtime cannot freeze. */
@@ -245,6 +258,8 @@ export interface Runtime {
   readonly groups: GroupNetworks;
   /** Null where the runtime itself limits the disks of workloads. */
   readonly disks: DiskMeter | null;
+  /** Null where nobody but Podyard ends workloads. */
+  readonly evictions: EvictionGuard | null;
   /**
    * Returns where workloads reach this machine: the address to bind the worker API to, and the host for URLs. Creates what
    * that needs, e.g. a bridge network.
@@ -290,8 +305,18 @@ export interface Runtime {
    * apart or it printed nothing to stderr. Empty for an unknown workload.
    */
   lastOutput(id: string, count: number): Promise<string[]>;
+  /**
+   * Runs a program beside a running workload's own, with its environment and files. Rejects with `notFound`, with
+   * `conflict` when the workload does not run, is frozen, or cannot run programs. A program that does not exist either
+   * rejects or exits with 126 or 127.
+   */
+  exec(id: string, request: ExecRequest): Promise<Execution>;
   /** Calls `onEvent` until the returned function is called. Survives an engine that goes away. */
   watch(onEvent: OnEvent): () => void;
-  /** Releases connections. Workloads keep running. */
+  /** Prepares what makes the starts of workers faster, from now on. Absent where nothing does. */
+  expectStarts?(): void;
+  /** Removes what processes that were killed have left besides workloads. Absent where they leave nothing. */
+  tidy?(): Promise<void>;
+  /** Releases connections, and what was prepared for starts. Workloads keep running. */
   close(): Promise<void>;
 }

@@ -1,8 +1,10 @@
 /** The inputs of a scaling decision: plain values; times are milliseconds since 1970. */
-import type { Because } from '../domain/decisions/because.ts';
+import type { Because, BudgetStop } from '../domain/decisions/because.ts';
 
-/** A limit of the user that allows an endpoint fewer workers than `workers.max`. */
-export interface UserCut {
+/** A limit of the user that allows an endpoint fewer workers than `workers.max`, or a budget that allows none. */
+export type UserCut = LimitCut | ({ name: 'budget'; max: 0 } & BudgetStop);
+
+export interface LimitCut {
   name: 'workers' | 'gpus';
   limit: number;
   /** How much of it the user's other endpoints and pods have. */

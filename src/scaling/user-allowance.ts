@@ -1,6 +1,6 @@
 /** How far a user's limits let an endpoint grow. Pure. */
-import { type Because, because } from '../domain/decisions/because.ts';
-import type { ScalingEndpoint, UserCut } from './situation.ts';
+import { type Because, type BudgetStop, because } from '../domain/decisions/because.ts';
+import type { LimitCut, ScalingEndpoint, UserCut } from './situation.ts';
 
 /** What an endpoint's user may have, and has over all endpoints and pods. Null: unlimited. */
 export interface UserAllowance {
@@ -10,6 +10,8 @@ export interface UserAllowance {
   gpus: number;
   /** GPUs of one worker of the endpoint. */
   gpusPerWorker: number;
+  /** A budget that is used up. */
+  budget?: BudgetStop | null;
 }
 
 /**
@@ -17,18 +19,22 @@ export interface UserAllowance {
  * the user has elsewhere only stops growth: otherwise two endpoints over a lowered limit would both give way, and grow again.
  */
 export function cutByUser(max: number, own: { workers: number; gpus: number }, user: UserAllowance): UserCut | null {
-  const { workerLimit, gpuLimit, gpusPerWorker } = user;
-  const cuts = [
+  const { workerLimit, gpuLimit, gpusPerWorker, budget } = user;
+  if (budget) return max > 0 ? { name: 'budget', max: 0, ...budget } : null;
+  const cuts: (LimitCut | null)[] = [
     cutBy('workers', { limit: workerLimit, used: user.workers, own: own.workers, perWorker: 1 }),
     cutBy('gpus', { limit: gpuLimit, used: user.gpus, own: own.gpus, perWorker: gpusPerWorker }),
   ];
-  return cuts.reduce((least, cut) => (cut !== null && cut.max < (least?.max ?? max) ? cut : least), null);
+  return cuts.reduce<LimitCut | null>(
+    (least, cut) => (cut !== null && cut.max < (least?.max ?? max) ? cut : least),
+    null,
+  );
 }
 
 function cutBy(
-  name: UserCut['name'],
+  name: LimitCut['name'],
   { limit, used, own, perWorker }: { limit: number | null; used: number; own: number; perWorker: number },
-): UserCut | null {
+): LimitCut | null {
   if (limit === null || perWorker === 0) return null;
   const elsewhere = Math.max(0, used - own);
   const left = Math.max(0, limit - elsewhere, Math.min(own, limit));
@@ -42,5 +48,6 @@ export function mostWorkers({ max, userCut }: ScalingEndpoint): number {
 
 /** Returns why an endpoint may have no more than that. */
 export function whyNoMore({ max, userCut }: ScalingEndpoint): Because {
-  return userCut ? because('OVER_USER_LIMIT', userCut) : because('OVER_MAXIMUM', max);
+  if (!userCut) return because('OVER_MAXIMUM', max);
+  return userCut.name === 'budget' ? because('OVER_BUDGET', userCut) : because('OVER_USER_LIMIT', userCut);
 }

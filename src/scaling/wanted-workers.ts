@@ -73,7 +73,8 @@ function forDemand(wanted: Wanted): Wanted & { why: Because } {
 function byRequestCount(endpoint: ScalingEndpoint, demand: Demand): Wanted {
   const work = demand.queued + demand.inProgress;
   const wanted = Math.ceil(work / endpoint.scaler.value);
-  return { wanted, reason: `${work} jobs at ${endpoint.scaler.value} a worker`, nextAt: null };
+  const jobs = work === 1 ? '1 job' : `${work} jobs`;
+  return { wanted, reason: `${jobs} at ${endpoint.scaler.value} a worker`, nextAt: null };
 }
 
 /**

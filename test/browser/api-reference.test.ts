@@ -37,10 +37,14 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(`${base}/docs/api`);
     const row = page.locator('#operations-serverless-listEndpoints');
+    await page.locator('#operations-tag-serverless').click();
     await row.waitFor();
     for (const tag of ['templates', 'network-volumes', 'registries', 'catalog', 'billing', 'podyard']) {
       await page.locator(`#operations-tag-${tag}`).waitFor();
     }
+    await page.locator('#operations-tag-podyard').click();
+    await page.locator('#operations-podyard-createUser').waitFor(); // the largest area opens to its end
+    await page.locator('#operations-tag-podyard').click();
     await page.locator('button.authorize').first().click();
     await page.locator('.modal-ux input').fill(rest.alice.key);
     await page.locator('.modal-ux button.authorize').click();
@@ -53,6 +57,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
     expect(await answer.textContent()).toContain('200');
     await page.goto(`${base}/docs/api?version=2026-08`);
     await page.locator('nav a[aria-current="page"]', { hasText: 'revision 2026-08' }).waitFor();
+    await page.locator('#operations-tag-serverless').click();
     await page.locator('#operations-serverless-listBuilds').waitFor();
     expect(await page.locator('.servers').textContent()).toContain('/cloud/2026-08');
     expect(asked.filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);

@@ -107,6 +107,20 @@ describe.skipIf(!hasBrowser || !IS_BUILT)('the documentation in a browser', { re
     await page.close();
   });
 
+  test.each(['light', 'dark'] as const)('in %s the first page shows the console in its own colours', async (scheme) => {
+    const page = await openPage(scheme, 1280);
+    await page.goto(`${base}/docs/`);
+    const shown = async () =>
+      (await page.getByAltText('The console:').filter({ visible: true }).all()).map((image) =>
+        image.getAttribute('class'),
+      );
+    const other = scheme === 'light' ? 'dark' : 'light';
+    expect(await Promise.all(await shown())).toEqual([`shown-${scheme}`]);
+    await page.getByRole('button', { name: 'Light or dark' }).click();
+    expect(await Promise.all(await shown())).toEqual([`shown-${other}`]);
+    await page.close();
+  });
+
   test('at phone width the menu opens and closes', async () => {
     const page = await openPage('light', 390);
     await page.goto(`${base}/docs/start`);

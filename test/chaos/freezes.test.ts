@@ -1,5 +1,5 @@
 /**
- * A server, its database or the whole machine stands still for longer than a lease, as when a laptop is closed: afterwards no
+ * A server, its database or the whole machine is frozen for longer than a lease, as when a laptop is closed: afterwards no
  * worker is called silent, and no job has failed or run twice (docs/interface/worker-api.md, "Leases").
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ test.each([
   ['the server', async () => serverPids()],
   ['its database', databasePids],
   ['the whole machine', machinePids],
-])('after a freeze of %s the job goes on where it was, with the same worker', async (_, pidsOf) => {
+])('after a freeze of %s the job continues where it was, with the same worker', async (_, pidsOf) => {
   const before = (await api.workers(endpoint)).map(({ id }) => id).sort();
   const { id: jobId } = await api.run(endpoint, { progress: ['begun'], delayMs: FREEZE_MS + 4_000 });
   const worker = await until('it runs', async () => {

@@ -71,10 +71,10 @@ export class Load {
     await Promise.all(this.#clients);
   }
 
-  /** Records the state in an answer; a terminal state must never change. */
-  record(job: Accepted, answer: Job): void {
+  /** Records the state in an answer; a terminal state must never change. `hadEnded`: known before the question was asked. */
+  record(job: Accepted, answer: Job, hadEnded = job.reported !== undefined): void {
     if (!TERMINAL.has(answer.status)) {
-      if (job.reported) this.faults.push(`${job.id} was ${job.reported.status} and is ${answer.status} again`);
+      if (hadEnded) this.faults.push(`${job.id} was ${job.reported?.status} and is ${answer.status} again`);
       return;
     }
     const reported = { status: answer.status, output: answer.output, ...(answer.error ? { error: answer.error } : {}) };
@@ -129,9 +129,10 @@ export class Load {
       await sleep(20);
       if (this.accepted.length === 0) continue;
       const job = this.#random.pick(this.accepted);
+      const hadEnded = job.reported !== undefined; // an answer may arrive after that of a later cancel
       try {
         const path = `/v2/${job.endpointId}/status/${job.id}`;
-        this.record(job, await this.#api.call('GET', path, undefined, { timeoutMs: CLIENT_TIMEOUT_MS }));
+        this.record(job, await this.#api.call('GET', path, undefined, { timeoutMs: CLIENT_TIMEOUT_MS }), hadEnded);
       } catch (error) {
         this.#forgive(error);
         if (error instanceof ApiError && error.status === 404) this.faults.push(`${job.id} is not known any more`);

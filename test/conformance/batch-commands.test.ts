@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiClient } from '../../src/cli/remote/api-client.ts';
-import { cancelBatch, downloadResults, listBatches, showBatch } from '../../src/cli/remote/batches.ts';
+import { cancelBatch, downloadResults, findBatch, listBatches, showBatch } from '../../src/cli/remote/batches.ts';
 import { submitBatch } from '../../src/cli/remote/submit-batch.ts';
 import { testTerminal } from '../../src/cli/test-terminal.ts';
 import type { EndpointId } from '../../src/core/ids.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   endpoint = await plane.endpoint(1);
   worker = await plane.worker(endpoint);
   dir = await mkdtemp(join(tmpdir(), 'podyard-batch-'));
-  client = new ApiClient({ url: plane.url, key: 'pyk_test-admin' } as never, new AbortController().signal);
+  client = new ApiClient({ url: plane.url, key: 'pyk_test-admin' } as never, testTerminal());
 });
 afterAll(async () => {
   await plane.close();
@@ -61,6 +61,9 @@ test('submit uploads, finalizes and waits; results are downloaded, and continued
   expect(said.out.at(-1)).toMatch(/^batch_\w+ {2}COMPLETED: 3 of 3 requests ended \(100 %\), lines rejected: 1/);
   const id = said.out.at(-1)!.split(' ')[0]!;
   const path = `/v2/${endpoint}/batch/${id}`;
+  expect(await findBatch(client, endpoint, 'night')).toBe(id);
+  expect(await findBatch(client, endpoint, id)).toBe(id);
+  await expect(findBatch(client, endpoint, 'nihgt')).rejects.toThrow("Batch not found: 'nihgt'. Did you mean 'night'?");
   const target = join(dir, 'out.jsonl');
   await downloadResults(client, path, { output: target }, output());
   const whole = await readFile(target, 'utf8');

@@ -168,7 +168,7 @@ function checkBodyRule(request: FuzzRequest, { status, body }: Answer): void {
   if (status < 300 && problem)
     throw new Error(`the request was accepted, but the description does not allow its body: ${problem}`);
   const isStorable = !/\\u0000|\\ud[89a-f]/i.test(request.body) && found.operation.operationId !== 'createApiKey';
-  const isForQuery = /"query(?:\/\w+)?: /.test(body); // its rules are not those of the body
+  const isForQuery = /"query(?:\/[^:"]*)?: /.test(body); // its rules are not those of the body
   const isForRecord = /this endpoint is a|"\/templateId: /.test(body); // it depends on the endpoint or template
   if (status === 422 && problem === null && isStorable && !isForQuery && !isForRecord)
     throw new Error(`the description allows its body: ${body}`);

@@ -315,6 +315,58 @@ describe('retry', () => {
 });
 
 /** docs/interface/queue.md, "Cancel, retry and purge" */
+describe('resubmit', () => {
+  const resubmit = async (id: string, body?: object) =>
+    plane.call('POST', `${served}/resubmit/${id}`, body === undefined ? {} : { body });
+
+  test('a cancelled job runs again as a new one, with the same input byte for byte and its s3Config', async () => {
+    const s3Config = { accessSecret: 'secret' };
+    const input = '{"big":12345678901234567890}';
+    const text = `{"input":${input},"s3Config":${JSON.stringify(s3Config)}}`;
+    const { body } = await plane.call('POST', `${served}/run`, { body: text });
+    await plane.call('POST', `${served}/cancel/${body.id}`);
+    const copy = await resubmit(body.id);
+    expect(copy.body).toEqual({ id: expect.stringMatching(JOB_ID), status: 'IN_QUEUE' });
+    expect(copy.body.id).not.toBe(body.id);
+    expect((await worker.take()).text).toBe(
+      `{"id":"${copy.body.id}","input":${input},"s3Config":{"accessSecret":"secret"}}`,
+    );
+    await worker.done(copy.body.id, '{"output":1}');
+    expect((await plane.status(served, body.id)).status).toBe('CANCELLED');
+    expect(copy.text).not.toContain('secret');
+  });
+
+  test('the body replaces what it names, and counts as one more queued job', async () => {
+    const id = await plane.run(served, 'before', { webhook: 'https://example.com/', policy: { lowPriority: true } });
+    await worker.work('{"output":1}');
+    const changes = { input: { now: 1 }, webhook: null, policy: { lowPriority: false, executionTimeout: 7_000 } };
+    const before = (await health(served)).jobs.inQueue;
+    const copy = (await resubmit(id, changes)).body.id;
+    expect((await health(served)).jobs.inQueue).toBe(before + 1);
+    const columns = 'select low_priority, webhook, execution_timeout_ms, is_sync from jobs where id = $1';
+    expect(await plane.sql(columns, copy)).toEqual([
+      { low_priority: false, webhook: null, execution_timeout_ms: 7_000, is_sync: false },
+    ]);
+    expect((await worker.take()).body).toEqual({ id: copy, input: { now: 1 } });
+    await worker.done(copy, '{"output":1}');
+  });
+
+  test('a body that is not valid is a 400 with each place, and an unknown job or one of another endpoint a 404', async () => {
+    const id = await plane.run(idle);
+    expect(
+      await plane.call('POST', `${idle}/resubmit/${id}`, { body: { policy: { ttl: 1 }, webhook: 'x' } }),
+    ).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/\/webhook: .*\/policy\/ttl: /) },
+    });
+    expect((await plane.call('POST', `${idle}/resubmit/${id}`, { body: '[]' })).status).toBe(400);
+    expect((await plane.call('POST', `${idle}/resubmit/nope`)).status).toBe(404);
+    expect((await resubmit(id)).status).toBe(404);
+    await plane.call('POST', `${idle}/cancel/${id}`);
+  });
+});
+
+/** docs/interface/queue.md, "Cancel, retry and purge" */
 test('purge-queue cancels queued jobs and returns their number; running jobs continue', async () => {
   const running = await plane.run(served);
   await worker.take();
@@ -536,7 +588,8 @@ describe('access', () => {
     expect(missingJob).toMatchObject({ status: 404, problem: { title: 'Not Found', detail: 'job not found' } });
     expect(await ask(`${own}/status/${id}`, {})).toEqual(missingJob);
     for (const path of ['status-sync', 'stream']) expect(await ask(`${own}/${path}/${id}`, {})).toEqual(missingJob);
-    for (const path of ['cancel', 'retry']) expect((await plane.call('POST', `${own}/${path}/${id}`)).status).toBe(404);
+    for (const path of ['cancel', 'retry', 'resubmit'])
+      expect((await plane.call('POST', `${own}/${path}/${id}`)).status).toBe(404);
     expect(await plane.status(idle, id)).toMatchObject({ status: 'IN_QUEUE' });
   });
 

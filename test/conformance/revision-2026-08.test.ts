@@ -41,8 +41,13 @@ const SHARED_BODIES: Record<string, object> = {
   changeRollout: { action: 'pause' },
   simulate: { action: 'reset' },
 };
-/** What this test cannot bring about: builds do not exist, and a simulation needs a simulating server. */
-const REFUSED = ['getBuild', 'getPodJupyter', 'getSimulation', 'getWorker', 'simulate'];
+/** What this test cannot bring about: nothing runs and no job is sent, and a simulation needs a simulating server. */
+const REFUSED = [
+  ...['getBuild', 'getPodJupyter', 'getSimulation', 'getWorker', 'simulate'],
+  ...['createPodTerminal', 'createWorkerTerminal', 'endTerminal'],
+  ...['getJob', 'getJobInput', 'getJobOutput', 'getJobError'],
+  'replaceWorkloadOptions', // the operator permits none by default
+];
 /** The order in which methods are called, so that records exist while they are needed. */
 const ORDER = ['post', 'put', 'patch', 'get', 'delete'];
 
@@ -95,7 +100,10 @@ async function callAll(revision: RestRevision): Promise<Map<string, number>> {
       ...(body && { body }),
     });
     statuses.set(operation.operationId, response.statusCode);
-    if (response.statusCode === 201) ids.set(path, response.json().id);
+    if (response.statusCode === 201) {
+      const { id, userId } = response.json();
+      ids.set(path.replace(/\/\{\w+\}/g, ''), id ?? userId);
+    }
     if (operation.operationId === 'updateEndpoint') {
       const { releases } = (await rest.call('GET', `/${revision}${url}/releases`, { key: admin.key })).json();
       ids.set('/v2/serverless/releases', releases.at(-1).id);
@@ -106,6 +114,7 @@ async function callAll(revision: RestRevision): Promise<Map<string, number>> {
 
 function bodyOf(revision: RestRevision, { operationId, requestBody }: Operation): object | undefined {
   if (!requestBody) return undefined;
+  if (operationId === 'createUser') return { name: `user-of-${revision}` };
   const own = BODIES[revision][operationId] ?? SHARED_BODIES[operationId];
   const { $ref } = requestBody.content['application/json']!.schema as { $ref: string };
   const schema = describedBy(revision).components.schemas[$ref.split('/').at(-1)!] as { examples: object[] };

@@ -236,7 +236,7 @@ describe('requests', () => {
 describe('limits', () => {
   test('on requests are exact across processes', async () => {
     const user = await plane.stranger();
-    await plane.sql('update users set rate_limit_minute = 25 where id = $1', user);
+    await plane.sql('update users set rate_limit_day = 25 where id = $1', user);
     const authorization = `Bearer ${await plane.keyFor(user, 'all')}`;
     const answers = await Promise.all(
       Array.from({ length: 80 }, (_, i) =>

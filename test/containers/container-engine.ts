@@ -21,11 +21,12 @@ export async function needExampleImages(): Promise<void> {
   for (const { status, note } of await buildImages()) if (status === 'skipped') throw new Error(note);
 }
 
-/** Returns the containers of an installation, running or not: workload id → state. */
+/** Returns the containers of an installation's workloads, running or not: workload id → state. */
 export async function containersOf(installation: string): Promise<Map<string, string>> {
   const filters = { label: [`podyard.installation=${installation}`] };
   const found = await new Docker().listContainers({ all: true, filters });
-  return new Map(found.map((one) => [one.Labels['podyard.id']!, one.State]));
+  const workloads = found.filter((one) => one.Labels['podyard.kind'] !== 'network');
+  return new Map(workloads.map((one) => [one.Labels['podyard.id']!, one.State]));
 }
 
 /** Returns the container of a workload. Throws when there is none. */

@@ -79,7 +79,6 @@ describeWithEngine('egress', () => {
     const close = async () => {
       for (const { id } of await runtime.list()) await runtime.stop(id, 0);
       workerApi.close();
-      await runtime.egress.stop();
       await runtime.close();
     };
     const known = { runtime, gateway, installation, api: `${gateway}:${portOf(workerApi)}`, close };
@@ -209,7 +208,7 @@ describeWithEngine('egress', () => {
     expect(rules().join()).not.toContain(unused);
   });
 
-  test('workers and load-balancing workers of a server go on under another setting', async () => {
+  test('workers and load-balancing workers of a server keep working under another setting', async () => {
     const env: Record<string, string> = { PODYARD_EGRESS: 'lan' };
     const server = await ServerProcess.start({ runtime: 'docker', env });
     const api = new Api(server);

@@ -104,7 +104,9 @@ function readyUrl(child: ChildProcess): Promise<string> {
 test('the package contains the program, the console, the migrations and the workers, but no tests', () => {
   const paths = packed.files.map(({ path }) => path);
   for (const needed of [
+    'dist/podyard.js',
     'dist/main.js',
+    'dist/data-process.js', // started by its path: nothing imports it
     'dist/console/index.html',
     'migrations/0001-initial.sql',
     'workers/images.json',

@@ -62,11 +62,18 @@ export class PrivateRegistry {
     utimesSync(file, new Date(), new Date(Date.now() + this.#changes * 10_000)); // the registry checks only the time
   }
 
-  /** Pushes an image of the engine under a new name, which the engine does not keep. */
+  /**
+   * Pushes a copy of an image of the engine under a new name, which the engine does not keep. The copy has an id of its own: a node
+   * that has the original already (kubelets from 1.35 on compare ids) must still ask for credentials.
+   */
   async push(image: string, repository: string, tag: string): Promise<string> {
     const docker = new Docker();
     const name = `${this.host}/${repository}:${tag}`;
-    await docker.getImage(image).tag({ repo: `${this.host}/${repository}`, tag });
+    const { Config } = await docker.getImage(image).inspect();
+    const program = Config.Cmd || Config.Entrypoint ? {} : { Cmd: ['none'] }; // without one the engine makes no container
+    const original = await docker.createContainer({ Image: image, ...program });
+    const changes = `LABEL podyard.test.copy=${this.host}`;
+    await original.commit({ repo: `${this.host}/${repository}`, tag, changes }).finally(() => original.remove());
     const push = await docker.getImage(name).push({ authconfig: { ...this.auth, serveraddress: this.host } });
     await new Promise((resolve, reject) =>
       docker.modem.followProgress(push, (error) => (error ? reject(error) : resolve(null))),

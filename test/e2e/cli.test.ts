@@ -67,7 +67,7 @@ test('run distinguishes failures, rejected inputs and streams', async () => {
     err: expect.stringContaining('no such model'),
   });
   expect(await podyard('run', 'echo', '{oops')).toMatchObject({
-    status: 1,
+    status: 2,
     err: expect.stringContaining('not valid JSON'),
   });
   const stream = await podyard('run', 'echo', '{"stream": 3, "echo": "x"}', '--stream');
@@ -76,8 +76,9 @@ test('run distinguishes failures, rejected inputs and streams', async () => {
   expect(out).toMatch(/^[\w-]+\n$/);
 });
 
-test('Ctrl-C cancels the job and exits with 130', async () => {
-  const child = spawn(process.execPath, [MAIN, 'run', 'echo', '{"delayMs": 600000}'], { env, stdio: 'ignore' });
+test('Ctrl-C with --cancel-on-interrupt cancels the job and exits with 130', async () => {
+  const args = ['run', 'echo', '{"delayMs": 600000}', '--cancel-on-interrupt'];
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: 'ignore' });
   const running = () => server.query<{ id: string }>("select id from jobs where status = 'IN_PROGRESS'");
   await until('the job runs', async () => (await running()).length === 1);
   child.kill('SIGINT');
@@ -119,7 +120,7 @@ test('update --wait rolls a release out, and rollback returns to the one before'
     status: 0,
     err: expect.stringMatching(/Release 3 has the settings of release 1(.|\n)*Version 3 is rolled out: [1-9]/),
   });
-  expect((await podyard('endpoints', 'delete', name)).status).toBe(0);
+  expect((await podyard('endpoints', 'delete', name, '--yes')).status).toBe(0);
 });
 
 test('pods create --wait waits until the pod runs or fails', async () => {
@@ -130,7 +131,7 @@ test('pods create --wait waits until the pod runs or fails', async () => {
   expect(made).toMatchObject({ status: 0, err: expect.stringContaining('The pod is running.') });
   expect((await podyard('pods')).out).toMatch(/box +RUNNING/);
   expect((await podyard('pods', 'stop', 'box')).status).toBe(0);
-  expect((await podyard('pods', 'delete', 'box')).status).toBe(0);
+  expect((await podyard('pods', 'delete', 'box', '--yes')).status).toBe(0);
   const missing = await podyard(
     'pods',
     'create',
@@ -143,7 +144,7 @@ test('pods create --wait waits until the pod runs or fails', async () => {
     '--wait',
   );
   expect(missing).toMatchObject({ status: 1, err: expect.stringContaining('the pod is ERROR') });
-  await podyard('pods', 'delete', 'lost');
+  await podyard('pods', 'delete', 'lost', '--yes');
 });
 
 test('doctor reports what this machine has', async () => {
@@ -195,6 +196,26 @@ describe.skipIf(!hasTmux)('on a terminal', () => {
     tmux('send-keys', '-t', 'cli', 'clear', 'Enter');
     tmux('send-keys', '-t', 'cli', 'podyard rollb', 'Tab');
     await until('the command is completed', async () => screen().includes('podyard rollback'));
+  });
+
+  test('tables fit it, sequences in names are shown, and deleting asks for the name', async () => {
+    const name = 'evil\u001b]0;pwned\u0007\u001b[2J🚀';
+    const image = `registry.example.com/${'long-'.repeat(20)}image:1`;
+    const { out } = await podyard('templates', 'create', '--name', name, '--image', image, '--json');
+    const { id } = JSON.parse(out) as { id: string };
+    tmux('new-session', '-d', '-s', 'narrow', '-x', '70', '-y', '30', 'env', '-u', 'CI', 'bash', '--norc');
+    const shown = () => tmux('capture-pane', '-p', '-t', 'narrow');
+    const type = (args: string) =>
+      tmux('send-keys', '-t', 'narrow', `clear; ${process.execPath} ${MAIN} ${args}; echo "status $?"`, 'Enter');
+    type('templates');
+    await until('the table is there', async () => shown().includes('status 0'));
+    expect(shown()).toMatch(new RegExp(`^${id}  evil\\\\x1b\\]0;p`, 'm'));
+    expect(shown()).toMatch(/^ID +NAME +IMAGE +FOR +PUBLIC$/m);
+    type(`templates delete ${id}`);
+    await until('it asks', async () => shown().includes('to confirm:'));
+    tmux('send-keys', '-t', 'narrow', id, 'Enter');
+    await until('it is deleted', async () => shown().includes('is deleted.'));
+    expect((await podyard('templates', 'get', id)).status).toBe(4);
   });
 
   test('a secret typed at a prompt is not shown, and Ctrl-C there ends the command as it does elsewhere', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,37 @@ afterAll(async () => {
     await once(server, 'close');
   }
   await rm(dataDir, { recursive: true, force: true });
+});
+
+/** Runs a server until it is ready. */
+async function runOnce(args: readonly string[]): Promise<void> {
+  const started = podyard(args);
+  await until('it is ready', async () => started.text().includes('Podyard is ready at'), 60_000);
+  started.kill('SIGTERM');
+  await once(started, 'close');
+}
+
+test('commands for a database make none where no server has run, and say where they looked', async () => {
+  const empty = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  const data = join(empty, 'data');
+  const places = ['--data-dir', data];
+  for (const args of [
+    ['keys', 'list'],
+    ['users', 'list'],
+    ['simulate', 'show'],
+    ['templates', 'mark', 'x', 'none'],
+    ['secrets', 'rotate-key'],
+    ['stop-workers'],
+    ['backup', join(empty, 'file')],
+    ['move', '--to', 'postgresql://127.0.0.1:9/x'],
+  ]) {
+    expect(await runToFailure([...args, ...places])).toMatch(
+      /^podyard: there is no (Podyard )?database in \S+\/data: /,
+    );
+  }
+  await once(podyard(['doctor', ...places, '--port', '0']), 'close');
+  expect(await readdir(empty)).toEqual([]);
+  await rm(empty, { recursive: true });
 });
 
 const tls = (cert: string, key: string) => ['--tls-cert', join(TLS, cert), '--tls-key', join(TLS, key)];
@@ -61,13 +92,11 @@ test('a short admin key is warned of at the start, in the console’s facts and 
 
 test('the process runtime refuses to start with several users, unless told to', async () => {
   const own = await mkdtemp(join(tmpdir(), 'podyard-mistakes-'));
+  await runOnce(['serve', '--data-dir', own, '--port', '0', '--runtime', 'simulated']);
   for (const name of ['anna', 'bert']) await run(['users', 'create', name, '--data-dir', own]);
   const args = ['serve', '--data-dir', own, '--port', '0', '--runtime', 'process'];
   expect(await runToFailure(args)).toContain('podyard: the process runtime does not separate users, and there are 3:');
-  const told = podyard([...args, '--insecure-process-runtime']);
-  await until('it is ready', async () => told.text().includes('Podyard is ready at'), 60_000);
-  told.kill('SIGTERM');
-  await once(told, 'close');
+  await runOnce([...args, '--insecure-process-runtime']);
   await rm(own, { recursive: true, force: true });
 });
 
@@ -78,7 +107,7 @@ test('egress that cannot be enforced ends the start, and doctor says so', async 
   const doctor = podyard(['doctor', ...args]);
   await once(doctor, 'close');
   expect(doctor.text()).toContain('MISS  egress     not limited: workers and pods reach all services');
-  expect(await runToFailure(['serve', '--egress', 'lan', '--egress-allow', 'example.com'])).toContain(
+  expect(await runToFailure(['serve', '--egress', 'lan', '--egress-allow', 'example.com'], {}, 2)).toContain(
     "podyard: --egress-allow has 'example.com', but takes networks",
   );
   await rm(own, { recursive: true, force: true });

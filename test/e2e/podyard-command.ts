@@ -34,10 +34,14 @@ export async function run(args: readonly string[], env: Record<string, string> =
   return child.text();
 }
 
-/** Returns the output of a command that must fail. */
-export async function runToFailure(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+/** Returns the output of a command that must fail: with 2 if the command line is wrong. */
+export async function runToFailure(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  status = 1,
+): Promise<string> {
   const child = podyard(args, env);
   const [code] = await once(child, 'close');
-  expect([code, child.text()]).toEqual([1, expect.anything()]);
+  expect([code, child.text()]).toEqual([status, expect.anything()]);
   return child.text();
 }

@@ -55,6 +55,8 @@ export class ServerProcess {
   /** The output of the latest process on stdout and stderr. */
   stdout = '';
   stderr = '';
+  /** What all its processes have logged so far. */
+  loggedBytes = 0;
   readonly #options: ServerProcessOptions;
   #child: ChildProcess | undefined;
   #installation: string | undefined;
@@ -197,6 +199,7 @@ export class ServerProcess {
     if (this.#installation !== undefined) {
       await this.#withRuntime(async (runtime) => {
         await Promise.allSettled((await runtime.list()).map(({ id }) => runtime.stop(id, 0)));
+        await runtime.tidy?.();
         await Promise.allSettled((await runtime.groups.list()).map((id) => runtime.groups.remove(id)));
       });
     }
@@ -214,6 +217,7 @@ export class ServerProcess {
     });
     this.#child = child;
     child.stderr.on('data', (chunk) => {
+      this.loggedBytes += chunk.length;
       this.stderr = (this.stderr + chunk).slice(-KEPT_OUTPUT);
     });
     return child;

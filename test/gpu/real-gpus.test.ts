@@ -151,7 +151,7 @@ describe('on this machine', () => {
   });
 
   test.skipIf(!isTestable)(
-    'a checkpoint frees a worker’s GPU memory, and it goes on after the restore',
+    'a checkpoint frees a worker’s GPU memory, and it continues after the restore',
     async ({ skip }) => {
       const [gpu] = nvidia;
       await open().start(spec('sleeper', gpu!));

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { MACHINE_SERVICES } from '../../src/core/machine-services.ts';
 import { PRIVATE_NETWORKS } from '../../src/runtimes/docker/egress-rules.ts';
 import { CHART, EVERYTHING, type Manifest, MINIMUM, render, renderText, withValues } from './chart.ts';
@@ -47,7 +48,7 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
     for (const kubeVersion of ['1.28.0', '1.35.0']) {
       const manifests = await render(programs, values, { kubeVersion, apiVersions: [OPERATOR] });
       expect(manifests.length).toBeGreaterThan(8);
-      expect(manifests.filter(({ kind }) => kind !== 'ServiceMonitor').flatMap(misfits)).toEqual([]);
+      expect(manifests.filter(({ apiVersion }) => apiVersion !== OPERATOR).flatMap(misfits)).toEqual([]);
       const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`);
       expect(new Set(names).size).toBe(names.length);
     }
@@ -65,6 +66,21 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       'Deployment.spec.template.spec.containers[0].imagePullPolcy is not a member',
       'Deployment.spec.template.spec.containers[0].ports[0].containerPort must be a number, not "8080"',
     ]);
+  });
+
+  test.each(['cluster-walk', 'several-machines'])('the values of the guide’s page %s are accepted', async (page) => {
+    const markdown = await readFile(new URL(`docs/guide/${page}.md`, ROOT), 'utf8');
+    const values = /```yaml\n(# my-values\.yaml\n.*?)```/s.exec(markdown)![1]!;
+    const kinds = (await render(programs, { ...parse(values), keys: { existingSecret: 'own-keys' } })).map(
+      ({ kind }) => kind,
+    );
+    expect(kinds).toEqual(expect.arrayContaining(['Deployment', 'Ingress', 'NetworkPolicy']));
+  });
+
+  test('the PrometheusRule holds the alert rules', async () => {
+    const { metadata, spec } = one(everything, 'PrometheusRule', 'py-podyard');
+    expect(metadata.labels).toMatchObject({ release: 'prometheus' });
+    expect(spec).toEqual(parse(await readFile(new URL('deploy/helm/podyard/files/alerts.yaml', ROOT), 'utf8')));
   });
 
   test('the ServiceMonitor has only fields that the Prometheus operator knows', () => {
@@ -128,14 +144,19 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
         'secrets: create,delete,get,list,patch',
         'services: create,delete,list,watch',
         'networkpolicies: create,delete',
+        'poddisruptionbudgets: create,delete,list,patch',
         'persistentvolumeclaims: create,delete,get,patch',
         'events: list,watch',
         'pods: get',
       ],
-      'py-podyard-podyard-cluster': ['nodes: list,watch'],
+      'py-podyard-podyard-cluster': [
+        'nodes: list,watch',
+        'deviceclasses,resourceslices: list,watch',
+        'nodes/stats: get',
+      ],
     });
     const groups = roles.flatMap((role) => rules(role).flatMap(({ apiGroups }) => apiGroups));
-    expect(new Set(groups)).toEqual(new Set(['', 'metrics.k8s.io', 'networking.k8s.io']));
+    expect(new Set(groups)).toEqual(new Set(['', 'metrics.k8s.io', 'networking.k8s.io', 'policy', 'resource.k8s.io']));
   });
 
   test('with everything enabled there is no wildcard, no access into pods or nodes, and no secret for `server`', () => {
@@ -146,7 +167,15 @@ describe.skipIf(noHelm)(noHelm ? `the chart (${noHelm})` : 'the chart', () => {
       /secrets|create|delete|patch|log/,
     );
     const clusterWide = one(everything, 'ClusterRole', 'py-podyard-podyard-cluster').rules;
-    expect(clusterWide.flatMap(({ verbs }: { verbs: string[] }) => verbs)).toEqual(['list', 'watch', 'list', 'watch']);
+    const verbs: string[] = clusterWide.flatMap((rule: { verbs: string[] }) => rule.verbs);
+    expect(verbs.filter((verb) => !['get', 'list', 'watch'].includes(verb))).toEqual([]);
+  });
+
+  test('access into workloads needs a value of its own, and is for `server` alone', async () => {
+    const manifests = await render(programs, { ...MINIMUM, rbac: { terminal: true } });
+    const rules = one(manifests, 'Role', 'py-podyard-server').rules;
+    expect(rules).toContainEqual({ apiGroups: [''], resources: ['pods/exec'], verbs: ['create', 'get'] });
+    expect(JSON.stringify(one(manifests, 'Role', 'py-podyard-control').rules)).not.toContain('exec');
   });
 
   test('the service accounts of the release have their permissions in the namespace of the workloads', () => {

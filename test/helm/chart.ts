@@ -74,6 +74,9 @@ export const EVERYTHING = {
     pullPolicy: 'Always',
     podSecurity: 'restricted',
     userNamespaces: true,
+    endpointMetadata: ['kueue.x-k8s.io/queue-name', 'sidecar.istio.io/inject'],
+    maxCpusPerGpu: 8,
+    maxMemoryPerGpu: '64GiB',
     podLabels: { 'kueue.x-k8s.io/queue-name': 'gpus' },
     podAnnotations: { 'sidecar.istio.io/inject': 'false' },
     pendingSeconds: 60,
@@ -89,6 +92,7 @@ export const EVERYTHING = {
   serviceAccounts: { annotations: { 'example.com/role': 'x' } },
   networkPolicy: { enabled: true, extraEgress: [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }] }] },
   serviceMonitor: { enabled: true, interval: '10s', labels: { release: 'prometheus' } },
+  prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
   extraObjects: [
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-more' } },
     'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include "podyard.fullname" . }}-text\n',

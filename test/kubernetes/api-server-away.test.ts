@@ -67,7 +67,7 @@ describeOnOwnCluster('an API server that is unreachable for a minute', () => {
     const gone = await server.query("select from workers where endpoint_id = $1 and phase = 'EXITED'", [id]);
     expect(gone).toEqual([]);
     const lines = (text: string) => server.stderr.split('\n').filter((line) => line.includes(text));
-    expect([1, 2]).toContain(lines('does not answer; what runs goes on').length); // when it goes, and after a minute
+    expect([1, 2]).toContain(lines('does not answer; what runs keeps running').length); // when it goes, and after a minute
     expect(lines('answers again')).toHaveLength(1);
     expect(lines('"stack"')).toEqual([]);
     await api.delete(id);

@@ -83,7 +83,7 @@ describeOnCluster('the chart on a cluster', () => {
   });
 
   test('the API server accepts everything that the chart can render for its versions', async () => {
-    const { serviceMonitor: _, ...rest } = EVERYTHING; // the operator is not installed
+    const { serviceMonitor: _, prometheusRule: __, ...rest } = EVERYTHING; // the operator is not installed
     const workerApi = { ...rest.workerApi, clusterIP: '' };
     const everything = {
       ...rest,

@@ -65,7 +65,7 @@ describe.skipIf(missing)(missing ? `the lease protocol (${missing})` : 'the leas
   });
 
   const BROKEN: [string, Search, string[], string][] = [
-    ['a result counts whoever sends it', 'safety', ['NO_FENCING', 'FAULTS=1'], 'lost'],
+    ['a result counts no matter who sends it', 'safety', ['NO_FENCING', 'FAULTS=1'], 'lost'],
     ['a former leader may write', 'safety', ['NO_EPOCH', 'FAULTS=1'], 'isAlive'],
     ['leases are judged right after a freeze', 'safety', ['JUDGE_AFTER_FREEZE', 'FAULTS=1'], 'isExcused'],
     ['a rescue requeues jobs without retries left', 'safety', ['RELEASE_ANY', 'FAULTS=2'], 'wasRequeued'],

@@ -50,10 +50,11 @@ export async function start({ handler, concurrency = 1, onSleep, onWake }) {
   const draining = new AbortController();
   const ended = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => draining.abort());
-  log('INFO', `worker ${workerId} started, concurrency ${concurrency}`);
 
+  const work = takeLoop({ handler, concurrency, sleeper }, running, draining.signal); // before anything else: a job may wait
+  log('INFO', `worker ${workerId} started, concurrency ${concurrency}`);
   const side = [pingLoop(running, ended.signal), stopLoop(running, ended.signal)];
-  await takeLoop({ handler, concurrency, sleeper }, running, draining.signal);
+  await work;
   log('INFO', 'worker stopped');
   ended.abort(); // pings and cancellations continue until the last job has ended
   await Promise.all(side);
@@ -112,10 +113,9 @@ async function take(free, isBusy, sleeper, draining) {
   const askedAt = performance.now();
   try {
     const answer = await get(url, TAKE_TIMEOUT_MS, draining);
-    if (answer.status === 200) return [await answer.json()].flat();
-    await answer.arrayBuffer();
-    if (answer.headers.has('podyard-sleep') && !isBusy && !sleeper.isAsleep) await goToSleep(sleeper);
-    if (answer.headers.has('podyard-wake') && sleeper.isAsleep) await wakeUp(sleeper);
+    if (answer.status === 200) return [JSON.parse(answer.body)].flat();
+    if ('podyard-sleep' in answer.headers && !isBusy && !sleeper.isAsleep) await goToSleep(sleeper);
+    if ('podyard-wake' in answer.headers && sleeper.isAsleep) await wakeUp(sleeper);
     if (answer.status !== 204 && answer.status !== 400) await pause(answer.status === 429 ? 5000 : 1000, draining);
   } catch {
     // A server that is down fails at once. A request that fails late was cut off, by a restart or because this worker was
@@ -223,18 +223,18 @@ async function post(kind, jobId, body, isStream) {
 
 async function postOnce(url, jobId, body) {
   try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: {
-        ...headers(),
-        'content-type': 'application/x-www-form-urlencoded', // JSON nevertheless: the SDKs send it like this
-        charset: 'utf-8',
-        'x-request-id': jobId,
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(30_000),
-    });
-    await answer.arrayBuffer();
+    const kind = {
+      'content-type': 'application/x-www-form-urlencoded', // JSON nevertheless: the SDKs send it like this
+      charset: 'utf-8',
+      'x-request-id': jobId,
+    };
+    const answer = await send(
+      'POST',
+      url,
+      AbortSignal.timeout(30_000),
+      { ...headers(), ...kind },
+      JSON.stringify(body),
+    );
     return answer.status;
   } catch {
     return undefined;
@@ -248,8 +248,7 @@ async function pingLoop(running, ended) {
   while (!ended.aborted) {
     const jobs = running.size > 0 ? `&job_id=${[...running.keys()].join(',')}` : '';
     try {
-      const answer = await get(`${base}${jobs}&runpod_version=${VERSION}`, 2 * intervalMs, ended);
-      await answer.arrayBuffer();
+      await get(`${base}${jobs}&runpod_version=${VERSION}`, 2 * intervalMs, ended);
     } catch {
       // the next ping says the same
     }
@@ -264,12 +263,9 @@ async function stopLoop(running, ended) {
     try {
       const answer = await get(url, TAKE_TIMEOUT_MS, ended);
       if (answer.status === 200) {
-        for (const id of (await answer.json()).jobsToStop ?? []) cancel(running, id);
+        for (const id of JSON.parse(answer.body).jobsToStop ?? []) cancel(running, id);
         waitMs = 0;
-      } else {
-        await answer.arrayBuffer();
-        if (answer.status === 429) waitMs = 5000;
-      }
+      } else if (answer.status === 429) waitMs = 5000;
     } catch {
       // retried after the pause
     }
@@ -290,7 +286,37 @@ function cancel(running, jobId) {
 }
 
 function get(url, timeoutMs, signal) {
-  return fetch(url, { headers: headers(), signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+  return send('GET', url, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]), headers());
+}
+
+const transports = {}; // by module: its `request`, and an agent that keeps connections
+
+function openTransport({ Agent, request }) {
+  return { request, agent: new Agent({ keepAlive: true }) };
+}
+
+/**
+ * Resolves with the answer and all of its body. `node:http` is not imported: that would also load what it only mentions,
+ * WebSocket and `fetch`, which takes as long as all else before the first job.
+ */
+async function send(method, url, signal, allHeaders, body) {
+  const name = url.startsWith('https:') ? 'node:https' : 'node:http';
+  transports[name] ??= openTransport(process.getBuiltinModule?.(name) ?? (await import(name))); // an older Node.js
+  const { request, agent } = transports[name];
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, agent, signal, headers: { ...allHeaders, ...length } }, (answer) => {
+      const chunks = [];
+      answer.on('data', (chunk) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: answer.statusCode, headers: answer.headers, body: text });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
 }
 
 function headers() {

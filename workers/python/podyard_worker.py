@@ -18,9 +18,10 @@ The kit speaks the protocol of the public worker SDKs and reads the same variabl
 On SIGTERM it takes no more jobs, finishes the running ones and exits with 0.
 """
 
-import asyncio
+from __future__ import annotations
+
+# What only some workers need is imported where it is used: a first job waits for all of these.
 import http.client
-import inspect
 import json
 import os
 import signal
@@ -28,10 +29,9 @@ import socket
 import sys
 import threading
 import time
-import traceback
+import types
 import urllib.parse
-import uuid
-from typing import Any, Callable
+from collections.abc import Callable
 
 VERSION = "podyard-python/1"
 TAKE_TIMEOUT_S = 90
@@ -41,14 +41,14 @@ RESULT_DEADLINE_S = 5 * 60
 # How much earlier than its job a cancellation may arrive: they use different connections.
 OVERTAKING_S = 1
 
-WORKER_ID = os.environ.get("RUNPOD_POD_ID") or str(uuid.uuid4())
+WORKER_ID = os.environ.get("RUNPOD_POD_ID") or os.urandom(16).hex()
 
 
 def start(
-    handler: Callable[["Job"], Any],
+    handler: Callable[[Job], object],
     concurrency: int = 1,
-    on_sleep: Callable[[], Any] | None = None,
-    on_wake: Callable[[], Any] | None = None,
+    on_sleep: Callable[[], object] | None = None,
+    on_wake: Callable[[], object] | None = None,
 ) -> None:
     """Runs until SIGTERM or SIGINT and until the last job has ended; then exits the process with 0.
 
@@ -178,7 +178,7 @@ class Worker:
             self.is_asleep = True
         except Exception:  # whatever the handler raises
             self.can_sleep = False
-            log("ERROR", "on_sleep failed, so this worker keeps its GPU: " + traceback.format_exc())
+            log("ERROR", "on_sleep failed, so this worker keeps its GPU: " + format_error())
 
     def wake_up(self):
         """A worker that cannot wake ends, and is replaced."""
@@ -186,7 +186,7 @@ class Worker:
             self.on_wake()
             self.is_asleep = False
         except Exception:
-            log("ERROR", "on_wake failed: " + traceback.format_exc())
+            log("ERROR", "on_wake failed: " + format_error())
             os._exit(1)
 
     def run_job(self, job):
@@ -279,11 +279,13 @@ def call_handler(handler, job, send_chunk):
     is_stream = False
     try:
         result = handler(job)
-        if inspect.iscoroutine(result):
+        if isinstance(result, types.CoroutineType):
+            import asyncio
+
             result = asyncio.run(result)
-        if inspect.isasyncgen(result):
+        if isinstance(result, types.AsyncGeneratorType):
             result = iterate(result)
-        is_stream = inspect.isgenerator(result)
+        is_stream = isinstance(result, types.GeneratorType)
         if not is_stream:
             return result_body(result), is_stream
         for chunk in result:
@@ -294,12 +296,14 @@ def call_handler(handler, job, send_chunk):
             send_chunk(chunk)
         return {"output": []}, is_stream
     except Exception as error:  # whatever the handler raises is the job's error
-        log("ERROR", traceback.format_exc(), job["id"])
+        log("ERROR", format_error(), job["id"])
         return {"error": error_text(error)}, is_stream
 
 
 def iterate(chunks):
     """Yields the values of an async generator, run in its own event loop."""
+    import asyncio
+
     loop = asyncio.new_event_loop()
     try:
         while True:
@@ -324,12 +328,19 @@ def result_body(result):
     return body
 
 
+def format_error():
+    """Returns the exception that is being handled, with its traceback."""
+    import traceback
+
+    return traceback.format_exc()
+
+
 def error_text(error):
     return json.dumps(
         {
             "error_type": type(error).__name__,
             "error_message": str(error),
-            "error_traceback": "".join(traceback.format_exception(error)),
+            "error_traceback": format_error(),
             "hostname": os.environ.get("RUNPOD_POD_HOSTNAME", "unknown"),
             "worker_id": WORKER_ID,
             "runpod_version": VERSION,

@@ -1,12 +1,13 @@
 import createClient from 'openapi-fetch';
 import { type ApiError, readApiError, unreachable } from './api-error.ts';
+import { isAway } from './probe-server.ts';
+import { BASE_URL, connection } from './server-connection.ts';
 import { currentKey, signOut } from './session.ts';
 import type { components, paths } from './types.gen.ts';
 
 export type Schemas = components['schemas'];
 
-/** The URL this page was loaded from, without a trailing slash. */
-export const BASE_URL = new URL('.', document.baseURI).href.replace(/\/$/, '');
+export { BASE_URL };
 
 /** The revision that the types are of, whatever the server and the key speak by themselves. */
 const REVISION = { 'podyard-revision': '2026-07' };
@@ -27,7 +28,7 @@ api.use({
 /** Returns the body of a successful call. Throws ApiError otherwise. */
 export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
-    throw unreachable();
+    throw noAnswer();
   });
   if (!response.ok) throw await toError(response, error);
   return data as T;
@@ -35,17 +36,31 @@ export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; respo
 
 /** Calls what the OpenAPI document does not describe: the queue API and event streams. Throws ApiError. */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };
-  const response = await fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
-    if (init.signal?.aborted) throw error;
-    throw unreachable();
-  });
+  const response = await requestAny(path, init);
   if (!response.ok) throw await toError(response);
   return response;
 }
 
-/** Signs out on a 401: every later call would fail as well. */
+/**
+ * Likewise, and returns the response whatever its status: that of a worker is none of ours, and its 401 ends no session. Throws
+ * ApiError when there is no response.
+ */
+export async function requestAny(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { ...REVISION, ...authorization(), ...(init.headers as Record<string, string> | undefined) };
+  return fetch(`${BASE_URL}${path}`, { ...init, headers }).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
+    throw noAnswer();
+  });
+}
+
+function noAnswer(): ApiError {
+  void connection.suspect();
+  return unreachable();
+}
+
+/** Signs out on a 401: every later call would fail as well. Looks after the server if it can't work now. */
 async function toError(response: Response, body?: unknown): Promise<ApiError> {
   if (response.status === 401) signOut('Your API key is no longer valid.');
+  if (isAway(response.status)) void connection.suspect();
   return readApiError(response, body);
 }

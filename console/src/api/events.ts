@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { request } from './client.ts';
 import { followEvents } from './follow-events.ts';
 import { readEvents } from './read-events.ts';
+import { sleepOrRestored } from './server-connection.ts';
 
 /**
  * Follows an event stream while the component is mounted and the page is visible; calls `onEvent` with the data of each
@@ -27,7 +28,7 @@ export function useEvents(path: string, onEvent: (data: string) => void): boolea
         handler.current(data);
       },
       onConnection: setOpen,
-      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      sleep: sleepOrRestored,
       signal: controller.signal,
     });
     return () => {

@@ -39,6 +39,8 @@ export interface EndpointSnapshot {
 /** An event of `GET /v2/account/live`. `active` lists the endpoints with workers or jobs. */
 export interface AccountSnapshot {
   endpoints: number;
+  /** The end of the last minute in the history. */
+  historyUntil: string;
   jobs: JobCounts;
   requests: RequestCounts;
   workers: WorkerSummary;

@@ -1,17 +1,12 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, unwrap } from './client.ts';
+import { api, request, unwrap } from './client.ts';
 
 /** Queries that several pages share, so that each has one cache entry. */
+export const accountQuery = queryOptions({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
+
 export const endpointsQuery = queryOptions({
   queryKey: ['endpoints'],
   queryFn: () => unwrap(api.GET('/v2/serverless')),
-});
-
-/** The endpoints with their states, which the live view has only of those with work. */
-export const endpointStatesQuery = queryOptions({
-  queryKey: ['endpoints', 'states'],
-  queryFn: () => unwrap(api.GET('/v2/serverless', { params: { query: { include: 'STATE' } } })),
-  refetchInterval: ({ state }) => ((state.data?.endpoints.length ?? 0) > 2_000 ? 120_000 : 20_000),
 });
 
 export const endedWorkersQuery = (id: string) =>
@@ -37,6 +32,13 @@ export const gpusQuery = queryOptions({
   queryFn: () => unwrap(api.GET('/v2/catalog/gpus', { params: { query: { include: 'AVAILABILITY' } } })),
 });
 
+/** How many GPUs are here and free now. A runtime that does not answer leaves it unknown. */
+export const gpuCapacityQuery = queryOptions({
+  queryKey: ['gpus', 'capacity'],
+  queryFn: () => unwrap(api.GET('/v2/catalog/capacity')),
+  retry: false,
+});
+
 export const cpusQuery = queryOptions({
   queryKey: ['cpus'],
   queryFn: () => unwrap(api.GET('/v2/catalog/cpus')),
@@ -45,4 +47,20 @@ export const cpusQuery = queryOptions({
 export const dataCentersQuery = queryOptions({
   queryKey: ['data-centers'],
   queryFn: () => unwrap(api.GET('/v2/catalog/datacenters')),
+});
+
+export const installationQuery = queryOptions({
+  queryKey: ['installation'],
+  queryFn: () => unwrap(api.GET('/v2/account/installation')),
+});
+
+/** The models that endpoints are known to serve. Asking starts no worker. */
+export const modelsQuery = queryOptions({
+  queryKey: ['models'],
+  staleTime: 60_000,
+  retry: false, // a key that may not invoke does without
+  queryFn: async ({ signal }) => {
+    const response = await request('/openai/v1/models', { signal });
+    return ((await response.json()) as { data: { id: string; owned_by: string }[] }).data;
+  },
 });

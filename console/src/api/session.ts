@@ -16,6 +16,11 @@ export function currentKey(): string | null {
   return key;
 }
 
+/** True if the key survives a reload of the page. */
+export function isKeyKept(): boolean {
+  return key === sessionStorage.getItem(STORAGE_KEY);
+}
+
 export function signIn(newKey: string, isRemembered: boolean): void {
   key = newKey;
   endedBecause = null;

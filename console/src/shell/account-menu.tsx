@@ -9,14 +9,15 @@ import {
 } from '@mantine/core';
 import { IconBook, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { api, BASE_URL, unwrap } from '../api/client.ts';
+import { BASE_URL } from '../api/client.ts';
+import { accountQuery } from '../api/queries.ts';
 import { signOut } from '../api/session.ts';
 
 /** The color scheme switch, and the menu of the signed-in account. */
 export function AccountMenu() {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme('light');
-  const account = useQuery({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')) });
+  const account = useQuery(accountQuery);
   const other = scheme === 'dark' ? 'light' : 'dark';
   return (
     <Group gap="xs" wrap="nowrap">

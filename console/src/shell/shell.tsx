@@ -1,40 +1,16 @@
-import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from '@mantine/core';
+import { AppShell, Burger, Group, NavLink, ScrollArea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import {
-  IconAdjustments,
-  IconBox,
-  IconBrandDocker,
-  IconChartBar,
-  IconCpu,
-  IconDatabase,
-  IconGauge,
-  IconKey,
-  IconLock,
-  IconServerBolt,
-  IconTemplate,
-  IconTopologyRing3,
-} from '@tabler/icons-react';
-import { Suspense, useEffect } from 'react';
+import { Fragment, Suspense, useEffect } from 'react';
 import { Link, Outlet, useLocation } from 'react-router';
 import { useSession } from '../api/session.ts';
+import { Logo } from '../ui/logo.tsx';
 import { PageSkeleton } from '../ui/page.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { LeaveGuard } from './leave-guard.tsx';
+import { Notices } from './notices.tsx';
+import { PaletteButton } from './palette-button.tsx';
 import { SignIn } from './sign-in.tsx';
-
-const PAGES = [
-  { to: '/', label: 'Overview', icon: IconGauge },
-  { to: '/endpoints', label: 'Endpoints', icon: IconServerBolt },
-  { to: '/pods', label: 'Pods', icon: IconBox },
-  { to: '/clusters', label: 'Clusters', icon: IconTopologyRing3 },
-  { to: '/templates', label: 'Templates', icon: IconTemplate },
-  { to: '/secrets', label: 'Secrets', icon: IconLock },
-  { to: '/volumes', label: 'Volumes', icon: IconDatabase },
-  { to: '/registries', label: 'Registries', icon: IconBrandDocker },
-  { to: '/catalog', label: 'Catalog', icon: IconCpu },
-  { to: '/keys', label: 'API keys', icon: IconKey },
-  { to: '/limits', label: 'Limits', icon: IconAdjustments },
-  { to: '/billing', label: 'Billing', icon: IconChartBar },
-];
+import { useMenu } from './use-menu.ts';
 
 /** The frame around every page, or the sign-in form without a key. */
 export function Shell() {
@@ -54,17 +30,23 @@ export function Shell() {
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group gap="sm" wrap="nowrap">
             <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
-            <Text component={Link} to="/" fw={700} size="lg" td="none" c="inherit">
+            <Link to="/" className="brand">
+              <Logo />
               Podyard
-            </Text>
+            </Link>
           </Group>
-          <AccountMenu />
+          <Group gap="md" wrap="nowrap">
+            <PaletteButton />
+            <AccountMenu />
+          </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Main">
         <Navigation pathname={pathname} />
       </AppShell.Navbar>
       <AppShell.Main>
+        <LeaveGuard />
+        <Notices />
         <Suspense fallback={<PageSkeleton />}>
           <Outlet />
         </Suspense>
@@ -76,16 +58,21 @@ export function Shell() {
 function Navigation({ pathname }: { pathname: string }) {
   return (
     <ScrollArea>
-      {PAGES.map(({ to, label, icon: Icon }) => (
-        <NavLink
-          key={to}
-          component={Link}
-          to={to}
-          label={label}
-          leftSection={<Icon size={18} stroke={1.6} aria-hidden />}
-          active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
-          aria-current={pathname === to ? 'page' : undefined}
-        />
+      {useMenu().map(({ title, pages }) => (
+        <Fragment key={title}>
+          {title && <div className="menu-title">{title}</div>}
+          {pages.map(({ to, label, icon: Icon }) => (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              label={label}
+              leftSection={<Icon size={17} stroke={1.6} aria-hidden />}
+              active={to === '/' ? pathname === '/' : pathname.startsWith(to)}
+              aria-current={pathname === to ? 'page' : undefined}
+            />
+          ))}
+        </Fragment>
       ))}
     </ScrollArea>
   );

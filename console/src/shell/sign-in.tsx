@@ -5,6 +5,7 @@ import { messageOf } from '../api/api-error.ts';
 import { BASE_URL } from '../api/client.ts';
 import { signIn, useSession } from '../api/session.ts';
 import { verifyKey } from '../api/verify-key.ts';
+import { Logo } from '../ui/logo.tsx';
 
 /** Verifies the key before it signs in, so that a wrong one is reported here. */
 export function SignIn() {
@@ -63,6 +64,7 @@ export function SignIn() {
 function Introduction() {
   return (
     <>
+      <Logo size={34} />
       <Title order={1} size="h2">
         Sign in to Podyard
       </Title>

@@ -1,11 +1,18 @@
 /** Colors of chart series, legible on the background of each color scheme. */
 export const CHART_COLORS = {
+  gray: { light: '#868e96', dark: '#909296' },
   blue: { light: '#1971c2', dark: '#4dabf7' },
   green: { light: '#2b8a3e', dark: '#51cf66' },
-  orange: { light: '#f08c00', dark: '#ffa94d' },
+  orange: { light: '#d06a0c', dark: '#ffa94d' },
   red: { light: '#c92a2a', dark: '#ff6b6b' },
   teal: { light: '#0b7285', dark: '#3bc9db' },
   violet: { light: '#5f3dc4', dark: '#9775fa' },
+} as const;
+
+/** Text, lines and tooltips of charts. */
+export const CHART_FRAME = {
+  light: { grid: '#e1e4e8', text: '#495057', paper: '#ffffff' },
+  dark: { grid: '#2b2f36', text: '#b9bdc4', paper: '#1d2026' },
 } as const;
 
 /** One line or area of a chart; `name` is its property of each point. */

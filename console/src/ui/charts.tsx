@@ -7,29 +7,32 @@ import {
   BarChart,
   CartesianGrid,
   Legend,
+  ReferenceLine,
   ResponsiveContainer,
   Tooltip,
   XAxis,
   YAxis,
 } from 'recharts';
-import { CHART_COLORS, type Series } from './chart-colors.ts';
+import { CHART_COLORS, CHART_FRAME, type Series } from './chart-colors.ts';
+import { type ChartMark, textsAt } from './chart-marks.ts';
 import { formatUsd } from './format.ts';
 
 type Point = { at: number } & Record<string, number | undefined>;
 
 function useColors() {
   const scheme = useComputedColorScheme('light');
-  const isDark = scheme === 'dark';
   return {
-    grid: isDark ? '#373a40' : '#dee2e6',
-    text: isDark ? '#c1c2c5' : '#495057',
-    paper: isDark ? '#25262b' : '#fff',
+    ...CHART_FRAME[scheme],
+    bad: CHART_COLORS.red[scheme],
     colorOf: (series: Series) => CHART_COLORS[series.color][scheme],
   };
 }
 
 /** From this many samples on, dots would hide the lines. */
 const MAX_DOTS = 300;
+
+/** Over a longer time the axis shows minutes. */
+const SECONDS_UP_TO_MS = 20 * 60_000;
 
 /** Values over time: counts as stacked areas, or measurements as lines with a dot for each sample. */
 export function TimeChart(props: {
@@ -41,17 +44,19 @@ export function TimeChart(props: {
   isLong?: boolean;
   /** The values are not whole numbers. */
   hasFractions?: boolean;
+  marks?: readonly ChartMark[];
 }) {
-  const formatTime = props.isLong ? dateOf : timeOf;
+  const formatTime = props.isLong ? dateOf : spanOf(props.points) < SECONDS_UP_TO_MS ? timeOf : minuteOf;
   const dot = props.points.length > MAX_DOTS ? false : { r: 2 };
   // Counts have no stroke: an area of height 0 would draw its line over those below it.
   const form = props.areMeasurements
     ? ({ type: 'linear', fillOpacity: 0, connectNulls: true, dot } as const)
     : ({ type: 'stepAfter', fillOpacity: 0.6, strokeWidth: 0, stackId: 'one' } as const);
-  const { grid, text, paper, colorOf } = useColors();
+  const { grid, text, paper, bad, colorOf } = useColors();
+  const { marks = [] } = props;
   return (
     <ChartFrame label={props.label}>
-      <AreaChart data={[...props.points]} margin={{ top: 6, right: 8, bottom: 0, left: props.hasFractions ? 0 : -18 }}>
+      <AreaChart data={[...props.points]} margin={{ top: 6, right: 24, bottom: 0, left: props.hasFractions ? 0 : -18 }}>
         <CartesianGrid stroke={grid} vertical={false} />
         <XAxis
           dataKey="at"
@@ -63,7 +68,11 @@ export function TimeChart(props: {
           minTickGap={60}
         />
         <YAxis allowDecimals={props.hasFractions ?? false} stroke={text} fontSize={11} />
-        <Tooltip labelFormatter={formatTime} contentStyle={{ background: paper, borderColor: grid }} />
+        <Tooltip
+          labelFormatter={(at) => <TooltipLabel time={formatTime(at)} texts={textsAt(marks, Number(at))} />}
+          contentStyle={{ background: paper, borderColor: grid }}
+          wrapperStyle={{ zIndex: 1 }}
+        />
         {props.series.map((series) => (
           <Area
             key={series.name}
@@ -75,9 +84,34 @@ export function TimeChart(props: {
             isAnimationActive={false}
           />
         ))}
+        {marks.map(
+          ({ at, line }) =>
+            line && (
+              <ReferenceLine
+                key={`${at} ${line.label}`}
+                x={at}
+                stroke={line.isBad ? bad : text}
+                strokeDasharray={line.isBad ? '2 3' : '4 2'}
+                label={{ value: line.label, position: 'insideTopLeft', fontSize: 10, fill: line.isBad ? bad : text }}
+              />
+            ),
+        )}
         {legend(text)}
       </AreaChart>
     </ChartFrame>
+  );
+}
+
+function TooltipLabel({ time, texts }: { time: string; texts: readonly string[] }) {
+  return (
+    <>
+      {time}
+      {texts.map((text) => (
+        <div key={text} className="tooltip-mark">
+          {text}
+        </div>
+      ))}
+    </>
   );
 }
 
@@ -141,4 +175,12 @@ function dateOf(at: unknown): string {
 
 function timeOf(at: unknown): string {
   return new Date(Number(at)).toLocaleTimeString();
+}
+
+function minuteOf(at: unknown): string {
+  return new Date(Number(at)).toLocaleTimeString(undefined, { timeStyle: 'short' });
+}
+
+function spanOf(points: readonly Point[]): number {
+  return points.length === 0 ? 0 : points.at(-1)!.at - points[0]!.at;
 }

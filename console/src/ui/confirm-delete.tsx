@@ -1,13 +1,14 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { ErrorAlert } from './error-alert.tsx';
 
 interface ConfirmDeleteProps {
   /** What is deleted, as in “Delete endpoint”. */
   what: string;
   name: string;
-  consequence: string;
+  /** A sentence, or what else is to be read or chosen before. */
+  consequence: ReactNode;
   /** The verb of the title and the button. */
   verb?: 'Delete' | 'Terminate';
   onClose: () => void;
@@ -43,7 +44,7 @@ function ConfirmForm({ name, consequence, verb = 'Delete', onClose, onConfirm, o
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text size="sm">{consequence}</Text>
+        {typeof consequence === 'string' ? <Text size="sm">{consequence}</Text> : consequence}
         <TextInput
           label={`Type “${name}” to confirm`}
           value={typed}

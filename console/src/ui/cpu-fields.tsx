@@ -4,7 +4,7 @@ import { cpusQuery } from '../api/queries.ts';
 import { type FieldForm, numberProps } from './number-props.ts';
 import { recordOptions } from './select-options.ts';
 
-const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
+export const VCPU_COUNTS = [2, 4, 8, 16, 32].map(String);
 
 /** The CPU flavor of an endpoint or a pod, and how many vCPUs of it. */
 export function CpuFields({ form }: { form: FieldForm }) {

@@ -3,7 +3,8 @@ import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
 import { FormAlert } from './form-alert.tsx';
 import { useSave } from './use-save.ts';
 
@@ -16,7 +17,10 @@ interface RecordFormProps<Values extends object> {
   children: (form: UseFormReturnType<Values>) => ReactNode;
 }
 
-/** A button that opens a form in a dialog: primary for a new record, small for a row of a list. */
+/**
+ * A button that opens a form in a dialog: primary for a new record, small for a row of a list. `?new` in the URL
+ * opens the first primary one of a page too.
+ */
 export function FormButton<Values extends object>({
   label,
   title,
@@ -24,6 +28,7 @@ export function FormButton<Values extends object>({
   ...form
 }: RecordFormProps<Values> & { label: string; title: string; isInRow?: boolean }) {
   const [isOpen, { open, close }] = useDisclosure(false);
+  useOpenByLink(!isInRow, open);
   const look = isInRow
     ? { variant: 'default', size: 'compact-sm' }
     : { size: 'sm', leftSection: <IconPlus size={16} aria-hidden /> };
@@ -37,6 +42,29 @@ export function FormButton<Values extends object>({
       </Modal>
     </>
   );
+}
+
+/** The link that opened a dialog: a page may have the same button twice. */
+let followedKey: string | null = null;
+
+/** Opens the dialog if the URL says so, and takes that from the URL: going back does not open it again. */
+function useOpenByLink(isLinked: boolean, open: () => void): void {
+  const [params, setParams] = useSearchParams();
+  const { key } = useLocation();
+  const isWanted = isLinked && params.has('new');
+  useEffect(() => {
+    if (!isWanted || followedKey === key) return;
+    followedKey = key;
+    open();
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now);
+        next.delete('new');
+        return next;
+      },
+      { replace: true },
+    );
+  }, [isWanted, key, open, setParams]);
 }
 
 /** Mounted with the dialog, so that each opening starts from the initial values. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatCount, formatDate, formatDuration, formatUsd, NO_VALUE } from './format.ts';
+import { formatCount, formatDate, formatDuration, formatRate, formatUsd, NO_VALUE } from './format.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -30,4 +30,14 @@ test('a missing time is a dash', () => {
 
 test('a count of one is singular', () => {
   expect([0, 1, 2].map((count) => formatCount(count, 'worker'))).toEqual(['0 workers', '1 worker', '2 workers']);
+});
+
+test.each([
+  [0, NO_VALUE],
+  [0.002, '<0.01'],
+  [0.034, '0.03'],
+  [4.24, '4.2'],
+  [120.4, '120'],
+])('%d requests per second read %s', (rate, text) => {
+  expect(formatRate(rate)).toBe(text);
 });

@@ -17,6 +17,13 @@ export function formatNumber(value: number): string {
   return NUMBER.format(value);
 }
 
+/** `0.03`, `4.2`, `120`: a rate per second. */
+export function formatRate(perSecond: number): string {
+  if (perSecond === 0) return NO_VALUE;
+  if (perSecond < 0.01) return '<0.01';
+  return formatNumber(Number(perSecond.toFixed(perSecond < 0.1 ? 2 : perSecond < 10 ? 1 : 0)));
+}
+
 /** `1 worker`, `2 workers`. */
 export function formatCount(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;

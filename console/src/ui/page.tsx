@@ -1,21 +1,67 @@
 import { Group, Paper, Skeleton, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
+import { Link } from 'react-router';
 import { ErrorAlert } from './error-alert.tsx';
 
-/** A page: heading, actions beside it, content. */
-export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
-  useDocumentTitle(`${title} · Podyard`);
+/** A page above this one: `{ to: '/endpoints', label: 'Endpoints' }`. */
+export interface Crumb {
+  to: string;
+  label: string;
+}
+
+interface PageProps {
+  title: string;
+  /** The pages above this one, outermost first. Pages of the menu have none. */
+  parents?: readonly Crumb[];
+  /** Beside the title: a state, a version. */
+  status?: ReactNode;
+  /** Below the title: an id to copy, one sentence. */
+  description?: ReactNode;
+  /** Buttons at the right. */
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** A page: breadcrumbs, heading with what belongs to it, content. */
+export function Page({ title, parents = [], status, description, actions, children }: PageProps) {
+  useDocumentTitle([title, ...parents.map(({ label }) => label).reverse(), 'Podyard'].join(' · '));
   return (
     <Stack gap="lg" maw={1280} mx="auto">
-      <Group justify="space-between" gap="sm">
-        <Title order={1} size="h2">
-          {title}
-        </Title>
-        <Group gap="xs">{actions}</Group>
-      </Group>
+      <Stack gap={6} component="header">
+        {parents.length > 0 && <Breadcrumbs parents={parents} title={title} />}
+        <Group justify="space-between" gap="sm" align="flex-start">
+          <Group gap="sm" miw={0}>
+            <Title order={1} size="h2" className="page-title">
+              {title}
+            </Title>
+            {status}
+          </Group>
+          {actions && <Group gap="xs">{actions}</Group>}
+        </Group>
+        {description && (
+          <Text component="div" size="sm" c="dimmed">
+            {description}
+          </Text>
+        )}
+      </Stack>
       {children}
     </Stack>
+  );
+}
+
+function Breadcrumbs({ parents, title }: { parents: readonly Crumb[]; title: string }) {
+  return (
+    <nav aria-label="Breadcrumbs">
+      <ol className="breadcrumbs">
+        {parents.map(({ to, label }) => (
+          <li key={to}>
+            <Link to={to}>{label}</Link>
+          </li>
+        ))}
+        <li aria-current="page">{title}</li>
+      </ol>
+    </nav>
   );
 }
 

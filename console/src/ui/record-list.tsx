@@ -1,41 +1,25 @@
-import { Box, Group, Paper, Table, Text, TextInput } from '@mantine/core';
+import { Box, Group, Text, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react';
-import { useNavigate } from 'react-router';
+import { useDeferredValue, useMemo } from 'react';
 import { findRecords } from './find-records.ts';
 import { formatNumber } from './format.ts';
+import { RecordTable, type RecordTableProps } from './record-table.tsx';
+import { useSearch } from './use-search.ts';
 
-export interface Column<Item> {
-  title: string;
-  render: (item: Item) => ReactNode;
-  /** Hidden on narrow screens. */
-  isSecondary?: boolean;
-  width?: string;
-}
+export type { Column } from './record-table.tsx';
 
-interface RecordTableProps<Item> {
-  label: string;
-  items: readonly Item[];
-  columns: readonly Column<Item>[];
-  idOf: (item: Item) => string;
-  /** Makes each row a link. */
-  linkOf?: (item: Item) => string;
-}
-
-const ROW_HEIGHT = 46;
 /** Shorter lists have no search box. */
 const SEARCH_FROM = 8;
 
 /** A list of records. `textOf` returns the text that the search looks at. */
 export function RecordList<Item>(props: RecordTableProps<Item> & { textOf: (item: Item) => string }) {
   const { textOf, items, ...table } = props;
-  const [search, setSearch] = useState('');
+  const [search, setSearch] = useSearch();
   const term = useDeferredValue(search);
   const found = useMemo(() => findRecords(items, term, textOf), [items, term, textOf]);
   return (
     <Box>
-      {items.length >= SEARCH_FROM && (
+      {(items.length >= SEARCH_FROM || search !== '') && (
         <Group mb="sm" gap="sm">
           <TextInput
             aria-label={`Search ${props.label}`}
@@ -60,81 +44,4 @@ export function RecordList<Item>(props: RecordTableProps<Item> & { textOf: (item
       )}
     </Box>
   );
-}
-
-/** Renders only the visible rows, so that ten thousand records scroll as smoothly as ten. */
-function RecordTable<Item>({ label, items, columns, idOf, linkOf }: RecordTableProps<Item>) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const navigate = useNavigate();
-  const rows = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 12,
-  });
-  const visible = rows.getVirtualItems();
-  const before = visible[0]?.start ?? 0;
-  const after = rows.getTotalSize() - (visible.at(-1)?.end ?? 0);
-  return (
-    <Paper
-      withBorder
-      ref={scroller}
-      mah="calc(100vh - 14rem)"
-      style={{ overflow: 'auto' }}
-      tabIndex={0}
-      role="region"
-      aria-label={label}
-    >
-      <Table stickyHeader verticalSpacing="xs" aria-label={label} aria-rowcount={items.length}>
-        <Header columns={columns} />
-        <Table.Tbody>
-          {before > 0 && <Table.Tr h={before} aria-hidden />}
-          {visible.map(({ index }) => {
-            const item = items[index]!;
-            const link = linkOf?.(item);
-            return (
-              <Row
-                key={idOf(item)}
-                item={item}
-                columns={columns}
-                {...(link === undefined ? {} : { onOpen: () => navigate(link) })}
-              />
-            );
-          })}
-          {after > 0 && <Table.Tr h={after} aria-hidden />}
-        </Table.Tbody>
-      </Table>
-    </Paper>
-  );
-}
-
-function Header<Item>({ columns }: { columns: readonly Column<Item>[] }) {
-  return (
-    <Table.Thead>
-      <Table.Tr>
-        {columns.map((column) => (
-          <Table.Th key={column.title} {...visibility(column)} {...(column.width ? { w: column.width } : {})}>
-            {column.title}
-          </Table.Th>
-        ))}
-      </Table.Tr>
-    </Table.Thead>
-  );
-}
-
-function Row<Item>(props: { item: Item; columns: readonly Column<Item>[]; onOpen?: () => void }) {
-  const { item, columns, onOpen } = props;
-  return (
-    <Table.Tr h={ROW_HEIGHT} {...(onOpen ? { className: 'row-link', onClick: onOpen } : {})}>
-      {columns.map((column) => (
-        <Table.Td key={column.title} {...visibility(column)}>
-          {column.render(item)}
-        </Table.Td>
-      ))}
-    </Table.Tr>
-  );
-}
-
-function visibility({ isSecondary }: { isSecondary?: boolean }) {
-  return isSecondary ? { visibleFrom: 'sm' } : {};
 }

@@ -1,9 +1,10 @@
+import './small-table.css';
 import { Paper, Table, type TableProps } from '@mantine/core';
-import type { ReactNode } from 'react';
+import type { CSSProperties, ReactNode } from 'react';
 
 /**
- * A framed table of few rows, which scrolls sideways on narrow screens. Set `isFocusable` if nothing in the rows takes
- * the focus: without it the keyboard could not scroll the table.
+ * A framed table of few rows. On narrow screens each row is a block of labelled values; between, the table scrolls
+ * sideways. Set `isFocusable` if nothing in the rows takes the focus: without it the keyboard could not scroll the table.
  */
 export function SmallTable(
   props: Omit<TableProps, 'aria-label'> & {
@@ -17,7 +18,7 @@ export function SmallTable(
   const { label, titles, minWidth, isFocusable = false, children, ...table } = props;
   const viewportProps = isFocusable ? { tabIndex: 0, role: 'region', 'aria-label': label } : {};
   return (
-    <Paper withBorder>
+    <Paper withBorder className="small-table" style={titleVariables(titles)}>
       <Table.ScrollContainer minWidth={minWidth} scrollAreaProps={{ offsetScrollbars: 'present', viewportProps }}>
         <Table aria-label={label} verticalSpacing="xs" {...table}>
           <Table.Thead>
@@ -32,4 +33,9 @@ export function SmallTable(
       </Table.ScrollContainer>
     </Paper>
   );
+}
+
+/** Hands the titles to the style sheet, which shows them beside the values of a block. */
+function titleVariables(titles: readonly string[]): CSSProperties {
+  return Object.fromEntries(titles.map((title, index) => [`--title-${index + 1}`, JSON.stringify(title)]));
 }

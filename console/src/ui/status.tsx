@@ -1,4 +1,4 @@
-import { Badge } from '@mantine/core';
+import type { CSSProperties } from 'react';
 import { enumLabel } from './enum-label.ts';
 
 const COLORS: Record<string, string> = {
@@ -27,17 +27,24 @@ const COLORS: Record<string, string> = {
   TIMED_OUT: 'orange',
   IN_QUEUE: 'blue',
   IN_PROGRESS: 'cyan',
+  ACTIVE: 'green',
+  SUSPENDED: 'orange',
+  BEING_DELETED: 'red',
   NONE: 'gray',
   LOW: 'orange',
   MEDIUM: 'yellow',
   HIGH: 'green',
 };
 
-/** A status as text; the color only supports it. */
-export function Status({ value }: { value: string }) {
+/** A status as text, its own word or `text`; the color of its dot only supports it. */
+export function Status({ value, text }: { value: string; text?: string }) {
+  const color = `var(--mantine-color-${COLORS[value] ?? 'gray'}-6)`;
   return (
-    <Badge variant="dot" color={COLORS[value] ?? 'gray'} radius="sm" tt="none" miw="max-content">
-      {enumLabel(value)}
-    </Badge>
+    <span
+      className="status"
+      style={{ '--status-color': color, ...(text && { whiteSpace: 'normal' }) } as CSSProperties}
+    >
+      {text ?? enumLabel(value)}
+    </span>
   );
 }

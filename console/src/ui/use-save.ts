@@ -2,6 +2,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sortErrors } from './sort-errors.ts';
+import { useUnsaved } from './unsaved.ts';
 
 /**
  * Saves a form. The server's errors appear at the fields they name, and the first such field gets the focus;
@@ -29,6 +30,8 @@ export function useSave<Values, Saved>(
       if (first !== undefined) form.getInputNode(first)?.focus();
     },
   });
+  // While it saves, the form may lead to the page of what it created.
+  useUnsaved(form.isDirty() && !saving.isSuccess && !saving.isPending);
   const submit = form.onSubmit((values) => {
     setOtherErrors([]);
     saving.mutate(values);

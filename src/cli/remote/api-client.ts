@@ -1,5 +1,8 @@
+import { wordFieldError } from '../../core/field-words.ts';
 import { REST_REVISIONS, REVISION_HEADER } from '../../core/rest-revisions.ts';
-import type { Target } from './contexts.ts';
+import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
+import { explainUnreachable } from './unreachable.ts';
 
 /** An error response of the server, with its text. */
 export class ApiRefusal extends Error {
@@ -11,20 +14,32 @@ export class ApiRefusal extends Error {
   }
 }
 
+/** The response is not JSON: something else than Podyard answers. */
+export class NotJson extends SyntaxError {}
+
 /** A client of the public API. Throws `ApiRefusal` for every unsuccessful response. */
 export class ApiClient {
   readonly target: Target;
   readonly #signal: AbortSignal;
+  readonly #env: Terminal['env'];
 
-  constructor(target: Target, signal: AbortSignal) {
+  constructor(target: Target, { interrupted, env }: Pick<Terminal, 'interrupted' | 'env'>) {
     this.target = target;
-    this.#signal = signal;
+    this.#signal = interrupted;
+    this.#env = env;
   }
 
   /** Resolves with the response's JSON; undefined if it has no body. */
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const text = await (await this.send(method, path, { body })).text();
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+    const response = await this.send(method, path, { body });
+    const text = await response.text();
+    if (text === '') return undefined as T;
+    try {
+      return JSON.parse(text) as T;
+    } catch {
+      const type = response.headers.get('content-type')?.split(';', 1)[0] ?? 'no type';
+      throw new NotJson(`${this.target.url} is not a Podyard server, or something in between answers: it sent ${type}`);
+    }
   }
 
   /**
@@ -77,27 +92,42 @@ export class ApiClient {
       signal,
     }).catch((cause: unknown) => {
       if (signal.aborted) throw cause;
-      throw new ApiRefusal(0, `${url} cannot be reached: is the server running?`);
+      throw new ApiRefusal(0, explainUnreachable(url, cause, this.#env));
     });
-    if (!response.ok) throw await refusalOf(response);
+    if (!response.ok) throw await refusalOf(response, url);
     return response;
   }
 }
 
-async function refusalOf(response: Response): Promise<ApiRefusal> {
-  const problem = (await response.json().catch(() => ({}))) as {
-    detail?: string;
-    error?: string | { message: string };
-    errors?: string[];
-  };
+interface Problem {
+  detail?: string;
+  error?: string | { message: string };
+  errors?: string[];
+}
+
+async function refusalOf(response: Response, url: string): Promise<ApiRefusal> {
+  const { status } = response;
+  const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
+  if (problem === undefined) return new ApiRefusal(status, foreignAnswer(response, url));
   const own = typeof problem.error === 'object' ? problem.error.message : problem.error;
-  const detail = problem.detail ?? own ?? `the server responded with ${response.status}`;
+  const detail = problem.detail ?? own ?? `the server responded with ${status}`;
   const wait = response.headers.get('retry-after');
+  const hint =
+    status === 401 ? `: your key for ${url} is wrong, revoked or expired. Sign in with \`podyard login ${url}\`` : '';
   const lines = [
-    wait ? `${detail}; try again in ${wait} s` : detail,
-    ...(problem.errors ?? []).map((line) => `  ${line}`),
+    wait ? `${detail}; try again in ${wait} s` : `${detail}${hint}`,
+    ...(problem.errors ?? []).map((error) => `  ${wordFieldError(error).text}`),
   ];
-  return new ApiRefusal(response.status, lines.join('\n'));
+  return new ApiRefusal(status, lines.join('\n'));
+}
+
+/** What to say of a refusal that is not ours. */
+function foreignAnswer({ status, redirected, url: answered }: Response, url: string): string {
+  if (redirected)
+    return `${url} leads to ${new URL(answered).origin}, which responded with ${status}: use the URL of the server itself`;
+  if (status >= 502 && status <= 504)
+    return `a proxy in front of ${url} responded with ${status}: the server behind it may be down`;
+  return `${url} responded with ${status}, and not as a Podyard server does: check the address`;
 }
 
 /** Exit statuses for scripts: 3 API key refused, 4 not found, 5 invalid request, 6 retry later, 7 job failed, 1 other. */

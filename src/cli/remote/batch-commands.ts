@@ -60,10 +60,11 @@ function onBatch<Options>(
 ): Command {
   return addCommon(command)
     .argument('<endpoint>', 'id or name')
-    .argument('<batch>', "the batch's id")
+    .argument('<batch>', "the batch's id, or its name")
     .action(async (endpoint: string, batch: string, options: Options & Common) => {
       const [{ findRecord, RECORDS }, client] = await Promise.all([records(), connect(pieces, options)]);
       const { id } = await findRecord(client, RECORDS.endpoints, endpoint);
-      await work(client, `/v2/${id}/batch/${encodeURIComponent(batch)}`, options);
+      const { findBatch } = await batches();
+      await work(client, `/v2/${id}/batch/${encodeURIComponent(await findBatch(client, id, batch))}`, options);
     });
 }

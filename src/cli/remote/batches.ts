@@ -4,7 +4,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
+import { didYouMean } from '../closest.ts';
 import type { Column } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, ApiRefusal, JobFailed } from './api-client.ts';
 import { showRecords, type Wire } from './records.ts';
 
@@ -38,21 +40,39 @@ const COLUMNS: readonly Column<Wire>[] = [
   ['CREATED', (r) => new Date(r.createdAt).toISOString()],
 ];
 
+/** Returns the id of a batch of an endpoint, by id or by a name that one of its batches has. */
+export async function findBatch(client: ApiClient, endpointId: string, idOrName: string): Promise<string> {
+  if (/^batch_\w+$/.test(idOrName)) return idOrName;
+  const all = await readBatches(client, endpointId, Number.POSITIVE_INFINITY);
+  const named = all.filter(({ name }) => name === idOrName).map(({ id }) => id as string);
+  if (named.length === 1) return named[0]!;
+  if (named.length > 1) {
+    throw new Error(`${named.length} batches are named '${idOrName}': use an id, one of ${named.join(', ')}`);
+  }
+  const names = all.flatMap(({ name }) => (name ? [String(name)] : []));
+  throw new ApiRefusal(404, `Batch not found: '${idOrName}'${didYouMean(idOrName, names)}`);
+}
+
 export async function listBatches(
   client: ApiClient,
   endpointId: string,
   options: { limit: number; json?: boolean },
   output: CliOutput,
 ): Promise<void> {
+  const found = await readBatches(client, endpointId, options.limit);
+  showRecords(found, COLUMNS, options.json === true, output);
+}
+
+async function readBatches(client: ApiClient, endpointId: string, count: number): Promise<Wire[]> {
   const found: Wire[] = [];
   let hasMore = true;
-  while (hasMore && found.length < options.limit) {
-    const limit = Math.min(MAX_PAGE, options.limit - found.length);
+  while (hasMore && found.length < count) {
+    const limit = Math.min(MAX_PAGE, count - found.length);
     const page = await client.call<Wire>('GET', `/v2/${endpointId}/batch?offset=${found.length}&limit=${limit}`);
     found.push(...page.batches);
     hasMore = page.hasMore;
   }
-  showRecords(found, COLUMNS, options.json === true, output);
+  return found;
 }
 
 /** Prints a batch; with `wait` at its end, and its progress until then. Throws `JobFailed` if it is not COMPLETED then. */
@@ -63,7 +83,7 @@ export async function showBatch(
   output: CommandOutput,
 ): Promise<void> {
   const batch = options.wait ? await waitForEnd(client, path, output) : await client.call<BatchRecord>('GET', path);
-  if (options.json) output.print(JSON.stringify(batch, null, 2));
+  if (options.json) output.print(jsonText(batch));
   else output.print(`${batch.id}  ${describeBatch(batch)}`);
   if (options.wait && batch.status !== 'COMPLETED') {
     throw new JobFailed(`the batch ended ${batch.status}${batch.reason ? `: ${batch.reason}` : ''}`);
@@ -105,7 +125,7 @@ export async function cancelBatch(
   output: CliOutput,
 ): Promise<void> {
   const batch = await client.call<BatchRecord>('POST', `${path}/cancel`);
-  if (options.json) output.print(JSON.stringify(batch, null, 2));
+  if (options.json) output.print(jsonText(batch));
   else output.print(`${batch.id}  ${describeBatch(batch)}`);
 }
 

@@ -7,7 +7,7 @@ export function addClusters(program: Command, pieces: CliPieces): void {
   const clusters = program.command('clusters').description('manage clusters: pods that start together, on one network');
   const kindOf = async () => (await records()).RECORDS.clusters;
   addRecordCommands(clusters, pieces, kindOf);
-  addCommon(addContainerSettings(clusters.command('create')))
+  addCommon(addContainerSettings(clusters.command('create'), 'create'))
     .description('create a cluster; its pods start once there is room for all of them')
     .requiredOption('--gpu <id>', 'GPU type, as listed by `podyard catalog gpus`')
     .requiredOption('--pods <number>', 'number of pods, 2 to 250', wholeNumber)
@@ -17,17 +17,20 @@ export function addClusters(program: Command, pieces: CliPieces): void {
         .choices(['APPLICATION', 'TRAINING', 'SLURM', 'RAY'])
         .default('APPLICATION'),
     )
-    .option('--template <id>', 'template to copy container settings from')
+    .option('--template <id>', 'template to copy container settings from, by id or name')
     .option('--data-center <id...>', 'preferred data centers')
     .option(
       '--persistent <gb[:path]>',
       'storage of each pod in GB that outlives its container (default path: /workspace)',
     )
-    .option('--network-volume <id[:path]>', 'network volume to mount (default path: /workspace)')
+    .option('--network-volume <id[:path]>', 'network volume to mount, by id or name (default path: /workspace)')
     .option('--ssh', 'pass your SSH keys to the pods')
     .option('--jupyter', 'pass a password for Jupyter to the pods')
     .action(async (options: ClusterOptions & Common) => {
-      await send(pieces, options, (client) => client.call('POST', '/v2/clusters', clusterBody(options)));
+      const [given, { resolveNames }] = [clusterBody(options), await records()];
+      await send(pieces, options, async (client) =>
+        client.call('POST', '/v2/clusters', await resolveNames(client, given)),
+      );
     });
   addCommon(clusters.command('rename'))
     .description('change the name')

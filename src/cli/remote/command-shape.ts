@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { CliPieces } from '../cli-pieces.ts';
+import { addConfirm, type ConfirmOptions, confirmDeletion, requireConfirmable } from '../confirm.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { wholeNumber } from './fields.ts';
 import type { RecordKind } from './records.ts';
@@ -19,15 +21,15 @@ export function addCommon(command: Command): Command {
 /** Returns a client for the server that the options name, or else the current one. */
 export async function connect(pieces: CliPieces, { context }: Common): Promise<ApiClient> {
   const [{ ApiClient }, { findTarget }] = await Promise.all([import('./api-client.ts'), import('./contexts.ts')]);
-  return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal.interrupted);
+  return new ApiClient(await findTarget(pieces.terminal, context), pieces.terminal);
 }
 
 /** Loaded when a command runs, so that `--help` stays fast. */
-export const records = () => import('./records.ts');
+export const records = async () => ({ ...(await import('./records.ts')), ...(await import('./find-record.ts')) });
 
 /** Adds `list`, `get` and `delete` for one kind of record. */
 export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: () => Promise<RecordKind>): void {
-  addCommon(parent.command('list', { isDefault: true }))
+  addCommon(parent.command('list', { isDefault: true }).alias('ls'))
     .description(`list ${parent.name()}`)
     .action(async (options: Common) => {
       const [{ listForTable, showRecords }, kind] = await Promise.all([records(), kindOf()]);
@@ -39,17 +41,22 @@ export function addRecordCommands(parent: Command, pieces: CliPieces, kindOf: ()
     .argument('<id>', 'id or name')
     .action(async (id: string, options: Common) => {
       const [{ findRecord, showRecord }, kind] = await Promise.all([records(), kindOf()]);
-      showRecord(await findRecord(await connect(pieces, options), kind, id), options.json === true, pieces);
-    });
-  addCommon(parent.command('delete'))
-    .description('delete one by id or name')
-    .argument('<id>', 'id or name')
-    .action(async (id: string, options: Common) => {
-      const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
       const found = await findRecord(client, kind, id);
-      await client.call('DELETE', `${kind.path}/${encodeURIComponent(found.id)}`);
-      pieces.note(`${found.name} (${found.id}) is deleted.`);
+      showRecord({ ...found, ...(await kind.detail?.(client, found.id)) }, options.json === true, pieces);
+    });
+  addConfirm(addCommon(parent.command('delete')))
+    .description('delete one by id or name')
+    .argument('<id>', 'id or name')
+    .action(async (id: string, options: Common & ConfirmOptions) => {
+      requireConfirmable(pieces, options);
+      const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
+      const client = await connect(pieces, options);
+      const { id: found, name } = await findRecord(client, kind, id);
+      await confirmDeletion(pieces, { what: `${kind.one} ${name} (${found}) for good`, name, id: found }, options);
+      await client.call('DELETE', `${kind.path}/${encodeURIComponent(found)}`);
+      if (options.json) pieces.print(jsonText({ id: found, name, deleted: true }));
+      else pieces.note(`${name} (${found}) is deleted.`);
     });
 }
 
@@ -60,7 +67,7 @@ export async function send(
   call: (client: ApiClient) => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
   const record = await call(await connect(pieces, options));
-  pieces.print(options.json ? JSON.stringify(record, null, 2) : `${record.id}  ${record.name}`);
+  pieces.print(options.json ? jsonText(record) : `${record.id}  ${record.name}`);
   return record;
 }
 
@@ -81,6 +88,17 @@ export function onEndpoint<Options>(
 export function addLogOptions(command: Command): Command {
   return command
     .option('-f, --follow', 'keep printing new lines')
-    .option('--tail <lines>', 'start with this many of the last lines', wholeNumber, 100)
+    .option('--tail <lines>', 'start with this many of the last lines that match', wholeNumber, 100)
+    .option('--search <text>', 'only lines that contain this text, in any case')
+    .addOption(
+      new Option('--level <level>', 'only lines of this level or a more severe one').choices([
+        'debug',
+        'info',
+        'warn',
+        'error',
+      ]),
+    )
+    .option('--since <time>', 'written at or after: a time, or an age such as 90s, 15m, 2h or 1d')
+    .option('--until <time>', 'written before: a time or an age')
     .addOption(new Option('--source <which>', 'lines of this source only').choices(['container', 'system']));
 }

@@ -2,13 +2,11 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { trimSlashes } from '../../core/trim-slashes.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { didYouMean } from '../closest.ts';
+import { ApiRefusal } from './api-client.ts';
+import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
-
-/** A server and a key for it. */
-export interface Target {
-  url: string;
-  key: string;
-}
 
 interface ContextsFile {
   current: string | null;
@@ -16,17 +14,33 @@ interface ContextsFile {
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+const NO_SERVER =
+  'you are not signed in to a server. To start one on this machine, run `npx podyard`, which prints its first key; to use ' +
+  'one that runs, sign in with `podyard login <url>`; in scripts, set PODYARD_URL and PODYARD_API_KEY';
 
 /** Returns the server to talk to: from PODYARD_URL and PODYARD_API_KEY, or else the named or current context. */
 export async function findTarget(terminal: Terminal, name: string | undefined): Promise<Target> {
-  const { PODYARD_URL: url, PODYARD_API_KEY: key } = terminal.env;
-  if (key && name === undefined) return { url: trimSlashes(url ?? DEFAULT_URL), key };
+  const { PODYARD_URL, PODYARD_API_KEY: key } = terminal.env;
+  const url = PODYARD_URL ? trimSlashes(PODYARD_URL) : undefined;
+  if (url !== undefined && !URL.canParse(url)) throw new UsageError(`PODYARD_URL is '${url}', but must be a URL`);
+  if (key && name === undefined) return { url: url ?? DEFAULT_URL, key };
   const file = await readContexts(terminal);
+  if (url !== undefined && name === undefined) return knownTarget(file, url);
   const wanted = name ?? file.current;
   const found = wanted === null ? undefined : file.contexts[wanted];
   if (found) return found;
-  if (name !== undefined) throw new Error(`there is no context '${name}': \`podyard contexts\` lists them`);
-  throw new Error('no server is configured: run `podyard login`; in scripts, set PODYARD_URL and PODYARD_API_KEY');
+  if (name !== undefined) throw unknownContext(name, file);
+  throw new ApiRefusal(401, NO_SERVER);
+}
+
+/** Returns the saved context of the server that PODYARD_URL names: never the key of another one. */
+function knownTarget({ contexts }: ContextsFile, url: string): Target {
+  const found = Object.values(contexts).find((context) => context.url === url);
+  if (found) return found;
+  throw new ApiRefusal(
+    401,
+    `you are not signed in to ${url}: run \`podyard login ${url}\`, or set PODYARD_API_KEY to one of its keys`,
+  );
 }
 
 export async function readContexts(terminal: Terminal): Promise<ContextsFile> {
@@ -51,13 +65,25 @@ export async function saveContext(terminal: Terminal, name: string, target: Targ
 
 export async function useContext(terminal: Terminal, name: string): Promise<void> {
   const file = await readContexts(terminal);
-  if (!file.contexts[name]) throw new Error(`there is no context '${name}': \`podyard contexts\` lists them`);
+  if (!file.contexts[name]) throw unknownContext(name, file);
   await writeContexts(terminal, { ...file, current: name });
 }
 
+/** Resolves with all contexts. Throws if there is none of this name. */
+export async function requireContext(terminal: Terminal, name: string): Promise<ContextsFile> {
+  const file = await readContexts(terminal);
+  if (!file.contexts[name]) throw unknownContext(name, file);
+  return file;
+}
+
+function unknownContext(name: string, { contexts }: ContextsFile): Error {
+  return new Error(
+    `there is no context '${name}': \`podyard contexts\` lists them${didYouMean(name, Object.keys(contexts))}`,
+  );
+}
+
 export async function removeContext(terminal: Terminal, name: string): Promise<void> {
-  const { current, contexts } = await readContexts(terminal);
-  if (!contexts[name]) throw new Error(`there is no context '${name}'`);
+  const { current, contexts } = await requireContext(terminal, name);
   const { [name]: _, ...others } = contexts;
   await writeContexts(terminal, {
     current: current === name ? (Object.keys(others)[0] ?? null) : current,

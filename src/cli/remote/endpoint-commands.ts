@@ -3,38 +3,54 @@ import type { CliPieces } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, addRecordCommands, type Common, connect, onEndpoint, records, send } from './command-shape.ts';
+import { envQuery, patchVariables, requireVariables } from './env-options.ts';
 import { addEndpointOptions, type EndpointOptions, endpointBody, wholeNumber } from './fields.ts';
 import type { GpuRuleOptions } from './gpu-rule.ts';
 import type { Wire } from './records.ts';
 import type { ScheduleOptions } from './schedule.ts';
 import type { HistoryOptions } from './show-history.ts';
+import type { WorkloadOptionFlags } from './workload-options.ts';
 
 export function addEndpoints(program: Command, pieces: CliPieces): void {
   const endpoints = program.command('endpoints').description('manage serverless endpoints');
   const kindOf = async () => (await records()).RECORDS.endpoints;
   addRecordCommands(endpoints, pieces, kindOf);
-  addCommon(addEndpointOptions(endpoints.command('create')))
+  addCommon(addEndpointOptions(endpoints.command('create'), 'create'))
     .description('deploy an endpoint')
-    .addOption(new Option('--type <kind>', 'how requests reach its workers').choices(['QUEUE_BASED', 'LOAD_BALANCING']))
-    .option('--template <id>', 'template to copy container settings from')
+    .addOption(
+      new Option('--type <kind>', 'how requests reach its workers (default: QUEUE_BASED)').choices([
+        'QUEUE_BASED',
+        'LOAD_BALANCING',
+      ]),
+    )
+    .option('--template <id>', 'template to copy container settings from, by id or name')
     .action(async (options: EndpointOptions & Common) => {
-      const body = endpointBody(options);
-      const { NEWER_ENDPOINTS, toNewerCreate } = await import('./newer-endpoint.ts');
-      await send(pieces, options, (client) =>
-        options.cpu === undefined
+      const given = endpointBody(options);
+      const [{ NEWER_ENDPOINTS, toNewerCreate }, { resolveNames }] = await Promise.all([
+        import('./newer-endpoint.ts'),
+        records(),
+      ]);
+      await send(pieces, options, async (client) => {
+        const body = await resolveNames(client, given);
+        return options.cpu === undefined
           ? client.call('POST', '/v2/serverless', body)
-          : client.call('POST', NEWER_ENDPOINTS, toNewerCreate(body)),
-      );
+          : client.call('POST', NEWER_ENDPOINTS, toNewerCreate(body));
+      });
     });
-  addCommon(addEndpointOptions(endpoints.command('update')))
-    .description('change the given settings only')
+  addCommon(addEndpointOptions(endpoints.command('update'), 'update'))
+    .description('change the given settings only; variables are added to those that are there')
     .argument('<id>', 'id or name')
     .option('--wait', 'wait until every worker runs the new release')
     .action(async (id: string, options: EndpointOptions & Common & { wait?: boolean }) => {
-      const [{ findRecord }, kind] = await Promise.all([records(), kindOf()]);
+      const given = endpointBody(options);
+      envQuery(options); // refuses a malformed command line before anything is read
+      const [{ findRecord, resolveNames }, kind] = await Promise.all([records(), kindOf()]);
       const client = await connect(pieces, options);
       const found = await findRecord(client, kind, id);
-      await send(pieces, options, () => patchEndpoint(client, found, endpointBody(options)));
+      requireVariables(options, found as never);
+      const body = await resolveNames(client, given);
+      const patch = (change: Wire, query: string) => patchEndpoint(client, found, change, query);
+      await send(pieces, options, () => patchVariables({ before: found, body, options }, patch, pieces));
       if (options.wait) await (await import('./rollout.ts')).watchRollout(client, found.id, pieces);
     });
   onEndpoint<{ ended?: boolean }>(program.command('workers'), pieces, async (client, endpointId, options) => {
@@ -50,6 +66,7 @@ export function addEndpoints(program: Command, pieces: CliPieces): void {
   addHistory(program, pieces);
   addSchedule(endpoints, pieces);
   addGpuRule(endpoints, pieces);
+  addWorkloadOptions(endpoints, pieces);
   onEndpoint(program.command('decisions'), pieces, async (client, endpointId, options) => {
     const { decisions } = await client.call<{ decisions: [] }>('GET', `/v2/serverless/${endpointId}/decisions`);
     const [{ showRecords }, { inOneLine }] = await Promise.all([
@@ -76,11 +93,11 @@ function addSchedule(endpoints: Command, pieces: CliPieces): void {
 }
 
 /** The older revision cannot change a CPU endpoint. */
-async function patchEndpoint(client: ApiClient, found: Wire, body: Wire): Promise<Wire> {
-  if (!found.cpu && body.cpu === undefined) return client.call('PATCH', `/v2/serverless/${found.id}`, body);
+async function patchEndpoint(client: ApiClient, found: Wire, body: Wire, query: string): Promise<Wire> {
+  if (!found.cpu && body.cpu === undefined) return client.call('PATCH', `/v2/serverless/${found.id}${query}`, body);
   const { NEWER_ENDPOINTS, toNewerChange } = await import('./newer-endpoint.ts');
   const change = toNewerChange(body, { scaling: found.scaling });
-  return client.call('PATCH', `${NEWER_ENDPOINTS}/${found.id}`, change);
+  return client.call('PATCH', `${NEWER_ENDPOINTS}/${found.id}${query}`, change);
 }
 
 function addGpuRule(endpoints: Command, pieces: CliPieces): void {
@@ -92,6 +109,22 @@ function addGpuRule(endpoints: Command, pieces: CliPieces): void {
     .option('--cuda <version...>', 'only drivers that support one of these CUDA versions')
     .option('--min-cuda <version>', 'only drivers that support this CUDA version or a newer one')
     .option('--clear', 'remove the rule before setting what else is given');
+}
+
+function addWorkloadOptions(endpoints: Command, pieces: CliPieces): void {
+  onEndpoint<WorkloadOptionFlags>(
+    endpoints.command('workload-options'),
+    pieces,
+    async (client, endpointId, options) => {
+      await (await import('./workload-options.ts')).editWorkloadOptions(client, endpointId, options, pieces);
+    },
+  )
+    .description('show or set labels, annotations, CPUs and memory of an endpoint’s workers')
+    .option('--label <name=value...>', 'labels of its workers’ pods on Kubernetes')
+    .option('--annotation <name=value...>', 'annotations of those pods')
+    .option('--cpus-per-gpu <number>', 'CPUs of a worker for each of its GPUs')
+    .option('--memory-per-gpu <gb>', 'GB of memory, likewise')
+    .option('--clear', 'remove all options before setting what else is given');
 }
 
 function addHistory(program: Command, pieces: CliPieces): void {
@@ -119,8 +152,8 @@ function addReleases(program: Command, pieces: CliPieces): void {
     pieces,
     async (client, endpointId, options) => {
       const { rollBack, watchRollout } = await import('./rollout.ts');
-      await rollBack(client, endpointId, options.to, pieces);
-      if (options.wait) await watchRollout(client, endpointId, pieces);
+      await rollBack(client, endpointId, options.to, options, pieces);
+      if (options.wait) await watchRollout(client, endpointId, pieces, options);
     },
   )
     .description('create a release with the settings of an older one')
@@ -132,7 +165,7 @@ function addReleases(program: Command, pieces: CliPieces): void {
     async (client, endpointId, options) => {
       const action = options.pause ? 'pause' : options.resume ? 'resume' : undefined;
       if (action) await client.call('POST', `/v2/serverless/${endpointId}/rollout`, { action });
-      if (action !== 'pause') await (await import('./rollout.ts')).watchRollout(client, endpointId, pieces);
+      await (await import('./rollout.ts')).watchRollout(client, endpointId, pieces, options);
     },
   )
     .description('watch, pause or resume the roll-out of the newest release')

@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UsageError } from '../../core/usage-error.ts';
+import { addEnvChangeOptions, addEnvOptions, type EnvOptions, readEnv } from './env-options.ts';
 
 /** Container options of endpoints, pods and templates. */
-export interface ContainerOptions {
+export interface ContainerOptions extends EnvOptions {
   name?: string;
   image?: string;
   args?: string;
   disk?: number;
   port?: string[];
-  env?: string[];
   registry?: string;
 }
 
@@ -42,47 +43,79 @@ export interface PodOptions extends ContainerOptions {
   jupyter?: boolean;
 }
 
+export interface PodUpdateOptions extends Omit<PodOptions, 'gpu' | 'gpuCount' | 'cpu' | 'vcpus' | 'dataCenter'> {
+  lock?: boolean;
+  unlock?: boolean;
+  globalNetworking?: boolean;
+}
+
+export interface TemplateOptions extends ContainerOptions {
+  serverless?: boolean;
+  public?: boolean;
+  category?: string;
+  ssh?: boolean;
+  jupyter?: boolean;
+  cuda?: string[];
+  persistent?: string;
+}
+
 export interface ClusterOptions extends Omit<PodOptions, 'cpu' | 'vcpus' | 'registry'> {
   type: string;
   gpu: string;
   pods: number;
 }
 
-export function addContainerOptions(command: Command): Command {
-  return addContainerSettings(command).option('--registry <id>', 'saved credentials for a private image');
+/** What the options are for: a create shows the server's defaults, and an update leaves alone what is not given. */
+export type Purpose = 'create' | 'update';
+
+export function addContainerOptions(command: Command, purpose: Purpose): Command {
+  const none = purpose === 'update' ? "; '': none" : '';
+  return addContainerSettings(command, purpose).option(
+    '--registry <id>',
+    `saved credentials for a private image, by id or name${none}`,
+  );
 }
 
 /** The options of what takes its credentials from a template. */
-export function addContainerSettings(command: Command): Command {
-  return command
+export function addContainerSettings(command: Command, purpose: Purpose): Command {
+  const by = defaultsFor(purpose);
+  command
     .option('--name <text>', 'name')
     .option('--image <reference>', 'container image')
-    .option('--args <text>', 'container arguments')
-    .option('--disk <gb>', 'container disk in GB', wholeNumber)
-    .option('--port <port/protocol...>', 'ports, e.g. 8000/http 22/tcp')
-    .option('--env <name=value...>', 'environment variables; they replace all existing ones');
+    .option('--args <text>', `container arguments${by("the image's")}`)
+    .option('--disk <gb>', `container disk in GB${by('20')}`, wholeNumber)
+    .option('--port <port/protocol...>', 'ports, e.g. 8000/http 22/tcp');
+  return purpose === 'create' ? addEnvOptions(command) : addEnvChangeOptions(command);
 }
 
-export function addEndpointOptions(command: Command): Command {
-  return addContainerOptions(command)
+export function addEndpointOptions(command: Command, purpose: Purpose): Command {
+  const by = defaultsFor(purpose);
+  return addContainerOptions(command, purpose)
     .option('--pool <name...>', 'GPU pools, preferred first')
-    .option('--gpu-count <number>', 'GPUs per worker', wholeNumber)
+    .option('--gpu-count <number>', `GPUs per worker${by('1')}`, wholeNumber)
     .option('--cpu <flavor:vcpus...>', 'CPU flavors instead of GPU pools, preferred first, e.g. cpu3c:4 cpu3g:2')
-    .option('--workers-min <number>', 'minimum number of workers', wholeNumber)
-    .option('--workers-max <number>', 'maximum number of workers; 0 stops the endpoint', wholeNumber)
-    .addOption(new Option('--scaler <type>', 'what to scale on').choices(['QUEUE_DELAY', 'REQUEST_COUNT']))
-    .option('--scaler-value <number>', 'seconds in the queue, or requests per worker', anyNumber)
-    .option('--idle-timeout <seconds>', 'how long an idle worker stays up', wholeNumber)
-    .option('--data-center <id...>', 'preferred data centers')
-    .option('--volume <id...>', 'network volumes')
-    .option('--timeout <ms>', 'execution timeout of a job; 0: none', wholeNumber)
+    .option('--workers-min <number>', `minimum number of workers${by('0')}`, wholeNumber)
+    .option('--workers-max <number>', `maximum number of workers; 0 stops the endpoint${by('3')}`, wholeNumber)
     .addOption(
-      new Option('--flashboot <mode>', 'freeze idle workers instead of stopping them').choices([
+      new Option('--scaler <type>', `what to scale on${by('QUEUE_DELAY')}`).choices(['QUEUE_DELAY', 'REQUEST_COUNT']),
+    )
+    .option('--scaler-value <number>', `seconds in the queue, or requests per worker${by('4')}`, anyNumber)
+    .option('--idle-timeout <seconds>', `how long an idle worker stays up${by('5')}`, wholeNumber)
+    .option('--data-center <id...>', `data centers, preferred first${by('any')}`)
+    .option('--volume <id...>', 'network volumes, by id or name')
+    .option('--timeout <ms>', `execution timeout of a job; 0: none${by('300000')}`, wholeNumber)
+    .addOption(
+      new Option('--flashboot <mode>', `freeze idle workers instead of stopping them${by('OFF')}`).choices([
         'OFF',
         'FLASHBOOT',
         'PRIORITY_FLASHBOOT',
       ]),
     );
+}
+
+/** Returns what ends the description of an option: the server's default in a create, nothing in an update. */
+export function defaultsFor(purpose: Purpose): (value: string) => string {
+  return (value) => (purpose === 'create' ? ` (default: ${value})` : '');
 }
 
 export function containerBody(options: ContainerOptions): Record<string, unknown> {
@@ -92,7 +125,7 @@ export function containerBody(options: ContainerOptions): Record<string, unknown
     args: options.args,
     disk: options.disk,
     ports: options.port,
-    env: options.env && readEnv(options.env),
+    env: readEnv(options),
     registry: options.registry === '' ? null : options.registry,
   });
 }
@@ -100,7 +133,7 @@ export function containerBody(options: ContainerOptions): Record<string, unknown
 /** Parses `cpu3c:4`. */
 function readCpu(text: string): { id: string; vcpuCount: number } {
   const [, id, vcpus = '2'] = /^([^:]+)(?::([0-9]{1,4}))?$/.exec(text) ?? [];
-  if (id === undefined) throw new Error(`--cpu: '${text}' is not a flavor and its vCPUs, like cpu3c:4`);
+  if (id === undefined) throw new UsageError(`--cpu: '${text}' is not a flavor and its vCPUs, like cpu3c:4`);
   return { id, vcpuCount: Number(vcpus) };
 }
 
@@ -109,7 +142,7 @@ export function endpointBody(options: EndpointOptions): Record<string, unknown> 
   const workers = present({ min: options.workersMin, max: options.workersMax });
   const scaling = present({ type: options.scaler, value: options.scalerValue, idleTimeout: options.idleTimeout });
   if (options.gpuCount !== undefined && options.pool === undefined) {
-    throw new Error('--gpu-count needs --pool: the two are one setting');
+    throw new UsageError('--gpu-count needs --pool: the two are one setting');
   }
   return {
     ...containerBody(options),
@@ -144,6 +177,36 @@ export function podBody(options: PodOptions): Record<string, unknown> {
   };
 }
 
+/** `paths`: where its mounts are, which stay there unless the options move them. */
+export function podUpdateBody(options: PodUpdateOptions, paths: MountPaths = {}): Record<string, unknown> {
+  if (options.lock && options.unlock) throw new UsageError('--lock and --unlock exclude each other');
+  return {
+    ...containerBody(options),
+    ...present({
+      templateId: options.template,
+      locked: options.lock ?? (options.unlock ? false : undefined),
+      globalNetworking: options.globalNetworking,
+      mounts: mountsBody(options, paths),
+    }),
+  };
+}
+
+/** `--persistent ''` removes the storage from a template. */
+export function templateBody(options: TemplateOptions): Record<string, unknown> {
+  return {
+    ...containerBody(options),
+    ...present({
+      serverless: options.serverless,
+      public: options.public,
+      category: options.category,
+      startSsh: options.ssh,
+      startJupyter: options.jupyter,
+      allowedCudaVersions: options.cuda?.filter((version) => version !== ''),
+      mounts: options.persistent === '' ? {} : mountsBody({ persistent: options.persistent }),
+    }),
+  };
+}
+
 export function clusterBody(options: ClusterOptions): Record<string, unknown> {
   const { gpu, gpuCount = 1, pods } = options;
   return {
@@ -160,12 +223,24 @@ export function clusterBody(options: ClusterOptions): Record<string, unknown> {
   };
 }
 
-function mountsBody(options: Pick<PodOptions, 'persistent' | 'networkVolume'>): Record<string, unknown> | undefined {
-  const [size, persistentPath] = splitOnce(options.persistent, ':');
-  const [volumeId, networkPath] = splitOnce(options.networkVolume, ':');
+/** Where mounts are if the options give no path. */
+interface MountPaths {
+  persistent?: string | undefined;
+  network?: string | undefined;
+}
+
+function mountsBody(
+  { persistent, networkVolume }: { persistent?: string | undefined; networkVolume?: string | undefined },
+  paths: MountPaths = {},
+): Record<string, unknown> | undefined {
+  const [size, persistentPath = paths.persistent ?? '/workspace'] = splitOnce(persistent, ':');
+  const [volumeId, networkPath = paths.network ?? '/workspace'] = splitOnce(networkVolume, ':');
+  if (size !== undefined && !/^\d{1,12}$/.test(size)) {
+    throw new UsageError(`--persistent has '${persistent}', but takes GB and a path, like 40 or 40:/data`);
+  }
   const mounts = present({
-    persistent: size && { size: wholeNumber(size), path: persistentPath ?? '/workspace' },
-    network: volumeId && [{ volumeId, path: networkPath ?? '/workspace' }],
+    persistent: size && { size: Number(size), path: persistentPath },
+    network: volumeId && [{ volumeId, path: networkPath }],
   });
   return Object.keys(mounts).length > 0 ? mounts : undefined;
 }
@@ -175,16 +250,6 @@ function withStartPorts({ port, template, ssh, jupyter }: PodOptions): string[] 
   if (port === undefined && template !== undefined) return undefined;
   const added = [...(ssh ? ['22/tcp'] : []), ...(jupyter ? ['8888/http'] : [])];
   return added.length === 0 ? port : [...new Set([...(port ?? []), ...added])];
-}
-
-function readEnv(items: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    items.map((item) => {
-      const at = item.indexOf('=');
-      if (at < 1) throw new Error(`--env has '${item}', but takes NAME=value`);
-      return [item.slice(0, at), item.slice(at + 1)];
-    }),
-  );
 }
 
 function splitOnce(text: string | undefined, by: string): [string | undefined, string | undefined] {

@@ -1,5 +1,6 @@
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { showRecords, type Wire } from './records.ts';
 
@@ -34,6 +35,6 @@ export async function editGpuRule(
   };
   const isChanged = clear || Object.keys(change).length > 0;
   const rule = isChanged ? await client.call<Wire>('PUT', path, { ...before, ...change }) : before;
-  if (json) return output.print(JSON.stringify(rule, null, 2));
+  if (json) return output.print(jsonText(rule));
   showRecords([rule as Wire], COLUMNS, false, output);
 }

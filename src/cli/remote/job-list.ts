@@ -1,3 +1,4 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
@@ -16,12 +17,18 @@ const COLUMNS: readonly Column<Wire>[] = [
   ['QUEUED, MS', (r) => r.delayTime],
   ['RAN, MS', (r) => r.executionTime],
   ['WORKER', (r) => r.workerId],
-  ['ERROR', (r) => r.error?.split('\n', 1)[0]],
+  ['WHY', (r) => whyOf(r)],
 ];
 
-interface Filter {
+/** A traceback ends with the error. */
+function whyOf({ error }: Wire): string | undefined {
+  return error?.trim().split('\n').at(-1);
+}
+
+export interface JobListOptions {
   status?: string[];
   worker?: string;
+  error?: string;
   since?: string;
   until?: string;
   limit: number;
@@ -33,13 +40,14 @@ interface Filter {
 export async function showJobs(
   client: ApiClient,
   endpointId: string,
-  filter: Filter,
+  filter: JobListOptions,
   output: CliOutput,
 ): Promise<void> {
   const now = Date.now();
   const fixed = present({
     status: filter.status?.join(','),
     workerId: filter.worker,
+    error: filter.error,
     since: filter.since && toTime(filter.since, now),
     until: filter.until && toTime(filter.until, now),
   }) as Record<string, string>;
@@ -61,7 +69,7 @@ export function toTime(text: string, now: number): string {
   const [, count, unit] = AGE.exec(text) ?? [];
   const time = new Date(unit === undefined ? text : now - Number(count) * MS_OF_UNIT[unit]!);
   if (Number.isNaN(time.getTime())) {
-    throw new Error(`'${text}' is neither a time such as 2026-11-20T10:00:00Z nor an age such as 15m`);
+    throw new UsageError(`'${text}' is neither a time such as 2026-11-20T10:00:00Z nor an age such as 15m`);
   }
   return time.toISOString();
 }

@@ -1,25 +1,29 @@
 import { spawn } from 'node:child_process';
 import { trimSlashes } from '../../core/trim-slashes.ts';
+import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput, CliPieces } from '../cli-pieces.ts';
 import { type Column, formatTable } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import { ApiClient } from './api-client.ts';
-import { readContexts, saveContext, type Target } from './contexts.ts';
-import { findRecord, RECORDS } from './records.ts';
+import { readContexts, saveContext } from './contexts.ts';
+import { findRecord } from './find-record.ts';
+import { RECORDS } from './records.ts';
+import type { Target } from './target.ts';
 import { readSecret } from './terminal.ts';
 
 /** Saves a context, after checking that the key works. */
 export async function login(pieces: CliPieces, options: { url: string; name: string }): Promise<void> {
   const { terminal } = pieces;
   const url = trimSlashes(options.url);
-  if (!URL.canParse(url)) throw new Error(`'${options.url}' is not a URL: write it like http://127.0.0.1:8080`);
+  if (!URL.canParse(url)) throw new UsageError(`'${options.url}' is not a URL: write it like http://127.0.0.1:8080`);
   const key = await readSecret(terminal, 'API key');
-  const client = new ApiClient({ url, key }, terminal.interrupted);
+  const client = new ApiClient({ url, key }, terminal);
   const account = await client.call<{ name: string }>('GET', '/v2/account');
   await saveContext(terminal, options.name, { url, key });
   pieces.note(`Signed in to ${url} as ${account.name}; saved as context '${options.name}'.`);
 }
 
-export async function listContexts(pieces: CliPieces): Promise<void> {
+export async function listContexts(pieces: CliPieces, { json }: { json?: boolean }): Promise<void> {
   const { current, contexts } = await readContexts(pieces.terminal);
   const columns: Column<[name: string, target: Target]>[] = [
     ['', ([name]) => (name === current ? '*' : '')],
@@ -27,15 +31,22 @@ export async function listContexts(pieces: CliPieces): Promise<void> {
     ['URL', ([, { url }]) => url],
   ];
   const known = Object.entries(contexts);
-  if (known.length === 0) pieces.note('There are none. Create one with `podyard login`.');
-  else pieces.print(formatTable(columns, known));
+  if (json) {
+    pieces.print(jsonText(known.map(([name, { url }]) => ({ name, url, current: name === current }))));
+  } else if (known.length === 0) pieces.note('There are none. Create one with `podyard login`.');
+  else pieces.print(formatTable(columns, known, pieces.screen));
 }
 
 /** Prints the console's URL, and opens it in a browser when run interactively. */
-export async function openConsole(client: ApiClient, id: string | undefined, pieces: CliPieces): Promise<void> {
+export async function openConsole(
+  client: ApiClient,
+  id: string | undefined,
+  { json }: { json?: boolean },
+  pieces: CliPieces,
+): Promise<void> {
   const url = `${client.target.url}/#/${id === undefined ? '' : await pageOf(client, id)}`;
-  pieces.print(url);
-  if (!pieces.terminal.isInteractive) return;
+  pieces.print(json ? jsonText({ url }) : url);
+  if (json || !pieces.terminal.isInteractive) return;
   const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
   spawn(opener, [url], { stdio: 'ignore', detached: true })
     .on('error', () => reportNoBrowser(pieces))

@@ -1,5 +1,7 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { AGE, MS_OF_UNIT } from './job-list.ts';
 import { showRecords, type Wire } from './records.ts';
@@ -30,7 +32,7 @@ function readTime(text: string, nowMs: number): string | null {
   const [, count, unit] = AGE.exec(text) ?? [];
   const time = unit === undefined ? new Date(text) : new Date(nowMs + Number(count) * MS_OF_UNIT[unit]!);
   if (!Number.isNaN(time.getTime())) return time.toISOString();
-  throw new Error(`'${text}' is neither a time such as 2030-01-31T12:00:00Z, nor a span such as 2h, nor 'never'`);
+  throw new UsageError(`'${text}' is neither a time such as 2030-01-31T12:00:00Z, nor a span such as 2h, nor 'never'`);
 }
 
 /** Shows when a pod is stopped and terminated, after changing what is given. */
@@ -45,6 +47,6 @@ export async function editLifetime(
   const before = await client.call<Wire>('GET', path);
   const isChanged = Object.keys(change).length > 0;
   const lifetime = isChanged ? await client.call<Wire>('PUT', path, { ...before, ...change }) : before;
-  if (options.json) return output.print(JSON.stringify(lifetime, null, 2));
+  if (options.json) return output.print(jsonText(lifetime));
   showRecords([lifetime], COLUMNS, false, output);
 }

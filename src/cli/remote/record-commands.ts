@@ -4,7 +4,17 @@ import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import type { CliPieces } from '../cli-pieces.ts';
 import { addDatabaseOptions } from '../command-options.ts';
 import { addCommon, addRecordCommands, type Common, connect, records, send } from './command-shape.ts';
-import { addContainerOptions, type ContainerOptions, containerBody, present, wholeNumber } from './fields.ts';
+import { envQuery, patchVariables, requireVariables } from './env-options.ts';
+import {
+  addContainerOptions,
+  defaultsFor,
+  type Purpose,
+  present,
+  type TemplateOptions,
+  templateBody,
+  wholeNumber,
+} from './fields.ts';
+import type { Wire } from './records.ts';
 
 export function addOtherRecords(program: Command, pieces: CliPieces): void {
   addTemplates(program, pieces);
@@ -13,31 +23,32 @@ export function addOtherRecords(program: Command, pieces: CliPieces): void {
   addRegistries(program, pieces);
 }
 
-interface TemplateOptions extends ContainerOptions {
-  serverless?: boolean;
-  public?: boolean;
-  ssh?: boolean;
-  jupyter?: boolean;
-  cuda?: string[];
-}
-
 function addTemplates(program: Command, pieces: CliPieces): void {
   const templates = program
     .command('templates')
     .description('manage templates: container settings for endpoints and pods');
   addRecordCommands(templates, pieces, async () => (await records()).RECORDS.templates);
-  addCommon(addContainerOptions(templates.command('create')))
+  addTemplateOptions(templates.command('create'), 'create')
     .description('create a template')
-    .option('--serverless', 'a template for endpoints (default: for pods)')
-    .option('--public', 'let other users see and use it')
-    .option('--ssh', 'pods made from it get the SSH keys of their account')
-    .option('--jupyter', 'pods made from it get a password for Jupyter')
-    .option('--cuda <version...>', 'CUDA versions that it may run on, e.g. 12.8')
     .action(async (options: TemplateOptions & Common) => {
-      const { serverless = false, public: isPublic = false } = options;
-      const start = { startSsh: options.ssh, startJupyter: options.jupyter, allowedCudaVersions: options.cuda };
-      const body = { ...containerBody(options), ...present(start), serverless, public: isPublic };
-      await send(pieces, options, (client) => client.call('POST', '/v2/templates', body));
+      const [given, { resolveNames }] = [templateBody(options), await records()];
+      await send(pieces, options, async (client) =>
+        client.call('POST', '/v2/templates', await resolveNames(client, given)),
+      );
+    });
+  addTemplateOptions(templates.command('update'), 'update')
+    .description('change the given settings only; what was made from it does not change')
+    .argument('<id>', 'id or name')
+    .action(async (id: string, options: TemplateOptions & Common) => {
+      const given = templateBody(options);
+      envQuery(options); // refuses a malformed command line before anything is read
+      const [{ findRecord, RECORDS, resolveNames }, client] = await Promise.all([records(), connect(pieces, options)]);
+      const template = await findRecord(client, RECORDS.templates, id);
+      requireVariables(options, template as never);
+      const body = await resolveNames(client, given);
+      const path = `/v2/templates/${template.id}`;
+      const patch = (change: Wire, query: string) => client.call<Wire>('PATCH', `${path}${query}`, change);
+      await send(pieces, options, () => patchVariables({ before: template, body, options }, patch, pieces));
     });
   addCommon(templates.command('public'))
     .description('list public templates: the installation’s own, verified ones, and those of other users')
@@ -57,6 +68,24 @@ function addTemplates(program: Command, pieces: CliPieces): void {
       const { markTemplate } = await import('../mark-template.ts');
       await pieces.withDatabase(options, (context) => markTemplate(context, id, mark, pieces));
     });
+}
+
+function addTemplateOptions(command: Command, purpose: Purpose): Command {
+  const by = defaultsFor(purpose);
+  addCommon(addContainerOptions(command, purpose))
+    .option('--serverless', `a template for endpoints${by('for pods')}`)
+    .option('--public', `let other users see and use it${by('no')}`)
+    .addOption(new Option('--category <hardware>', `what it is for${by('NVIDIA')}`).choices(['CPU', 'NVIDIA', 'AMD']))
+    .option('--ssh', 'pods made from it get the SSH keys of their account')
+    .option('--jupyter', 'pods made from it get a password for Jupyter')
+    .option('--cuda <version...>', 'CUDA versions that it may run on, e.g. 12.8')
+    .option('--persistent <gb[:path]>', 'storage of its pods that outlives the container (default path: /workspace)');
+  if (purpose === 'create') return command;
+  return command
+    .option('--no-serverless', 'a template for pods')
+    .option('--no-public', 'keep it to yourself')
+    .option('--no-ssh', 'pods made from it get no SSH keys')
+    .option('--no-jupyter', 'pods made from it get no password for Jupyter');
 }
 
 function addSecrets(program: Command, pieces: CliPieces): void {

@@ -1,6 +1,7 @@
 import { inOneLine } from '../../domain/logs/quote-output.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import { type Column, formatTable } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 
 /** A record as the API returns it. */
@@ -10,11 +11,15 @@ export type Wire = Record<string, any>;
 /** A kind of record: its path, and the columns of its table. */
 export interface RecordKind {
   path: string;
+  /** One of them, in a sentence. */
+  one: string;
   /** Member of the list response that holds the records. */
   list: string;
   columns: readonly Column<Wire>[];
   /** What `list` reads in addition: a query, and how its answer becomes records. */
   more?: { query: string; toRecords: (answer: Wire) => Wire[] };
+  /** What `get` shows in addition: why a record does not run. */
+  detail?: (client: ApiClient, id: string) => Promise<Wire>;
 }
 
 const MAX_REASON = 160;
@@ -45,6 +50,7 @@ const list = (items: unknown): string => (items as unknown[] | undefined)?.join(
 
 export const RECORDS = {
   endpoints: {
+    one: 'the endpoint',
     path: '/v2/serverless',
     list: 'endpoints',
     columns: [
@@ -59,8 +65,13 @@ export const RECORDS = {
       ['WHY', (r) => shortReason(r.state?.reason)],
     ],
     more: { query: 'include=STATE', toRecords: withStates },
+    detail: async (client, id) => {
+      const { id: _, ...state } = await client.call<Wire>('GET', `/v2/serverless/${id}/state`);
+      return { state };
+    },
   },
   pods: {
+    one: 'the pod',
     path: '/v2/pods',
     list: 'pods',
     columns: [
@@ -74,8 +85,10 @@ export const RECORDS = {
       ['WHY', (r) => shortReason(r.reason)],
     ],
     more: { query: 'include=REASON', toRecords: ({ pods }) => pods },
+    detail: (client, id) => client.call<Wire>('GET', `/v2/pods/${id}?include=REASON`),
   },
   clusters: {
+    one: 'the cluster',
     path: '/v2/clusters',
     list: 'clusters',
     columns: [
@@ -88,8 +101,10 @@ export const RECORDS = {
       ['WHY', (r) => shortReason(r.reason)],
     ],
     more: { query: 'include=REASON', toRecords: ({ clusters }) => clusters },
+    detail: (client, id) => client.call<Wire>('GET', `/v2/clusters/${id}?include=REASON`),
   },
   templates: {
+    one: 'the template',
     path: '/v2/templates',
     list: 'templates',
     columns: [
@@ -101,6 +116,7 @@ export const RECORDS = {
     ],
   },
   secrets: {
+    one: 'the secret',
     path: '/v2/account/secrets',
     list: 'secrets',
     columns: [
@@ -111,17 +127,20 @@ export const RECORDS = {
     ],
   },
   volumes: {
+    one: 'the volume',
     path: '/v2/network-volumes',
     list: 'networkVolumes',
     columns: [
       ['ID', (r) => r.id],
       ['NAME', (r) => r.name],
       ['GB', (r) => r.size],
+      ['USED GB', (r) => (r.usedBytes == null ? null : (r.usedBytes / 2 ** 30).toFixed(1))],
       ['DATA CENTER', (r) => r.dataCenter],
       ['TYPE', (r) => r.type],
     ],
   },
   registries: {
+    one: 'the registry',
     path: '/v2/registries',
     list: 'registries',
     columns: [
@@ -130,6 +149,7 @@ export const RECORDS = {
     ],
   },
   gpus: {
+    one: 'the GPU type',
     path: '/v2/catalog/gpus?include=AVAILABILITY',
     list: 'gpus',
     columns: [
@@ -141,6 +161,7 @@ export const RECORDS = {
     ],
   },
   cpus: {
+    one: 'the CPU flavor',
     path: '/v2/catalog/cpus',
     list: 'cpus',
     columns: [
@@ -151,6 +172,7 @@ export const RECORDS = {
     ],
   },
   datacenters: {
+    one: 'the data center',
     path: '/v2/catalog/datacenters',
     list: 'dataCenters',
     columns: [
@@ -161,6 +183,7 @@ export const RECORDS = {
     ],
   },
   models: {
+    one: 'the model',
     path: '/openai/v1/models',
     list: 'data',
     columns: [
@@ -214,19 +237,28 @@ export function showRecords(
   isJson: boolean,
   output: CliOutput,
 ): void {
-  if (isJson) output.print(JSON.stringify(records, null, 2));
+  if (isJson) output.print(jsonText(records));
   else if (records.length === 0) output.note('There are none.');
-  else output.print(formatTable(columns, records));
+  else output.print(formatTable(columns, records, output.screen));
 }
 
 const FIELD_COLUMNS: readonly Column<[name: string, value: unknown]>[] = [
   ['FIELD', ([name]) => name],
-  ['VALUE', ([, value]) => (value !== null && typeof value === 'object' ? JSON.stringify(value) : value)],
+  ['VALUE', ([, value]) => value],
 ];
 
-/** Prints one record as JSON, or one field per line with nested values as JSON. */
+/** Prints one record as JSON, or one field per line, with nested ones as `workers.min`. */
 export function showRecord(record: Wire, isJson: boolean, output: CliOutput): void {
-  output.print(isJson ? JSON.stringify(record, null, 2) : formatTable(FIELD_COLUMNS, Object.entries(record)));
+  output.print(isJson ? jsonText(record) : formatTable(FIELD_COLUMNS, flatten('', record), output.screen));
+}
+
+function flatten(name: string, value: unknown): [name: string, value: unknown][] {
+  const isPlainList = Array.isArray(value) && value.every((item) => item === null || typeof item !== 'object');
+  if (isPlainList) return [[name, list(value)]];
+  if (value === null || typeof value !== 'object') return [[name, value]];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [[name, '-']];
+  return entries.flatMap(([key, member]) => flatten(name === '' ? key : `${name}.${key}`, member));
 }
 
 export async function listRecords(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
@@ -237,15 +269,4 @@ export async function listRecords(client: ApiClient, kind: RecordKind): Promise<
 export async function listForTable(client: ApiClient, kind: RecordKind): Promise<Wire[]> {
   if (!kind.more) return listRecords(client, kind);
   return kind.more.toRecords(await client.call<Wire>('GET', `${kind.path}?${kind.more.query}`));
-}
-
-/** Finds a record by id, or by a unique name. Throws the server's `404` if there is none. */
-export async function findRecord(client: ApiClient, kind: RecordKind, idOrName: string): Promise<Wire> {
-  const records = await listRecords(client, kind);
-  const byId = records.find(({ id }) => id === idOrName);
-  if (byId) return byId;
-  const named = records.filter(({ name }) => name === idOrName);
-  if (named.length > 1) throw new Error(`${named.length} ${kind.list} are named '${idOrName}': use the id`);
-  // Asks for it by id: the server's own 404 sets the text and the exit status.
-  return named[0] ?? (await client.call<Wire>('GET', `${kind.path}/${encodeURIComponent(idOrName)}`));
 }

@@ -1,4 +1,5 @@
 import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 
 interface Rollout {
@@ -21,6 +22,7 @@ export async function rollBack(
   client: ApiClient,
   endpointId: string,
   version: number | undefined,
+  { json, wait }: { json?: boolean; wait?: boolean },
   output: CliOutput,
 ): Promise<void> {
   const path = `/v2/serverless/${endpointId}`;
@@ -34,6 +36,7 @@ export async function rollBack(
   }
   await client.call('POST', `${path}/releases/${wanted.id}/rollback`);
   output.note(`Release ${endpointVersion + 1} has the settings of release ${wanted.version}.`);
+  if (json && !wait) output.print(jsonText({ endpointVersion: endpointVersion + 1, settingsOf: wanted.version }));
 }
 
 interface Snapshot {
@@ -46,7 +49,12 @@ interface Snapshot {
  * Shows a progress bar and what the roll-out waits for, until every worker runs the newest version or the roll-out is paused.
  * Throws when workers of the newest version fail and none runs.
  */
-export async function watchRollout(client: ApiClient, endpointId: string, output: CommandOutput): Promise<void> {
+export async function watchRollout(
+  client: ApiClient,
+  endpointId: string,
+  output: CommandOutput,
+  { json }: { json?: boolean } = {},
+): Promise<void> {
   let told = '';
   for await (const data of client.events(`/v2/serverless/${endpointId}/live`)) {
     const snapshot = JSON.parse(data) as Snapshot;
@@ -56,6 +64,7 @@ export async function watchRollout(client: ApiClient, endpointId: string, output
       output.terminal.progress('');
       const outcome = rollout.paused ? 'The roll-out is paused' : `Version ${endpointVersion} is rolled out`;
       output.note(`${outcome}: ${counts} run it.`);
+      if (json) output.print(jsonText({ endpointVersion, ...rollout }));
       return;
     }
     const failure = failureOf(snapshot);

@@ -1,136 +1,91 @@
 import { readFile } from 'node:fs/promises';
-import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
-import { type ApiClient, JobFailed } from './api-client.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import type { CommandOutput } from '../cli-pieces.ts';
+import { jsonText } from '../terminal-text.ts';
+import type { ApiClient } from './api-client.ts';
+import { type FollowOptions, followJob } from './follow-job.ts';
 import type { Terminal } from './terminal.ts';
 
-interface Job {
-  id: string;
-  status: string;
-  output?: unknown;
-  error?: string;
-  delayTime?: number;
-  executionTime?: number;
-  workerId?: string;
-}
+/** How long a submission, or a cancellation, may take after Ctrl-C. */
+const GRACE_MS = 5_000;
 
-interface Stage {
-  stage: string;
-  reason: string | null;
-}
-
-const FINAL = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TIMED_OUT']);
-const HOLD_MS = 15_000;
-const ASK_WHY_EVERY_MS = 1_000;
-/** What a queued job waits for, by stage. */
-const STAGES: Record<string, string> = {
-  queue: 'other jobs are ahead of it',
-  worker: 'a worker is about to start',
-  thaw: 'a frozen worker is thawing',
-  capacity: 'a worker is waiting for capacity',
-  pull: 'a worker is pulling its image',
-  create: 'a container is being created',
-  start: 'a container is starting',
-  ready: 'a worker is loading',
-};
-
-export interface RunOptions {
+export interface RunOptions extends FollowOptions {
   file?: string;
-  stream?: boolean;
   async?: boolean;
-  json?: boolean;
+  cancelOnInterrupt?: boolean;
+}
+
+/** The endpoint as the user names it, for commands to copy. */
+interface Called {
+  id: string;
+  name: string;
 }
 
 /**
- * Submits a job and prints its output; its progress goes to stderr. Ctrl-C cancels it. Throws `JobFailed` if it ends in
- * another state than COMPLETED.
+ * Submits a job and prints its output; its progress goes to stderr. After Ctrl-C the job continues, and its id is printed;
+ * with `cancelOnInterrupt` it is cancelled. Throws `JobFailed` if it ends in another state than COMPLETED.
  */
 export async function runJob(
   client: ApiClient,
-  endpointId: string,
+  endpoint: Called,
   text: string | undefined,
   options: RunOptions,
   output: CommandOutput,
 ): Promise<void> {
-  const { terminal } = output;
-  const input = await readJobInput(text, options.file, terminal);
-  const { id } = await client.call<Job>('POST', `/v2/${endpointId}/run`, { input });
+  const input = await readJobInput(text, options.file, output.terminal);
+  const id = await submit(client, endpoint, input, output);
   if (options.async) {
-    output.print(options.json ? JSON.stringify({ id }) : id);
+    output.print(options.json ? jsonText({ id }) : id);
     return;
   }
-  const cancel = () => void cancelJob(client, endpointId, id);
-  terminal.interrupted.addEventListener('abort', cancel);
   try {
-    const job = options.stream
-      ? await followStream(client, endpointId, id, terminal)
-      : await followJob(client, endpointId, id, output);
-    terminal.progress('');
-    if (options.json) output.print(JSON.stringify(job, null, 2));
-    else if (!options.stream && job.output !== undefined) output.print(formatOutput(job.output));
-    printTimes(job, output);
-    if (job.status !== 'COMPLETED')
-      throw new JobFailed(`the job ended ${job.status}${job.error ? `: ${job.error}` : ''}`);
-  } finally {
-    terminal.interrupted.removeEventListener('abort', cancel);
+    await followJob(client, { endpointId: endpoint.id, id }, options, output);
+  } catch (error) {
+    if (output.terminal.interrupted.aborted) await afterInterrupt(client, endpoint, id, options, output);
+    throw error;
   }
 }
 
-/** Cancels the job without the client, whose signal is already aborted. */
-async function cancelJob(client: ApiClient, endpointId: string, id: string): Promise<void> {
-  const { url, key } = client.target;
-  const headers = { authorization: `Bearer ${key}` };
-  await fetch(`${url}/v2/${endpointId}/cancel/${id}`, { method: 'POST', headers }).catch(() => {});
-}
-
-async function followJob(client: ApiClient, endpointId: string, id: string, output: CommandOutput): Promise<Job> {
-  const { terminal } = output;
-  const startedAt = performance.now();
-  let reported: string | undefined;
-  let status = 'IN_QUEUE';
-  let why = '';
-  const clock = setInterval(() => {
-    const suffix = status === 'IN_QUEUE' ? why : '';
-    terminal.progress(`${status} ${((performance.now() - startedAt) / 1000).toFixed(0)} s${suffix}`);
-  }, 200);
-  const asking = setInterval(async () => {
-    if (!terminal.isInteractive || status !== 'IN_QUEUE') return;
-    why = await explain(client, endpointId, id).catch(() => '');
-  }, ASK_WHY_EVERY_MS);
+/** Ctrl-C does not cut the submission off at once: it would be unknown whether there is a job. */
+async function submit(client: ApiClient, endpoint: Called, input: unknown, output: CommandOutput): Promise<string> {
+  const { interrupted } = output.terminal;
+  const cut = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onInterrupt = () => {
+    timer = setTimeout(() => cut.abort(), GRACE_MS);
+  };
+  interrupted.addEventListener('abort', onInterrupt);
   try {
-    for (;;) {
-      const job = await client.call<Job>('GET', `/v2/${endpointId}/status-sync/${id}?wait=${HOLD_MS}`);
-      if (FINAL.has(job.status)) return job;
-      status = job.status;
-      const progress = job.output === undefined ? undefined : formatOutput(job.output);
-      if (progress !== undefined && progress !== reported) output.note(progress);
-      reported = progress;
+    const response = await client.send('POST', `/v2/${endpoint.id}/run`, { body: { input }, signal: cut.signal });
+    return ((await response.json()) as { id: string }).id;
+  } catch (error) {
+    if (cut.signal.aborted) {
+      output.note(`It is not known whether the job was accepted: \`podyard jobs list ${endpoint.name}\` shows it.`);
     }
+    throw error;
   } finally {
-    clearInterval(clock);
-    clearInterval(asking);
+    clearTimeout(timer);
+    interrupted.removeEventListener('abort', onInterrupt);
   }
 }
 
-/** Returns what the job waits for, as the end of a progress line. */
-async function explain(client: ApiClient, endpointId: string, id: string): Promise<string> {
-  const path = `/v2/${endpointId}/status/${id}?explain=1`;
-  const { explain: explained } = await client.call<{ explain: { attempts: { stages: Stage[] }[] } }>('GET', path);
-  const now = explained.attempts.at(-1)?.stages.at(-1);
-  const text = now && (now.reason ?? STAGES[now.stage]);
-  return text ? `: ${text}` : '';
-}
-
-/** Prints each chunk as it arrives. Resolves with the ended job. */
-async function followStream(client: ApiClient, endpointId: string, id: string, terminal: Terminal): Promise<Job> {
-  for (;;) {
-    const answer = await client.call<{ status: string; stream: { output: unknown }[] }>(
-      'GET',
-      `/v2/${endpointId}/stream/${id}?wait=${HOLD_MS}`,
-    );
-    for (const { output } of answer.stream) terminal.write(`${formatOutput(output)}\n`);
-    if (FINAL.has(answer.status) && answer.stream.length === 0) {
-      return await client.call<Job>('GET', `/v2/${endpointId}/status/${id}`);
-    }
+async function afterInterrupt(
+  client: ApiClient,
+  endpoint: Called,
+  id: string,
+  { cancelOnInterrupt }: RunOptions,
+  output: CommandOutput,
+): Promise<void> {
+  output.terminal.progress('');
+  const job = `${endpoint.name} ${id}`;
+  const keepsRunning = `Job ${id} keeps running. Follow it: podyard jobs follow ${job}; cancel it: podyard jobs cancel ${job}`;
+  if (!cancelOnInterrupt) return output.note(keepsRunning);
+  try {
+    const signal = AbortSignal.timeout(GRACE_MS);
+    const response = await client.send('POST', `/v2/${endpoint.id}/cancel/${id}`, { signal });
+    output.note(`Job ${id} is ${((await response.json()) as { status: string }).status}.`);
+  } catch {
+    output.note(`Job ${id} could not be cancelled, and keeps running. Try again: podyard jobs cancel ${job}`);
   }
 }
 
@@ -140,19 +95,6 @@ async function readJobInput(text: string | undefined, file: string | undefined, 
   try {
     return JSON.parse(source);
   } catch {
-    throw new Error(`the input is not valid JSON: ${source.slice(0, 60)}`);
+    throw new UsageError(`the input is not valid JSON: ${source.slice(0, 60)}`);
   }
-}
-
-function formatOutput(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-}
-
-function printTimes(job: Job, output: CliOutput): void {
-  const parts = [
-    ...(job.delayTime === undefined ? [] : [`waited ${job.delayTime} ms`]),
-    ...(job.executionTime === undefined ? [] : [`ran ${job.executionTime} ms`]),
-    ...(job.workerId === undefined ? [] : [`on worker ${job.workerId}`]),
-  ];
-  output.note(`${job.status}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`);
 }

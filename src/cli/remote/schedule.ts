@@ -1,6 +1,8 @@
+import { UsageError } from '../../core/usage-error.ts';
 import { type ScheduledFloor, WEEKDAYS } from '../../domain/schedules/schedule.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { showRecords, type Wire } from './records.ts';
 
@@ -31,11 +33,11 @@ export async function editSchedule(
   const path = `/v2/serverless/${endpointId}/schedule`;
   if (clear) await client.call('DELETE', path);
   else if (floor !== undefined) {
-    if (timeZone === undefined) throw new Error('--floor needs --time-zone, such as Europe/Berlin');
+    if (timeZone === undefined) throw new UsageError('--floor needs --time-zone, such as Europe/Berlin');
     await client.call('PUT', path, { timeZone, floors: floor.map(readFloor) });
-  } else if (timeZone !== undefined) throw new Error('--time-zone needs --floor: the two are set together');
+  } else if (timeZone !== undefined) throw new UsageError('--time-zone needs --floor: the two are set together');
   const schedule = await client.call<Wire>('GET', path);
-  if (json) return output.print(JSON.stringify(schedule, null, 2));
+  if (json) return output.print(jsonText(schedule));
   showRecords(schedule.floors, COLUMNS, false, output);
   const { workersMin, until } = schedule.current;
   if (schedule.floors.length === 0) return;
@@ -45,7 +47,7 @@ export async function editSchedule(
 /** Reads `mon-fri 08:00-18:00 3`. Throws an error to print. */
 export function readFloor(text: string): ScheduledFloor {
   const [, days, from, until, workersMin] = FLOOR.exec(text.trim()) ?? [];
-  if (days === undefined) throw new Error(`--floor has '${text}', but takes e.g. 'mon-fri 08:00-18:00 3'`);
+  if (days === undefined) throw new UsageError(`--floor has '${text}', but takes e.g. 'mon-fri 08:00-18:00 3'`);
   return {
     days: days.toUpperCase().split(',').flatMap(readDays),
     from: from!,
@@ -60,7 +62,7 @@ function readDays(text: string): ScheduledFloor['days'] {
   const [first, last = first] = text.split('-');
   const [start, end] = [WEEK.indexOf(first as never), WEEK.indexOf(last as never)];
   if (start < 0 || end < 0) {
-    throw new Error(`'${text.toLowerCase()}' is not a day or a range of days, such as mon, mon-fri or daily`);
+    throw new UsageError(`'${text.toLowerCase()}' is not a day or a range of days, such as mon, mon-fri or daily`);
   }
   const length = ((end - start + WEEK.length) % WEEK.length) + 1;
   return Array.from({ length }, (_, i) => WEEK[(start + i) % WEEK.length]!);

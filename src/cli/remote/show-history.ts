@@ -1,3 +1,4 @@
+import { UsageError } from '../../core/usage-error.ts';
 import type { CliOutput } from '../cli-pieces.ts';
 import type { Column } from '../table.ts';
 import type { ApiClient } from './api-client.ts';
@@ -48,11 +49,11 @@ export async function showHistory(
   { range, step, pool, json }: HistoryOptions,
   output: CliOutput,
 ): Promise<void> {
-  if (endpointId !== null && pool !== undefined) throw new Error('--pool is for all endpoints: name no endpoint');
+  if (endpointId !== null && pool !== undefined) throw new UsageError('--pool is for all endpoints: name no endpoint');
   const query = new URLSearchParams(present({ range, step, pool }) as Record<string, string>);
   const path = endpointId === null ? '/v2/account/installation/history' : `/v2/serverless/${endpointId}/history`;
   const { points } = await client.call<{ points: Wire[] }>('GET', `${path}?${query}`);
-  const hasRequests = points.some(({ latencyMs }) => latencyMs !== null);
+  const hasRequests = points.some(({ requests }) => Object.values<number>(requests).some((count) => count > 0));
   const hasJobs = points.some(({ waitMs, executionMs }) => waitMs !== null || executionMs !== null);
   showRecords(points, hasRequests && !hasJobs ? OF_REQUESTS : OF_JOBS, json === true, output);
 }

@@ -1,46 +1,112 @@
+import { UsageError } from '../../core/usage-error.ts';
 import { inOneLine } from '../../domain/logs/quote-output.ts';
-import type { CliOutput } from '../cli-pieces.ts';
+import type { CliOutput, CommandOutput } from '../cli-pieces.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
-import type { Terminal } from './terminal.ts';
+import { present } from './fields.ts';
+import { toTime } from './job-list.ts';
 
 export interface LogOptions {
   follow?: boolean;
   tail: number;
   source?: string;
+  search?: string;
+  level?: string;
+  since?: string;
+  until?: string;
+  json?: boolean;
+}
+
+/** Whose log: `place` is the path of an endpoint or a pod; without `worker`, that of all workers of an endpoint. */
+export interface LogPlace {
+  place: string;
+  worker?: string | undefined;
 }
 
 interface LogLine {
   source: 'container' | 'system';
   line: string;
   ts: string;
+  workerId?: string | null;
 }
 
-/** Without `--follow`, the log counts as complete after this long without a line. */
-const QUIET_MS = 500;
+interface LogPage {
+  lines: LogLine[];
+  nextCursor: string | null;
+}
+
+/** The server's limit. */
+const MAX_PAGE = 1_000;
 const [DIM, PLAIN] = ['\u001b[2m', '\u001b[0m'];
 
-/** Prints a log stream. */
-export async function showLog(client: ApiClient, path: string, options: LogOptions, terminal: Terminal): Promise<void> {
-  const source = options.source ? `&source=${options.source}` : '';
-  const end = new AbortController();
-  const opened = Promise.withResolvers<void>();
-  const events = client.events(`${path}?tail=${options.tail}${source}`, end.signal, opened.resolve);
-  try {
-    for (;;) {
-      const next = events.next();
-      const event = options.follow ? await next : await Promise.race([next, opened.promise.then(quiet)]);
-      if (event === undefined || event.done) return;
-      const { source: from, line, ts } = JSON.parse(event.value) as LogLine;
-      const text = from === 'system' && terminal.isInteractive ? `${DIM}${line}${PLAIN}` : line;
-      terminal.write(`${ts} ${text}\n`);
-    }
-  } finally {
-    end.abort();
+/**
+ * Prints the last lines of a log that match; with `--follow`, then new ones as they come. With `json` a JSON object per line.
+ */
+export async function showLog(
+  client: ApiClient,
+  log: LogPlace,
+  options: LogOptions,
+  output: CommandOutput,
+): Promise<void> {
+  if (options.follow && options.until !== undefined) throw new UsageError('--follow has no end: leave --until out');
+  const query = toQuery(options, Date.now());
+  const print = (line: LogLine) => printLine(line, log, options, output);
+  if (!options.follow) {
+    for (const line of await lastLines(client, log, query, options.tail)) print(line);
+    return;
+  }
+  const path = log.worker === undefined ? log.place : `${log.place}/workers/${log.worker}`;
+  const start = options.since === undefined ? { tail: String(options.tail) } : {};
+  for await (const data of client.events(`${path}/logs?${new URLSearchParams({ ...start, ...query })}`)) {
+    const line = JSON.parse(data) as LogLine | { searchedTo: string };
+    if ('line' in line) print(line);
+    else output.note(`Older lines than ${line.searchedTo} were not searched.`);
   }
 }
 
-function quiet(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), QUIET_MS));
+/** True if lines are searched: unless a worker is named, in the logs of all of them. */
+export function isSearch({ search, level, since, until }: LogOptions): boolean {
+  return [search, level, since, until].some((value) => value !== undefined);
+}
+
+function toQuery({ source, search, level, since, until }: LogOptions, now: number): Record<string, string> {
+  return present({
+    source,
+    search,
+    level: level?.toUpperCase(),
+    since: since && toTime(since, now),
+    until: until && toTime(until, now),
+  }) as Record<string, string>;
+}
+
+/** Reads pages until there are `count` lines: one request searches a bounded part of the log. */
+async function lastLines(
+  client: ApiClient,
+  { place, worker }: LogPlace,
+  query: Record<string, string>,
+  count: number,
+): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
+  for (let cursor: string | null = ''; cursor !== null && lines.length < count; ) {
+    const limit = String(Math.min(MAX_PAGE, count - lines.length));
+    const position = { ...(worker === undefined ? {} : { workerId: worker }), ...(cursor === '' ? {} : { cursor }) };
+    const search = new URLSearchParams({ ...query, limit, ...position });
+    const page: LogPage = await client.call<LogPage>('GET', `${place}/log-lines?${search}`);
+    lines.push(...page.lines);
+    cursor = page.nextCursor;
+  }
+  return lines.toReversed();
+}
+
+function printLine(
+  line: LogLine,
+  { worker }: LogPlace,
+  { json }: LogOptions,
+  { terminal, screen }: Pick<CommandOutput, 'terminal' | 'screen'>,
+): void {
+  const text = line.source === 'system' && screen?.hasColors ? `${DIM}${line.line}${PLAIN}` : line.line;
+  const from = worker === undefined && line.workerId ? `${line.workerId} ` : '';
+  terminal.write(json ? `${jsonText(line, 0)}\n` : `${line.ts} ${from}${text}\n`);
 }
 
 interface Workers {

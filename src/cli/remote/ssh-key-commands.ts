@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { UsageError } from '../../core/usage-error.ts';
 import type { CliPieces } from '../cli-pieces.ts';
+import { addConfirm, type ConfirmOptions, confirmDeletion, requireConfirmable } from '../confirm.ts';
+import { jsonText } from '../terminal-text.ts';
 import type { ApiClient } from './api-client.ts';
 import { addCommon, type Common, connect } from './command-shape.ts';
 
@@ -9,8 +12,8 @@ const PATH = '/v2/account/ssh-keys';
 export function addSshKeys(program: Command, pieces: CliPieces): void {
   const keys = program.command('ssh-keys').description('manage the SSH public keys that your pods get');
   const print = (list: string[], { json }: Common) =>
-    pieces.print(json ? JSON.stringify(list, null, 2) : list.join('\n') || 'There are none.');
-  addCommon(keys.command('list', { isDefault: true }))
+    pieces.print(json ? jsonText(list) : list.join('\n') || 'There are none.');
+  addCommon(keys.command('list', { isDefault: true }).alias('ls'))
     .description('list the keys')
     .action(async (options: Common) => print(await readKeys(await connect(pieces, options)), options));
   addCommon(keys.command('add'))
@@ -20,14 +23,18 @@ export function addSshKeys(program: Command, pieces: CliPieces): void {
       const [client, added] = await Promise.all([connect(pieces, options), readPublicKeys(file)]);
       print(await replaceKeys(client, [...new Set([...(await readKeys(client)), ...added])]), options);
     });
-  addCommon(keys.command('remove'))
+  addConfirm(addCommon(keys.command('remove')))
     .description('remove the keys whose text contains these words, such as their comment')
     .argument('<text>')
-    .action(async (text: string, options: Common) => {
+    .action(async (text: string, options: Common & ConfirmOptions) => {
+      requireConfirmable(pieces, options);
       const client = await connect(pieces, options);
       const before = await readKeys(client);
       const left = before.filter((key) => !key.includes(text));
       if (left.length === before.length) throw new Error(`no key contains '${text}'`);
+      const removed = before.filter((key) => key.includes(text));
+      const what = `${removed.length === 1 ? 'the key' : `${removed.length} keys`} ${removed.join(', ')}`;
+      await confirmDeletion(pieces, { what, name: text }, options);
       print(await replaceKeys(client, left), options);
     });
 }
@@ -43,7 +50,7 @@ async function replaceKeys(client: ApiClient, sshKeys: string[]): Promise<string
 /** A private key is never sent. */
 async function readPublicKeys(file: string): Promise<string[]> {
   const text = await readFile(file, 'utf8');
-  if (text.includes('PRIVATE KEY')) throw new Error(`${file} is a private key: give its .pub file`);
+  if (text.includes('PRIVATE KEY')) throw new UsageError(`${file} is a private key: give its .pub file`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import type { CommandOutput } from '../cli-pieces.ts';
+import { jsonText } from '../terminal-text.ts';
 import { type ApiClient, ApiRefusal } from './api-client.ts';
 import { type BatchRecord, describeBatch, showBatch } from './batches.ts';
 
@@ -56,7 +57,7 @@ export async function submitBatch(
   if (options.wait && options.finalize) {
     output.note(`${now.id}  ${describeBatch(now)}`);
     await showBatch(client, own, options, output);
-  } else output.print(options.json ? JSON.stringify(now, null, 2) : `${now.id}  ${describeBatch(now)}`);
+  } else output.print(options.json ? jsonText(now) : `${now.id}  ${describeBatch(now)}`);
 }
 
 function finalizeOrShow(path: string, isFinal: boolean): [method: string, path: string] {

@@ -1,3 +1,5 @@
+import type { Readable, Writable } from 'node:stream';
+
 /** The user's terminal and environment. Injected, for tests. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>;
@@ -15,6 +17,24 @@ export interface Terminal {
   write(text: string): void;
   /** Aborts on Ctrl-C. */
   interrupted: AbortSignal;
+  /** Opens the streams of this process, for a program that runs elsewhere. */
+  openStreams(): TerminalStreams;
+}
+
+/** The streams of this process as bytes, and the terminal that they may be. */
+export interface TerminalStreams {
+  input: Readable;
+  output: Writable;
+  errors: Writable;
+  /** True when both stdin and stdout are a terminal. */
+  isTerminal: boolean;
+  isInputTerminal: boolean;
+  size(): { columns: number; rows: number };
+  /** While raw, every key is passed on, Ctrl-C too. */
+  setRaw(isRaw: boolean): void;
+  /** Each calls the listener until the returned function is called. */
+  onResize(listener: () => void): () => void;
+  onSignal(listener: (name: string) => void): () => void;
 }
 
 /** Reads a secret, which must not be an argument: every user of the machine can read command lines. */

@@ -48,7 +48,7 @@ export class ClusterRunner {
   start(): void {
     const { bus } = this.#deps;
     const wake = () => this.#loop.wake();
-    this.#unsubscribe = [bus.subscribe('cluster', wake), bus.subscribe('pod', wake)];
+    this.#unsubscribe = [bus.subscribe('cluster', wake), bus.subscribe('pod', wake), bus.onGap(wake)];
     this.#loop.start();
   }
 

@@ -58,6 +58,15 @@ describe('partitions of finished jobs', () => {
     }
   });
 
+  test('store rows as the default partition does: up to a page in one piece, uncompressed', async () => {
+    await cleaner.runOnce();
+    const options = await sql(
+      `select distinct (select option_value from pg_options_to_table(c.reloptions) where option_name = 'toast_tuple_target') as target
+       from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'finished_jobs'::regclass`,
+    );
+    expect(options).toEqual([{ target: '8160' }]);
+  });
+
   test('are created once', async () => {
     await cleaner.runOnce();
     const before = await partitions();

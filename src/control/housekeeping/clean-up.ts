@@ -1,7 +1,7 @@
 import type { JobLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import { Loop } from '../../core/loop.ts';
+import { Loop, type NextRun } from '../../core/loop.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { sqlState } from '../../db/sql-state.ts';
 import { deleteOldBatches } from '../../domain/batches/delete-old-batches.ts';
@@ -9,14 +9,24 @@ import { deleteOldClusters } from '../../domain/clusters/cluster-lifecycle.ts';
 import { deleteDecisionsOfGone } from '../../domain/decisions/record-decision.ts';
 import { deleteDeadRequestDemand } from '../../domain/endpoints/request-demand.ts';
 import { addToCounters, JOB_COUNTERS } from '../../domain/jobs/counter-sql.ts';
+import { hasWork } from '../../domain/jobs/has-work.ts';
 import { deleteOldLogLines } from '../../domain/logs/delete-old-log-lines.ts';
 import { deleteOldPods } from '../../domain/pods/pod-lifecycle.ts';
 import { deleteOldLogUsage } from '../../domain/quotas/log-usage.ts';
 import { deleteOldRateWindows } from '../../domain/rate-limits/count-requests.ts';
+import { deleteOldSessions } from '../../domain/terminals/terminal-store.ts';
 
 const TICK_MS = 60_000;
+/** While there is neither work nor a worker. */
+const REST_TICK_MS = 300_000;
 /** Results that expire within the same ten minutes share a partition. */
 const PARTITION_MS = 600_000;
+/**
+ * Rows up to a page stay in one piece and uncompressed, as in `jobs`, whose settings LIKE does not copy. No vacuum for inserted rows:
+ * it would only mark pages of a table that is soon dropped. Statistics follow when the rows have doubled.
+ */
+const PARTITION_STORAGE =
+  'toast_tuple_target = 8160, autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 1';
 /** Lock not available; table, name or partition exists; a result went to the default partition meanwhile. */
 const RETRIED_NEXT_RUN = new Set(['55P03', '42P07', '23505', '42809', '23514']);
 
@@ -35,7 +45,7 @@ export class Cleaner {
 
   constructor({ logger, ...deps }: { pool: Pool; clock: Clock; logger: Logger; limits: JobLimits }) {
     this.#deps = deps;
-    this.#loop = new Loop({ name: 'clean-up', tickMs: TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({ name: 'clean-up', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
   start(): void {
@@ -50,7 +60,7 @@ export class Cleaner {
     return this.#loop.runOnce();
   }
 
-  async #run(): Promise<undefined> {
+  async #run(): Promise<NextRun> {
     const { pool, clock, limits } = this.#deps;
     const now = clock.now();
     const logsBefore = new Date(now - limits.logRetentionMs);
@@ -65,9 +75,10 @@ export class Cleaner {
     await deleteDeadRequestDemand(pool);
     await deleteOldPods(pool, logsBefore);
     await deleteOldClusters(pool);
+    await deleteOldSessions(pool);
     await deleteOldRateWindows(pool, new Date(now));
     await this.#foldCounters();
-    return undefined;
+    return { inMs: (await hasWork(pool)) ? TICK_MS : REST_TICK_MS };
   }
 
   async #dropPartitions(now: number): Promise<void> {
@@ -94,6 +105,7 @@ export class Cleaner {
          and not exists (select from finished_jobs f where f.id = l.job_id and f.keep_until > now())`,
       [resultsBefore],
     );
+    await pool.query('delete from webhook_results where ended_at < $1', [resultsBefore]);
     await pool.query("delete from idempotency_keys where created_at < now() - interval '24 hours'");
     await pool.query("delete from job_stops where created_at < now() - interval '1 hour'");
   }
@@ -153,7 +165,7 @@ async function makePartition(db: Db, name: string, from: number, to: number): Pr
     [start, end],
   );
   if (misplaced.rowCount !== 0) return;
-  await db.query(`create table ${name} (like finished_jobs including all)`);
+  await db.query(`create table ${name} (like finished_jobs including all) with (${PARTITION_STORAGE})`);
   await db.query(`alter table finished_jobs attach partition ${name} for values from ('${start}') to ('${end}')`);
 }
 

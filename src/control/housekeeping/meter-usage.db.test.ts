@@ -21,6 +21,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await query('delete from usage');
+  await query('delete from usage_days');
   await query('delete from workers');
   await query('delete from network_volumes');
   await query('update usage_meter set metered_until = $1', [new Date(NOON)]);
@@ -270,4 +271,34 @@ test('an exited worker is deleted only once all of it is metered, however late t
   expect((await query(`select sum(seconds)::float8 as s from usage where component = 'GPU'`)).rows).toEqual([
     { s: 90 },
   ]);
+});
+
+test('days hold exactly what minutes do, across restarts, folding and midnight, under the last name', async () => {
+  await query('update usage_meter set metered_until = $1', [at(0)]);
+  await insertWorker('w1', 0, 13 * 60 * MINUTE); // until 01:00 of the next day
+  await insertWorker('w2', 30_000, 90_000, { user: 'bob', endpoint: 'e2', gpus: 2 });
+  await meterAt(5 * MINUTE);
+  await meterAt(5 * MINUTE, newMeter());
+  await meterAt(14 * 60 * MINUTE);
+  await foldUsage(database.pool, at(72 * 60 * MINUTE));
+  const sums = async (table: string, day: string) =>
+    (
+      await query(
+        `select ${day} as day, user_id, resource_id, sum(gpu) as gpu, sum(storage) as storage from (
+           select *, ${
+             table === 'usage'
+               ? "case when component = 'GPU' then amount else 0 end as gpu, case when component = 'DISK' then amount else 0 end as storage"
+               : 'gpu_amount as gpu, storage_amount as storage'
+           } from ${table}) t group by 1, 2, 3 order by 1, 2, 3`,
+      )
+    ).rows;
+  const byDay = await sums('usage_days', 'day::text');
+  expect(byDay).toEqual(await sums('usage', "(starts_at at time zone 'UTC')::date::text"));
+  expect(byDay.map(({ day, resource_id }) => [day, resource_id])).toEqual([
+    ['2026-03-04', 'e1'],
+    ['2026-03-04', 'e2'],
+    ['2026-03-05', 'e1'],
+  ]);
+  const { rows } = await query("select gpu_seconds::float8 as seconds from usage_days where resource_id = 'e2'");
+  expect(rows).toEqual([{ seconds: 120 }]);
 });

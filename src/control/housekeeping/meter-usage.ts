@@ -13,10 +13,13 @@ const MARGIN_MS = 100;
 export class UsageMeter {
   readonly #pool: Pool;
   readonly #clock: Clock | undefined;
+  readonly #onMetered: () => void;
   readonly #loop: Loop;
 
-  /** Without `clock`, the database's time counts, as it does for the starts and ends of workers. */
-  constructor({ pool, logger, clock }: { pool: Pool; logger: Logger; clock?: Clock }) {
+  /** Without `clock`, the database's time counts, as it does for the starts and ends of workers. `onMetered`: after each span. */
+  constructor(deps: { pool: Pool; logger: Logger; clock?: Clock; onMetered?: () => void }) {
+    const { pool, logger, clock, onMetered = () => {} } = deps;
+    this.#onMetered = onMetered;
     this.#pool = pool;
     this.#clock = clock;
     this.#loop = new Loop({ name: 'meter-usage', tickMs: MINUTE_MS, logger, runOnce: () => this.#run() });
@@ -37,6 +40,7 @@ export class UsageMeter {
   async #run(): Promise<NextRun> {
     const now = this.#clock ? new Date(this.#clock.now()) : null;
     const isUpToDate = await meterUsage(this.#pool, currentPrices(), now);
+    this.#onMetered();
     if (!isUpToDate) return { inMs: 0 };
     const nowMs = (this.#clock ?? systemClock).now();
     await foldUsage(this.#pool, new Date(nowMs));

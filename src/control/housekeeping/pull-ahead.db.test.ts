@@ -11,6 +11,7 @@ import { ImagePuller } from './pull-ahead.ts';
 let database: TestDatabase;
 let bus: Bus;
 const pulled: string[] = [];
+let preparations = 0;
 let puller: ImagePuller;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -22,7 +23,10 @@ beforeAll(async () => {
       return image.startsWith('missing') ? { failure: 'it is not there' } : { ms: 0 };
     },
   });
-  const runtime = createSimulatedRuntime({ installation: 'i', world });
+  const expectStarts = () => {
+    preparations += 1;
+  };
+  const runtime = Object.assign(createSimulatedRuntime({ installation: 'i', world }), { expectStarts });
   const secretBox = createSecretBox(new Uint8Array(32));
   puller = new ImagePuller({ pool: database.pool, bus, logger: silentLogger, runtime, secretBox });
   puller.start();
@@ -44,9 +48,12 @@ async function endpoint(id: string, image: string, max: number): Promise<Endpoin
 
 test('the image of a new endpoint is pulled ahead of need, unless it may have no workers', async () => {
   bus.publish('endpoint', await endpoint('none', 'stopped:v1', 0));
+  await puller.runOnce();
+  expect(preparations).toBe(0);
   bus.publish('endpoint', await endpoint('broken', 'missing:v1', 3));
   bus.publish('endpoint', await endpoint('some', 'wanted:v1', 3));
   bus.publish('endpoint', 'gone');
   await expect.poll(() => pulled).toEqual(expect.arrayContaining(['missing:v1', 'wanted:v1']));
   expect(pulled).not.toContain('stopped:v1');
+  expect(preparations).toBe(1); // the runtime prepares once there is an endpoint that may have workers
 });

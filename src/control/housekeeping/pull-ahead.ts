@@ -5,7 +5,7 @@ import { Loop } from '../../core/loop.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
-import { listImagesToPull } from '../../domain/endpoints/images-to-pull.ts';
+import { hasImagesToPull, listImagesToPull } from '../../domain/endpoints/images-to-pull.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 import { bringImage } from '../workloads/bring-image.ts';
 
@@ -14,13 +14,14 @@ const TICK_MS = 3_600_000;
 /**
  * Pulls the image of an endpoint that was created or changed, so that its first worker need not wait for it. One image at a
  * time, and none when the server starts: they were pulled before. A failed pull is only logged; the worker that needs the
- * image reports it.
+ * image reports it. Where there are endpoints, the runtime prepares for starts.
  */
 export class ImagePuller {
   readonly #deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox };
   readonly #loop: Loop;
   readonly #changed = new Set<EndpointId>();
   #unsubscribe = () => {};
+  #isExpecting = false;
 
   constructor(deps: { pool: Pool; bus: Bus; logger: Logger; runtime: Runtime; secretBox: SecretBox }) {
     this.#deps = deps;
@@ -52,6 +53,7 @@ export class ImagePuller {
   }
 
   async #run(): Promise<undefined> {
+    await this.#expectStarts();
     const ids = [...this.#changed];
     this.#changed.clear();
     if (ids.length === 0) return undefined;
@@ -63,5 +65,12 @@ export class ImagePuller {
       }
     }
     return undefined;
+  }
+
+  async #expectStarts(): Promise<void> {
+    const { pool, runtime } = this.#deps;
+    if (this.#isExpecting || !(await hasImagesToPull(pool))) return;
+    this.#isExpecting = true;
+    runtime.expectStarts?.();
   }
 }

@@ -23,6 +23,7 @@ beforeAll(async () => {
   });
   alive = createHttpServer((req, res) => {
     arrivals.push(req.url!);
+    if (req.url === '/refused') res.statusCode = 503;
     res.end();
   });
   await Promise.all([dead, alive].map((server) => once(server.listen(0, '127.0.0.1'), 'listening')));
@@ -90,7 +91,49 @@ test('users, letter case and paths of a URL make no other host of it', async () 
   await due(1, `http://${hostOf(alive)}/after`, 'four');
   deliverer.start();
   await expect.poll(() => arrivals).toEqual(['/after']);
+  await expect.poll(() => held.size).toBeGreaterThanOrEqual(10); // connections are accepted a moment after they are made
   expect(held.size).toBe(10);
+});
+
+test('how a delivery went is kept with the job, try by try', async () => {
+  await due(1, `http://${hostOf(alive)}/kept`, 'kept');
+  await due(1, `http://${hostOf(alive)}/refused`, 'refused');
+  const find = (endpointId: string) =>
+    database.pool.query(
+      `select is_delivered, tries from webhook_results r join finished_jobs f on f.id = r.job_id where f.endpoint_id = $1`,
+      [endpointId],
+    );
+  deliverer.start();
+  await expect.poll(async () => (await find('kept')).rows).toHaveLength(1);
+  expect((await find('kept')).rows[0]).toMatchObject({ is_delivered: true, tries: [{ status: 200, error: null }] });
+  for (const tries of [1, 2]) {
+    const pending = () =>
+      database.pool.query("select tries from webhook_deliveries where endpoint_id = 'refused' and attempt = $1", [
+        tries,
+      ]);
+    await expect.poll(async () => (await pending()).rows).toHaveLength(1);
+    expect((await pending()).rows[0].tries).toHaveLength(tries);
+    await deliverer.stop();
+    await database.pool.query("update webhook_deliveries set next_at = now() where endpoint_id = 'refused'");
+    deliverer.start();
+  }
+  await expect.poll(async () => (await find('refused')).rows).toHaveLength(1);
+  const failed = { status: 503, error: 'it was answered with status 503' };
+  expect((await find('refused')).rows[0]).toMatchObject({ is_delivered: false, tries: [failed, failed, failed] });
+});
+
+test('a delivery that the end of its leader cuts off is no try, and the next leader delivers it', async () => {
+  await due(1, `http://${hostOf(dead)}/cut`, 'cut');
+  deliverer.start();
+  await expect.poll(() => held.size).toBe(1);
+  await deliverer.stop();
+  const { rows } = await database.pool.query("select tries, attempt from webhook_deliveries where endpoint_id = 'cut'");
+  expect(rows).toEqual([{ tries: [], attempt: 0 }]);
+  await database.pool.query("update webhook_deliveries set url = $1 where endpoint_id = 'cut'", [
+    `http://${hostOf(alive)}/cut`,
+  ]);
+  deliverer.start();
+  await expect.poll(() => arrivals).toEqual(['/cut']);
 });
 
 const port = () => (dead.address() as AddressInfo).port;

@@ -1,5 +1,3 @@
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { messageOf } from '../../core/errors.ts';
 import type { EndpointId, JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -11,22 +9,40 @@ import type { Pool } from '../../db/pool.ts';
 import type { BatchId } from '../../domain/batches/batch.ts';
 import { findBatch } from '../../domain/batches/batch-store.ts';
 import { renderBatch } from '../../domain/batches/render-batch.ts';
+import { renderNotice } from '../../domain/budgets/record-notices.ts';
 import { renderJob } from '../../domain/jobs/job.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
-import { resolveWebhookHost } from './webhook-address.ts';
+import { postWebhook, Refused } from './post-webhook.ts';
 
 const TICK_MS = 30_000;
 const MAX_ATTEMPTS = 3;
 /** The backoff after the first and the second failure (docs/interface/queue.md, "Webhooks"). */
 const BACKOFF_SECONDS = [5, 15];
-const TIMEOUT_MS = 10_000;
 const MAX_IN_FLIGHT = 100;
-/** A receiver that accepts and never answers holds this many for `TIMEOUT_MS` each. */
+/** A receiver that accepts and never answers holds this many for 10 s each. */
 const MAX_PER_HOST = 10;
 /** Above a host's, so that one dead receiver of an endpoint leaves room for its others. */
 const MAX_PER_ENDPOINT = 20;
 /** A URL's host and port, without its user. */
 const HOST = String.raw`substring(lower(url) from '^[a-z]+:[/\\]*(?:[^/\\?#]*@)?([^/\\?#]*)')`;
+
+/** One more element of `tries`. $3: the receiver's status, or null; $4: why it failed, or null. */
+const TRIED = "tries || jsonb_build_object('at', now(), 'status', $3::int, 'error', left($4::text, 500))";
+
+/** Served by the primary key: $1 job, $2 delivery. A batch keeps its own account. */
+const END = `
+  with ended as (
+    delete from webhook_deliveries where job_id = $1 and id = $2
+    returning job_id, batch_id, notice_id, created_at, ${TRIED} as tries
+  )
+  insert into webhook_results (job_id, created_at, is_delivered, tries)
+  select job_id, created_at, $4::text is null, tries from ended where batch_id is null and notice_id is null
+  on conflict do nothing`;
+
+/** As above; $5: tries so far; $6: seconds until the next one. */
+const RETRY_LATER = `
+  update webhook_deliveries set attempt = $5, next_at = now() + $6 * interval '1 second', tries = ${TRIED}
+  where job_id = $1 and id = $2`;
 
 const WEBHOOK_SPAN = { name: 'job webhook', kind: 'client' } as const;
 
@@ -41,10 +57,18 @@ interface Delivery {
   jobId: JobId;
   /** The batch that ended; null: the job. */
   batchId: BatchId | null;
+  /** A budget's threshold that was passed, of neither a job nor an endpoint; null: none. */
+  noticeId: number | null;
   endpointId: EndpointId;
   url: string;
   host: string;
   attempt: number;
+}
+
+/** What a try came to: the receiver's status, if there is one, and why it failed, if it did. */
+interface Try {
+  status: number | null;
+  error: string | null;
 }
 
 interface InFlight {
@@ -63,8 +87,8 @@ interface Deps {
 }
 
 /**
- * POSTs every job with a webhook when it ends, and every batch. A delivery is a row until it succeeded or was tried three times, so it
- * survives a kill, and may then arrive twice. Redirects are not followed; each attempt resolves and checks the address.
+ * POSTs every job with a webhook when it ends, every batch, and the notices of budgets. A delivery is a row until it succeeded or was tried three times, so it
+ * survives a kill, and may then arrive twice. How it went is kept as long as the result. Redirects are not followed; each attempt resolves and checks the address.
  *
  * Deliveries in flight are limited by host and by endpoint, so that a dead receiver delays only its own.
  */
@@ -118,7 +142,7 @@ export class WebhookDeliverer {
     const inFlight = [...this.#inFlight.values()];
     const result = await this.#deps.pool.query<Delivery & { inMs: number }>(
       `select * from (
-         select id, job_id as "jobId", batch_id as "batchId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
+         select id, job_id as "jobId", batch_id as "batchId", notice_id as "noticeId", endpoint_id as "endpointId", url, ${HOST} as host, attempt,
            extract(epoch from next_at - now())::float8 * 1000 as "inMs", next_at
          from webhook_deliveries
        ) d
@@ -165,20 +189,28 @@ export class WebhookDeliverer {
 
   async #deliver(delivery: Delivery): Promise<void> {
     try {
-      await this.#post(delivery, await this.#read(delivery));
-      await this.#deps.pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
+      const status = await this.#post(delivery, await this.#read(delivery));
+      await this.#end(delivery, { status, error: null });
     } catch (error) {
-      if (!this.#stopping.signal.aborted) await this.#retryLater(delivery, messageOf(error));
+      if (!this.#stopping.signal.aborted) await this.#retryLater(delivery, error);
     }
   }
 
-  async #post({ id: _id, host: _host, url, ...delivery }: Delivery, { body, context }: Message): Promise<void> {
+  /** Keeps the outcome with the job's result. */
+  async #end({ id, jobId }: Delivery, { status, error }: Try): Promise<void> {
+    await this.#deps.pool.query(END, [jobId, id, status, error]);
+  }
+
+  /** Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
+  async #post({ id: _id, host: _host, url, ...delivery }: Delivery, { body, context }: Message): Promise<number> {
     const { allowPrivate, tracing } = this.#deps;
     const span = context && tracing?.begin({ ...WEBHOOK_SPAN, parent: context, attributes: attributesOf(delivery) });
     let hasFailed = true;
     try {
-      await post(url, body, { allowPrivate, signal: this.#stopping.signal, context: span?.context ?? context });
+      const options = { allowPrivate, signal: this.#stopping.signal, context: span?.context ?? context };
+      const status = await postWebhook(url, body, options);
       hasFailed = false;
+      return status;
     } finally {
       span?.end(hasFailed);
     }
@@ -187,6 +219,9 @@ export class WebhookDeliverer {
   /** Reads the job as /status shows it, with its input and webhook. Throws when its result has expired or it is retried. */
   async #read(delivery: Delivery): Promise<Message> {
     if (delivery.batchId !== null) return { body: await this.#readBatch(delivery.batchId), context: null };
+    if (delivery.noticeId !== null) {
+      return { body: await renderNotice(this.#deps.pool, delivery.noticeId), context: null };
+    }
     const job = await this.#deps.queue.find(delivery.jobId);
     const source = await this.#deps.pool.query<{ input: string; extras: string | null }>(
       'select input, extras from finished_jobs where id = $1 and keep_until > now()',
@@ -206,18 +241,18 @@ export class WebhookDeliverer {
   }
 
   /** Schedules the next attempt, or gives up after the last one. */
-  async #retryLater(delivery: Delivery, reason: string): Promise<void> {
+  async #retryLater(delivery: Delivery, failure: unknown): Promise<void> {
     const { pool, logger } = this.#deps;
+    const reason = messageOf(failure);
+    const tried = { status: failure instanceof Refused ? failure.status : null, error: reason };
     const attempt = delivery.attempt + 1;
     const isLast = attempt >= MAX_ATTEMPTS;
     const fields = { endpointId: delivery.endpointId, jobId: delivery.jobId, attempt, isLast };
     logger.warn(fields, `webhook delivery failed: ${reason}`);
-    if (isLast) await pool.query('delete from webhook_deliveries where id = $1', [delivery.id]);
+    if (isLast) await this.#end(delivery, tried);
     else {
-      await pool.query(
-        "update webhook_deliveries set attempt = $2, next_at = now() + $3 * interval '1 second' where id = $1",
-        [delivery.id, attempt, BACKOFF_SECONDS[attempt - 1]],
-      );
+      const { id, jobId } = delivery;
+      await pool.query(RETRY_LATER, [jobId, id, tried.status, tried.error, attempt, BACKOFF_SECONDS[attempt - 1]]);
     }
   }
 }
@@ -233,43 +268,6 @@ function attributesOf({
   jobId,
   endpointId,
   attempt,
-}: Omit<Delivery, 'id' | 'host' | 'url' | 'batchId'>): SpanAttributes {
+}: Omit<Delivery, 'id' | 'host' | 'url' | 'batchId' | 'noticeId'>): SpanAttributes {
   return { 'podyard.endpoint.id': endpointId, 'podyard.job.id': jobId, 'podyard.webhook.attempt': attempt + 1 };
-}
-
-async function post(
-  url: string,
-  body: string,
-  { allowPrivate, signal, context }: { allowPrivate: boolean; signal: AbortSignal; context: TraceContext | null },
-): Promise<void> {
-  const target = new URL(url);
-  const { address, family } = await resolveWebhookHost(target.hostname, allowPrivate);
-  const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
-  await new Promise<void>((resolve, reject) => {
-    const req = send(
-      target,
-      {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          'user-agent': 'Podyard',
-          ...(context && { traceparent: context.traceparent }),
-          ...(context?.tracestate && { tracestate: context.tracestate }),
-        },
-        lookup: (_name, options, done) =>
-          options.all ? done(null, [{ address, family }]) : done(null, address, family),
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
-        agent: false,
-      },
-      (res) => {
-        res.resume();
-        const status = res.statusCode ?? 0;
-        if (status >= 200 && status < 300) resolve();
-        else reject(new Error(`it was answered with status ${status}`));
-      },
-    );
-    req.on('error', reject);
-    req.end(body);
-  });
 }

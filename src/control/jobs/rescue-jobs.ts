@@ -6,6 +6,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { because } from '../../domain/decisions/because.ts';
 import { storeDecisions } from '../../domain/decisions/record-decision.ts';
+import { HAS_WORK } from '../../domain/jobs/has-work.ts';
 import type { JobQueue } from '../../domain/jobs/job-queue.ts';
 import { moveTimes } from '../../domain/workers/move-times.ts';
 import { LeaseGrace } from './lease-grace.ts';
@@ -13,14 +14,14 @@ import { type NotifyDispatch, rescueLeases } from './rescue-leases.ts';
 
 /** While there is a job or a worker, and otherwise: an idle server costs next to nothing. */
 const TICK_MS = 1_000;
-const IDLE_TICK_MS = 10_000;
+const IDLE_TICK_MS = 30_000;
 /** A new execution timeout applies to running jobs, too; changes made together cost one run. */
 const SETTINGS_DELAY_MS = 30;
 const EXPIRE_BATCH = 500;
 /** Share of the time that the search for silent workers may take; its longest interval. */
 const SILENT_SHARE = 0.01;
 const SILENT_TICK_MS = 5_000;
-/** A process that did not renew its row for this long stands still, or is dead and soon forgotten. */
+/** A process that did not renew its row for this long is frozen, or is dead and soon forgotten. */
 const SILENT_PEER_SECONDS = 15;
 /** A worker that never fetches an order to stop a job is replaced after this. */
 const UNFETCHED_SECONDS = 15;
@@ -66,9 +67,9 @@ export class JobRescuer {
     const { bus } = this.#deps;
     this.#grace.begin();
     this.#unsubscribes = [
-      bus.subscribe('demand', () => {
-        if (this.#isIdle) this.#loop.wake();
-      }),
+      bus.subscribe('demand', () => this.#wakeIfIdle()),
+      bus.subscribe('worker', () => this.#wakeIfIdle()),
+      bus.onGap(() => this.#wakeIfIdle()),
       bus.subscribe('endpoint', () => this.#onSettingsChange()),
     ];
     this.#loop.start();
@@ -83,6 +84,10 @@ export class JobRescuer {
   runOnce(): Promise<void> {
     this.#silentAt = Number.NEGATIVE_INFINITY;
     return this.#loop.runOnce();
+  }
+
+  #wakeIfIdle(): void {
+    if (this.#isIdle) this.#loop.wake();
   }
 
   #onSettingsChange(): void {
@@ -111,7 +116,7 @@ export class JobRescuer {
     const askedAt = this.#monotonic.now();
     const found = await pool.query<{ hasWork: boolean; isPeerSilent: boolean; databaseMs: number }>({
       name: 'has-work',
-      text: `select exists (select from jobs) or exists (select from workers where phase <> 'EXITED') as "hasWork",
+      text: `select ${HAS_WORK} as "hasWork",
                exists (select from processes where seen_at < now() - interval '${SILENT_PEER_SECONDS} seconds') as "isPeerSilent",
                extract(epoch from clock_timestamp())::float8 * 1000 as "databaseMs"`,
     });

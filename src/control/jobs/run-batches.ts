@@ -28,6 +28,8 @@ import { limitsOfRow } from '../../domain/quotas/limit-store.ts';
 import type { NotifyDispatch } from './rescue-leases.ts';
 
 const TICK_MS = 5_000;
+/** While no batch runs. */
+const REST_TICK_MS = 30_000;
 /** Jobs of an endpoint end by the thousand a second: its batches are looked at this often at most. */
 const MIN_INTERVAL_MS = 50;
 /** Looking takes at most this share of the time. */
@@ -65,7 +67,12 @@ export class BatchRunner {
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
     this.#monotonic = monotonic;
-    this.#loop = new Loop({ name: 'run-batches', tickMs: TICK_MS, logger: deps.logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'run-batches',
+      tickMs: REST_TICK_MS,
+      logger: deps.logger,
+      runOnce: () => this.#run(),
+    });
   }
 
   start(): void {
@@ -74,6 +81,10 @@ export class BatchRunner {
       bus.subscribe('batch', (endpointId) => this.#look(endpointId as EndpointId)),
       bus.subscribe('endpoint', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
       bus.subscribe('demand', (endpointId) => this.#lookIfRunning(endpointId as EndpointId)),
+      bus.onGap(() => {
+        this.#sweptAt = Number.NEGATIVE_INFINITY;
+        this.#loop.wake();
+      }),
     ];
     this.#sweptAt = Number.NEGATIVE_INFINITY;
     this.#loop.start();
@@ -107,12 +118,12 @@ export class BatchRunner {
     }, delayMs);
   }
 
-  async #run(): Promise<NextRun | undefined> {
+  async #run(): Promise<NextRun> {
     const startedAt = this.#monotonic.now();
     const isSweep = startedAt - this.#sweptAt >= TICK_MS;
     const ids = isSweep ? null : [...this.#due];
     this.#due.clear();
-    if (ids?.length === 0) return undefined;
+    if (ids?.length === 0) return { inMs: this.#tickMs };
     const batches = await listRunningBatches(this.#deps.pool, ids);
     if (isSweep) {
       this.#sweptAt = startedAt;
@@ -126,7 +137,12 @@ export class BatchRunner {
     }
     const now = this.#monotonic.now();
     this.#nextLookAt = now + Math.max(MIN_INTERVAL_MS, (now - startedAt) / MAX_SHARE);
-    return nextAt === null ? undefined : { inMs: Math.max(MIN_INTERVAL_MS, nextAt - this.#deps.clock.now()) };
+    if (nextAt === null) return { inMs: this.#tickMs };
+    return { inMs: Math.min(this.#tickMs, Math.max(MIN_INTERVAL_MS, nextAt - this.#deps.clock.now())) };
+  }
+
+  get #tickMs(): number {
+    return this.#running.size > 0 ? TICK_MS : REST_TICK_MS;
   }
 
   /** Takes the batch's next step. Returns when it should be looked at again, if no hint comes before; null: at the tick. */

@@ -22,7 +22,7 @@ import { type PodStart, startPod } from './start-pod.ts';
 
 /** While there are pods, and otherwise. */
 const TICK_MS = 2_000;
-const IDLE_TICK_MS = 10_000;
+const IDLE_TICK_MS = 30_000;
 /** Events of workers and orphans may wait: thousands of workers can come and go. */
 const OTHERS_DELAY_MS = 1_000;
 /** How long a container may take to stop; programs that ignore SIGTERM always take all of it. */
@@ -87,7 +87,11 @@ export class PodRunner {
 
   start(): void {
     const { bus, runtime } = this.#deps;
-    this.#unsubscribe = [bus.subscribe('pod', () => this.#loop.wake()), runtime.watch((id) => this.#onEvent(id))];
+    this.#unsubscribe = [
+      bus.subscribe('pod', () => this.#loop.wake()),
+      bus.onGap(() => this.#loop.wake()),
+      runtime.watch((id) => this.#onEvent(id)),
+    ];
     this.#hasEvents = true;
     this.#loop.start();
   }

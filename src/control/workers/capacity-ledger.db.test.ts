@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import { createSimulatedRuntime } from '../../runtimes/simulated/simulated-runtime.ts';
 import { CapacityLedger } from './capacity-ledger.ts';
@@ -57,4 +57,34 @@ test('freed GPUs are seen by a fresh read, by a read a second later, and by the 
     if (read.expire) ledger.expire();
     expect(await free(read.now, { fresh: read.fresh ?? false })).toBe(8);
   }
+});
+
+test('a read that is half as old as allowed leads to the next one beside the call, and loses no start meanwhile', async () => {
+  expect(await free(0)).toBe(8);
+  await writeDown('other', 1); // by nobody who tells the ledger
+  ledger.promise('one', { ...place, count: 3 });
+  expect(await free(500)).toBe(5); // begins to read ahead
+  await writeDown('one', 3);
+  ledger.settle('one');
+  await vi.waitFor(async () => expect(await free(600)).toBeLessThanOrEqual(4));
+  expect(await free(1_100)).toBeLessThanOrEqual(4); // still fresh enough
+  expect(await free(1_101, { fresh: true })).toBe(4);
+});
+
+test('what other workers hold is known once the table was read, grows at once, and is not known after a failed start', async () => {
+  const held = (...except: string[]) => {
+    return ledger.heldByOthers(new Set(except))?.reduce((sum, { count }) => sum + count, 0);
+  };
+  expect(held()).toBeUndefined();
+  await writeDown('one', 3);
+  await free(0);
+  ledger.promise('two', { ...place, count: 1 });
+  ledger.promise('three', { ...place, count: 2 });
+  expect([held(), held('three')]).toEqual([6, 4]);
+  await writeDown('two', 1);
+  ledger.settle('two');
+  ledger.withdraw('three');
+  expect(held('two')).toBe(4);
+  ledger.expire();
+  expect(held()).toBeUndefined();
 });

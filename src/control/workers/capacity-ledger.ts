@@ -10,8 +10,14 @@ import { cpuCapacities } from '../../scaling/cpu-slots.ts';
 import type { PoolCapacity } from '../../scaling/place-worker.ts';
 
 const CAPACITY_TTL_MS = 10_000;
-/** Reading what is in use costs more the more workers there are. */
+/** Reading what is in use costs more the more workers there are. A read that is half as old leads to the next one. */
 const IN_USE_TTL_MS = 1_000;
+
+interface InUse {
+  byWorkers: readonly GpusInUse[];
+  byPods: readonly GpusInUse[];
+  readAt: number;
+}
 
 /** Tracks free GPUs: what the runtime has, less what workers and pods were given. Both are placed out of this ledger. */
 export class CapacityLedger {
@@ -20,8 +26,10 @@ export class CapacityLedger {
   /** Given away, but not in the table yet. */
   readonly #promised = new Map<string, GpusInUse>();
   /** The table as last read, and what was written to it since. */
-  #inUse: { readonly rows: readonly GpusInUse[]; readonly readAt: number } | undefined;
+  #inUse: InUse | undefined;
   #settled: GpusInUse[] = [];
+  /** What was written since a read began that nobody waits for; undefined while there is none. */
+  #settledMeanwhile: GpusInUse[] | undefined;
   readonly #promisedCpus = new Map<string, CpusInUse>();
   #capacity: Capacity = { gpus: [], memoryBytes: 0, cpus: 1 };
   #readAt = Number.NEGATIVE_INFINITY;
@@ -55,15 +63,18 @@ export class CapacityLedger {
    */
   async readFree({ fresh = false } = {}): Promise<PoolCapacity[]> {
     const now = await this.#refreshCapacity();
-    const known = !fresh && this.#inUse && now - this.#inUse.readAt < IN_USE_TTL_MS;
-    const rows = known ? this.#inUse!.rows : await this.#readInUse(now);
-    return subtractInUse(this.#capacity.gpus, [...rows, ...this.#settled, ...this.#promised.values()]);
+    const ageMs = now - (this.#inUse?.readAt ?? Number.NEGATIVE_INFINITY);
+    const isKnown = !fresh && ageMs < IN_USE_TTL_MS;
+    const { byWorkers, byPods } = isKnown ? this.#inUse! : await this.#readInUse(now);
+    if (isKnown && ageMs >= IN_USE_TTL_MS / 2) this.#readAhead(now).catch(() => {}); // the next call sees the error, if it lasts
+    return subtractInUse(this.#capacity.gpus, [...byWorkers, ...byPods, ...this.#settled, ...this.#promised.values()]);
   }
 
   /** The next `readFree` reads everything again: a start failed, or a worker found no place. */
   expire(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
     this.#inUse = undefined;
+    this.#settledMeanwhile = undefined;
   }
 
   /** Reserves GPUs for a workload until `settle`. */
@@ -88,6 +99,21 @@ export class CapacityLedger {
     this.#promisedCpus.set(workloadId, allocation);
   }
 
+  /**
+   * Returns at least what workers other than these hold or were promised: nothing but this process gives GPUs to workers, and
+   * what it gives is promised before. Undefined when that is not known, e.g. after a failed start.
+   */
+  heldByOthers(workerIds: ReadonlySet<string>): GpusInUse[] | undefined {
+    if (this.#inUse === undefined) return undefined;
+    const promised = [...this.#promised].flatMap(([id, one]) => (workerIds.has(id) ? [] : one));
+    return [...this.#inUse.byWorkers, ...this.#settled, ...promised];
+  }
+
+  /** Ends a promise of which nothing was written. */
+  withdraw(workloadId: string): void {
+    this.#promised.delete(workloadId);
+  }
+
   /** The allocation is in the table now, or not needed any more. */
   settle(workloadId: string): void {
     this.#promisedCpus.delete(workloadId);
@@ -95,6 +121,7 @@ export class CapacityLedger {
     if (allocation === undefined) return;
     this.#promised.delete(workloadId);
     this.#settled.push(allocation);
+    this.#settledMeanwhile?.push(allocation);
   }
 
   async #refreshCapacity(): Promise<number> {
@@ -109,12 +136,36 @@ export class CapacityLedger {
   }
 
   /** A row written while the table is read counts twice rather than not at all. */
-  async #readInUse(now: number): Promise<readonly GpusInUse[]> {
+  async #readInUse(now: number): Promise<InUse> {
     this.#inUse = undefined;
     this.#settled = [];
-    const rows = await listGpusInUse(this.#deps.pool);
-    this.#inUse = { rows, readAt: now };
-    return rows;
+    this.#settledMeanwhile = undefined;
+    this.#inUse = await this.#listInUse(now);
+    return this.#inUse;
+  }
+
+  async #listInUse(readAt: number): Promise<InUse> {
+    const { pool } = this.#deps;
+    const [byWorkers, byPods] = await Promise.all([
+      listGpusInUse(pool, { of: 'workers' }),
+      listGpusInUse(pool, { of: 'pods' }),
+    ]);
+    return { byWorkers, byPods, readAt };
+  }
+
+  /** Reads the table for later calls, unless that is being done. Dropped if another read overtakes it. */
+  async #readAhead(now: number): Promise<void> {
+    if (this.#settledMeanwhile) return;
+    const settled: GpusInUse[] = [];
+    this.#settledMeanwhile = settled;
+    try {
+      const inUse = await this.#listInUse(now);
+      if (this.#settledMeanwhile !== settled) return;
+      this.#inUse = inUse;
+      this.#settled = settled;
+    } finally {
+      if (this.#settledMeanwhile === settled) this.#settledMeanwhile = undefined;
+    }
   }
 
   async #readCapacity(now: number): Promise<void> {

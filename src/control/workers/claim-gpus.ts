@@ -4,6 +4,7 @@ import { type FreezingWorker, listFreezingWorkers } from '../../domain/workers/f
 import { listClaimants } from '../../domain/workers/placement-facts.ts';
 import { claimGpus, listIdleSleepers } from '../../domain/workers/sleeping-workers.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
+import type { PoolCapacity } from '../../scaling/place-worker.ts';
 import type { CapacityLedger } from './capacity-ledger.ts';
 import { type Giver, give, isAt, listGivers, takeEnough } from './evict-frozen.ts';
 
@@ -22,20 +23,37 @@ export type Claim = 'claimed' | 'waits' | 'hopeless';
  * sleep, then frozen ones; a later call claims what that frees.
  */
 export async function claimForWake(deps: Deps, worker: FreezingWorker, mayOrder: boolean): Promise<Claim> {
-  const { pool, capacity } = deps;
+  const { capacity } = deps;
   const { gpuSleep } = deps.runtime;
   const places = (await capacity.readFree({ fresh: true })).filter((place) => isAt(worker, place));
   const free = places.reduce((sum, place) => sum + place.free, 0);
   const holders = (await gpuSleep?.claim(worker.id)) ?? [];
   if (holders.length === 0) {
-    if (free >= worker.gpuCount && (await claimGpus(pool, worker, places))) {
-      capacity.expire();
-      return 'claimed';
-    }
+    if (free >= worker.gpuCount && (await claimAsPromised(deps, worker, places))) return 'claimed';
     await gpuSleep?.release(worker.id);
   }
   if (!mayOrder || (await freeFor(deps, worker, new Set(holders), free))) return 'waits';
   return holders.length > 0 && free >= worker.gpuCount ? 'hopeless' : 'waits';
+}
+
+/** Claims GPUs that are promised meanwhile: a start that is written at the same moment counts them. */
+async function claimAsPromised(
+  { pool, capacity }: Deps,
+  worker: FreezingWorker,
+  places: readonly PoolCapacity[],
+): Promise<boolean> {
+  const { id, gpuPool, gpuTypeId, dataCenterId, gpuCount } = worker;
+  capacity.promise(id, { pool: gpuPool, gpuTypeId, dataCenterId, count: gpuCount });
+  let isClaimed = true; // or unknown, when it fails
+  try {
+    isClaimed = await claimGpus(pool, worker, places);
+  } finally {
+    if (isClaimed) {
+      capacity.settle(id);
+      capacity.expire();
+    } else capacity.withdraw(id);
+  }
+  return isClaimed;
 }
 
 /** True when enough is freed, now or by what leaves already. `holders`: of the very GPUs it needs; empty if any will do. */

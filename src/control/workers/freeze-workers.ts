@@ -36,6 +36,8 @@ const CLAIM_INTERVAL_MS = 250;
 /** How often the budget and the machine's memory are checked while something is frozen. */
 const TICK_MS = 5_000;
 const IDLE_TICK_MS = 60_000;
+/** While no worker is frozen or to be frozen: hints about others come with every start. A freeze waits longer to settle. */
+const IDLE_PAUSE_MS = 100;
 
 export interface FrozenMemory {
   /** What all frozen workers together may hold; 0: nothing is ever frozen. */
@@ -65,24 +67,34 @@ export class WorkerFreezer {
   readonly #tasks: WorkloadTasks;
   readonly #waker: WorkerWaker;
   #hasReleased = false;
-  #unsubscribe = () => {};
+  /** Of the last run. */
+  #hasAny = false;
+  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Omit<Deps, 'monotonic'> & { monotonic?: Clock }) {
     const { logger } = deps;
     this.#deps = { ...deps, monotonic };
     this.#waker = new WorkerWaker(this.#deps);
     this.#tasks = new WorkloadTasks({ logger, onEnd: () => this.#loop.wake() });
-    this.#loop = new Loop({ name: 'freeze-workers', tickMs: IDLE_TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({
+      name: 'freeze-workers',
+      tickMs: IDLE_TICK_MS,
+      logger,
+      runOnce: () => this.#run(),
+      pauseMs: () => (this.#hasAny ? 0 : IDLE_PAUSE_MS),
+    });
   }
 
   start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('worker', () => this.#loop.wake());
+    const { bus } = this.#deps;
+    const wake = () => this.#loop.wake();
+    this.#unsubscribes = [bus.subscribe('worker', wake), bus.onGap(wake)];
     this.#loop.start();
   }
 
   /** Ends the loop and waits a moment for actions in progress; frozen workers stay frozen. */
   async stop(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     await this.#tasks.settle();
   }
@@ -93,8 +105,9 @@ export class WorkerFreezer {
 
   async #run(): Promise<NextRun | undefined> {
     const workers = await listFreezingWorkers(this.#deps.pool);
+    this.#hasAny = workers.length > 0;
     await this.#repeatReleases(workers);
-    if (workers.length === 0) return undefined;
+    if (!this.#hasAny) return undefined;
     const now = this.#deps.clock.now();
     let inMs = TICK_MS;
     for (const worker of workers) {

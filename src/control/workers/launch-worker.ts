@@ -1,9 +1,10 @@
+import type { Batcher } from '../../core/batcher.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { PerGpuSettings } from '../../core/gpu-share-settings.ts';
-import { newSecret } from '../../core/ids.ts';
+import { newSecret, type UserId } from '../../core/ids.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
+import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
 import type { Pool } from '../../db/pool.ts';
-import { readPublicKeys } from '../../domain/access/public-keys.ts';
 import { hashSecret } from '../../domain/access/secret-hash.ts';
 import { KEY_VARIABLE, newWorkloadSecret } from '../../domain/access/workload-keys.ts';
 import type { CpuConfig } from '../../domain/catalog/cpu-config.ts';
@@ -12,6 +13,14 @@ import { updateWorkerPorts } from '../../domain/workers/serving-workers.ts';
 import { updateSleepMethod } from '../../domain/workers/sleeping-workers.ts';
 import { type ControlledWorker, markWaiting } from '../../domain/workers/worker-lifecycle.ts';
 import { NO_CAPACITY } from '../../domain/workers/worker-status.ts';
+import {
+  isNothingPermitted,
+  NO_OPTIONS,
+  perGpuWith,
+  permittedOptions,
+  type WorkloadOptions,
+} from '../../domain/workload-options/workload-options.ts';
+import { readWorkloadOptions } from '../../domain/workload-options/workload-options-store.ts';
 import type { Runtime, WorkloadSpec } from '../../runtimes/runtime.ts';
 import type { LogCollector } from '../workloads/collect-logs.ts';
 import { decideLimits, visibleLimits } from '../workloads/decide-limits.ts';
@@ -48,10 +57,14 @@ export interface LaunchDeps {
   secretBox: SecretBox;
   images: WorkerImages;
   mounts: WorkloadMounts;
+  /** Reads users' SSH public keys. */
+  publicKeys: Batcher<UserId, string>;
   /** Where workloads reach the worker API. */
   apiUrl: string;
   leaseMs: number;
   perGpu: PerGpuSettings;
+  /** What endpoints may set for their workers. */
+  workloadOptions: WorkloadOptionRules;
   /** The address on which TCP ports of workers are published; null: that of the machine, which the runtime sets. */
   publishIp: string | null;
   /** Where containers reach the API; null unless the operator says so. */
@@ -131,7 +144,7 @@ async function buildSpec(
   { token, apiKey }: { token: string; apiKey: string | null },
 ): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
-  const publicKeys = await readPublicKeys(deps.pool, worker.userId);
+  const publicKeys = await deps.publicKeys.run(worker.userId);
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);
@@ -139,7 +152,9 @@ async function buildSpec(
   const gpu = gpuOf(worker, place);
   const { dataCenterId } = place;
   const { machine } = deps.capacity;
-  const limits = decideLimits({ cpu: place.cpu ?? null, gpu: gpu && { ...gpu, dataCenterId } }, machine, deps.perGpu);
+  const options = await optionsOf(deps, worker);
+  const perGpu = perGpuWith(deps.perGpu, options);
+  const limits = decideLimits({ cpu: place.cpu ?? null, gpu: gpu && { ...gpu, dataCenterId } }, machine, perGpu);
   const facts = {
     apiUrl: deps.apiUrl,
     leaseMs: deps.leaseMs,
@@ -171,6 +186,16 @@ async function buildSpec(
     ...limits,
     mounts: storage.mounts,
     endpointId: worker.endpointId,
+    metadata: { labels: options.labels, annotations: options.annotations },
     isPriority: worker.isPriority,
   });
+}
+
+/** Most operators permit none: then there is nothing to read. */
+async function optionsOf(
+  { pool, workloadOptions }: LaunchDeps,
+  { endpointId }: ControlledWorker,
+): Promise<WorkloadOptions> {
+  if (isNothingPermitted(workloadOptions)) return NO_OPTIONS;
+  return permittedOptions(await readWorkloadOptions(pool, endpointId), workloadOptions);
 }

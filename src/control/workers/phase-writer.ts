@@ -8,6 +8,7 @@ import {
   markRunning,
   type RunningWorker,
 } from '../../domain/workers/worker-lifecycle.ts';
+import type { CapacityLedger } from './capacity-ledger.ts';
 
 /** Writes the phases of workers. Writes made at the same moment share a statement. */
 export class PhaseWriter {
@@ -16,17 +17,15 @@ export class PhaseWriter {
   readonly #stopping: Batcher<WorkerOrder, undefined>;
   readonly #exited: Batcher<ExitedWorker, undefined>;
 
-  /**
-   * `gpus` returns the GPUs there are. `onExited` is awaited with the workers of a batch after their exit is written and
-   * before any of the calls resolves.
-   */
+  /** `onExited` is awaited with the workers of a batch after their exit is written and before any of the calls resolves. */
   constructor(
     db: Pool,
-    gpus: () => Parameters<typeof markStarting>[2],
+    capacity: Pick<CapacityLedger, 'machine' | 'heldByOthers'>,
     onExited: (workers: readonly ExitedWorker[]) => Promise<void>,
   ) {
     this.#starting = inBatches(async (workers) => {
-      const started = await markStarting(db, workers, gpus());
+      const heldByOthers = (ids: ReadonlySet<string>) => capacity.heldByOthers(ids);
+      const started = await markStarting(db, workers, { gpus: capacity.machine.gpus, heldByOthers });
       return workers.map(({ id }) => started.has(id));
     });
     this.#running = inBatches(asVoid((workers) => markRunning(db, workers)));

@@ -23,7 +23,9 @@ import type { LogCollector } from '../workloads/collect-logs.ts';
 import { canConnect, type HealthAnswer, probeHealth } from './probe-health.ts';
 
 const TICK_MS = 2_000;
-const IDLE_TICK_MS = 10_000;
+const IDLE_TICK_MS = 60_000;
+/** Hints come with every change of any worker: after a quiet moment they lead to a read at once, otherwise after this pause. */
+const PAUSE_MS = 25;
 /** Probe interval of a starting worker; with more than 25 of them, one probe per ms in total. */
 const STARTING_INTERVAL_MS = 25;
 const SERVING_INTERVAL_MS = 5_000;
@@ -76,7 +78,7 @@ export class WorkerProber {
   readonly #loop: Loop;
   readonly #probes = new Map<WorkerId, Probe>();
   #starting = 0;
-  #unsubscribe: () => void = () => {};
+  #unsubscribes: (() => void)[] = [];
 
   constructor({ monotonic = monotonicClock, ...deps }: Deps & { monotonic?: Clock }) {
     this.#deps = deps;
@@ -86,19 +88,24 @@ export class WorkerProber {
       tickMs: IDLE_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#run(),
+      pauseMs: () => PAUSE_MS,
     });
   }
 
   start(): void {
-    this.#unsubscribe = this.#deps.bus.subscribe('worker', (id) => {
-      this.#probeSoon(id as WorkerId);
-      this.#loop.wake();
-    });
+    const { bus } = this.#deps;
+    this.#unsubscribes = [
+      bus.subscribe('worker', (id) => {
+        this.#probeSoon(id as WorkerId);
+        this.#loop.wake();
+      }),
+      bus.onGap(() => this.#loop.wake()),
+    ];
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     await this.#loop.stop();
     for (const probe of this.#probes.values()) this.#end(probe);
   }

@@ -84,3 +84,25 @@ test('a decision that could not be written is made again, and delays no other en
   await control.sql('drop trigger refuse on workers');
   await vi.waitFor(async () => expect(await control.workers(stuck)).toMatchObject([{ phase: 'RUNNING' }]), soon);
 });
+
+test('workers that are stopped on purpose lead to no lists of the runtime', async () => {
+  let lists = 0;
+  const wrap = withList((inner) => {
+    lists += 1;
+    return inner.list();
+  });
+  control = await ControlLoops.start(createWorld(), wrap);
+  const running = [];
+  for (let i = 0; i < 8; i++) running.push(await control.endpoint({ workers: { min: 1, max: 1 } }));
+  for (const endpoint of running) {
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toMatchObject([{ phase: 'RUNNING' }]), soon);
+  }
+  const before = { lists, at: performance.now() };
+  for (const endpoint of running) {
+    await control.sql('update endpoints set workers_min = 0, workers_max = 0 where id = $1', endpoint);
+    control.notify(endpoint);
+    await vi.waitFor(async () => expect(await control.workers(endpoint)).toEqual([]), soon);
+  }
+  const ticks = (performance.now() - before.at) / 1_000;
+  expect(lists - before.lists).toBeLessThan(Math.max(4, 1 + ticks));
+});

@@ -11,6 +11,7 @@ import { type NotifyDispatch, rescueLeases } from '../jobs/rescue-leases.ts';
 import { awaitSecrets } from '../workloads/await-secrets.ts';
 import { type WorkloadList, WorkloadLists } from '../workloads/workload-lists.ts';
 import { WorkloadTasks } from '../workloads/workload-tasks.ts';
+import { batchPublicKeys } from './batch-public-keys.ts';
 import { decideWorker, type SeenContainer, type WorkerAction, type WorkerLimits } from './decide-worker.ts';
 import { finalizeWorker } from './finalize-worker.ts';
 import { PhaseWriter } from './phase-writer.ts';
@@ -44,7 +45,7 @@ interface Difference {
 
 const NO_DIFFERENCE: Difference = { containers: new Map(), mark: 0 };
 
-type Built = 'phases' | 'monotonic' | 'images' | 'refused';
+type Built = 'phases' | 'monotonic' | 'images' | 'refused' | 'publicKeys';
 
 export interface WorkerRunnerOptions extends Omit<StartDeps, Built>, WorkerLimits {
   bus: Bus;
@@ -65,6 +66,8 @@ export class WorkerRunner {
   readonly #tasks: WorkloadTasks;
   /** Cancels the start of a worker. */
   readonly #starts = new Map<WorkerId, AbortController>();
+  /** Workers whose containers are being stopped: their end is no news. */
+  readonly #stopping = new Set<string>();
   readonly #unready = new BoundedSet<WorkerId>(MAX_UNREADY);
   readonly #cache: WorkerCache;
   readonly #placer: WorkerPlacer;
@@ -76,14 +79,10 @@ export class WorkerRunner {
 
   constructor(options: WorkerRunnerOptions) {
     const { pool, capacity, queue, notify, runtime, logger } = options;
-    const phases = new PhaseWriter(
-      pool,
-      () => capacity.machine.gpus,
-      (workers) => {
-        const ids = workers.map(({ id }) => id);
-        return rescueLeases(queue, notify, ids);
-      },
-    );
+    const phases = new PhaseWriter(pool, capacity, (workers) => {
+      const ids = workers.map(({ id }) => id);
+      return rescueLeases(queue, notify, ids);
+    });
     const monotonic = options.monotonic ?? monotonicClock;
     this.#deps = {
       ...options,
@@ -93,6 +92,7 @@ export class WorkerRunner {
       records: new StartRecords(pool),
       reserved: new ReservedGpus(),
       refused: new BoundedSet(MAX_REFUSED),
+      publicKeys: batchPublicKeys(pool),
     };
     this.#cache = new WorkerCache(pool);
     this.#placer = new WorkerPlacer(this.#deps);
@@ -107,13 +107,15 @@ export class WorkerRunner {
       bus.subscribe('worker', (id) => this.#poll([id as WorkerId])),
       bus.subscribe('secret', () => this.#poll(this.#cache.pending)),
       bus.subscribe('demand', (id) => this.#poll(this.#cache.drainingOf(id as EndpointId))),
-      runtime.watch(() => {
+      runtime.watch((id) => {
+        if (this.#stopping.has(id)) return; // the row is read again when that is done
         this.#lists.markChanged();
         this.#loop.wake();
       }),
     ];
     this.#reset(); // another leader may have changed anything
     this.#loop.start();
+    void this.#tidy();
   }
 
   /** Ends the loop and waits a moment for actions in progress; the workers keep running. */
@@ -147,6 +149,14 @@ export class WorkerRunner {
       const isLost = worker.wanted === 'RUN';
       await this.#act(worker, { do: 'stop', graceMs: BROKEN_LIMIT_GRACE_MS, ...why, isLost });
     });
+  }
+
+  /** What is left until the next leader costs little. */
+  async #tidy(): Promise<void> {
+    const { runtime, logger } = this.#deps;
+    await runtime
+      .tidy?.()
+      .catch((error) => logger.warn({ err: error }, 'what killed servers left could not be removed'));
   }
 
   /** Reads these workers again soon. */
@@ -266,9 +276,11 @@ export class WorkerRunner {
         await drainWorker(this.#deps.pool, worker.id, action);
         return this.#deps.bus.publish('worker', worker.id);
       case 'stop':
+        this.#stopping.add(worker.id);
         await stopWorker(this.#deps, worker, action);
         break;
       case 'finalize':
+        this.#stopping.add(worker.id);
         await finalizeWorker(this.#deps, worker, action);
         break;
     }
@@ -320,6 +332,7 @@ export class WorkerRunner {
   }
 
   #onActionEnd(id: WorkerId): void {
+    this.#stopping.delete(id);
     this.#deps.capacity.settle(id);
     this.#poll([id]);
   }

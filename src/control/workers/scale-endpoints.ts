@@ -23,9 +23,16 @@ import { ScheduleClock } from './schedule-clock.ts';
 import { UserAllowances } from './user-allowances.ts';
 
 const TICK_MS = 5_000;
-/** Each tick sweeps this many endpoints, in steps, because a hint may have been lost. */
-const SWEEP_STEP = 50;
+/** While no endpoint has, or should have, workers or work. */
+const REST_TICK_MS = 30_000;
+/**
+ * Each tick sweeps some endpoints, in steps, because a hint may have been lost: a step looks at so many and polls those that
+ * are active, up to a limit.
+ */
 const SWEEP_STEPS = 20;
+const SWEEP_STEP = { range: 500, limit: 50 };
+/** Polled at once; with more, the first are written while the next are read. */
+const MAX_AT_ONCE = 250;
 /** An endpoint under steady load is polled at most four times a second; one that was quiet, at once. */
 const MIN_INTERVAL_MS = 250;
 /** The pause after a decision that could not be written. */
@@ -63,6 +70,12 @@ export class EndpointScaler {
   #sweptAt = Number.NEGATIVE_INFINITY;
   #sweepAfterId = '';
   #sweepSteps = 0;
+  /** Any endpoint was polled since the sweep last began with the first one. */
+  #foundActive = false;
+  /** The sweep has seen all endpoints, and none is active. */
+  #isAtRest = false;
+  /** Polled because of the sweep alone. */
+  readonly #swept = new Set<EndpointId>();
   #startedAt = Number.NEGATIVE_INFINITY;
   /** Every endpoint has been polled since the start. */
   #hasSeenAll = true;
@@ -71,7 +84,7 @@ export class EndpointScaler {
     const { pool, logger } = deps;
     this.#deps = { ...deps, monotonic };
     this.#writer = new ScalingWriter(pool);
-    this.#loop = new Loop({ name: 'scale-endpoints', tickMs: TICK_MS, logger, runOnce: () => this.#run() });
+    this.#loop = new Loop({ name: 'scale-endpoints', tickMs: REST_TICK_MS, logger, runOnce: () => this.#run() });
   }
 
   start(): void {
@@ -79,10 +92,16 @@ export class EndpointScaler {
     this.#unsubscribes = [
       bus.subscribe('endpoint', (id) => this.#pollNow(id as EndpointId)),
       bus.subscribe('demand', (id) => this.#poll(id as EndpointId)),
+      bus.onGap(() => {
+        this.#sweptAt = Number.NEGATIVE_INFINITY;
+        this.#loop.wake();
+      }),
     ];
     this.#startedAt = monotonic.now();
     this.#hasSeenAll = false;
     this.#sweepAfterId = '';
+    this.#foundActive = true;
+    this.#isAtRest = false;
     this.#loop.start();
   }
 
@@ -119,36 +138,60 @@ export class EndpointScaler {
 
   async #run(): Promise<NextRun> {
     const now = this.#deps.monotonic.now();
-    if (now - this.#sweptAt >= TICK_MS) {
+    if (now - this.#sweptAt >= this.#tickMs) {
       this.#sweptAt = now;
+      this.#swept.clear();
       this.#sweepSteps = SWEEP_STEPS;
     }
     if (this.#sweepSteps > 0) await this.#sweep();
-    const ids = [...this.#due].filter(([id, at]) => at <= now && !this.#applying.has(id)).map(([id]) => id);
-    for (const id of ids) {
-      this.#due.delete(id);
-      this.#polledAt.set(id, now);
+    const ids = this.#takeDue(now);
+    if (ids.length > 0) {
+      this.#foundActive = true;
+      this.#isAtRest = false;
+      await this.#scale(ids, now);
     }
-    if (ids.length > 0) await this.#scale(ids, now);
     if (this.#sweepSteps > 0) return { inMs: 0 };
-    let nextAt = this.#sweptAt + TICK_MS;
+    let nextAt = this.#sweptAt + this.#tickMs;
     for (const [id, at] of this.#due) if (!this.#applying.has(id)) nextAt = Math.min(nextAt, at);
     return { inMs: nextAt - now };
   }
 
-  /** Sweeps one step, so that a hint never waits long. The first sweep after a start goes to the end without a break. */
+  get #tickMs(): number {
+    return this.#isAtRest ? REST_TICK_MS : TICK_MS;
+  }
+
+  /** Takes endpoints that are due. */
+  #takeDue(now: number): EndpointId[] {
+    const ids: EndpointId[] = [];
+    for (const [id, at] of this.#due) {
+      if (at > now || this.#applying.has(id)) continue;
+      this.#due.delete(id);
+      this.#polledAt.set(id, now);
+      if (ids.push(id) === MAX_AT_ONCE) break;
+    }
+    return ids;
+  }
+
+  /**
+   * Sweeps one step, so that a hint never waits long. The first sweep after a start goes to the end without a break, as does
+   * any other while it finds workers to start: then many hints were lost.
+   */
   async #sweep(): Promise<void> {
     const { ids, lastId } = await listActiveEndpoints(this.#deps.pool, this.#sweepAfterId, SWEEP_STEP);
-    for (const id of ids) this.#due.set(id, Number.NEGATIVE_INFINITY);
+    for (const id of ids) if (this.#setDue(id, Number.NEGATIVE_INFINITY)) this.#swept.add(id);
     this.#sweepAfterId = lastId ?? '';
     if (this.#hasSeenAll) this.#sweepSteps -= 1;
+    if (ids.length > 0) this.#foundActive = true;
     if (lastId !== null) return;
+    this.#isAtRest = !this.#foundActive;
+    this.#foundActive = false;
     this.#hasSeenAll = true;
     this.#sweepSteps = 0;
   }
 
   async #scale(ids: readonly EndpointId[], now: number): Promise<void> {
     const { pool, frozenBudget } = this.#deps;
+    this.#allowances.beginRead();
     const [demands, workers, users] = await Promise.all([
       listEndpointDemand(pool, ids),
       listControlledWorkers(pool, { endpointIds: ids }),
@@ -169,9 +212,12 @@ export class EndpointScaler {
         this.#setDue(demand.id, now + waitMs);
       }
       if (user === undefined) continue;
-      if (decision.inputs.userCut && this.#allowances.isAdding(user)) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
-      const isNews = this.#allowances.isNews(demand.id, decision);
+      const isUncertain = decision.inputs.userCut !== undefined && this.#allowances.isAdding(user);
+      if (isUncertain) this.#setDue(demand.id, now + MIN_INTERVAL_MS);
+      const isNews = !isUncertain && this.#allowances.isNews(demand.id, decision);
       if (decision.actions.length > 0 || isNews) this.#apply(user, decision);
+      const isMissed = this.#swept.delete(demand.id) && decision.actions.some(({ kind }) => kind === 'start');
+      if (isMissed) this.#sweepSteps = Math.max(this.#sweepSteps, 1);
     }
   }
 
@@ -232,7 +278,9 @@ export class EndpointScaler {
       return [done];
     });
     const actions = (await Promise.all(written)).flat();
-    if (actions.length > 0 || decision.actions.length === 0) await this.#writer.record(endpointId, decision, actions);
+    if (actions.length > 0 || decision.actions.length === 0) {
+      await this.#writer.record(endpointId, decision, actions);
+    }
   }
 
   /** Keeps the earliest time; false if an earlier one was set. */

@@ -7,24 +7,36 @@ import type { UserCut } from '../../scaling/situation.ts';
 import { cutByUser } from '../../scaling/user-allowance.ts';
 
 interface Added {
+  userId: UserId;
   workers: number;
   gpus: number;
 }
 
-const NOTHING: Added = { workers: 0, gpus: 0 };
+type Held = Pick<ControlledWorker, 'wanted' | 'gpuCount'>;
+
+const NOTHING = { workers: 0, gpus: 0 };
 const MAX_CUT = 10_000;
 
 /**
  * How many workers the limits of its user leave an endpoint. Workers whose start is being written count already: nothing else
- * adds workers, so a limit holds although many endpoints are decided on at once.
+ * adds workers, so a limit holds although many endpoints are decided on at once. They may count twice, as long as they are in
+ * the database and still count here; never less than once.
  */
 export class UserAllowances {
-  readonly #adding = new Map<UserId, Added>();
+  readonly #adding = new Map<UserId, Omit<Added, 'userId'>>();
+  /** Written since the last read began. */
+  #written: Added[] = [];
   /** Endpoints that a limit of their user cuts, with its name. */
   readonly #cut = new BoundedMap<EndpointId, UserCut['name']>(MAX_CUT);
 
+  /** Begins a read of users: it finds the workers that were written before, so they no longer count here. */
+  beginRead(): void {
+    for (const { userId, workers, gpus } of this.#written) this.#change(userId, { workers: -workers, gpus: -gpus });
+    this.#written = [];
+  }
+
   /** Returns the user's limit that leaves an endpoint with `own` workers fewer than `max`; null if none does. */
-  cut(user: EndpointUser, max: number, own: readonly ControlledWorker[]): UserCut | null {
+  cut(user: EndpointUser, max: number, own: readonly Held[]): UserCut | null {
     const adding = this.#adding.get(user.userId) ?? NOTHING;
     const holding = own.filter(({ wanted }) => wanted !== 'FREEZE');
     const gpus = holding.reduce((sum, { gpuCount }) => sum + gpuCount, 0);
@@ -32,17 +44,18 @@ export class UserAllowances {
     return cutByUser(max, { workers: holding.length, gpus }, { ...user, ...used });
   }
 
-  /** True while workers of the user are being added: what they will leave is not certain. */
+  /** True while workers of the user may count twice: what they leave is not certain. */
   isAdding({ userId }: EndpointUser): boolean {
     return this.#adding.has(userId);
   }
 
-  /** Counts the workers that a decision adds until the returned function is called: then they are in the database. */
-  add({ userId, gpusPerWorker }: EndpointUser, { actions }: ScalingDecision): () => void {
+  /** Counts the workers that a decision adds. The returned function says that they are written. */
+  add({ userId, gpusPerWorker }: EndpointUser, { actions }: Pick<ScalingDecision, 'actions'>): () => void {
     const workers = actions.filter(({ kind }) => kind === 'start' || kind === 'thaw').length;
-    const gpus = workers * gpusPerWorker;
-    this.#change(userId, { workers, gpus });
-    return () => this.#change(userId, { workers: -workers, gpus: -gpus });
+    if (workers === 0) return () => {};
+    const added = { userId, workers, gpus: workers * gpusPerWorker };
+    this.#change(userId, added);
+    return () => this.#written.push(added);
   }
 
   /** True when a limit begins to keep the endpoint from more workers: that is recorded, although it changes nothing. */
@@ -53,7 +66,7 @@ export class UserAllowances {
     return userCut !== undefined && userCut.name !== before;
   }
 
-  #change(userId: UserId, by: Added): void {
+  #change(userId: UserId, by: Omit<Added, 'userId'>): void {
     const before = this.#adding.get(userId) ?? NOTHING;
     const after = { workers: before.workers + by.workers, gpus: before.gpus + by.gpus };
     if (after.workers === 0 && after.gpus === 0) this.#adding.delete(userId);

@@ -1,6 +1,5 @@
-import type { EndpointId } from '../../core/ids.ts';
 import type { GpuConfig } from '../../domain/endpoints/endpoint.ts';
-import { findVolumeDataCenters, listPlacementRules } from '../../domain/workers/placement-facts.ts';
+import { findVolumeDataCenters } from '../../domain/workers/placement-facts.ts';
 import type { ControlledWorker } from '../../domain/workers/worker-lifecycle.ts';
 import { dataCentersFor, type PlaceRequest } from '../../scaling/place-worker.ts';
 import type { WaitingWorker } from '../../scaling/sharing.ts';
@@ -19,17 +18,13 @@ export async function toWaiting(
   known: ReadonlySet<string>,
   toRequest: ToRequest,
 ): Promise<{ waiting: WaitingWorker[]; nowhere: Map<string, string> }> {
-  const [rules, volumes] = await Promise.all([
-    listPlacementRules(pool, [...new Set(pending.map(({ endpointId }) => endpointId))]),
-    known.size <= 1 ? new Map<string, string>() : findVolumeDataCenters(pool, volumesOf(pending)),
-  ]);
-  const preferredOf = new Map<EndpointId, string[]>(rules.map((rule) => [rule.endpointId, rule.dataCenterIds]));
+  const volumes = known.size <= 1 ? new Map<string, string>() : await findVolumeDataCenters(pool, volumesOf(pending));
   const waiting: WaitingWorker[] = [];
   const nowhere = new Map<string, string>();
   for (const worker of pending) {
     const { id, endpointId, userId, spec, createdAt, notBefore } = worker;
     const ofVolumes = spec.networkVolumeIds.flatMap((volumeId) => volumes.get(volumeId) ?? []);
-    const dataCenterIds = dataCentersFor(preferredOf.get(endpointId) ?? [], ofVolumes, known);
+    const dataCenterIds = dataCentersFor(worker.dataCenterIds ?? [], ofVolumes, known);
     if (dataCenterIds === null) {
       nowhere.set(id, `its network volumes are in ${ofVolumes.join(', ')}, where the endpoint may not run`);
       continue;

@@ -10,6 +10,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { appendLogLines, type NewLogLine } from '../../domain/logs/append-log-lines.ts';
 import { findLastStored, type LastStored } from '../../domain/logs/find-last-stored.ts';
+import { type LogLevel, recognizeLevel } from '../../domain/logs/log-level.ts';
 import { findLogOwners, type LogOwner } from '../../domain/logs/log-owners.ts';
 import type { LogLine, Runtime } from '../../runtimes/runtime.ts';
 import { LogBuckets, type LogGate, lineCost } from './log-gate.ts';
@@ -36,6 +37,8 @@ interface Followed {
   workloadId: string;
   gate: LogGate;
   owner: LogOwner | undefined;
+  /** Of the last line that was stored; the lines of a traceback continue it. */
+  level: LogLevel | null;
 }
 
 interface Deps {
@@ -113,7 +116,8 @@ export class LogCollector {
 
   /** Adds a line about the workload's life, for its user. */
   system(workloadId: string, line: string): void {
-    this.#add({ line: { workloadId, ts: new Date(this.#clock.now()), source: 'system', line } });
+    const level = recognizeLevel(line, null);
+    this.#add({ line: { workloadId, ts: new Date(this.#clock.now()), source: 'system', line, level } });
   }
 
   /**
@@ -148,7 +152,12 @@ export class LogCollector {
     ]);
     const user = owner === undefined ? { limit: null, usedToday: () => 0 } : await this.#days.find(owner.userId);
     const group = owner?.group ?? workloadId;
-    const followed = { workloadId, owner, gate: this.#buckets.open(group, user, this.#clock.now()) };
+    const followed: Followed = {
+      workloadId,
+      owner,
+      level: null,
+      gate: this.#buckets.open(group, user, this.#clock.now()),
+    };
     const from = last ? { since: last.ts, seen: last.seen } : {};
     try {
       await this.#follow(followed, this.#deps.runtime.logs(workloadId, { ...from, follow: true, signal }));
@@ -179,8 +188,11 @@ export class LogCollector {
     for (const line of last) this.#addOutput(followed, line);
   }
 
-  #addOutput({ workloadId, owner }: Followed, { ts, line }: LogLine): void {
-    const entry: Buffered = { line: { workloadId, ts, source: 'container', line } };
+  #addOutput(followed: Followed, { ts, line }: LogLine): void {
+    const { workloadId, owner } = followed;
+    const level = recognizeLevel(line, followed.level);
+    followed.level = level;
+    const entry: Buffered = { line: { workloadId, ts, source: 'container', line, level } };
     if (owner) {
       entry.cost = { userId: owner.userId, bytes: lineCost(line) };
       this.#days.add(owner.userId, entry.cost.bytes, this.#clock.now());

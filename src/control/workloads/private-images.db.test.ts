@@ -5,6 +5,7 @@ import { systemClock } from '../../core/clock.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { createSecretBox } from '../../core/secret-box.ts';
+import { NO_WORKLOAD_OPTIONS } from '../../core/workload-option-settings.ts';
 import { Bus } from '../../db/bus.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createUser } from '../../domain/access/users.ts';
@@ -88,6 +89,7 @@ async function runWorker(
     queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
     notify: { queued: () => {}, ended: () => {} },
     secretBox: box,
+    workloadOptions: NO_WORKLOAD_OPTIONS,
     perGpu: { cpus: 'auto', memory: 'auto' },
     mounts: new WorkloadMounts({ pool, storage: null }),
     apiUrl: 'http://127.0.0.1:1',

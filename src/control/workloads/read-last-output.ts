@@ -1,9 +1,10 @@
+import { monotonicClock } from '../../core/clock.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { withTimeout } from '../../core/with-timeout.ts';
 import type { Pool } from '../../db/pool.ts';
-import { listLogLines } from '../../domain/logs/list-log-lines.ts';
 import { QUOTED_FROM } from '../../domain/logs/quote-output.ts';
+import { searchLog } from '../../domain/logs/search-log.ts';
 import type { Runtime } from '../../runtimes/runtime.ts';
 
 /** A slow engine must not delay the replacement of a worker. */
@@ -27,11 +28,10 @@ export async function readLastOutput({ pool, logger, runtime }: LastOutputDeps, 
   } catch (error) {
     logger.warn({ workloadId, err: error }, `reading the last output failed: ${messageOf(error)}`);
   }
-  const stored = await listLogLines(pool, {
-    workloadId,
-    source: 'container',
-    tail: QUOTED_FROM,
-    limit: QUOTED_FROM,
-  }).catch(() => []);
-  return stored.map(({ line }) => line);
+  const last = { order: 'newest', limit: QUOTED_FROM } as const;
+  const stored = await searchLog(
+    { db: pool, clock: monotonicClock },
+    { scope: { workloadId }, filter: { source: 'container' }, ...last },
+  ).catch(() => ({ lines: [] }));
+  return stored.lines.toReversed().map(({ line }) => line);
 }

@@ -1,4 +1,5 @@
 /** The variables that workers and pods have in common (docs/guide/images.md). */
+import { reachableAddress } from '../../core/reachable-address.ts';
 import type { Capacity } from '../../runtimes/runtime.ts';
 
 /** What a workload has, and where it is. */
@@ -35,7 +36,7 @@ export function hardwareEnv({
 /** Returns the variables that say where TCP ports are reached: private port → public port. `publicIp` null: the runtime sets it. */
 export function portsEnv(publicIp: string | null, tcpPorts: ReadonlyMap<number, number>): Record<string, string> {
   return {
-    ...(publicIp !== null && { RUNPOD_PUBLIC_IP: publicIp }),
+    ...(publicIp !== null && { RUNPOD_PUBLIC_IP: reachableAddress(publicIp) }),
     ...Object.fromEntries([...tcpPorts].map(([port, at]) => [`RUNPOD_TCP_PORT_${port}`, String(at)])),
   };
 }

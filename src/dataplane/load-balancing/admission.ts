@@ -4,11 +4,12 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import { bodyOverLimit } from '../../domain/quotas/over-limit.ts';
 import { readKey } from '../../http/bearer.ts';
-import { hashOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
-import type { HeaderList } from '../proxy/header-list.ts';
 import { joinedValues } from '../proxy/header-rules.ts';
+import { readAffinity } from './affinity.ts';
+import type { Affinity } from './backend.ts';
 
 interface AdmissionDeps {
   readonly keyRing: KeyRing;
@@ -20,6 +21,7 @@ interface AdmissionDeps {
 /** A request to be admitted. */
 export interface Applicant {
   readonly exchange: ClientExchange;
+  readonly caller: Caller;
   /** Set when it is admitted. */
   keyId: KeyId | null;
   actor: Actor | null;
@@ -38,8 +40,9 @@ export class Admission {
    * endpoint are cached. The endpoint is read only for a valid key, so that strangers cause no query.
    */
   admit(applicant: Applicant, endpointId: string): EndpointEntry | Promise<EndpointEntry> {
-    const { key, hash } = credentialsOf(applicant.exchange);
-    const actor = this.#deps.keyRing.peek(key, hash);
+    const { key, keyHash } = applicant.caller;
+    if (key === null) throw new Failure('unauthorized', 'no token provided');
+    const actor = this.#deps.keyRing.peek(key, keyHash);
     if (!actor) return this.#authenticate(applicant, key, endpointId);
     const endpoint = this.#deps.endpoints.findOwn(endpointId, actor.userId);
     if (!(endpoint instanceof Promise)) return this.#check(applicant, actor, endpointId, endpoint);
@@ -78,23 +81,26 @@ export class Admission {
   }
 }
 
-interface Credentials {
-  key: string;
-  hash: Buffer;
+/** What the headers of a request say of its caller. */
+class Caller {
+  /** Null without one. */
+  readonly key: string | null;
+  readonly keyHash: string;
+  readonly affinity: Affinity | undefined;
+
+  constructor({ headers, connection }: ClientExchange) {
+    const authorization = headers.get('authorization');
+    this.key = authorization ? readKey(authorization) : null;
+    this.keyHash = this.key === null ? '' : hashTextOnConnection(connection, this.key);
+    this.affinity = readAffinity(headers.get('x-runpod-worker-id'));
+  }
 }
 
-/** By list of headers, which is the same one as long as a connection sends the same headers. */
-const credentials = new WeakMap<HeaderList, Credentials>();
-
-/** Throws `unauthorized` when the request has no key. */
-function credentialsOf({ headers, connection }: ClientExchange): Credentials {
-  let known = credentials.get(headers);
-  if (known === undefined) {
-    const authorization = headers.get('authorization');
-    if (!authorization) throw new Failure('unauthorized', 'no token provided');
-    const key = readKey(authorization);
-    known = { key, hash: hashOnConnection(connection, key) };
-    credentials.set(headers, known);
-  }
-  return known;
+/** Returns the caller, from the list of headers if it was read before: a connection keeps it while they are the same. */
+export function callerOf(exchange: ClientExchange): Caller {
+  const { headers } = exchange;
+  if (headers.caller instanceof Caller) return headers.caller;
+  const caller = new Caller(exchange);
+  headers.caller = caller;
+  return caller;
 }

@@ -14,6 +14,8 @@ import type { RequestBalancer } from './request-balancer.ts';
 
 /** At most four writes per second, for all endpoints together. */
 const MIN_INTERVAL_MS = 250;
+/** While no endpoint is used. */
+const IDLE_TICK_MS = 60_000;
 
 interface Reported {
   balancer: RequestBalancer;
@@ -39,7 +41,7 @@ export class DemandReporter {
     this.#deps = options;
     this.#loop = new Loop({
       name: 'request-demand',
-      tickMs: DEMAND_HEARTBEAT_MS,
+      tickMs: IDLE_TICK_MS,
       logger: options.logger,
       runOnce: () => this.#write(),
     });
@@ -58,6 +60,7 @@ export class DemandReporter {
 
   add(endpointId: EndpointId, balancer: RequestBalancer): void {
     this.#reported.set(endpointId, { balancer, isDirty: false, total: 0 });
+    if (this.#reported.size === 1) this.#loop.wake(); // from now on at its heartbeat
   }
 
   async remove(endpointId: EndpointId): Promise<void> {
@@ -96,7 +99,7 @@ export class DemandReporter {
       throw error;
     }
     for (const { endpointId } of demands) bus.publish('demand', endpointId);
-    return undefined;
+    return { inMs: DEMAND_HEARTBEAT_MS };
   }
 
   #take(endpointId: EndpointId, reported: Reported): RequestDemand {

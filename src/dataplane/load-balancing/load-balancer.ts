@@ -8,6 +8,7 @@ import type { Bus } from '../../db/bus.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
+import type { OpenUse } from '../../domain/access/key-watch.ts';
 import { explainWaiting } from '../../domain/workers/explain-waiting.ts';
 import { keyEnded } from '../../http/authenticate.ts';
 import { logFailure, PROBLEM_JSON, renderProblem } from '../../http/problem.ts';
@@ -18,8 +19,7 @@ import { problemWithError } from '../exchange.ts';
 import type { ClientExchange } from '../proxy/client-exchange.ts';
 import { type Forwarded, type ForwardOutcome, forward, type OutcomeReader, statusOf } from '../proxy/forward.ts';
 import type { WorkerActivity } from '../worker-activity.ts';
-import { Admission, type Applicant } from './admission.ts';
-import { readAffinity } from './affinity.ts';
+import { Admission, type Applicant, callerOf } from './admission.ts';
 import type { Attempt, Backend } from './backend.ts';
 import { DemandReporter } from './demand-reporter.ts';
 import { type ReachWorker, type Traffic, TrafficDirectory } from './traffic-directory.ts';
@@ -77,7 +77,7 @@ export class LoadBalancer {
 
   /** Serves one request; `target`: the path and query for the worker. Never throws, and always answers. */
   handle(exchange: ClientExchange, endpointId: string, target: string): void {
-    const request = new BalancedRequest(this, exchange, target);
+    const request = new BalancedRequest(this, exchange, target, this.#deps.monotonic.now());
     try {
       const found = this.#admission.admit(request, endpointId);
       if (found instanceof Promise) this.#whenDone(request, found, (endpoint) => this.#serve(request, endpoint));
@@ -94,7 +94,7 @@ export class LoadBalancer {
 
   #serve(request: BalancedRequest, endpoint: EndpointEntry): void {
     const traffic = this.#traffics.find(endpoint.id);
-    traffic.usedAt = this.#deps.monotonic.now();
+    traffic.usedAt = request.startedAt;
     const { answerTimeoutMs, maxBodyBytes } = traffic.settings;
     if (answerTimeoutMs !== endpoint.timeoutMs || maxBodyBytes !== this.#maxBodyBytes(endpoint)) {
       traffic.settings = { answerTimeoutMs: endpoint.timeoutMs, maxBodyBytes: this.#maxBodyBytes(endpoint) };
@@ -127,8 +127,7 @@ export class LoadBalancer {
     request.backend = backend;
     const { exchange, target } = request;
     const options = { target, withheld: WITHHELD, answerHeaders: backend.answerHeaders };
-    // It ends with its key, even if its worker has not begun to answer.
-    request.unwatchKey = this.#deps.keyRing.onEnd(request.keyId!, () => request.forwarded?.cut(keyEnded()));
+    this.#deps.keyRing.watch(request.keyId!, request);
     request.forwarded = forward(request, request.traffic!.settings, exchange, backend.upstream!, options);
   }
 
@@ -151,20 +150,21 @@ export class LoadBalancer {
     }
   }
 
-  #release(request: BalancedRequest): void {
+  #release(request: BalancedRequest, now = this.#deps.monotonic.now()): void {
     const { backend } = request;
     if (backend === null) return;
-    request.unwatchKey?.();
+    this.#deps.keyRing.unwatch(request.keyId!, request);
     request.backend = null;
     request.traffic!.balancer.release(backend);
-    this.#deps.activity.recordWork(backend.id); // the idle timeout counts from the end of its last request
+    this.#deps.activity.recordWork(backend.id, now); // the idle timeout counts from the end of its last request
   }
 
   /** `status`: the one the client got. */
   #end(request: BalancedRequest, status: number): void {
-    this.#release(request);
-    const { metrics } = this.#deps;
-    const durationMs = performance.now() - request.startedAt;
+    const { metrics, monotonic } = this.#deps;
+    const now = monotonic.now();
+    this.#release(request, now);
+    const durationMs = now - request.startedAt;
     metrics.proxyEnded('endpoint', status, durationMs);
     if (request.endpoint !== null) metrics.activity.requestEnded(request.endpoint.id, status, durationMs);
   }
@@ -228,10 +228,12 @@ export class LoadBalancer {
 }
 
 /** One request from its arrival until it is counted. */
-class BalancedRequest implements OutcomeReader, Applicant {
+class BalancedRequest implements OutcomeReader, Applicant, OpenUse {
   readonly exchange: ClientExchange;
+  readonly caller: Applicant['caller'];
   readonly target: string;
-  readonly startedAt = performance.now();
+  /** In ms of the monotonic clock. */
+  readonly startedAt: number;
   readonly attempt: Attempt;
   keyId: KeyId | null = null;
   actor: Actor | null = null;
@@ -243,18 +245,22 @@ class BalancedRequest implements OutcomeReader, Applicant {
   deadline: number | undefined = undefined;
   /** Set while a worker has it. */
   forwarded: Forwarded | null = null;
-  unwatchKey: (() => void) | null = null;
+  /** In the roster of its key. */
+  place = -1;
   readonly #owner: LoadBalancer;
 
-  constructor(owner: LoadBalancer, exchange: ClientExchange, target: string) {
+  constructor(owner: LoadBalancer, exchange: ClientExchange, target: string, now: number) {
     this.#owner = owner;
+    this.startedAt = now;
     this.exchange = exchange;
     this.target = target;
-    this.attempt = {
-      affinity: readAffinity(exchange.headers.get('x-runpod-worker-id')),
-      unreachable: undefined,
-      retryAt: 0,
-    };
+    this.caller = callerOf(exchange);
+    this.attempt = { affinity: this.caller.affinity, unreachable: undefined, retryAt: 0 };
+  }
+
+  /** It ends with its key, even if its worker has not begun to answer. */
+  onKeyEnd(): void {
+    this.forwarded?.cut(keyEnded());
   }
 
   onOutcome(outcome: ForwardOutcome): void {

@@ -40,6 +40,8 @@ export class RequestBalancer {
   #ready: Backend[] = [];
   readonly #held = new Set<Held>();
   #inFlight = 0;
+  /** The latest `avoidUntil` of all workers. */
+  #avoidUntil = 0;
   #retryTimer: NodeJS.Timeout | undefined;
 
   /** `onChange`: called when held or in-flight requests change; urgently when the set of workers in use does. */
@@ -101,7 +103,8 @@ export class RequestBalancer {
 
   /** Chooses a worker and counts the request as in flight; undefined when it has to wait. Throws as `chooseBackend`. */
   acquire(attempt: Attempt): Backend | undefined {
-    const now = attempt.unreachable || this.#ready.length > 1 ? this.#monotonic.now() : 0;
+    const now = attempt.unreachable || this.#avoidUntil > 0 ? this.#monotonic.now() : Number.POSITIVE_INFINITY;
+    if (this.#avoidUntil <= now) this.#avoidUntil = 0;
     if (attempt.unreachable && attempt.retryAt <= now) attempt.unreachable = undefined;
     const backend = chooseBackend(this.#backends, this.#ready, attempt, now);
     if (!backend) return undefined;
@@ -129,7 +132,8 @@ export class RequestBalancer {
       };
       const timer = setTimeout(settle, waitMs, undefined);
       const held: Held = { attempt, heldAt: this.#clock.now(), settle };
-      client.onGone = () => settle(undefined);
+      const onGone = () => settle(undefined);
+      client.onGone = onGone; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
       this.#held.add(held);
       if (attempt.unreachable) this.#retryIn(attempt.retryAt - this.#monotonic.now());
       this.#onChange(false);
@@ -165,6 +169,7 @@ export class RequestBalancer {
     if (isNew) {
       backend.connectFailures += 1;
       backend.avoidUntil = now + pauseMs;
+      this.#avoidUntil = Math.max(this.#avoidUntil, backend.avoidUntil);
     }
     attempt.unreachable ??= new Set();
     attempt.unreachable.add(backend.id);

@@ -27,6 +27,8 @@ export interface Traffic {
 }
 
 const TICK_MS = 1_000;
+/** While no endpoint is used. */
+const IDLE_TICK_MS = 60_000;
 /** Bounds how long a lost hint can matter. While requests are held, every tick polls. */
 const POLL_MS = 10_000;
 const FORGET_AFTER_MS = 600_000;
@@ -64,7 +66,7 @@ export class TrafficDirectory {
     this.#deps = deps;
     this.#loop = new Loop({
       name: 'load-balancing',
-      tickMs: TICK_MS,
+      tickMs: IDLE_TICK_MS,
       logger: deps.logger,
       runOnce: () => this.#poll(),
     });
@@ -116,6 +118,7 @@ export class TrafficDirectory {
       polledAt: now,
     };
     this.#traffics.set(endpointId, traffic);
+    if (this.#traffics.size === 1) this.#loop.wake(); // from now on at its tick
     reporter.add(endpointId, balancer);
     return traffic;
   }
@@ -170,14 +173,13 @@ export class TrafficDirectory {
     }
     const due = [...this.#due].filter((id) => this.#traffics.has(id));
     this.#due.clear();
-    if (due.length === 0) return undefined;
     try {
-      await this.#load(due);
+      if (due.length > 0) await this.#load(due);
     } catch (error) {
       for (const id of due) this.#due.add(id);
       throw error;
     }
-    return undefined;
+    return this.#traffics.size > 0 ? { inMs: TICK_MS } : undefined;
   }
 
   async #load(endpointIds: readonly EndpointId[]): Promise<void> {

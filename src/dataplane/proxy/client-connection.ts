@@ -1,6 +1,7 @@
 import type { ExchangeHandler, WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
+import { copyOf, hasAt } from './repeated-bytes.ts';
 import type { SocketWire } from './wire.ts';
 import { type ExchangeConnection, WireExchange } from './wire-exchange.ts';
 
@@ -9,7 +10,10 @@ export type Unreadable = 'invalid' | 'tooLarge' | 'tooSlow';
 
 /** What a connection leaves to its owner. */
 export interface ConnectionOwner {
-  /** Returns the handler of a request; null when the proxy has none and the connection is handed off. */
+  /**
+   * Returns the handler of a request, which may be used again for the same head; null when the proxy has none and the
+   * connection is handed off.
+   */
   dispatch(head: RequestHead): ExchangeHandler | null;
   /** Takes a connection that the proxy no longer reads. `unread` starts with a request. */
   handOff(connection: ClientConnection, unread: Buffer): void;
@@ -52,7 +56,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   /** The latest parsed head, whose fields need no parsing when they are repeated. */
   #previous: RequestHead | null = null;
   /** A head that came twice in a row, which is then matched byte by byte instead of parsed. */
-  #latest: { bytes: Buffer; head: RequestHead } | null = null;
+  #latest: { bytes: Buffer; head: RequestHead; handler: ExchangeHandler } | null = null;
   #isReading = false;
   #isLingering = false;
   #isDetached = false;
@@ -200,8 +204,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #readRequest(): boolean {
     const bytes = this.#held;
     const latest = this.#latest;
-    if (latest !== null && beginsWith(bytes, latest.bytes))
-      return this.#begin(latest.head, bytes, 0, latest.bytes.length);
+    if (latest !== null && hasAt(bytes, 0, latest.bytes))
+      return this.#begin(latest.head, latest.handler, bytes, latest.bytes.length);
     let at = 0;
     while (bytes[at] === CR && bytes[at + 1] === LF) at += 2; // some clients send an empty line after a body
     const end = bytes.indexOf(HEAD_END, at);
@@ -213,13 +217,6 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       return false;
     }
     const head = parseRequestHead(bytes.toString('latin1', at, end + 4), this.#previous?.block);
-    if (isSame(head, this.#previous)) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head };
-    this.#previous = head;
-    return this.#begin(head, bytes, at, end + 4);
-  }
-
-  /** Passes on the request; its body starts at `end`. */
-  #begin(head: RequestHead, bytes: Buffer, at: number, end: number): boolean {
     const handler = this.owner.dispatch(head);
     if (handler === null) {
       this.#held = NOTHING;
@@ -227,6 +224,13 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
       this.owner.handOff(this, Buffer.from(bytes.subarray(at)));
       return false;
     }
+    if (isSame(head, this.#previous)) this.#latest = { bytes: copyOf(bytes.subarray(at, end + 4)), head, handler };
+    this.#previous = head;
+    return this.#begin(head, handler, bytes, end + 4);
+  }
+
+  /** Passes on the request; its body starts at `end`. */
+  #begin(head: RequestHead, handler: ExchangeHandler, bytes: Buffer, end: number): boolean {
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
     this.#exchange = new WireExchange(this, head);
@@ -257,19 +261,6 @@ function isSame(head: RequestHead, previous: RequestHead | null): boolean {
     head.method === previous.method &&
     head.minorVersion === previous.minorVersion
   );
-}
-
-/** True when `bytes` start with the same head, up to its empty line. */
-function beginsWith(bytes: Buffer, head: Buffer): boolean {
-  const { length } = head;
-  return bytes.length >= length && bytes.compare(head, 0, length, 0, length) === 0;
-}
-
-/** Copies outside node's buffer pool, where a small copy would keep 8 KiB alive. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  bytes.copy(copy);
-  return copy;
 }
 
 function hasBareLineFeed(bytes: Buffer, at: number): boolean {

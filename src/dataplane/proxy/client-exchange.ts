@@ -13,6 +13,8 @@ export interface AnswerHead {
   headers: RawHeaders;
   /** The body's length; for responses that never have a body, the value of `Content-Length`. */
   length: BodyLength | null;
+  /** Set by `answerText`. */
+  text?: string;
 }
 
 /** Receives a request's body. A chunk is valid only during the call: copy what you keep. */

@@ -13,6 +13,9 @@ function handlerOf(host: HostTarget, target: string): string | null {
     endpoint: (_, id, path) => {
       found = `endpoint ${id} ${path}`;
     },
+    terminal: () => {
+      found = 'terminal';
+    },
   });
   handler?.({} as ClientExchange);
   return handler && found;
@@ -26,6 +29,9 @@ test.each([
   ['/2026-08/v2/e1/lb/a', 'endpoint e1 /a'],
   ['/2026-07/v2/e1/lb?x', 'endpoint e1 /?x'],
   ['/v2/e1/lb/2026-08/v2/x', 'endpoint e1 /2026-08/v2/x'],
+  ['/v2/account/terminals/connect', 'terminal'],
+  ['/2026-08/v2/account/terminals/connect', 'terminal'],
+  ['/v2/account/terminals', null],
   ['/2025-01/v2/e1/lb/a', null],
   ['/v2/e1/run', null],
   ['/2026-08/v2/pods', null],

@@ -1,5 +1,6 @@
 import { Failure } from '../../core/errors.ts';
 import { withoutRevision } from '../../core/rest-revisions.ts';
+import { CONNECT_PATH } from '../../domain/terminals/terminal.ts';
 import type { ClientExchange, ExchangeHandler } from './client-exchange.ts';
 import type { HostTarget } from './host-name.ts';
 import { refuse } from './refuse.ts';
@@ -8,6 +9,7 @@ import { refuse } from './refuse.ts';
 export interface ProxyRoutes {
   pod(exchange: ClientExchange, podId: string, port: number): void;
   endpoint(exchange: ClientExchange, endpointId: string, target: string): void;
+  terminal(exchange: ClientExchange): void;
 }
 
 const LB_PATH = /^\/v2\/([a-z0-9]{1,40})\/lb(?=[/?]|$)/;
@@ -31,6 +33,7 @@ export function findHandler(
       return (exchange) => refuse(exchange, new Failure('notFound', 'Not found.'));
     case 'api': {
       const url = withoutRevision(target);
+      if (url === CONNECT_PATH) return routes.terminal;
       const path = LB_PATH.exec(url);
       if (!path || !isEndpointPath(url)) return null;
       const rest = url.slice(path[0].length);

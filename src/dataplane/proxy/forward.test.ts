@@ -271,6 +271,46 @@ describe.each(kinds)('on a connection that is %s, the proxy', (kind) => {
     await one.until(/<GET \/a none >HTTP\/1.1 400 /);
   });
 
+  it('distinguishes a repeated response head from one that only begins like it, or answers HEAD', async () => {
+    const head = 'HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 3\r\n';
+    const early = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+    const answers: [method: string, answer: string[]][] = [
+      ...['one', 'two', 'six'].map((body): [string, string[]] => ['GET', [`${head}\r\n${body}`]]),
+      ['HEAD', [`${head}\r\n`]],
+      ['GET', [`${head}\r\nt`, 'en']],
+      ['GET', [head, '\r\nten']],
+      ['GET', [`${head}X-C: d\r\n\r\n101`]],
+      ['HEAD', [`${head}\r\n`]],
+      ['HEAD', [`${head}\r\n`]],
+      ['GET', [`${head}\r\n102`]],
+      ['GET', [`${early}${early}${early}${head}\r\n103`]],
+      ['GET', [`${early}${head}\r\n104`]],
+    ];
+    let count = 0;
+    let connections = 0;
+    const port = await rawUpstream((socket) => {
+      connections += 1;
+      socket.setNoDelay().on('data', async () => {
+        const [first, ...rest] = answers[count++]![1];
+        socket.write(first!);
+        for (const piece of rest) {
+          await setImmediate();
+          socket.write(piece);
+        }
+      });
+    });
+    const one = await client(await startFront(port), kind);
+    for (const [method, answer] of answers) {
+      one.received = '';
+      one.send(`${method} / HTTP/1.1`, `Host: ${NAME}`);
+      const body = method === 'HEAD' ? '' : answer.join('').slice(-3);
+      const [, fields] = await one.until(new RegExp(`HTTP/1.1 200 OK\r\n(.*?)\r\n\r\n${body}$`, 's'));
+      expect(fields).toContain('X-A: b\r\n');
+      expect(fields!.includes('X-C: d')).toBe(answer[0]!.includes('X-C: d'));
+    }
+    expect(connections).toBe(1);
+  });
+
   it('sends no body for HEAD, 204 and 304, and answers the next request on the same connection', async () => {
     const port = await httpUpstream((req, res) => {
       res.statusCode = Number(req.url!.slice(1));

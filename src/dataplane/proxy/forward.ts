@@ -1,7 +1,7 @@
 import { FAILURES, Failure } from '../../core/errors.ts';
 import { CLIENT_GONE } from '../../core/metrics.ts';
 import type { BodySink, ClientExchange, ExchangeWatcher, RawHeaders } from './client-exchange.ts';
-import { clientHeaders } from './header-rules.ts';
+import { clientHead, clientHeaders } from './header-rules.ts';
 import type { ResponseHead } from './message-head.ts';
 import { refuse } from './refuse.ts';
 import { type Tunnel, tunnel } from './tunnel.ts';
@@ -211,12 +211,7 @@ class Forwarding implements BodySink, AnswerReader, ExchangeWatcher, Forwarded {
       return;
     }
     this.#answer = head;
-    exchange.start({
-      status: head.status,
-      reason: head.reason,
-      headers: clientHeaders(head.headers, this.#options.answerHeaders ?? NO_HEADERS),
-      length: head.bodyLength === 0 ? head.announcedLength : head.bodyLength,
-    });
+    exchange.start(clientHead(head, this.#options.answerHeaders ?? NO_HEADERS));
   }
 
   onAnswerData(chunk: Buffer): void {

@@ -3,11 +3,12 @@ export class HeaderList {
   readonly names: string[] = [];
   readonly lowerNames: string[] = [];
   readonly values: string[] = [];
-  /** The latest result of `upstreamHeaders` or `clientHeaders`: a list often serves many messages. */
-  made: { by: object; result: unknown } | null = null;
-
+  /** The latest result of `upstreamHeaders`: a list often serves many messages. */
+  made: { withheld: object; text: string } | null = null;
+  /** What load balancing has read of it. */
+  caller: object | null = null;
   /** The latest result of `upstreamRequestHead` for a request without a body. */
-  sent: { withheld: object; method: string; target: string; text: string } | null = null;
+  sent: { withheld: object; method: string; target: string; text: string; isFlat: boolean } | null = null;
 
   add(name: string, value: string): void {
     this.names.push(name);

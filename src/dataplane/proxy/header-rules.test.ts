@@ -79,6 +79,24 @@ describe('the headers that an upstream gets', () => {
     ]);
   });
 
+  it('have the first client in Forwarded, where a trusted proxy names it only in X-Forwarded-*', () => {
+    const from = (client: string) =>
+      list(
+        ['Host', 'a-80.localhost'],
+        ['X-Forwarded-For', client],
+        ['X-Forwarded-Proto', 'https'],
+        ['X-Forwarded-Host', 'a-80.pods.example.com'],
+      );
+    const forwarded = (client: string, facts: object) => sent(from(client), facts).at(-1);
+    const own = 'for=192.0.2.7;host="a-80.localhost";proto=http';
+    expect(forwarded('198.51.100.1, 10.0.0.1', { isTrusted: true })).toBe(
+      `Forwarded: for=198.51.100.1;host="a-80.pods.example.com";proto=https, ${own}`,
+    );
+    expect(forwarded('2001:db8::5', { isTrusted: true })).toContain('for="[2001:db8::5]";host=');
+    expect(forwarded('unknown", for=1.2.3.4', { isTrusted: true })).toBe(`Forwarded: ${own}`);
+    expect(forwarded('198.51.100.1', { isTrusted: false })).toBe(`Forwarded: ${own}`);
+  });
+
   it('are without withheld headers', () => {
     expect(sent(list(['Authorization', 'Bearer x']), {}, ['authorization']).join()).not.toContain('Bearer');
   });

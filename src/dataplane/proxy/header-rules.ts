@@ -1,6 +1,8 @@
-import type { RawHeaders } from './client-exchange.ts';
+import { isIP } from 'node:net';
+import type { AnswerHead, RawHeaders } from './client-exchange.ts';
+import { flatText } from './flat-text.ts';
 import type { HeaderList } from './header-list.ts';
-import { listItems } from './message-head.ts';
+import { listItems, type ResponseHead } from './message-head.ts';
 
 /** Hop-by-hop and framing fields (RFC 9110 section 7.6.1): each side sends its own. */
 const HOP_BY_HOP = new Set([
@@ -33,10 +35,10 @@ export interface ClientFacts {
  * the list, which comes from one client only.
  */
 export function upstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
-  if (headers.made?.by === withheld) return headers.made.result as string;
-  const result = makeUpstreamHeaders(headers, client, withheld);
-  headers.made = { by: withheld, result };
-  return result;
+  if (headers.made?.withheld === withheld) return headers.made.text;
+  const text = flatText(makeUpstreamHeaders(headers, client, withheld));
+  headers.made = { withheld, text };
+  return text;
 }
 
 function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld: ReadonlySet<string>): string {
@@ -54,15 +56,18 @@ function makeUpstreamHeaders(headers: HeaderList, client: ClientFacts, withheld:
   return text + forwardedHeaders(headers, client);
 }
 
-/** Returns a response's headers for the client: no hop-by-hop fields, `replaced` instead of its own. Cached in the list. */
-export function clientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
-  if (headers.made?.by === replaced) return headers.made.result as RawHeaders;
-  const result = makeClientHeaders(headers, replaced);
-  headers.made = { by: replaced, result };
-  return result;
+/** Returns a final response's head for the client. Cached in the upstream's. */
+export function clientHead(head: ResponseHead, replaced: RawHeaders): AnswerHead {
+  if (head.made?.replaced === replaced) return head.made.head;
+  const { status, reason, bodyLength, announcedLength } = head;
+  const length = bodyLength === 0 ? announcedLength : bodyLength;
+  const made: AnswerHead = { status, reason, headers: clientHeaders(head.headers, replaced), length };
+  head.made = { replaced, head: made };
+  return made;
 }
 
-function makeClientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
+/** Returns a response's headers for the client: no hop-by-hop fields, `replaced` instead of its own. */
+export function clientHeaders(headers: HeaderList, replaced: RawHeaders): RawHeaders {
   const { names, lowerNames, values } = headers;
   const named = namedByConnection(headers);
   const kept: string[] = [];
@@ -89,20 +94,39 @@ function namedByConnection(headers: HeaderList): ReadonlySet<string> | null {
   return new Set(named);
 }
 
-/** Sends `X-Forwarded-*` and `Forwarded`. The client's address is appended; the rest is what the first proxy saw. */
+/**
+ * Sends `X-Forwarded-*` and `Forwarded`. The client's address is appended; the rest is what the first proxy saw. A trusted proxy
+ * that sends only `X-Forwarded-*` gets a first element in `Forwarded` from them (RFC 7239 section 7.4): without it, a program that
+ * reads `Forwarded` would take an https client for an http one.
+ */
 function forwardedHeaders(headers: HeaderList, { remoteAddress, isSecure, isTrusted }: ClientFacts): string {
   const host = headers.get('host') ?? '';
   const proto = isSecure ? 'https' : 'http';
   const said = (name: string): string | undefined => (isTrusted ? joinedValues(headers, name) : undefined);
   const before = said('x-forwarded-for');
-  const forwarded = said('forwarded');
-  const own = `for=${nodeName(remoteAddress)};host="${host.replace(/["\\]/g, '')}";proto=${proto}`;
+  const saidProto = said('x-forwarded-proto');
+  const saidHost = said('x-forwarded-host');
+  const forwarded = said('forwarded') ?? firstElement(before, saidHost ?? host, saidProto ?? proto);
+  const own = `for=${nodeName(remoteAddress)};host="${unquoted(host)}";proto=${proto}`;
   return (
     `X-Forwarded-For: ${before === undefined ? '' : `${before}, `}${remoteAddress}\r\n` +
-    `X-Forwarded-Proto: ${said('x-forwarded-proto') ?? proto}\r\n` +
-    `X-Forwarded-Host: ${said('x-forwarded-host') ?? host}\r\n` +
+    `X-Forwarded-Proto: ${saidProto ?? proto}\r\n` +
+    `X-Forwarded-Host: ${saidHost ?? host}\r\n` +
     `Forwarded: ${forwarded === undefined ? '' : `${forwarded}, `}${own}\r\n`
   );
+}
+
+/** Returns an element of `Forwarded` for the first client of `X-Forwarded-For`; undefined without one that can be written. */
+function firstElement(forwardedFor: string | undefined, host: string, proto: string): string | undefined {
+  const [client = ''] = listItems(forwardedFor ?? '');
+  if (isIP(client) === 0) return undefined;
+  const [firstHost = ''] = listItems(host);
+  const [firstProto = ''] = listItems(proto);
+  return `for=${nodeName(client)};host="${unquoted(firstHost)}";proto=${firstProto === 'https' ? 'https' : 'http'}`;
+}
+
+function unquoted(text: string): string {
+  return text.replace(/["\\]/g, '');
 }
 
 /** Returns the values of a field and its repetitions, separated by commas. */

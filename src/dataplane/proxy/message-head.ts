@@ -1,4 +1,4 @@
-import type { BodyLength } from './client-exchange.ts';
+import type { AnswerHead, BodyLength, RawHeaders } from './client-exchange.ts';
 import { HeaderList } from './header-list.ts';
 
 /**
@@ -28,6 +28,8 @@ export interface ResponseHead {
   /** The value of Content-Length, also where no body follows. */
   announcedLength: number | null;
   isPersistent: boolean;
+  /** The latest result of `clientHead`: a head often serves many responses. */
+  made: { replaced: RawHeaders; head: AnswerHead } | null;
 }
 
 /** The head is invalid; the message says why. */
@@ -101,6 +103,7 @@ export function parseResponseHead(text: string, isHead: boolean): ResponseHead {
     bodyLength,
     announcedLength,
     isPersistent: bodyLength !== 'untilClose' && isPersistent(minorVersion, fields),
+    made: null,
   };
 }
 

@@ -2,7 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { KeyId, UserId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
-import { hashOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import type { ClientExchange, RawHeaders } from './client-exchange.ts';
 import type { HeaderList } from './header-list.ts';
 import { joinedValues } from './header-rules.ts';
@@ -41,7 +41,7 @@ export function admitToPod(
     if (!isAdmitted) throw isPrivate();
     return { keyId: actor.keyId, withheld };
   };
-  const known = keyRing.peek(key, hashOnConnection(exchange.connection, key));
+  const known = keyRing.peek(key, hashTextOnConnection(exchange.connection, key));
   if (known) return check(known);
   const { remoteAddress, headers } = exchange;
   const peer = { remoteAddress, forwardedFor: joinedValues(headers, 'x-forwarded-for') };

@@ -1,4 +1,5 @@
 import type { ClientExchange } from './client-exchange.ts';
+import { flatText } from './flat-text.ts';
 import { upstreamHeaders } from './header-rules.ts';
 
 /**
@@ -9,10 +10,16 @@ export function upstreamRequestHead(exchange: ClientExchange, target: string, wi
   const { method, headers, bodyLength, upgrade } = exchange;
   if (bodyLength !== 0 || upgrade !== null) return makeHead(exchange, target, withheld);
   const { sent } = headers;
-  if (sent !== null && sent.withheld === withheld && sent.method === method && sent.target === target) return sent.text;
-  const text = makeHead(exchange, target, withheld);
-  headers.sent = { withheld, method, target, text };
-  return text;
+  if (sent === null || sent.withheld !== withheld || sent.method !== method || sent.target !== target) {
+    const text = makeHead(exchange, target, withheld);
+    headers.sent = { withheld, method, target, text, isFlat: false };
+    return text;
+  }
+  if (!sent.isFlat) {
+    sent.text = flatText(sent.text);
+    sent.isFlat = true;
+  }
+  return sent.text;
 }
 
 function makeHead(exchange: ClientExchange, target: string, withheld: ReadonlySet<string>): string {

@@ -2,6 +2,7 @@ import { BodyReader } from './body-reader.ts';
 import type { RawHeaders, TunnelEnd, Wire, WireReader } from './client-exchange.ts';
 import { Deadlines, type Timed } from './deadlines.ts';
 import { BadHead, parseResponseHead, type ResponseHead } from './message-head.ts';
+import { copyOf, hasAt } from './repeated-bytes.ts';
 import { SocketWire } from './wire.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -51,7 +52,8 @@ export class Upstream {
   /** Takes a connection that was idle for at most `maxIdleMs`, if there is one. */
   take(maxIdleMs: number): UpstreamConnection | undefined {
     const connection = this.#idle.at(-1);
-    if (!connection || performance.now() - connection.idleSince > maxIdleMs) return undefined;
+    if (!connection) return undefined;
+    if (maxIdleMs < IDLE_TIMEOUT_MS && performance.now() - connection.idleSince > maxIdleMs) return undefined;
     this.#idle.pop();
     connection.deadlineAt = Number.POSITIVE_INFINITY;
     return connection;
@@ -147,8 +149,8 @@ export class UpstreamConnection implements WireReader, Timed {
   #reader: AnswerReader | null = null;
   #isHead = false;
   #isHeadRead = false;
-  /** The latest head: within a second, servers mostly repeat it. */
-  #known: { text: string; isHead: boolean; head: ResponseHead } | null = null;
+  /** The latest head: within a second, servers mostly repeat it. `bytes`: once it came twice in a row. */
+  #latest: { text: string; bytes: Buffer | null; isHead: boolean; head: ResponseHead } | null = null;
   #body: BodyReader | null = null;
   #held: Buffer | null = null;
   readonly #onData = (data: Buffer): void => this.#reader?.onAnswerData(data);
@@ -236,26 +238,29 @@ export class UpstreamConnection implements WireReader, Timed {
     this.#held = null;
     let at = 0;
     while (!this.#isHeadRead) {
-      const end = bytes.indexOf(HEAD_END, at);
+      const end = this.#readHead(bytes, at);
       if (end === -1) {
         if (bytes.length - at > MAX_HEAD_BYTES) throw new BadHead('its headers are too large');
         if (bytes.length > at) this.#held = Buffer.from(bytes.subarray(at));
         return;
       }
-      const head = this.#parse(bytes.toString('latin1', at, end + 4));
-      at = end + 4;
-      this.#beginAnswer(head, bytes, at);
+      at = end;
+      this.#beginAnswer(this.#latest!.head, bytes, at);
       if (this.#reader === null) return; // the reader has detached or given up
     }
     this.#readBody(at === 0 ? bytes : bytes.subarray(at));
   }
 
-  #parse(text: string): ResponseHead {
-    const known = this.#known;
-    if (known !== null && known.text === text && known.isHead === this.#isHead) return known.head;
-    const head = parseResponseHead(text, this.#isHead);
-    this.#known = { text, isHead: this.#isHead, head };
-    return head;
+  /** Reads a head into `#latest`. Returns where it ends; -1 when more bytes are needed. */
+  #readHead(bytes: Buffer, at: number): number {
+    const latest = this.#latest?.isHead === this.#isHead ? this.#latest : null;
+    if (latest !== null && latest.bytes !== null && hasAt(bytes, at, latest.bytes)) return at + latest.bytes.length;
+    const end = bytes.indexOf(HEAD_END, at) + 4;
+    if (end < 4) return -1;
+    const text = bytes.toString('latin1', at, end);
+    if (latest?.text === text) latest.bytes = copyOf(bytes.subarray(at, end));
+    else this.#latest = { text, bytes: null, isHead: this.#isHead, head: parseResponseHead(text, this.#isHead) };
+    return end;
   }
 
   #beginAnswer(head: ResponseHead, bytes: Buffer, at: number): void {

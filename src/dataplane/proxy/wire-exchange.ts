@@ -10,7 +10,7 @@ import type {
 import type { HeaderList } from './header-list.ts';
 import { BadHead, type RequestHead } from './message-head.ts';
 import type { SocketWire } from './wire.ts';
-import { answerStart, headerLines, lastChunk, writeBody } from './write-body.ts';
+import { answerLines, answerText, headerLines, lastChunk, writeBody } from './write-body.ts';
 
 /** What an exchange needs of its connection. */
 export interface ExchangeConnection {
@@ -95,7 +95,8 @@ export class WireExchange implements ClientExchange {
       return;
     }
     this.#body = new BodyReader(this.bodyLength);
-    this.#onData = (data) => this.#sink?.onBodyData(data);
+    const onData = (data: Buffer) => this.#sink?.onBodyData(data);
+    this.#onData = onData; // a function written here would be born old (docs/decisions/0059-requests-that-stay-young.md)
     this.#connection.feedBody(this);
   }
 
@@ -138,24 +139,20 @@ export class WireExchange implements ClientExchange {
     const { status, length } = head;
     this.isStarted = true;
     this.#hasBody = this.method !== 'HEAD' && status >= 200 && status !== 204 && status !== 304;
-    this.#unsent = answerStart(head);
-    if (length !== null && typeof length !== 'number') this.#frameWithoutLength();
-    if (status !== 101) this.#addConnection();
-    this.#unsent += '\r\n';
-  }
-
-  #frameWithoutLength(): void {
-    if (this.minorVersion === 0) this.#isPersistent = false;
-    else {
-      this.#isChunked = this.#hasBody;
-      this.#unsent += 'Transfer-Encoding: chunked\r\n';
+    const mayChunk = this.minorVersion === 1;
+    if (length !== null && typeof length !== 'number') {
+      if (mayChunk) this.#isChunked = this.#hasBody;
+      else this.#isPersistent = false;
     }
+    const connection = status === 101 ? '' : this.#connectionLine();
+    if (mayChunk && connection === '') this.#unsent = answerText(head);
+    else this.#unsent = `${answerLines(head, mayChunk)}${connection}\r\n`;
   }
 
-  #addConnection(): void {
+  #connectionLine(): string {
     if (!this.isBodyRead || this.#connection.isDraining) this.#isPersistent = false;
-    if (!this.#isPersistent) this.#unsent += 'Connection: close\r\n';
-    else if (this.minorVersion === 0) this.#unsent += 'Connection: keep-alive\r\n';
+    if (!this.#isPersistent) return 'Connection: close\r\n';
+    return this.minorVersion === 0 ? 'Connection: keep-alive\r\n' : '';
   }
 
   write(chunk: Buffer): boolean {

@@ -83,6 +83,26 @@ describe('what is written to a wire', () => {
     expect((await readAll()).length).toBe(lines * LINE.length);
   });
 
+  test('leaves in one piece at the end of the turn', async () => {
+    wire.writeText('one ');
+    wire.writeBytes(Buffer.from('piece'));
+    expect(wire.socket.bytesWritten).toBe(0);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(wire.socket.bytesWritten).toBe(9);
+    const [piece] = (await once(client, 'data')) as [Buffer];
+    expect(piece.toString()).toBe('one piece');
+  });
+
+  test.each([
+    ['is destroyed', () => wire.destroy()],
+    ['is ended', () => wire.end()],
+    ['is released', () => void wire.release(Buffer.alloc(0)).end()],
+  ])('leaves before the wire %s in the same turn', async (_how, finish) => {
+    wire.writeText('the last words');
+    finish();
+    expect(await readAll()).toBe('the last words');
+  });
+
   test('is lost with the connection, which is reported once', async () => {
     const closed = new Promise<Error | null>((resolve) => {
       wire.reader = reader({ onClosed: resolve });

@@ -43,6 +43,12 @@ interface StreamBinding {
 const binding = findBinding();
 let spareRequest: WriteRequest | null = null;
 
+/**
+ * Wires with text to write once every event of this turn of the event loop has been handled. Written one by one between
+ * reads, almost every piece would wake its receiver, which has emptied its queue by then.
+ */
+let corked: SocketWire[] = [];
+
 const noReader: WireReader = { onBytes() {}, onEnd() {}, onDrain() {}, onClosed() {} };
 
 /** A TCP or TLS connection. Plain TCP reads share one buffer. */
@@ -51,6 +57,8 @@ export class SocketWire implements Wire {
   readonly socket: Socket;
   #error: Error | null = null;
   readonly #isShared: boolean;
+  /** Text to write at the end of this turn of the event loop. */
+  #corked = '';
   /** Characters written past the stream that the kernel has not fully taken. */
   #pendingChars = 0;
 
@@ -102,15 +110,17 @@ export class SocketWire implements Wire {
   }
 
   writeText(text: string): void {
-    if (this.#mayPassStream(text)) this.#writePastStream(text);
-    else this.socket.write(text, 'latin1');
+    if (this.#corked.length + text.length > MAX_PAST_STREAM) this.#uncork();
+    if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketWire.#uncorkAll);
+    this.#corked += text;
   }
 
   writeBytes(chunk: Buffer): void {
     if (chunk.length <= SMALL_BYTES) {
-      this.socket.write(Buffer.from(chunk));
+      this.writeText(chunk.toString('latin1'));
       return;
     }
+    this.#uncork();
     const copy = spare.pop() ?? Buffer.allocUnsafeSlow(READ_BYTES);
     const size = chunk.copy(copy);
     this.socket.write(copy.subarray(0, size), () => {
@@ -128,10 +138,12 @@ export class SocketWire implements Wire {
   }
 
   end(): void {
+    this.#uncork();
     this.socket.end();
   }
 
   closeSoon(): void {
+    this.#uncork();
     this.socket.end(() => this.socket.destroy());
   }
 
@@ -140,17 +152,33 @@ export class SocketWire implements Wire {
   }
 
   destroy(): void {
+    this.#uncork();
     this.socket.destroy();
   }
 
   /** Returns an ordinary socket for the connection, which reads `unread` first. The wire is unusable afterwards. */
   release(unread: Buffer): Socket {
+    this.#uncork();
     this.reader = noReader;
     this.socket.removeAllListeners();
     this.socket.on('error', () => {}); // of a write that has just failed: nobody else would hear it, and the process end
     const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
     socket.unshift(unread);
     return socket;
+  }
+
+  static #uncorkAll(): void {
+    const wires = corked;
+    corked = [];
+    for (const wire of wires) wire.#uncork();
+  }
+
+  #uncork(): void {
+    const text = this.#corked;
+    if (text === '') return;
+    this.#corked = '';
+    if (this.#mayPassStream(text)) this.#writePastStream(text);
+    else if (!this.socket.destroyed) this.socket.write(text, 'latin1');
   }
 
   /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */

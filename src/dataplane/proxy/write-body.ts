@@ -1,4 +1,5 @@
 import type { AnswerHead, RawHeaders, Wire } from './client-exchange.ts';
+import { flatText } from './flat-text.ts';
 
 /** Up to this size bytes are joined to the text before them: one write instead of two, and no buffer. */
 const JOIN_BYTES = 8192;
@@ -20,23 +21,17 @@ export function lastChunk(trailers: RawHeaders): string {
   return trailers.length === 0 ? '0\r\n\r\n' : `0\r\n${headerLines(trailers)}\r\n`;
 }
 
-const written = new WeakMap<RawHeaders, { head: AnswerHead; text: string }>();
+/** Returns a response's head for a client of HTTP/1.1, the empty line included. Cached in the head. */
+export function answerText(head: AnswerHead): string {
+  head.text ??= flatText(`${answerLines(head, true)}\r\n`);
+  return head.text;
+}
 
-/** Returns the start of a response, without the lines that its connection adds. Cached by list of headers. */
-export function answerStart(head: AnswerHead): string {
-  const { status, reason, headers, length } = head;
-  const known = written.get(headers);
-  if (
-    known !== undefined &&
-    known.head.status === status &&
-    known.head.reason === reason &&
-    known.head.length === length
-  )
-    return known.text;
-  let text = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}`;
-  if (typeof length === 'number') text += `Content-Length: ${length}\r\n`;
-  written.set(headers, { head, text });
-  return text;
+/** Returns the lines of a response's head, without `Connection` and the empty line. */
+export function answerLines({ status, reason, headers, length }: AnswerHead, mayChunk: boolean): string {
+  const text = `HTTP/1.1 ${status} ${reason}\r\n${headerLines(headers)}`;
+  if (typeof length === 'number') return `${text}Content-Length: ${length}\r\n`;
+  return length === null || !mayChunk ? text : `${text}Transfer-Encoding: chunked\r\n`;
 }
 
 export function headerLines(headers: RawHeaders): string {

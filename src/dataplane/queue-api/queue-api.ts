@@ -5,7 +5,7 @@ import { type Actor, isPermitted } from '../../domain/access/actor.ts';
 import { JOB_ID } from '../../domain/jobs/job.ts';
 import { peerOf } from '../../http/authenticate.ts';
 import { readKey } from '../../http/bearer.ts';
-import { hashOnConnection } from '../../http/connection-hash.ts';
+import { hashTextOnConnection } from '../../http/connection-hash.ts';
 import { openAiRoute } from '../../http/openai-error.ts';
 import { logFailure } from '../../http/problem.ts';
 import { toFailure } from '../../http/to-failure.ts';
@@ -18,6 +18,7 @@ import { openai } from './openai.ts';
 import { purgeQueue } from './purge-queue.ts';
 import type { QueueCall, QueuePlane } from './queue-call.ts';
 import { health, listRequests, metrics } from './reports.ts';
+import { resubmit } from './resubmit.ts';
 import { cancel, retry, status, statusSync } from './status.ts';
 import { stream } from './stream.ts';
 import { run, runSync } from './submit.ts';
@@ -45,6 +46,7 @@ const OPERATIONS: Record<string, Operation> = {
   stream: { methods: GET_OR_POST, access: 'read', hasJobId: true, isForAnyType: false, handle: stream },
   cancel: { methods: ['POST'], access: 'write', hasJobId: true, isForAnyType: false, handle: cancel },
   retry: { methods: ['POST'], access: 'write', hasJobId: true, isForAnyType: false, handle: retry },
+  resubmit: { methods: ['POST'], access: 'write', hasJobId: true, isForAnyType: false, handle: resubmit },
   'purge-queue': { methods: ['POST'], access: 'write', hasJobId: false, isForAnyType: false, handle: purgeQueue },
   health: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: true, handle: health },
   metrics: { methods: ['GET'], access: 'read', hasJobId: false, isForAnyType: true, handle: metrics },
@@ -137,7 +139,6 @@ function accessOf(method: string): 'read' | 'write' {
   return method === 'GET' ? 'read' : 'write';
 }
 
-/** Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). */
 /**
  * Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). Clients of
  * Anthropic's interface send theirs in a header of its own.
@@ -148,7 +149,7 @@ function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<
   if (!sent) throw new Failure('unauthorized', 'no token provided');
   const key = readKey(sent);
   return (
-    plane.keyRing.peek(key, hashOnConnection(req.socket, key)) ??
+    plane.keyRing.peek(key, hashTextOnConnection(req.socket, key)) ??
     plane.keyRing.authenticate(key, peerOf(req)).then((actor) => {
       if (!actor) throw new Failure('unauthorized', 'invalid api key');
       return actor;

@@ -11,13 +11,14 @@ import type { Actor } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
 import type { ResultMarks } from '../../domain/batches/result-lines.ts';
 import type { JobStream } from '../../domain/jobs/job-stream.ts';
-import type { AnswerBudget } from '../answer-budget.ts';
+import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { BodyBudget } from '../body-budget.ts';
 import type { EndpointDirectory, EndpointEntry } from '../endpoint-directory.ts';
 import type { JobDispatch } from '../job-dispatch.ts';
 import type { ModelDirectory } from '../model-directory.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { UserDirectory } from '../user-directory.ts';
+import type { UploadPace } from './batches/upload-pace.ts';
 
 /** What the operations of the queue API share. */
 export interface QueuePlane {
@@ -34,6 +35,7 @@ export interface QueuePlane {
   monotonic: Clock;
   limits: JobLimits;
   bodies: BodyBudget;
+  uploadPace: UploadPace;
   answers: AnswerBudget;
   metrics: Metrics;
   tracing: Tracing | null;

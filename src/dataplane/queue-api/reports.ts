@@ -53,7 +53,7 @@ export async function listRequests(call: QueueCall): Promise<void> {
   sendJson(call.res, 200, JSON.stringify({ requests: result.rows }));
 }
 
-const PAGE_PARAMETERS = ['status', 'since', 'until', 'workerId', 'limit', 'cursor'] as const;
+const PAGE_PARAMETERS = ['status', 'since', 'until', 'workerId', 'error', 'limit', 'cursor'] as const;
 
 async function listPage(call: QueueCall): Promise<void> {
   const of = (name: (typeof PAGE_PARAMETERS)[number]) => call.query.get(name) ?? undefined;
@@ -61,15 +61,16 @@ async function listPage(call: QueueCall): Promise<void> {
     statuses: readStatuses(of('status')),
     since: readTime('since', of('since')),
     until: readTime('until', of('until')),
-    workerId: readWorkerId(of('workerId')),
+    workerId: readText('workerId', of('workerId')),
+    error: readText('error', of('error') || undefined),
     limit: readLimit(of('limit')),
     cursor: of('cursor'),
   });
   sendJson(call.res, 200, JSON.stringify({ requests: page.jobs, nextCursor: page.nextCursor }));
 }
 
-function readWorkerId(text: string | undefined): string | undefined {
-  if (text?.includes('\0')) throw new Failure('badRequest', 'workerId: must not contain a NUL character');
+function readText(name: string, text: string | undefined): string | undefined {
+  if (text?.includes('\0')) throw new Failure('badRequest', `${name}: must not contain a NUL character`);
   return text;
 }
 

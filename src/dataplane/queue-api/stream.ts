@@ -1,6 +1,6 @@
 import { isTerminal, type JobStatus, renderJob } from '../../domain/jobs/job.ts';
 import type { JobChunk } from '../../domain/jobs/job-stream.ts';
-import { flushed } from '../answer-budget.ts';
+import { flushed } from '../../http/answer-budget.ts';
 import { readWaitMs, sendJson, writeHead } from '../exchange.ts';
 import { getJob, MAX_WAIT_MS } from './await-job.ts';
 import { holdWithKey } from './hold-with-key.ts';

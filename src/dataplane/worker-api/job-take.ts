@@ -30,8 +30,10 @@ function render(job: TakenJob): string {
 
 async function take(call: WorkerCall, slots: number, body: (jobs: readonly TakenJob[]) => string): Promise<void> {
   const { plane, res } = call;
-  if (!call.worker.isReady) await markReady(call);
-  if (call.search.includes('job_in_progress=0')) await plane.undeliveredJobs.checkIdleWorker(call.worker);
+  const isIdle = call.search.includes('job_in_progress=0');
+  const checked = isIdle ? plane.undeliveredJobs.checkIdleWorker(call.worker) : undefined;
+  if (!call.worker.isReady) await Promise.all([markReady(call), checked]);
+  else await checked;
   plane.activity.recordTake(call.worker.id);
   const isAsleep = call.search.includes('sleep=') && (await readSleepState(call));
   const worker = plane.workers.peek(call.worker.id) ?? call.worker; // it may have become unwanted meanwhile

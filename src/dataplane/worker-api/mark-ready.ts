@@ -1,3 +1,5 @@
+import type { WorkerId } from '../../core/ids.ts';
+import type { Db } from '../../db/pool.ts';
 import { countStart, type WorkerStart } from '../../domain/workers/worker-timeline.ts';
 import type { WorkerCall } from './worker-call.ts';
 
@@ -8,14 +10,21 @@ import type { WorkerCall } from './worker-call.ts';
  */
 export async function markReady({ plane, worker }: WorkerCall): Promise<void> {
   if (worker.isReady) return;
-  worker.isReady = true;
-  const result = await plane.pool.query<WorkerStart>(
-    `update workers set ready_at = now(), timeline = timeline || jsonb_build_object('readyAt', now())
-     where id = $1 and ready_at is null and endpoint_type = 'QUEUE_BASED'
-     returning created_at as "createdAt", timeline`,
-    [worker.id],
-  );
+  worker.isReady = true; // takes that come meanwhile have nothing to write
+  const result = await writeReady(plane.pool, worker.id).catch((error) => {
+    worker.isReady = false; // the next take tries again
+    throw error;
+  });
   for (const start of result.rows) countStart(plane.metrics, start);
   plane.bus.publish('worker', worker.id);
   plane.bus.publish('demand', worker.endpointId);
+}
+
+function writeReady(db: Db, id: WorkerId): Promise<{ rows: WorkerStart[] }> {
+  return db.query<WorkerStart>(
+    `update workers set ready_at = now(), timeline = timeline || jsonb_build_object('readyAt', now())
+     where id = $1 and ready_at is null and endpoint_type = 'QUEUE_BASED'
+     returning created_at as "createdAt", timeline`,
+    [id],
+  );
 }

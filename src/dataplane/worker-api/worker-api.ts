@@ -115,7 +115,7 @@ async function findUnknown(
   workerId: string,
 ): Promise<WorkerEntry | undefined> {
   if (!TOKEN.test(tokenOf(req))) return undefined;
-  const end = beginGuess(guesses, req);
+  const end = await beginGuess(guesses, req);
   let isRefused = false;
   try {
     const found = await workers.find(workerId);
@@ -126,10 +126,10 @@ async function findUnknown(
   }
 }
 
-/** Throws `unavailable`: workers repeat a request after that, and would drop a result after a 429. */
-function beginGuess(guesses: GuessLimiter, { socket }: IncomingMessage): (isRefused: boolean) => void {
+/** Rejects with `unavailable`: workers repeat a request after that, and would drop a result after a 429. */
+async function beginGuess(guesses: GuessLimiter, { socket }: IncomingMessage): Promise<(isRefused: boolean) => void> {
   try {
-    return guesses.begin(clientNetwork(socket.remoteAddress ?? ''));
+    return await guesses.begin(clientNetwork(socket.remoteAddress ?? ''));
   } catch (cause) {
     throw new Failure('unavailable', 'too many requests of unknown workers from this address; try again', {
       retryAfterSeconds: 1,

@@ -21,7 +21,10 @@ const keyOf = (secret: string) => findKeyBySecretHash(database.pool, hashSecret(
 test('an empty database gets the user admin and a new key, which is returned once and stored nowhere', async () => {
   const first = await ensureFirstUser(context, null);
   expect(first.newSecret).toMatch(/^pyk_/);
-  expect(await keyOf(first.newSecret!)).toMatchObject({ userId: first.userId, scopes: [{ kind: 'all' }] });
+  expect(await keyOf(first.newSecret!)).toMatchObject({
+    userId: first.userId,
+    scopes: [{ kind: 'all' }, { kind: 'exec' }],
+  });
   expect((await listUsers(database.pool)).map((user) => user.name)).toEqual(['admin']);
   expect(await ensureFirstUser(context, null)).toEqual({ userId: first.userId, newSecret: null });
   const stored = await database.pool.query('select row_to_json(k)::text as text from api_keys k');
@@ -29,13 +32,20 @@ test('an empty database gets the user admin and a new key, which is returned onc
   expect(stored.rows[0].text).not.toContain(first.newSecret);
 });
 
+test('a key of before, without the scope exec, does not gain it when it is given at a start', async () => {
+  await ensureFirstUser(context, 'from-before');
+  await database.pool.query(`update api_keys set scopes = '{all}' where secret_hash = $1`, [hashSecret('from-before')]);
+  await ensureFirstUser(context, 'from-before');
+  expect(await keyOf('from-before')).toMatchObject({ scopes: [{ kind: 'all' }] });
+});
+
 test('the first key may be given and is then not returned', async () => {
   expect((await ensureFirstUser(context, 'my-own-key')).newSecret).toBeNull();
-  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }], expiresAt: null });
+  expect(await keyOf('my-own-key')).toMatchObject({ scopes: [{ kind: 'all' }, { kind: 'exec' }], expiresAt: null });
 });
 
 test('a key given later becomes valid, once, even if it was revoked', async () => {
-  const { userId } = await ensureFirstUser(context, null);
+  const userId = (await ensureFirstUser(context, null)).userId!;
   await ensureFirstUser(context, 'later');
   await database.pool.query('update api_keys set revoked_at = now()');
   await ensureFirstUser(context, 'later');

@@ -29,20 +29,27 @@ export async function createApiKey(
   input: NewApiKey,
   maker?: Actor,
 ): Promise<{ key: ApiKey; secret: string }> {
-  if (input.scopes.length === 0) throw new Failure('badRequest', 'scopes: a key needs at least one scope');
-  if (input.expiresAt !== null && input.expiresAt.getTime() <= context.clock.now()) {
-    throw new Failure('badRequest', 'expiresAt: must be in the future');
-  }
+  checkNewKey(context.clock, input);
   const secret = newSecret(KEY_PREFIX);
   const key = await transaction(context.pool, async (db) => {
     if (maker) await checkMaker(db, maker, input);
-    return insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret) });
+    const createdBy = maker ? { userId: maker.userId, keyId: maker.keyId } : null;
+    return insertKey(db, { ...input, id: newId<KeyId>(), secretHash: hashSecret(secret), createdBy });
   });
   context.bus.publish('key', key.id);
   return { key, secret };
 }
 
-async function checkMaker(db: Db, maker: Actor, input: NewApiKey): Promise<void> {
+/** Throws `badRequest` for a key without scopes, or one that has expired. */
+export function checkNewKey(clock: Clock, { scopes, expiresAt }: Pick<NewApiKey, 'scopes' | 'expiresAt'>): void {
+  if (scopes.length === 0) throw new Failure('badRequest', 'scopes: a key needs at least one scope');
+  if (expiresAt !== null && expiresAt.getTime() <= clock.now()) {
+    throw new Failure('badRequest', 'expiresAt: must be in the future');
+  }
+}
+
+/** Throws `forbidden` if the new key would permit more, or live longer, than the maker's, which is locked against revocation. */
+export async function checkMaker(db: Db, maker: Actor, input: Pick<NewApiKey, 'scopes' | 'expiresAt'>): Promise<void> {
   const makersKey = await findKeyForShare(db, maker.userId, maker.keyId);
   if (!makersKey) throw new Failure('unauthorized', 'invalid bearer token');
   if (!input.scopes.every((scope) => scopesCover(makersKey.scopes, scope))) {

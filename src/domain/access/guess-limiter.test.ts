@@ -8,10 +8,17 @@ beforeEach(() => {
   limiter = new GuessLimiter({ now: () => now });
 });
 
+/** Begins a look-up that need not wait. */
+function begun(network: string): (isRefused: boolean) => void {
+  const end = limiter.begin(network);
+  if (end instanceof Promise) throw new Error('it waits');
+  return end;
+}
+
 /** Tries one wrong secret; false when refused. */
 function guess(network: string): boolean {
   try {
-    limiter.begin(network)(true);
+    begun(network)(true);
     return true;
   } catch {
     return false;
@@ -39,10 +46,30 @@ test('a client with very many networks makes nobody forgotten, and gets no more 
 });
 
 test('look-ups in flight are not forgotten', () => {
-  const ends = Array.from({ length: 100 }, () => limiter.begin('a'));
+  const ends = Array.from({ length: 100 }, () => begun('a'));
   now = 5_000;
   for (let i = 0; i < 20_000; i++) guess(`network ${i}`);
   expect(guess('a')).toBe(false);
   for (const end of ends) end(false);
   expect(guess('a')).toBe(true);
+});
+
+test('look-ups beyond a hundred at once wait, and all of those that find a key are made', async () => {
+  const ends = Array.from({ length: 100 }, () => begun('a'));
+  const waiting = Array.from({ length: 500 }, () => limiter.begin('a'));
+  expect(waiting.every((end) => end instanceof Promise)).toBe(true);
+  for (const end of ends) end(false);
+  for (const end of waiting) (await end)(false);
+  begun('a')(false);
+});
+
+test('those that wait are refused once too many found nothing, and there is a bound to them', async () => {
+  const ends = Array.from({ length: 100 }, () => begun('a'));
+  const waiting = Array.from({ length: 1_000 }, () => limiter.begin('a'));
+  const refused = Promise.allSettled(waiting);
+  expect(() => limiter.begin('a')).toThrow('too many invalid keys');
+  for (const end of ends) end(true);
+  const results = await refused;
+  expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(1_000 - 19); // the first 19 let one begin each
+  expect(guess('a')).toBe(false);
 });

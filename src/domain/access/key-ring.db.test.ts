@@ -41,6 +41,7 @@ afterAll(async () => {
 async function newKey(expiresAt: Date | null = null) {
   const input = { userId, name: 'k', scopes: [parseScope('invoke')], expiresAt };
   const made = await createApiKey({ pool: database.pool, bus: { publish: () => {} }, clock: systemClock }, input);
+  await database.pool.query('update api_keys set last_used_at = now()'); // so that its use is not written
   queries.mockClear();
   return made;
 }
@@ -169,6 +170,23 @@ test('what is open is notified once when its key is revoked, and what was closed
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect([open.ended, closed.ended, other.ended]).toEqual([1, 0, 0]);
   other.close();
+});
+
+test('an object is watched again after its key has ended, and not after the end of its watch', async () => {
+  const [first, second] = [await newKey(), await newKey()];
+  const ended: KeyId[] = [];
+  const request = { place: -1, keyId: first.key.id, onKeyEnd: () => void ended.push(request.keyId) };
+  keyRing.watch(first.key.id, request);
+  const other = opened(second.key.id);
+  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: first.key.id });
+  await vi.waitFor(() => expect(ended).toEqual([first.key.id]));
+  request.keyId = second.key.id;
+  keyRing.watch(second.key.id, request);
+  keyRing.unwatch(first.key.id, request);
+  keyRing.unwatch(second.key.id, request);
+  await revokeApiKey({ pool: database.pool, bus }, { userId, keyId: second.key.id });
+  await vi.waitFor(() => expect(other.ended).toBe(1));
+  expect(ended).toEqual([first.key.id]);
 });
 
 test('a key that ended before it is watched, or whose hint is lost, is noticed within two seconds', async () => {

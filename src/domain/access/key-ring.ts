@@ -1,15 +1,17 @@
 import { BoundedMap, BoundedSet } from '../../core/bounded-map.ts';
 import { clientAddress, clientNetwork, type Peer, type TrustedAddresses } from '../../core/client-address.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
-import type { KeyId } from '../../core/ids.ts';
+import { Failure } from '../../core/errors.ts';
+import type { KeyId, UserId } from '../../core/ids.ts';
 import type { Bus } from '../../db/bus.ts';
 import { databaseFailure } from '../../db/database-fault.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Actor } from './actor.ts';
 import { GuessLimiter } from './guess-limiter.ts';
-import { type ApiKey, findKeyBySecretHash } from './key-store.ts';
-import { KeyWatch } from './key-watch.ts';
-import { hashSecret } from './secret-hash.ts';
+import { type ApiKey, type FoundKey, findKeyBySecretHash } from './key-store.ts';
+import { KeyUse } from './key-use.ts';
+import { KeyWatch, type OpenUse } from './key-watch.ts';
+import { hashSecret, hashText } from './secret-hash.ts';
 
 /**
  * Maps secrets to actors, from a cache where possible: the data plane asks on every request.
@@ -18,6 +20,8 @@ import { hashSecret } from './secret-hash.ts';
  * hint is lost. A look-up in flight during a hint is not cached, because it may have read the old row. Unknown secrets are
  * cached too, in a map of their own, so that guessing neither queries the database again for the same secret nor evicts
  * valid keys. A network that guesses many is refused without a query; keys that were valid here are still looked up for it.
+ *
+ * Keys of a suspended user are never cached as valid: each request with one is refused after a look-up, or from a third map.
  */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 10_000;
@@ -30,6 +34,16 @@ interface Known {
   untilMs: number;
 }
 
+/** What a look-up ends with: an actor, a key that is valid but refused, or nothing. */
+type Outcome = Actor | Refused | undefined;
+
+/** A key of a suspended user. */
+interface Refused {
+  userId: UserId;
+  isRemoving: boolean;
+  untilMs: number;
+}
+
 export class KeyRing {
   readonly #deps: { pool: Db; clock: Clock; trustedProxies?: TrustedAddresses };
   readonly #guesses: GuessLimiter;
@@ -37,9 +51,11 @@ export class KeyRing {
   readonly #unknown = new BoundedMap<string, number>(MAX_ENTRIES);
   /** Secrets that were valid at their last look-up. */
   readonly #proven = new BoundedSet<string>(MAX_ENTRIES);
-  readonly #inFlight = new Map<string, Promise<Actor | undefined>>();
+  readonly #refused = new BoundedMap<string, Refused>(MAX_ENTRIES);
+  readonly #inFlight = new Map<string, Promise<Outcome>>();
   readonly #watch: KeyWatch;
-  readonly #unsubscribe: () => void;
+  readonly #use: KeyUse;
+  readonly #unsubscribe: readonly (() => void)[];
   #generation = 0;
 
   /** `trustedProxies`: none by default. */
@@ -53,27 +69,37 @@ export class KeyRing {
     this.#deps = options;
     this.#guesses = new GuessLimiter(options.monotonic ?? monotonicClock);
     this.#watch = new KeyWatch(options);
-    this.#unsubscribe = options.bus.subscribe('key', (keyId) => {
-      this.#forgetKey(keyId);
-      this.#watch.hint(keyId);
-    });
+    this.#use = new KeyUse(options);
+    this.#unsubscribe = [
+      options.bus.subscribe('key', (keyId) => {
+        this.#forgetKeys((actor) => actor.keyId === keyId);
+        this.#watch.hint(keyId);
+      }),
+      options.bus.subscribe('user', (userId) => {
+        this.#forgetKeys((actor) => actor.userId === userId);
+        this.#watch.hintAll();
+      }),
+    ];
   }
 
-  /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". */
-  peek(secret: string, hash: Buffer = hashSecret(secret)): Actor | undefined {
-    return this.#recall(mapKey(hash));
+  /** Returns the actor if it is cached; undefined means "call `authenticate`", not "refuse". `key`: the `hashText` of the secret. */
+  peek(secret: string, key: string = hashText(hashSecret(secret))): Actor | undefined {
+    return this.#recall(key);
   }
 
   /**
-   * Returns undefined if the secret is unknown, revoked or expired. Throws `unavailable` if the database is unreachable, and
-   * `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
+   * Returns undefined if the secret is unknown, revoked or expired. Throws `forbidden` if its user is suspended, `unavailable`
+   * if the database is unreachable, and `tooManyRequests` if `peer`'s network has just tried many unknown secrets.
    */
   async authenticate(secret: string, peer?: Peer): Promise<Actor | undefined> {
     if (secret === '' || secret.length > MAX_SECRET_LENGTH) return undefined;
-    const key = mapKey(hashSecret(secret));
+    const key = hashText(hashSecret(secret));
     const known = this.#recall(key);
     if (known) return known;
-    if ((this.#unknown.get(key) ?? 0) > this.#deps.clock.now()) return undefined;
+    const now = this.#deps.clock.now();
+    if ((this.#unknown.get(key) ?? 0) > now) return undefined;
+    const refused = this.#refused.get(key);
+    if (refused && refused.untilMs > now) throw suspended(refused);
     let lookUp = this.#inFlight.get(key);
     if (!lookUp) {
       lookUp = this.#countedLookUp(key, secret, peer).finally(() => {
@@ -81,7 +107,9 @@ export class KeyRing {
       });
       this.#inFlight.set(key, lookUp);
     }
-    return lookUp;
+    const outcome = await lookUp;
+    if (outcome && 'isRemoving' in outcome) throw suspended(outcome);
+    return outcome;
   }
 
   /**
@@ -89,12 +117,23 @@ export class KeyRing {
    * arrive: streams, held requests, tunnels. Returns the function that ends the watch: call it in every case.
    */
   onEnd(keyId: KeyId, onEnd: () => void): () => void {
-    return this.#watch.onEnd(keyId, onEnd);
+    const open: OpenUse = { onKeyEnd: onEnd, place: -1 };
+    this.watch(keyId, open);
+    return () => this.unwatch(keyId, open);
   }
 
-  /** Ends the subscription; look-ups in flight still resolve. */
+  /** As `onEnd`, for objects that exist anyway. End each watch with `unwatch`. */
+  watch(keyId: KeyId, open: OpenUse): void {
+    this.#watch.add(keyId, open);
+  }
+
+  unwatch(keyId: KeyId, open: OpenUse): void {
+    this.#watch.delete(keyId, open);
+  }
+
+  /** Ends the subscriptions; look-ups in flight still resolve. */
   close(): void {
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#watch.close();
     this.#forget();
   }
@@ -104,42 +143,43 @@ export class KeyRing {
     return known !== undefined && known.untilMs > this.#deps.clock.now() ? known.actor : undefined;
   }
 
-  async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Actor | undefined> {
+  async #countedLookUp(key: string, secret: string, peer: Peer | undefined): Promise<Outcome> {
     if (peer === undefined || this.#proven.has(key)) return this.#lookUp(key, secret);
     const address = clientAddress(peer, this.#deps.trustedProxies ?? NONE_TRUSTED);
-    const end = this.#guesses.begin(clientNetwork(address));
+    const end = await this.#guesses.begin(clientNetwork(address));
     let isRefused = false;
     try {
-      const actor = await this.#lookUp(key, secret);
-      isRefused = actor === undefined;
-      return actor;
+      const outcome = await this.#lookUp(key, secret);
+      isRefused = outcome === undefined;
+      return outcome;
     } finally {
       end(isRefused);
     }
   }
 
-  async #lookUp(key: string, secret: string): Promise<Actor | undefined> {
+  async #lookUp(key: string, secret: string): Promise<Outcome> {
     const generation = this.#generation;
     const found = await findKeyBySecretHash(this.#deps.pool, hashSecret(secret)).catch((cause) => {
       throw databaseFailure(cause) ?? cause;
     });
     const now = this.#deps.clock.now();
-    const expiresMs = found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-    const isValid = found !== undefined && expiresMs > now;
-    const actor = isValid ? toActor(found) : undefined;
-    if (actor) this.#proven.add(key);
+    const outcome = toOutcome(found, now);
+    if (outcome) this.#proven.add(key);
     else this.#proven.delete(key);
-    if (generation !== this.#generation) return actor;
-    if (actor) setLast(this.#known, key, { actor, untilMs: Math.min(now + TTL_MS, expiresMs) });
-    else setLast(this.#unknown, key, now + TTL_MS);
-    return actor;
+    if (outcome && !('isRemoving' in outcome)) this.#use.note(found!);
+    if (generation !== this.#generation) return outcome;
+    if (outcome === undefined) setLast(this.#unknown, key, now + TTL_MS);
+    else if ('isRemoving' in outcome) setLast(this.#refused, key, outcome);
+    else setLast(this.#known, key, { actor: outcome, untilMs: Math.min(now + TTL_MS, expiryOf(found!)) });
+    return outcome;
   }
 
   /** Keys of workers come and go all the time, so the others stay cached. */
-  #forgetKey(keyId: string): void {
+  #forgetKeys(isMeant: (actor: Actor) => boolean): void {
     this.#generation += 1;
-    for (const [key, { actor }] of this.#known) if (actor.keyId === keyId) this.#known.delete(key);
+    for (const [key, { actor }] of this.#known) if (isMeant(actor)) this.#known.delete(key);
     this.#unknown.clear();
+    this.#refused.clear();
     this.#inFlight.clear();
   }
 
@@ -147,16 +187,29 @@ export class KeyRing {
     this.#generation += 1;
     this.#known.clear();
     this.#unknown.clear();
+    this.#refused.clear();
     this.#inFlight.clear();
   }
 }
 
-function toActor({ userId, id: keyId, scopes, restRevision }: ApiKey): Actor {
-  return { userId, keyId, scopes, restRevision };
+function toOutcome(found: FoundKey | undefined, now: number): Outcome {
+  if (found === undefined || expiryOf(found) <= now) return undefined;
+  if (!found.isSuspended) return toActor(found);
+  return { userId: found.userId, isRemoving: found.isRemoving, untilMs: Math.min(now + TTL_MS, expiryOf(found)) };
 }
 
-function mapKey(hash: Buffer): string {
-  return hash.toString('latin1');
+function expiryOf({ expiresAt }: ApiKey): number {
+  return expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+}
+
+/** The refusal of a valid key, whose holder may know why. */
+function suspended({ isRemoving }: Refused): Failure {
+  const why = isRemoving ? 'this account is being deleted' : 'this account is suspended';
+  return new Failure('forbidden', `${why}: ask an admin of this server`);
+}
+
+function toActor({ userId, id: keyId, scopes, restRevision }: ApiKey): Actor {
+  return { userId, keyId, scopes, restRevision };
 }
 
 /** Sets an entry as the newest, so that a full map evicts the one looked up longest ago. */

@@ -1,13 +1,21 @@
 import type { Clock } from '../../core/clock.ts';
 import type { KeyId } from '../../core/ids.ts';
+import { Roster } from '../../core/roster.ts';
 import type { Db } from '../../db/pool.ts';
 import { findLiveKeys } from './key-store.ts';
 
 /** Half of what a stream may outlive its key by, so that a lost hint is no matter. */
 const POLL_MS = 1_000;
 
+/** Something open with a key: a request, a stream, a tunnel. */
+export interface OpenUse {
+  onKeyEnd(): void;
+  /** Its place in the roster of the key; negative at first. */
+  place: number;
+}
+
 interface Watched {
-  readonly callbacks: Set<() => void>;
+  readonly open: Roster<OpenUse>;
   /** As last read; infinite for a key that never expires or was not read yet. */
   expiresMs: number;
 }
@@ -26,22 +34,29 @@ export class KeyWatch {
     this.#deps = deps;
   }
 
-  /** Calls `onEnd` once the key is revoked or expired. Returns the function that ends the watch: call it in every case. */
-  onEnd(keyId: KeyId, onEnd: () => void): () => void {
+  /** Calls `onKeyEnd` once the key is revoked or expired. `delete` it in every case. */
+  add(keyId: KeyId, open: OpenUse): void {
     let watched = this.#watched.get(keyId);
     if (!watched) {
-      watched = { callbacks: new Set(), expiresMs: Number.POSITIVE_INFINITY };
+      watched = { open: new Roster(), expiresMs: Number.POSITIVE_INFINITY };
       this.#watched.set(keyId, watched);
     }
-    const { callbacks } = watched;
-    callbacks.add(onEnd);
+    watched.open.add(open);
     this.#timer ??= setInterval(() => void this.#poll(), POLL_MS).unref();
-    return () => callbacks.delete(onEnd);
+  }
+
+  delete(keyId: KeyId, open: OpenUse): void {
+    this.#watched.get(keyId)?.open.delete(open);
   }
 
   /** The key may have changed. */
   hint(keyId: string): void {
     if (this.#watched.has(keyId as KeyId)) void this.#poll();
+  }
+
+  /** Any key may have changed. */
+  hintAll(): void {
+    void this.#poll();
   }
 
   close(): void {
@@ -82,13 +97,13 @@ export class KeyWatch {
   }
 
   #end(keyId: KeyId): void {
-    const callbacks = [...(this.#watched.get(keyId)?.callbacks ?? [])];
+    const open = [...(this.#watched.get(keyId)?.open ?? [])];
     this.#watched.delete(keyId);
-    for (const onEnd of callbacks) onEnd();
+    for (const use of open) use.onKeyEnd();
   }
 
   #forgetUnwatched(): void {
-    for (const [keyId, { callbacks }] of this.#watched) if (callbacks.size === 0) this.#watched.delete(keyId);
+    for (const [keyId, { open }] of this.#watched) if (open.size === 0) this.#watched.delete(keyId);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -8,10 +8,17 @@ const MAX_LENGTH = 16_384;
 
 /** Returns a user's SSH public keys, one per line; empty if there are none. */
 export async function readPublicKeys(db: Db, userId: UserId): Promise<string> {
-  const result = await db.query<{ publicKeys: string }>('select public_keys as "publicKeys" from users where id = $1', [
-    userId,
-  ]);
-  return result.rows[0]?.publicKeys ?? '';
+  return (await listPublicKeys(db, [userId])).get(userId) ?? '';
+}
+
+/** Returns the SSH public keys of those of these users that exist. */
+export async function listPublicKeys(db: Db, userIds: readonly UserId[]): Promise<Map<UserId, string>> {
+  const { rows } = await db.query<{ id: UserId; publicKeys: string }>({
+    name: 'public-keys',
+    text: 'select id, public_keys as "publicKeys" from users where id = any($1::text[])',
+    values: [userIds],
+  });
+  return new Map(rows.map(({ id, publicKeys }) => [id, publicKeys]));
 }
 
 /** Replaces all of a user's SSH public keys. Throws `badRequest` if the text is too long. */

@@ -1,3 +1,4 @@
+import { Failure } from '../../core/errors.ts';
 import type { Db } from '../../db/pool.ts';
 import { countUsers } from './users.ts';
 
@@ -10,7 +11,7 @@ export async function refuseSharedProcesses(db: Db): Promise<void> {
   );
 }
 
-/** Throws a sentence if a server with the process runtime runs, which would not start with another user. */
+/** Throws `conflict` if a server with the process runtime runs, which would not start with another user. */
 export async function refuseUserBesideProcesses(db: Db): Promise<void> {
   const result = await db.query<{ isBeside: boolean }>(
     `select exists (select from settings where key = 'installation' and value ->> 'runtime' = 'process')
@@ -18,7 +19,8 @@ export async function refuseUserBesideProcesses(db: Db): Promise<void> {
         and exists (select from users) as "isBeside"`,
   );
   if (!result.rows[0]!.isBeside) return;
-  throw new Error(
+  throw new Failure(
+    'conflict',
     "a server with the process runtime runs, which does not separate users: use docker or kubernetes, or accept that every worker can read every user's secrets with --insecure-process-runtime",
   );
 }

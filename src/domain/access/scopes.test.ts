@@ -12,6 +12,8 @@ describe('the grammar', () => {
     'read-only',
     'invoke',
     'invoke/abc123',
+    'exec',
+    'exec/abc123',
     'serverless:read',
     'network-volumes:write',
     'serverless/abc123:write',
@@ -30,6 +32,8 @@ describe('the grammar', () => {
     'serverless/a b:read',
     'invoke:write',
     'invoke/',
+    'exec/',
+    'exec:write',
     ' all',
     'all ',
     'read-only:read',
@@ -47,6 +51,21 @@ test('all permits everything, read-only every read and nothing else', () => {
   }
   expect(permits('read-only', invoke('a', 'read'))).toBe(true);
   expect(permits('read-only', invoke('a', 'write'))).toBe(false);
+});
+
+test('only exec runs programs in pods and workers, and no other key can grant it', () => {
+  for (const scope of ['all', 'read-only', 'pods:write', 'pods/a:write', 'serverless:write', 'invoke']) {
+    expect(permits(scope, { exec: 'a' })).toBe(false);
+    expect(scopesCover([parseScope(scope)], parseScope('exec/a'))).toBe(false);
+  }
+  expect(permits('exec', { exec: 'a' })).toBe(true);
+  expect(permits('exec/a', { exec: 'a' })).toBe(true);
+  expect(permits('exec/a', { exec: 'b' })).toBe(false);
+  expect(permits('exec', { area: 'pods', access: 'read' })).toBe(false);
+  expect(permits('exec', invoke('a', 'read'))).toBe(false);
+  expect(scopesCover([parseScope('exec')], parseScope('exec/a'))).toBe(true);
+  expect(scopesCover([parseScope('exec/a')], parseScope('exec'))).toBe(false);
+  expect(scopesCover([parseScope('exec')], parseScope('read-only'))).toBe(false);
 });
 
 test('write to an area implies read of it, and no other area', () => {

@@ -9,6 +9,9 @@ import type { EndpointId } from '../../core/ids.ts';
  *     <area>:read | <area>:write         one area; write implies read
  *     <area>/<id>:read | …:write         one record of an area
  *     invoke | invoke/<endpointId>       jobs and requests of every endpoint, or of one
+ *     exec | exec/<id>                   programs in every pod and worker, or in one pod or one endpoint's workers
+ *
+ * `all` does not include `exec`, so that no key of before opens a terminal (docs/decisions/0053-terminals.md).
  *
  * Changing an endpoint and sending work to it are separate: `serverless:write` cannot run a job, and `invoke` cannot
  * change an endpoint.
@@ -24,6 +27,7 @@ export const AREAS = [
   'catalog',
   'billing',
   'account',
+  'users',
 ] as const;
 export type Area = (typeof AREAS)[number];
 export type Access = 'read' | 'write';
@@ -33,31 +37,38 @@ export type Access = 'read' | 'write';
  * restricted key is checked without reading the record.
  */
 export type Permission =
-  | { area: Area; access: Access; resourceId?: string }
+  /** `orArea`: keys of that area may do it too, as they could before `area` existed. */
+  | { area: Area; access: Access; resourceId?: string; orArea?: Area }
   /** `read`: status, health and the like. `write`: run, cancel, purge, and load-balanced requests. */
-  | { invoke: EndpointId; access: Access };
+  | { invoke: EndpointId; access: Access }
+  /** Programs in a pod, or in the workers of an endpoint. */
+  | { exec: string };
 
 /** A parsed scope; `resourceId` and `endpointId` are null if it covers all records. */
 export type Scope =
   | { kind: 'all' }
   | { kind: 'read-only' }
   | { kind: 'area'; area: Area; resourceId: string | null; access: Access }
-  | { kind: 'invoke'; endpointId: string | null };
+  | { kind: 'invoke'; endpointId: string | null }
+  | { kind: 'exec'; resourceId: string | null };
 
 const AREA_SCOPE = /^([a-z-]+)(?:\/([a-z0-9]+))?:(read|write)$/;
 const INVOKE_SCOPE = /^invoke(?:\/([a-z0-9]+))?$/;
+const EXEC_SCOPE = /^exec(?:\/([a-z0-9]+))?$/;
 
 /** Throws `unprocessable` with the scope and what is allowed. */
 export function parseScope(text: string): Scope {
   if (text === 'all' || text === 'read-only') return { kind: text };
   const invoke = INVOKE_SCOPE.exec(text);
   if (invoke) return { kind: 'invoke', endpointId: invoke[1] ?? null };
+  const exec = EXEC_SCOPE.exec(text);
+  if (exec) return { kind: 'exec', resourceId: exec[1] ?? null };
   const [, areaName, resourceId, access] = AREA_SCOPE.exec(text) ?? [];
   const area = AREAS.find((candidate) => candidate === areaName);
   if (area) return { kind: 'area', area, resourceId: resourceId ?? null, access: access as Access };
   throw new Failure(
     'unprocessable',
-    `'${text}' is not a scope: use all, read-only, invoke, invoke/<endpoint id>, <area>:read, <area>:write or ` +
+    `'${text}' is not a scope: use all, read-only, invoke, invoke/<endpoint id>, exec, exec/<pod or endpoint id>, <area>:read, <area>:write or ` +
       `<area>/<id>:read|write, where an area is one of ${AREAS.join(', ')}`,
   );
 }
@@ -69,6 +80,8 @@ export function formatScope(scope: Scope): string {
       return `${scope.area}${scope.resourceId === null ? '' : `/${scope.resourceId}`}:${scope.access}`;
     case 'invoke':
       return scope.endpointId === null ? 'invoke' : `invoke/${scope.endpointId}`;
+    case 'exec':
+      return scope.resourceId === null ? 'exec' : `exec/${scope.resourceId}`;
     default:
       return scope.kind;
   }
@@ -79,6 +92,10 @@ export function scopesPermit(scopes: readonly Scope[], permission: Permission): 
 }
 
 function scopePermits(scope: Scope, permission: Permission): boolean {
+  if (scope.kind === 'exec' || 'exec' in permission) {
+    const isBoth = scope.kind === 'exec' && 'exec' in permission;
+    return isBoth && (scope.resourceId === null || scope.resourceId === permission.exec);
+  }
   switch (scope.kind) {
     case 'all':
       return true;
@@ -89,7 +106,9 @@ function scopePermits(scope: Scope, permission: Permission): boolean {
     case 'area':
       return 'invoke' in permission
         ? permission.access === 'read' && areaPermits(scope, 'serverless', permission.invoke, 'read')
-        : areaPermits(scope, permission.area, permission.resourceId, permission.access);
+        : [permission.area, permission.orArea].some(
+            (area) => area && areaPermits(scope, area, permission.resourceId, permission.access),
+          );
   }
 }
 
@@ -112,6 +131,10 @@ function areaPermits(
  */
 export function scopesCover(scopes: readonly Scope[], wanted: Scope): boolean {
   return scopes.some((scope) => {
+    if (scope.kind === 'exec' || wanted.kind === 'exec') {
+      const isBoth = scope.kind === 'exec' && wanted.kind === 'exec';
+      return isBoth && (scope.resourceId === null || scope.resourceId === wanted.resourceId);
+    }
     if (scope.kind === 'all') return true;
     if (scope.kind === 'read-only') {
       return wanted.kind === 'read-only' || (wanted.kind === 'area' && wanted.access === 'read');

@@ -7,3 +7,8 @@ import { hash } from 'node:crypto';
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
+
+/** Returns a hash as text, one character per byte: the key of a Map. */
+export function hashText(hash: Buffer): string {
+  return hash.toString('latin1');
+}

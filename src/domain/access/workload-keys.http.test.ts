@@ -33,7 +33,10 @@ async function startWorker(endpointId: string): Promise<{ id: WorkerId; secret: 
 async function startAgain(id: WorkerId): Promise<string> {
   const { secret, hash } = newWorkloadSecret();
   const place = { pool: null, gpuTypeId: null, dataCenterId: null, gpuCount: 0 };
-  await markStarting(rest.database.pool, [{ id, ...place, tokenHash: Buffer.from(id), keyHash: hash }], []);
+  await markStarting(rest.database.pool, [{ id, ...place, tokenHash: Buffer.from(id), keyHash: hash }], {
+    gpus: [],
+    heldByOthers: () => undefined,
+  });
   return secret;
 }
 

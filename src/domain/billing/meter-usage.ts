@@ -46,8 +46,29 @@ const SOURCES = [
 /** All sources as one query. */
 export const CHARGED = SOURCES.join(' union all ');
 
+const sumOf = (what: string, components: string) => `coalesce(sum(${what}) filter (where component ${components}), 0)`;
+const GPU = "= 'GPU'";
+const CPU = "= 'CPU'";
+const STORAGE = "not in ('GPU', 'CPU')";
+const SUMS = ['gpu_seconds', 'vcpu_seconds', 'gb_seconds', 'gpu_amount', 'cpu_amount', 'storage_amount'];
+
+/** Adds the rows of `metered` to the sums of their days. The name is the newest one; a resource that is gone keeps its last. */
+const ADD_TO_DAYS = `
+  insert into usage_days as d (user_id, day, kind, resource_id, name, ${SUMS.join(', ')})
+  select user_id, (starts_at at time zone 'UTC')::date, kind, resource_id,
+         case kind when 'SERVERLESS' then (select e.name from endpoints e where e.id = resource_id)
+                   when 'POD' then (select p.name from pods p where p.id = resource_id)
+                   when 'CLUSTER' then (select c.name from clusters c where c.id = resource_id)
+                   else (select v.name from network_volumes v where v.id = resource_id) end,
+         ${sumOf('seconds * units', GPU)}, ${sumOf('seconds * units', CPU)}, ${sumOf('seconds * units', STORAGE)},
+         ${sumOf('amount', GPU)}, ${sumOf('amount', CPU)}, ${sumOf('amount', STORAGE)}
+  from metered group by 1, 2, 3, 4
+  on conflict (user_id, day, kind, resource_id) do update
+  set name = coalesce(excluded.name, d.name), ${SUMS.map((sum) => `${sum} = d.${sum} + excluded.${sum}`).join(', ')}`;
+
+/** Adds to `usage` and, for what is new there, to `usage_days`. */
 const METER = `
-  insert into usage (starts_at, span, user_id, kind, resource_id, component, item, units, seconds, amount)
+  with metered as (insert into usage (starts_at, span, user_id, kind, resource_id, component, item, units, seconds, amount)
   select m.minute, 'minute', s.user_id, s.kind, s.resource_id, s.component, s.item, s.units, sum(t.seconds),
          round(sum(t.seconds * s.units * coalesce(p.usd_per_hour, 0) / 3600), 12)
   from (${CHARGED}) as s
@@ -63,7 +84,9 @@ const METER = `
     on p.component = s.component and p.item = s.item and p.tariff = s.tariff
   where t.seconds > 0
   group by m.minute, s.user_id, s.kind, s.resource_id, s.component, s.item, s.units
-  on conflict do nothing`;
+  on conflict do nothing
+  returning starts_at, user_id, kind, resource_id, component, units, seconds, amount)
+  ${ADD_TO_DAYS}`;
 
 /** Meters the next span. True if everything up to `now` is metered, false if more is left. `now` null: the database's time. */
 export async function meterUsage(pool: Pool, prices: readonly Price[], now: Date | null): Promise<boolean> {

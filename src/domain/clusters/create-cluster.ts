@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import { type ClusterId, newId, type PodId } from '../../core/ids.ts';
 import { transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
+import { checkBudget } from '../budgets/check-budget.ts';
 import { findGpuType } from '../catalog/catalog.ts';
 import type { ContainerConfig } from '../endpoints/endpoint.ts';
 import { mergeContainer } from '../endpoints/merge-container.ts';
@@ -39,6 +40,7 @@ export async function createCluster(context: PodContext, actor: Actor, input: Ne
   const cloud = type.secure ? 'SECURE' : 'COMMUNITY';
   const created = await transaction(context.pool, async (db) => {
     await checkOneMore(db, actor.userId, 'pods', podCount);
+    await checkBudget(db, actor.userId);
     await checkGpuLimit(db, actor.userId, gpusPerPod * podCount);
     const template = input.templateId === null ? null : await usePodTemplate(db, actor, input.templateId);
     const container = mergeContainer(template, { ...input, registryId: template?.registryId ?? null });

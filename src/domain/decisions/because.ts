@@ -22,6 +22,14 @@ export function seenBy({ kind, name, userId }: Claimant, viewer: UserId): SeenCl
 /** What a worker holds that others may need. */
 export type Held = 'GPUs' | 'vCPUs';
 
+/** A budget that is used up. `amount`: USD, exact; `until`: the day of its next month (UTC), as `2026-12-01`. */
+export interface BudgetStop {
+  amount: string;
+  isOfEndpoint: boolean;
+  isByAdmin: boolean;
+  until: string;
+}
+
 /** `held`: how many of them the claimant holds. */
 interface Preemption {
   by: SeenClaimant;
@@ -45,6 +53,8 @@ const WORDS = {
   OVER_MAXIMUM: (max: number) => `workers.max allows ${max}`,
   OVER_USER_LIMIT: (of: { name: string; limit: number; elsewhere: number; max: number }) =>
     `the user's limit '${of.name}' of ${of.limit} allows ${of.max}${of.elsewhere > 0 ? `, with ${of.elsewhere} in use elsewhere` : ''}`,
+  OVER_BUDGET: ({ amount, isOfEndpoint, isByAdmin, until }: BudgetStop) =>
+    `the ${isOfEndpoint ? 'endpoint’s ' : ''}monthly budget of ${amount} USD${isByAdmin ? ' that an administrator set' : ''} is used up; it is renewed on ${until} (UTC)`,
   OUTDATED: ({ version, newest }: { version: number; newest: number }) =>
     `release ${newest} replaces release ${version}`,
   FLASHBOOT_OFF: () => 'FlashBoot is off',

@@ -78,7 +78,12 @@ test('active endpoints come in pages, each with the start of the next', async ()
   await addEndpoints('a', 'b', 'c', 'd', 'e');
   await addEnded(1); // an ended worker makes nobody active
   await database.pool.query("update endpoints set workers_min = 1 where id in ('b', 'd')");
-  expect(await listActiveEndpoints(database.pool, '', 2)).toEqual({ ids: ['b'], lastId: 'b' });
-  expect(await listActiveEndpoints(database.pool, 'b', 2)).toEqual({ ids: ['d'], lastId: 'd' });
-  expect(await listActiveEndpoints(database.pool, 'd', 2)).toEqual({ ids: [], lastId: null });
+  const list = (afterId: string, range: number, limit = 10) =>
+    listActiveEndpoints(database.pool, afterId, { range, limit });
+  expect(await list('', 2)).toEqual({ ids: ['b'], lastId: 'b' });
+  expect(await list('b', 2)).toEqual({ ids: ['d'], lastId: 'd' });
+  expect(await list('d', 2)).toEqual({ ids: [], lastId: null });
+  expect(await list('', 5)).toEqual({ ids: ['b', 'd'], lastId: 'e' });
+  expect(await list('', 9)).toEqual({ ids: ['b', 'd'], lastId: null });
+  expect(await list('', 9, 1)).toEqual({ ids: ['b'], lastId: 'b' });
 });

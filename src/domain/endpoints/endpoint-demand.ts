@@ -82,26 +82,32 @@ export async function listEndpointDemand(db: Db, ids: readonly EndpointId[]): Pr
 }
 
 /**
- * Returns those of the next `limit` endpoints after `afterId` that have, or should have, workers or work; the others do not
- * need the scaler. `lastId`: where to continue, null at the end.
+ * Returns those of the next endpoints after `afterId` that have, or should have, workers or work; the others do not need the
+ * scaler. Looks at `range` endpoints, and at fewer if `limit` of them are found before. `lastId`: where to continue, null at
+ * the end.
  */
 export async function listActiveEndpoints(
   db: Db,
   afterId: string,
-  limit: number,
+  { range, limit }: { range: number; limit: number },
 ): Promise<{ ids: EndpointId[]; lastId: string | null }> {
-  const { rows } = await db.query<{ id: EndpointId; isActive: boolean }>({
+  const { rows } = await db.query<{ ids: EndpointId[]; rangeEnd: string | null }>({
     name: 'endpoints-active',
-    text: `select id, workers_min > 0
-                  or exists (select from endpoint_schedules s where s.endpoint_id = e.id)
-                  or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
-                  or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
-                  or exists (select from batches b where b.endpoint_id = e.id and b.status = 'FINALIZED')
-                  or exists (select from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id and held + in_flight > 0)
-                  as "isActive"
-           from (select id, workers_min from endpoints where id > $1 order by id limit $2) e order by id`,
-    values: [afterId, limit],
+    // Both bounds serve the index scan, which ends with the limit: of thousands of idle endpoints none is read twice.
+    text: `with range as (select id from endpoints where id > $1 order by id offset $2::int - 1 limit 1)
+           select array(
+                    select id from endpoints e
+                    where id > $1 and id <= coalesce((select id from range), (select max(id) from endpoints)) and (
+                      workers_min > 0
+                      or exists (select from endpoint_schedules s where s.endpoint_id = e.id)
+                      or exists (select from workers w where w.endpoint_id = e.id and w.phase <> 'EXITED')
+                      or (select sum(queued + in_progress) <> 0 from endpoint_counters k where k.endpoint_id = e.id) is true
+                      or exists (select from batches b where b.endpoint_id = e.id and b.status = 'FINALIZED')
+                      or exists (select from ${LIVE_REQUEST_DEMAND} d where d.endpoint_id = e.id and held + in_flight > 0))
+                    order by id limit $3) as ids,
+                  (select id from range) as "rangeEnd"`,
+    values: [afterId, range, limit],
   });
-  const ids = rows.filter(({ isActive }) => isActive).map(({ id }) => id);
-  return { ids, lastId: rows.length < limit ? null : rows.at(-1)!.id };
+  const { ids, rangeEnd } = rows[0]!;
+  return { ids, lastId: ids.length === limit ? ids.at(-1)! : rangeEnd };
 }

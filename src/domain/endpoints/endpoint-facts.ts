@@ -1,5 +1,6 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
+import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
 import { NO_CAPACITY } from '../workers/worker-status.ts';
 import type { EndpointFacts, WorkerCounts } from './endpoint-state.ts';
 import { LIVE_REQUEST_DEMAND } from './request-demand.ts';
@@ -57,7 +58,7 @@ function factsSql(of: EndpointSelection): string {
            w.unhealthy_since as "unhealthySince", w.throttled_reason as "throttledReason",
            w.unhealthy_reason as "unhealthyReason", last.exited_at as "lastExitAt",
            case when l.count > 0 then last.exited_at end as "lastAt", last.phase_reason as "lastReason",
-           limited.at as "limitedSince", limited.reason as "limitReason",
+           limited.at as "limitedSince", limited.reason as "limitReason", ${STOP_OF_ENDPOINT} as budget,
            l.failed_starts as "failedStarts", l.failing_since as "failingSince", l.count as "inRow", l.since as "rowSince"
     from endpoints e
     left join (select endpoint_id, sum(queued) as queued, sum(in_progress) as in_progress

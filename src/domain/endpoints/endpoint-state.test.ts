@@ -23,6 +23,7 @@ const facts = ({ workers, ...more }: Given): EndpointFacts => ({
   lastExitAt: null,
   limitedSince: null,
   limitReason: null,
+  budget: null,
   ...more,
   workers: { ...NONE, ...workers },
 });
@@ -178,6 +179,10 @@ const anyFacts: fc.Arbitrary<EndpointFacts> = fc.record({
   lastExitAt: date,
   limitedSince: date,
   limitReason: fc.option(fc.string(), { nil: null }),
+  budget: fc.option(
+    fc.record({ amount: fc.constant('5'), isOfEndpoint: fc.boolean(), isByAdmin: fc.boolean(), until: fc.string() }),
+    { nil: null },
+  ),
 });
 
 test('whatever is known, an endpoint has one state, and those that need a person say why', () => {

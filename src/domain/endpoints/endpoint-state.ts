@@ -2,6 +2,7 @@
  * The state of an endpoint for people: what somebody who is called at night wants to know first. Derived here and nowhere
  * else, from one read of `endpoint-facts.ts`; docs/states.md draws it. Pure: time is an argument.
  */
+import { type BudgetStop, because } from '../decisions/because.ts';
 import { quoteOutput, withoutOutput } from '../logs/quote-output.ts';
 
 export const ENDPOINT_STATES = [
@@ -67,6 +68,8 @@ export interface EndpointFacts {
   /** The last scaling decision, if a limit of the user kept the endpoint from its first worker. */
   limitedSince: Date | null;
   limitReason: string | null;
+  /** The budget that is used up and stops it; null: none. */
+  budget: BudgetStop | null;
 }
 
 /** Ready workers that keep being lost are a failure from this many in a row on, for this long after the last. */
@@ -85,7 +88,8 @@ export function endpointState(facts: EndpointFacts, nowMs: number): EndpointStat
   );
 }
 
-function stopped({ workersMax }: EndpointFacts): EndpointState | undefined {
+function stopped({ workersMax, budget }: EndpointFacts): EndpointState | undefined {
+  if (budget !== null) return { state: 'PAUSED', since: null, reason: because('OVER_BUDGET', budget).reason };
   if (workersMax > 0) return undefined;
   return { state: 'PAUSED', since: null, reason: 'workers.max is 0, so nothing runs' };
 }

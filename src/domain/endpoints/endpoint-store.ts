@@ -61,6 +61,15 @@ export async function* listEndpointPages(db: Db, userId: UserId): AsyncGenerator
   }
 }
 
+/** Returns the ids of the user's endpoints, oldest first. Served by `endpoints_by_user`. */
+export async function listEndpointIds(db: Db, userId: UserId): Promise<EndpointId[]> {
+  const result = await db.query<{ id: EndpointId }>(
+    'select id from endpoints where user_id = $1 order by created_at, id',
+    [userId],
+  );
+  return result.rows.map(({ id }) => id);
+}
+
 /** Throws `notFound` if the user has no such endpoint. `for update` locks it against changes until the commit. */
 export async function getEndpointRow(
   db: Db,
@@ -94,14 +103,37 @@ export async function insertEndpointRow(db: Db, endpoint: Omit<Endpoint, 'create
   return result.rows[0]!;
 }
 
-export async function updateEndpointRow(db: Db, endpoint: Endpoint): Promise<void> {
-  const values = toColumns(endpoint);
-  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 3}`);
-  await db.query({
-    name: 'endpoint-update',
-    text: `update endpoints set ${assignments.join(', ')} where id = $1 and user_id = $2`,
-    values: [endpoint.id, endpoint.userId, ...Object.values(values)],
+/** Returns the endpoint with its row's version, which any write changes. Throws `notFound`. */
+export async function getEndpointVersion(
+  db: Db,
+  userId: UserId,
+  id: EndpointId,
+): Promise<{ endpoint: Endpoint; rowVersion: string }> {
+  const result = await db.query<Endpoint & { rowVersion: string }>({
+    name: 'endpoint-version',
+    text: `select ${COLUMNS}, xmin::text as "rowVersion" from endpoints where id = $1 and user_id = $2`,
+    values: [id, userId],
   });
+  if (!result.rows[0]) throw notFound('Endpoint');
+  const { rowVersion, ...endpoint } = result.rows[0];
+  return { endpoint, rowVersion };
+}
+
+/** Returns false, and writes nothing, if the row is not there or no longer has `rowVersion`; null: any will do. */
+export async function updateEndpointRow(
+  db: Db,
+  endpoint: Endpoint,
+  rowVersion: string | null = null,
+): Promise<boolean> {
+  const values = toColumns(endpoint);
+  const assignments = Object.keys(values).map((name, i) => `${name} = $${i + 4}`);
+  const result = await db.query({
+    name: 'endpoint-update',
+    text: `update endpoints set ${assignments.join(', ')}
+           where id = $1 and user_id = $2 and ($3::text is null or xmin = $3::text::xid)`,
+    values: [endpoint.id, endpoint.userId, rowVersion, ...Object.values(values)],
+  });
+  return result.rowCount === 1;
 }
 
 /** Deletes its releases too; worker rows stay until their containers are gone. */

@@ -18,3 +18,11 @@ export async function listImagesToPull(db: Db, ids: readonly EndpointId[]): Prom
   });
   return result.rows;
 }
+
+/** True when any endpoint may have workers. */
+export async function hasImagesToPull(db: Db): Promise<boolean> {
+  const result = await db.query<{ found: boolean }>(
+    'select exists(select from endpoints where workers_max > 0) as found',
+  );
+  return result.rows[0]!.found;
+}

@@ -35,7 +35,7 @@ test('held requests are queued and requests in flight in progress, over all proc
   await write('other', { held: 1, inFlight: 4, oldestHeldAt: 4_000 });
   const { queued, inProgress, oldestQueuedAt } = await demand();
   expect([queued, inProgress, oldestQueuedAt?.getTime()]).toEqual([3, 7, 4_000]);
-  expect(await listActiveEndpoints(pool(), '', 10)).toMatchObject({ ids: [endpoint.id] });
+  expect(await listActiveEndpoints(pool(), '', { range: 10, limit: 10 })).toMatchObject({ ids: [endpoint.id] });
 });
 
 test('a process’s last report replaces the one before', async () => {
@@ -43,7 +43,7 @@ test('a process’s last report replaces the one before', async () => {
   await write('test');
   const { queued, oldestQueuedAt } = await demand();
   expect([queued, oldestQueuedAt]).toEqual([0, null]);
-  expect(await listActiveEndpoints(pool(), '', 10)).toMatchObject({ ids: [] });
+  expect(await listActiveEndpoints(pool(), '', { range: 10, limit: 10 })).toMatchObject({ ids: [] });
 });
 
 test('rows of a dead process, or of one that has not renewed them, do not count', async () => {

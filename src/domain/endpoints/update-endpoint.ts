@@ -4,12 +4,13 @@ import { type Db, transaction } from '../../db/pool.ts';
 import type { Actor } from '../access/actor.ts';
 import type { CpuRequest } from '../catalog/cpu-config.ts';
 import type { Context } from '../context.ts';
+import { diffReleases } from '../releases/diff-releases.ts';
 import { updateTemplateUse } from '../templates/template-store.ts';
-import { checkReferences } from './check-references.ts';
+import { checkAddedReferences, checkReferences } from './check-references.ts';
 import { type Checked, checkRules } from './check-rules.ts';
 import { cpuSelection } from './cpu-selection.ts';
 import type { ContainerConfig, Endpoint } from './endpoint.ts';
-import { getEndpointRow } from './endpoint-store.ts';
+import { getEndpointRow, getEndpointVersion, updateEndpointRow } from './endpoint-store.ts';
 import { type GpuChange, mergeGpu } from './gpu-rule.ts';
 import { publishEndpoint } from './publish-endpoint.ts';
 import { leaveTemplate, saveOwnTemplate, type TemplateSource, templateContainer } from './template-container.ts';
@@ -49,22 +50,52 @@ export async function updateEndpoint(
   id: EndpointId,
   update: EndpointUpdate,
 ): Promise<Endpoint> {
-  const endpoint = await transaction(context.pool, async (db) => {
-    const before = await getEndpointRow(db, actor.userId, id, 'for update');
-    const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
-    const copied = template && (await copyTemplate(db, actor, before, template));
-    const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
-    const change = { ...copied, ...given, ...env };
-    if (Object.keys(change).length === 0) return before;
-    if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
-    checkFamily(before, change);
-    const after = mergeChange(before, change);
-    checkChange(after, change);
-    await checkReferences(db, actor, before, change);
-    return writeEndpoint(db, actor, before, after);
-  });
+  const endpoint =
+    (await updateAtOnce(context.pool, actor, id, update)) ??
+    (await transaction(context.pool, (db) => updateLocked(db, actor, id, update)));
   publishEndpoint(context, id);
   return endpoint;
+}
+
+/**
+ * For a change that concerns nothing but the endpoint's row: a read, and a write if the row is still as it was read. Undefined
+ * if it is not, or if the change needs more than the row: a release, a template or a lock on what it references.
+ */
+async function updateAtOnce(
+  db: Db,
+  actor: Actor,
+  id: EndpointId,
+  update: EndpointUpdate,
+): Promise<Endpoint | undefined> {
+  const { endpoint: before, rowVersion } = await getEndpointVersion(db, actor.userId, id);
+  const { template, gpuOnly, isEnvMerged: _, ...change } = typeof update === 'function' ? update(before) : update;
+  if (template || change.registryId || (change.networkVolumeIds ?? []).length > 0) return undefined;
+  if (Object.keys(change).length === 0) return before;
+  const after = applyChange(before, change, gpuOnly);
+  checkAddedReferences(actor, before, change);
+  if (diffReleases(before, after).length > 0) return undefined;
+  return (await updateEndpointRow(db, after, rowVersion)) ? after : undefined;
+}
+
+async function updateLocked(db: Db, actor: Actor, id: EndpointId, update: EndpointUpdate): Promise<Endpoint> {
+  const before = await getEndpointRow(db, actor.userId, id, 'for update');
+  const { template, gpuOnly, isEnvMerged, ...given } = typeof update === 'function' ? update(before) : update;
+  const copied = template && (await copyTemplate(db, actor, before, template));
+  const env = isEnvMerged && copied && given.env ? { env: { ...copied.env, ...given.env } } : {};
+  const change = { ...copied, ...given, ...env };
+  if (Object.keys(change).length === 0) return before;
+  const after = applyChange(before, change, gpuOnly);
+  await checkReferences(db, actor, before, change);
+  return writeEndpoint(db, actor, before, after);
+}
+
+/** Throws `badRequest` if the change or the endpoint that it leads to breaks a rule. */
+function applyChange(before: Endpoint, change: EndpointChange, gpuOnly: boolean | undefined): Endpoint {
+  if (gpuOnly && before.gpu === null) throw new Failure('badRequest', GPU_ONLY);
+  checkFamily(before, change);
+  const after = mergeChange(before, change);
+  checkChange(after, change);
+  return after;
 }
 
 async function copyTemplate(

@@ -13,6 +13,8 @@ export const EVENT_COLUMNS = [
   'cold_starts',
   'gpu_seconds',
   'amount',
+  'workers_ended',
+  'workers_lost',
 ] as const;
 /** Columns that add up samples, one a minute. */
 export const SAMPLE_COLUMNS = [

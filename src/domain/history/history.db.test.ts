@@ -64,7 +64,7 @@ const read = (options: { range?: Range; step?: Step; now?: Date; pool?: string }
     options.pool === undefined ? { kind: 'ENDPOINT', subject: endpointId } : { kind: 'POOL', subject: options.pool },
     { range: options.range ?? '1h', step: options.step ?? 60, now: (options.now ?? at(59, 30)).getTime() },
   );
-const values = async (name: 'completed' | 'failed', options: Parameters<typeof read>[0] = {}) =>
+const values = async (name: 'completed' | 'failed' | 'workers_ended', options: Parameters<typeof read>[0] = {}) =>
   Object.fromEntries(
     (await read(options)).points.map((point) => [(point.at.getTime() - START) / MINUTE, point.values[name]]),
   );
@@ -155,6 +155,7 @@ test('times of all processes make one histogram, also of a report that comes lat
   expect(point!.percentiles.waits!.p50 / 20).toBeCloseTo(1, 0);
   expect(point!.percentiles.waits!.p95 / 5_000).toBeCloseTo(1, 0);
   expect(point!.percentiles.executions!.p95 / 4_000).toBeCloseTo(1, 0);
+  expect(point!.percentiles.latencies!.p95 / 4_020).toBeCloseTo(1, 0); // of those that ran
   expect(await sql('select from history_reports')).toEqual([]);
 });
 
@@ -222,6 +223,22 @@ test('workers, cold starts, GPU seconds and cost belong to the endpoint, its poo
     { workers_idle: 1, workers_initializing: 1, amount: 0.75 },
     { workers_idle: 1, workers_initializing: 1, amount: 0 },
   ]);
+});
+
+test('workers that ended are counted in the minute of their end, lost ones also as such', async () => {
+  await sql(
+    `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, gpu_pool, is_lost, exited_at)
+     values ('w1', $1, 'user', 1, '', '{}', 'EXITED', 'ADA_24', true, $2), ('w2', $1, 'user', 1, '', '{}', 'EXITED', null, false, $2),
+            ('w3', $1, 'user', 1, '', '{}', 'EXITED', null, false, $3)`,
+    endpointId,
+    at(0, 59),
+    at(1),
+  );
+  await write(0);
+  await write(1);
+  expect(await values('workers_ended')).toEqual({ 0: 2, 1: 1 });
+  expect((await read()).points[0]!.values.workers_lost).toBe(1);
+  expect((await read({ pool: 'ADA_24' })).points[0]!.values).toMatchObject({ workers_ended: 1, workers_lost: 1 });
 });
 
 test('hours are the sums of their minutes, and the running hour is read from minutes', async () => {

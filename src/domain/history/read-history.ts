@@ -1,6 +1,6 @@
 import { addPacked, type Buckets, percentile } from '../../core/log-histogram.ts';
 import type { Db } from '../../db/pool.ts';
-import { HISTOGRAM_COLUMNS, SUM_COLUMNS } from './history-columns.ts';
+import { HISTOGRAM_COLUMNS, SAMPLE_COLUMNS, SUM_COLUMNS } from './history-columns.ts';
 
 export const RANGES = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000, '30d': 2_592_000_000 } as const;
 export type Range = keyof typeof RANGES;
@@ -75,7 +75,7 @@ export async function readHistory(
 /** `minutes`: how many have passed of the step. */
 function toPoint(at: number, rows: readonly Row[], minutes: number): HistoryPoint {
   const sum = (name: (typeof SUM_COLUMNS)[number]) => rows.reduce((total, row) => total + Number(row[name]), 0);
-  const isSample = (name: string) => name === 'queued' || name === 'in_progress' || name.startsWith('workers_');
+  const isSample = (name: string) => (SAMPLE_COLUMNS as readonly string[]).includes(name);
   return {
     at: new Date(at),
     values: Object.fromEntries(

@@ -31,7 +31,7 @@ const IS_CHANGED = COUNTER_COLUMNS.map((name) => `c.${name} <> coalesce(m.${name
 
 /**
  * Adds everything up to $1, the end of the minute, to the history. Counters: their change since the marks, which move in this
- * statement. Reports are deleted in it. Starts and usage: those between $2 and $1, and $3 and $4. $5 samples of workers, as
+ * statement. Reports are deleted in it. Starts, ends and usage: those between $2 and $1, and $3 and $4. $5 samples of workers, as
  * JSON; $6 and $7: GPU types and their pools. Facts become rows (endpoint, pool, minute, metric, value), and these the columns.
  */
 const WRITE = `
@@ -54,6 +54,9 @@ const WRITE = `
     select endpoint_id, gpu_pool as pool, date_trunc('minute', ready_at, 'UTC') as at,
            ${BUCKET_SQL('(extract(epoch from ready_at - created_at) * 1000)::float8')} as bucket
     from workers where ready_at >= $2 and ready_at < $1
+  ), ends as (
+    select endpoint_id, gpu_pool as pool, date_trunc('minute', exited_at, 'UTC') as at, is_lost
+    from workers where phase = 'EXITED' and exited_at >= $2 and exited_at < $1
   ), charges as (
     select u.resource_id as endpoint_id, t.pool, u.starts_at as at, u.amount,
            case u.component when 'GPU' then u.seconds * u.units else 0 end as gpu_seconds
@@ -78,6 +81,10 @@ const WRITE = `
     where v.value <> 0 or v.metric = '${REQUEST_COLUMNS[0]}' -- a row for the times of each report
     union all
     select endpoint_id, pool, at, 'cold_starts', 1 from starts
+    union all
+    select endpoint_id, pool, at, 'workers_ended', 1 from ends
+    union all
+    select endpoint_id, pool, at, 'workers_lost', 1 from ends where is_lost
     union all
     select c.endpoint_id, c.pool, c.at, v.metric, v.value
     from charges c cross join lateral ${columnsAsRows(['amount', 'gpu_seconds'], 'c')} as v(metric, value)

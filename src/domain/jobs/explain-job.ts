@@ -1,13 +1,14 @@
 import type { EndpointId, JobId, WorkerId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
 import { findLastFailure } from '../workers/explain-waiting.ts';
-import { type TimelineMarks, workerStages } from '../workers/worker-timeline.ts';
+import { STAGES, type TimelineMarks, workerStages } from '../workers/worker-timeline.ts';
 
 /**
  * What a job waited for, then its run. `queue`: other jobs came first. `worker`: no worker was starting or thawing yet. `thaw`
  * and the stages of a worker's start: a worker was on its way.
  */
-export type WaitStage = 'queue' | 'worker' | 'thaw' | 'capacity' | 'pull' | 'create' | 'start' | 'ready' | 'running';
+export const WAIT_STAGES = ['queue', 'worker', 'thaw', ...STAGES, 'running'] as const;
+export type WaitStage = (typeof WAIT_STAGES)[number];
 
 export interface ExplainedStage {
   stage: WaitStage;

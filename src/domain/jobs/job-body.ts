@@ -17,22 +17,12 @@ export interface JobBody {
 const DAY_MS = 86_400_000;
 const DEFAULT_TTL_MS = DAY_MS;
 
+/** What a resubmission changes; an absent member stays as it was. `webhook` null: none. */
+export type JobChanges = Partial<Omit<JobBody, 'extras' | 'hasOwnTtl'>>;
+
 /** Parses a job body; drops unknown members. Throws `badRequest` with every error and its place. */
 export function parseJobBody(bytes: Buffer): JobBody {
-  const { text, value: body } = parseJson(bytes);
-  if (!isObject(body)) throw invalid('the request body must be a JSON object with the member input');
-  const errors: string[] = [];
-  const policy = isObject(body.policy) ? body.policy : {};
-  if (!Object.hasOwn(body, 'input')) errors.push('/input: is required');
-  if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
-  if (body.webhook != null && !isHttpUrl(body.webhook)) errors.push('/webhook: must be an http or https URL');
-  if (body.s3Config != null && !isObject(body.s3Config)) errors.push('/s3Config: must be object');
-  if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
-    errors.push('/policy/lowPriority: must be boolean');
-  }
-  checkMs(errors, '/policy/executionTimeout', policy.executionTimeout, 5_000);
-  checkMs(errors, '/policy/ttl', policy.ttl, 10_000);
-  if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
+  const { text, body, policy } = parseMembers(bytes, { isInputRequired: true });
   const members = sliceMembers(text, ['input', 's3Config']);
   return {
     input: members.get('input')!,
@@ -43,6 +33,40 @@ export function parseJobBody(bytes: Buffer): JobBody {
     hasOwnTtl: policy.ttl !== undefined,
     isLowPriority: policy.lowPriority === true,
   };
+}
+
+/** Parses the body of a resubmission, which may be empty. Throws `badRequest` with every error and its place. */
+export function parseJobChanges(bytes: Buffer): JobChanges {
+  if (bytes.length === 0) return {};
+  const { text, body, policy } = parseMembers(bytes, { isInputRequired: false });
+  const input = sliceMembers(text, ['input']).get('input');
+  return {
+    ...(input === undefined ? {} : { input }),
+    ...(body.webhook === undefined ? {} : { webhook: body.webhook as string | null }),
+    ...(policy.executionTimeout === undefined ? {} : { executionTimeoutMs: policy.executionTimeout as number }),
+    ...(policy.ttl === undefined ? {} : { ttlMs: policy.ttl as number }),
+    ...(policy.lowPriority === undefined ? {} : { isLowPriority: policy.lowPriority as boolean }),
+  };
+}
+
+function parseMembers(bytes: Buffer, { isInputRequired }: { isInputRequired: boolean }) {
+  const { text, value: body } = parseJson(bytes);
+  if (!isObject(body)) {
+    throw invalid(`the request body must be a JSON object${isInputRequired ? ' with the member input' : ''}`);
+  }
+  const errors: string[] = [];
+  const policy = isObject(body.policy) ? body.policy : {};
+  if (isInputRequired && !Object.hasOwn(body, 'input')) errors.push('/input: is required');
+  if (body.policy !== undefined && !isObject(body.policy)) errors.push('/policy: must be object');
+  if (body.webhook != null && !isHttpUrl(body.webhook)) errors.push('/webhook: must be an http or https URL');
+  if (body.s3Config != null && !isObject(body.s3Config)) errors.push('/s3Config: must be object');
+  if (policy.lowPriority !== undefined && typeof policy.lowPriority !== 'boolean') {
+    errors.push('/policy/lowPriority: must be boolean');
+  }
+  checkMs(errors, '/policy/executionTimeout', policy.executionTimeout, 5_000);
+  checkMs(errors, '/policy/ttl', policy.ttl, 10_000);
+  if (errors.length > 0) throw new Failure('badRequest', `The job is not valid: ${errors.join('; ')}.`, { errors });
+  return { text, body, policy };
 }
 
 /** Returns a body's text and value. Throws `badRequest` if it is not UTF-8, not JSON, or would take long to parse. */

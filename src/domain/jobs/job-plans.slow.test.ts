@@ -99,6 +99,13 @@ const STATEMENTS = {
     indexes: ['jobs_leased', 'jobs_pkey'],
     jobs: BATCH,
   },
+  measure: { text: sql.MEASURE, values: ["'q17'", "'e1'"], indexes: ['jobs_pkey'], jobs: 1 },
+  resubmit: {
+    text: sql.RESUBMIT,
+    values: ["'q17'", "'e1'", "'lane'", "'copy'", 'null', 'null', 'null', 'null', false, 'null'],
+    indexes: ['jobs_pkey'],
+    jobs: 1,
+  },
   status: { text: sql.STATUS, values: [texts(leased)], indexes: ['jobs_pkey'], jobs: BATCH },
 } as const satisfies Record<
   string,

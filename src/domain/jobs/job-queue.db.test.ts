@@ -988,3 +988,22 @@ test('under concurrent load every job ends once and the counters add up', async 
   expect(sums).toMatchObject({ queued: 0, queued_low: 0, in_progress: 0 });
   expect(sums.completed! + sums.cancelled!).toBe(200);
 }, 30_000);
+
+test('a vacuum removes what takes left at the head of a deep queue, however few there were', async () => {
+  const endpointId = await endpoint();
+  await sql(
+    `insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, expires_at, has_own_ttl)
+     select 'deep' || n, $1, 'IN_QUEUE', false, false, repeat('x', 1000), now() + interval '1 day', false
+     from generate_series(1, 5000) n`,
+    endpointId,
+  );
+  await sql('vacuum jobs');
+  const holder = worker();
+  for (const job of await queue.take(endpointId, holder, 20)) await queue.finish(done(job.id, holder));
+  const client = await database.pool.connect();
+  const notices: string[] = [];
+  client.on('notice', ({ message }) => notices.push(message ?? ''));
+  await client.query('vacuum (verbose) jobs').finally(() => client.release());
+  expect(notices.join('\n')).toContain('index scan needed');
+  await sql('delete from jobs where endpoint_id = $1', endpointId);
+});

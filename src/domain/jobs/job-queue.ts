@@ -5,6 +5,7 @@ import { bigintArray, booleanArray, textArray } from '../../db/arrays.ts';
 import { type Db, isValueFault, type Pool } from '../../db/pool.ts';
 import type { BatchId } from '../batches/batch.ts';
 import type { EndedJob, JobView, TakenJob } from './job.ts';
+import type { JobChanges } from './job-body.ts';
 import * as sql from './job-sql.ts';
 
 /** A submitted job. Payloads are JSON texts. */
@@ -50,6 +51,8 @@ export const QUEUE_SETTINGS = {
 };
 
 const MAX_BATCH = 256;
+/** With more calls in flight than this, the next ones wait for their batch: half of a statement's cost is its own. */
+const GATHER_ABOVE = 8;
 /** A batch is in memory several times, and so is it in the database. */
 export const MAX_BATCH_BYTES = 8 * 2 ** 20;
 /** How long a job or a result may take to be committed. */
@@ -77,7 +80,7 @@ export class JobQueue {
     this.#pool = options.pool;
     this.#processId = options.processId;
     this.#retention = [options.limits.resultRetentionMs, options.limits.syncResultRetentionMs];
-    const shared = { lanes: 2, maxSize: MAX_BATCH, isCallFault: isValueFault };
+    const shared = { lanes: 2, maxSize: MAX_BATCH, gatherAbove: GATHER_ABOVE, isCallFault: isValueFault };
     this.#submits = bySize(
       (kind, lanes) =>
         new Batcher({
@@ -178,6 +181,27 @@ export class JobQueue {
       name: 'job-retry',
       text: sql.RETRY,
       values: [id, endpointId, this.#lane('retry', 0)],
+    });
+    return result.rows.length > 0;
+  }
+
+  /** The size of a job's payload in bytes; undefined if there is no such job. */
+  async measure(id: JobId, endpointId: EndpointId): Promise<number | undefined> {
+    const query = { name: 'job-measure', text: sql.MEASURE, values: [id, endpointId] };
+    return (await this.#pool.query<{ bytes: number }>(query)).rows[0]?.bytes;
+  }
+
+  /** Queues a copy of a job, with changes, as `newId`; false if there is no such job. */
+  async resubmit(id: JobId, endpointId: EndpointId, newId: JobId, changes: JobChanges): Promise<boolean> {
+    const { input, executionTimeoutMs, ttlMs, isLowPriority, webhook } = changes;
+    const result = await this.#pool.query({
+      name: 'job-resubmit',
+      text: sql.RESUBMIT,
+      values: [
+        ...[id, endpointId, this.#lane('retry', 0), newId],
+        ...[input ?? null, executionTimeoutMs ?? null, ttlMs ?? null, isLowPriority ?? null],
+        ...[webhook !== undefined, webhook ?? null],
+      ],
     });
     return result.rows.length > 0;
   }

@@ -289,6 +289,45 @@ export const RETRY = `
   )
   select id from back`;
 
+/** $1 job, $2 endpoint: the size of its payload. */
+export const MEASURE = `
+  select ${BYTES} as bytes from jobs where id = any(array[$1]) and endpoint_id || '' = $2
+  union all
+  select ${BYTES} from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()`;
+
+/**
+ * Queues a copy of a job, whatever its state, under a new id. $1 job, $2 endpoint, $3 the counter lane, $4 the new id. What is
+ * changed, or null: $5 input, $6 execution timeout, $7 time to live, $8 low priority; $9: whether $10 is the new webhook. The
+ * payload is copied by the database and never read.
+ */
+export const RESUBMIT = `
+  with source as (
+    select endpoint_id, low_priority, input, extras, webhook, execution_timeout_ms,
+           round(extract(epoch from expires_at - created_at) * 1000)::bigint as ttl_ms
+    from jobs where id = any(array[$1]) and endpoint_id || '' = $2
+    union all
+    select endpoint_id, low_priority, input, extras, webhook, execution_timeout_ms, ttl_ms
+    from finished_jobs where id = $1 and endpoint_id || '' = $2 and keep_until > now()
+  ), new as (
+    insert into jobs (id, endpoint_id, status, low_priority, is_sync, input, extras, webhook, execution_timeout_ms,
+                      expires_at, has_own_ttl)
+    select $4, endpoint_id, 'IN_QUEUE', coalesce($8::boolean, low_priority), false, coalesce($5::text, input), extras,
+           case when $9::boolean then $10::text else webhook end, coalesce($6::bigint, execution_timeout_ms),
+           now() + coalesce($7::bigint, ttl_ms) * interval '1 millisecond', true
+    from source limit 1
+    returning id, endpoint_id, low_priority, ${BYTES} as bytes
+  ), counted as (${addToCounters({
+    from: 'new',
+    lane: '$3',
+    deltas: {
+      queued: 'count(*) filter (where not low_priority)',
+      queued_low: 'count(*) filter (where low_priority)',
+      queued_bytes: 'sum(bytes)',
+    },
+  })}
+  )
+  select id from new`;
+
 /** Larger results are not read with their jobs: many at once would fill the memory. */
 export const LARGE_RESULT_BYTES = 64 * 1024;
 

@@ -103,6 +103,7 @@ test('jobs of every state are listed, newest first, without payloads', async () 
     executionTime: expect.any(Number),
     retries: 0,
     error: 'x'.repeat(500),
+    keptUntil: expect.any(String),
   });
   expect(page.jobs[1]).toMatchObject({ startedAt: null, executionTime: null, workerId: null });
   expect(page.jobs[4]).toMatchObject({ lowPriority: true, finishedAt: null });
@@ -172,6 +173,25 @@ test('a job whose worker has just ended is still listed', async () => {
   const id = await submit({ taken: true });
   await sql("update workers set phase = 'EXITED', exited_at = now() where id = $1", workerId);
   expect(ids((await list()).jobs)).toEqual([id]);
+});
+
+test('a search for an error looks at so many jobs a page, and continues behind them', async () => {
+  await sql(
+    `insert into finished_jobs (id, endpoint_id, status, low_priority, is_sync, input, ttl_ms, attempt, created_at, finished_at, keep_until, error)
+     select 'search-' || n, $1, 'FAILED', false, false, '1', 60000, 1, now() - n * interval '1 s', now(), now() + interval '1 hour',
+            case when n in (1, 2, 2500) then 'CUDA error ' || n else 'another' end
+     from generate_series(1, 3000) n`,
+    endpointId,
+  );
+  const first = await list({ error: 'cuda' });
+  expect(ids(first.jobs)).toEqual(['search-1', 'search-2']);
+  const second = await list({ error: 'cuda', cursor: first.nextCursor! });
+  expect(ids(second.jobs)).toEqual(['search-2500']);
+  expect(second.nextCursor).toBeNull();
+  expect(second.jobs[0]).not.toHaveProperty('isMatch');
+  const one = await list({ error: 'CUDA', limit: 1 });
+  expect(ids(one.jobs)).toEqual(['search-1']);
+  expect(ids((await list({ error: 'CUDA', limit: 1, cursor: one.nextCursor! })).jobs)).toEqual(['search-2']);
 });
 
 test.each([

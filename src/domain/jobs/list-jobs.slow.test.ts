@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
 import type { EndpointId } from '../../core/ids.ts';
+import { AHEAD, MAX_AHEAD } from './get-job.ts';
 import { JOB_STATUSES } from './job.ts';
-import { type JobFilter, LIST_JOBS, LIST_JOBS_OF_WORKER, listJobs } from './list-jobs.ts';
+import { type JobFilter, LIST_JOBS, LIST_JOBS_OF_WORKER, listJobs, MAX_SEARCHED, SEARCH_JOBS } from './list-jobs.ts';
 
 const ENDED = 900_000;
 const QUEUED = 100_000;
@@ -56,15 +57,18 @@ const FILTERS: Record<string, [filter: Partial<JobFilter>, jobs: number]> = {
   'a time in the middle': [{ until: new Date(Date.now() + ENDED / 2) }, 100],
 };
 
-async function blocksRead({ statuses = JOB_STATUSES, workerId, until }: Partial<JobFilter>): Promise<number> {
+function blocksRead({ statuses = JOB_STATUSES, workerId, until }: Partial<JobFilter>): Promise<number> {
+  const text = workerId === undefined ? LIST_JOBS : LIST_JOBS_OF_WORKER;
+  return blocksOf(text, [ENDPOINT, '-infinity', until ?? 'infinity', 'infinity', '~', 101, statuses, workerId ?? null]);
+}
+
+async function blocksOf(text: string, values: unknown[]): Promise<number> {
   const client = await database.pool.connect();
   try {
     await client.query('begin');
     for (const name of ['seqscan', 'bitmapscan', 'sort', 'hashjoin', 'mergejoin']) {
       await client.query(`set local enable_${name} = off`);
     }
-    const text = workerId === undefined ? LIST_JOBS : LIST_JOBS_OF_WORKER;
-    const values = [ENDPOINT, '-infinity', until ?? 'infinity', 'infinity', '~', 101, statuses, workerId ?? null];
     const { rows } = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, values);
     const plan = rows[0]['QUERY PLAN'][0].Plan;
     return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
@@ -90,5 +94,19 @@ describe.each(['of empty tables', 'of a million jobs'])('with statistics %s', (s
     const next =
       page.nextCursor && (await listJobs(database.pool, ENDPOINT, { limit: 100, ...filter, cursor: page.nextCursor }));
     if (next) expect(next.jobs[0]!.createdAt <= page.jobs.at(-1)!.createdAt).toBe(true);
+  });
+
+  test('a search for an error reads so many jobs, whatever it finds', async () => {
+    const until = ['infinity', 'infinity', '~', MAX_SEARCHED + 1];
+    // COMPLETED stands for a state that very many have.
+    const values = [ENDPOINT, '-infinity', ...until, ['COMPLETED'], null, 'nowhere'];
+    expect(await blocksOf(SEARCH_JOBS, values)).toBeLessThan(3 * MAX_SEARCHED);
+  });
+
+  test('the place in a long queue is counted to a limit', async () => {
+    const created = new Date(Date.now() + 86_400_000).toISOString();
+    expect(await blocksOf(AHEAD, [ENDPOINT, created, '1'])).toBeLessThan(2 * MAX_AHEAD);
+    const { rows } = await database.pool.query(AHEAD, [ENDPOINT, created, '1']);
+    expect(rows[0].ahead).toBe(MAX_AHEAD);
   });
 });

@@ -1,5 +1,6 @@
 import { bigintArray, textArray } from '../../db/arrays.ts';
 import type { Db } from '../../db/pool.ts';
+import { type LogLevel, levelNumber } from './log-level.ts';
 import type { LogSource } from './log-line.ts';
 
 export interface NewLogLine {
@@ -7,6 +8,8 @@ export interface NewLogLine {
   ts: Date;
   source: LogSource;
   line: string;
+  /** Null: none was recognized. */
+  level?: LogLevel | null;
 }
 
 /**
@@ -27,10 +30,10 @@ export async function appendLogLines(
        order by user_id
        on conflict (user_id, day) do update set bytes = u.bytes + excluded.bytes
      )
-     insert into log_lines (workload_id, ts, source, line)
-     select workload_id, to_timestamp(ts / 1000.0), source, line
-     from unnest($1::text[], $2::bigint[], $3::text[], $4::text[]) with ordinality
-       as given (workload_id, ts, source, line, position)
+     insert into log_lines (workload_id, ts, source, line, level)
+     select workload_id, to_timestamp(ts / 1000.0), source, line, nullif(level, 0)
+     from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $7::int8[]) with ordinality
+       as given (workload_id, ts, source, line, level, position)
      order by position`,
     [
       textArray(lines.map((line) => line.workloadId)),
@@ -39,6 +42,7 @@ export async function appendLogLines(
       textArray(lines.map((line) => line.line.replaceAll('\0', '\ufffd'))), // PostgreSQL's text cannot hold NUL
       textArray([...usage.keys()]),
       bigintArray([...usage.values()]),
+      bigintArray(lines.map(({ level }) => (level ? levelNumber(level) : 0))),
     ],
   );
 }

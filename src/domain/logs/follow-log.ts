@@ -1,74 +1,91 @@
+import { type Clock, monotonicClock } from '../../core/clock.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Db } from '../../db/pool.ts';
-import { type LogQuery, lastLogSeq, listLogLines } from './list-log-lines.ts';
-import type { LogPosition, LogSource, StoredLogLine } from './log-line.ts';
+import { LogBell } from './log-bell.ts';
+import type { LogEntry, LogPosition } from './log-line.ts';
+import { type LogScope, lastLogSeq } from './log-scope.ts';
+import { type LogFilter, readLive } from './read-log.ts';
+import { type LogPage, searchLog } from './search-log.ts';
 
 const BATCH = 500;
+/** Of each worker of an endpoint in one read: many of them may write at once. */
+const BATCH_PER_WORKER = 100;
 
 /** Where a log stream starts: with the last `tail` lines, at a time (inclusive), or after a position. */
 export type LogStart = { tail: number } | { since: Date } | LogPosition;
 
+export interface LogBatch {
+  lines: LogEntry[];
+  /** Set where a search for the last lines stopped before it found `tail` of them: older lines were not searched. */
+  stoppedAt?: { seq: number; ts: Date };
+}
+
+interface FollowOptions {
+  scope: LogScope;
+  start: LogStart;
+  filter: LogFilter;
+  quietMs: number;
+  signal: AbortSignal;
+}
+
 /**
  * Yields stored lines, then new ones as they are stored, in batches, until `signal` aborts. The first batch comes at once,
- * even if empty. A later empty batch means that nothing came for `quietMs`; then the table is polled, because a hint may be
- * lost. Neither loses nor repeats a line, provided that a workload's lines have one writer at a time. Reads only as fast as
- * its consumer.
+ * even if empty. A later empty batch means that nothing came for `quietMs`, or that a long search continues; then the table is
+ * polled, because a hint may be lost. Neither loses nor repeats a line, provided that lines have one writer at a time. Reads
+ * only as fast as its consumer.
  */
 export async function* followLog(
-  sources: { db: Db; bus: Pick<Bus, 'subscribe'> },
-  options: { workloadId: string; start: LogStart; source: LogSource | undefined; quietMs: number; signal: AbortSignal },
-): AsyncGenerator<StoredLogLine[]> {
-  const { workloadId, start, source, quietMs, signal } = options;
-  const filter = { workloadId, ...(source === undefined ? {} : { source }) };
-  const bell = new Bell();
-  const unsubscribe = sources.bus.subscribe('log', (id) => id === workloadId && bell.ring());
-  const onAbort = () => bell.ring();
-  signal.addEventListener('abort', onAbort);
+  sources: { db: Db; bus: Pick<Bus, 'subscribe'>; clock?: Clock },
+  { scope, start, filter, quietMs, signal }: FollowOptions,
+): AsyncGenerator<LogBatch> {
+  const { db, clock = monotonicClock } = sources;
+  const bell = new LogBell({ ...sources, scope, signal });
   try {
-    let next: LogQuery = { ...filter, ...start, limit: BATCH };
-    if ('tail' in start) {
-      // The last sequence is taken before the tail: a line stored in between is in the tail or in the next read.
-      const lastSeq = await lastLogSeq(sources.db, workloadId);
-      const lines = await listLogLines(sources.db, { ...filter, tail: start.tail, limit: start.tail });
-      yield lines;
-      next = { ...filter, afterSeq: Math.max(lastSeq, lines.at(-1)?.seq ?? 0), limit: BATCH };
+    let position: number;
+    if ('afterSeq' in start) {
+      position = start.afterSeq;
+    } else {
+      // Taken first: a line stored in between has a higher sequence, and comes with the next read.
+      position = await lastLogSeq(db, scope);
+      const search = { scope, filter: { ...filter, ...timeOf(start) }, before: position + 1 };
+      if ('tail' in start)
+        yield toBatch(await searchLog({ db, clock }, { ...search, order: 'newest', limit: start.tail }));
+      else yield* readOn({ db, clock }, search, signal);
     }
-    for (let isFirst = !('tail' in start); !signal.aborted; isFirst = false) {
-      const lines = await listLogLines(sources.db, next);
-      if (lines.length > 0) next = { ...next, afterSeq: lines.at(-1)!.seq };
-      if (lines.length > 0 || isFirst) yield lines;
-      if (lines.length < BATCH && !(await bell.heard(quietMs))) yield [];
+    const live = { filter, order: 'oldest', limit: BATCH } as const;
+    const perWorkload = 'workloadId' in scope ? BATCH : BATCH_PER_WORKER;
+    let isFirst = 'afterSeq' in start;
+    while (!signal.aborted) {
+      const { lines, end, hasMore } = await readLive(db, scope, { ...live, after: position, perWorkload });
+      position = end?.seq ?? position;
+      if (lines.length > 0 || isFirst) yield { lines };
+      isFirst = false;
+      if (!hasMore && !(await bell.heard(quietMs))) yield { lines: [] };
     }
   } finally {
-    signal.removeEventListener('abort', onAbort);
-    unsubscribe();
+    bell.close();
   }
 }
 
-/** Keeps a ring until the next wait, so that a hint during a read is not lost. */
-class Bell {
-  #hasRung = false;
-  #answer: (() => void) | undefined;
-
-  ring(): void {
-    this.#hasRung = true;
-    this.#answer?.();
+/** Yields all lines of a range, oldest first, in batches; an empty one after a part of the log without any. */
+async function* readOn(
+  sources: { db: Db; clock: Clock },
+  search: { scope: LogScope; filter: LogFilter; before: number },
+  signal: AbortSignal,
+): AsyncGenerator<LogBatch> {
+  for (let after = 0; !signal.aborted; ) {
+    const { lines, next } = await searchLog(sources, { ...search, after, order: 'oldest', limit: BATCH });
+    yield { lines };
+    if (next === null) return;
+    after = next.seq;
   }
+}
 
-  /** Waits for a ring since the last call; false after `timeoutMs`. */
-  async heard(timeoutMs: number): Promise<boolean> {
-    if (!this.#hasRung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, timeoutMs);
-        this.#answer = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#answer = undefined;
-    }
-    const hasRung = this.#hasRung;
-    this.#hasRung = false;
-    return hasRung;
-  }
+function timeOf(start: { tail: number } | { since: Date } | { afterTs: Date }): LogFilter {
+  if ('tail' in start) return {};
+  return 'since' in start ? { since: start.since } : { since: start.afterTs, after: start.afterTs };
+}
+
+function toBatch({ lines, next, isStopped }: LogPage): LogBatch {
+  return { lines: lines.toReversed(), ...(isStopped && next ? { stoppedAt: next } : {}) };
 }

@@ -4,7 +4,7 @@ import { formatEventId, parseEventId } from './log-line.ts';
 const TS = new Date('2026-02-03T04:05:06.789Z');
 
 test('an event id is the time and twelve digits of sequence, and reads back as the sequence', () => {
-  const id = formatEventId({ seq: 42, ts: TS, source: 'system', line: '' });
+  const id = formatEventId({ seq: 42, ts: TS });
   expect(id).toBe('2026-02-03T04:05:06.789Z/000000000042');
   expect(parseEventId(id)).toEqual({ afterSeq: 42 });
 });

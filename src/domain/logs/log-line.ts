@@ -1,3 +1,5 @@
+import type { LogLevel } from './log-level.ts';
+
 export type LogSource = 'container' | 'system';
 
 /** A stored line; `seq` ascends in the order of storing. */
@@ -6,6 +8,13 @@ export interface StoredLogLine {
   ts: Date;
   source: LogSource;
   line: string;
+}
+
+/** A line with the worker or pod that wrote it. */
+export interface LogEntry extends StoredLogLine {
+  workloadId: string;
+  /** Null: none was recognized. */
+  level: LogLevel | null;
 }
 
 /** Where to resume a log: after a stored line, or after (not at) a time. */
@@ -17,7 +26,7 @@ const EVENT_ID = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))
  * `<RFC 3339 timestamp>/<12-digit sequence>`: what a client sends back to go on after this line
  * (docs/interface/rest.md, "Log streams").
  */
-export function formatEventId(line: StoredLogLine): string {
+export function formatEventId(line: { seq: number; ts: Date }): string {
   return `${line.ts.toISOString()}/${String(line.seq).padStart(12, '0')}`;
 }
 

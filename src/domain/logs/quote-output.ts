@@ -49,10 +49,14 @@ export function inOneLine(reason: string): string {
   return line.replaceAll('\n', ' ').replace(SEQUENCES, '').replace(CONTROLS, '');
 }
 
+/** Returns text without the sequences that color it or move a terminal's cursor. */
+export function withoutSequences(text: string): string {
+  return text.replace(SEQUENCES, '');
+}
+
 /** What a terminal would show of a line; a progress bar overwrites itself with carriage returns. */
 function clean(line: string): string {
-  const shown = line
-    .replace(SEQUENCES, '')
+  const shown = withoutSequences(line)
     .split('\r')
     .findLast((part) => part.trim() !== '');
   return (shown ?? '').replaceAll('\t', '    ').replace(CONTROLS, '').toWellFormed().trimEnd();

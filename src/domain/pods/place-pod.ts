@@ -2,6 +2,7 @@ import { Failure } from '../../core/errors.ts';
 import type { UserId, WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import type { Db } from '../../db/pool.ts';
+import { checkBudget } from '../budgets/check-budget.ts';
 import { countFits, cpuAvailability } from '../catalog/availability.ts';
 import { type GpuStock, type Stock, withoutUsed } from '../catalog/capacity-source.ts';
 import { findCpuFlavor, findGpuType } from '../catalog/catalog.ts';
@@ -33,13 +34,15 @@ type Placed = Pick<Pod, 'gpu' | 'cpu' | 'cloud' | 'dataCenterIds' | 'name'> &
 /**
  * Finds a place for the pod in one of its data centers, in the listed order (none listed: any). Its GPUs are reserved by a
  * lock until the transaction ends, then by the pod's row. Frozen workers are evicted if that frees a place; publish
- * `evicted` after the commit. Throws `badRequest` without capacity, `tooManyRequests` or `forbidden` over the user's limit.
+ * `evicted` after the commit. Throws `badRequest` without capacity, `tooManyRequests` or `forbidden` over the user's limit,
+ * and `forbidden` while a budget stops the user's pods.
  */
 export async function placePod(
   db: Db,
   pod: Placed,
   stock: Stock,
 ): Promise<{ place: PodPlace; evicted: readonly WorkerId[] }> {
+  await checkBudget(db, pod.userId);
   if (pod.cpu) {
     const place = choose(pod, placesForCpus(pod, stock));
     if (!place) throw noCapacity(pod, `${pod.cpu.vcpuCount} vCPUs of ${pod.cpu.id}`);

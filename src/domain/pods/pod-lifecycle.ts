@@ -147,6 +147,29 @@ export async function markPodGone(db: Db, id: PodId): Promise<void> {
   );
 }
 
+/**
+ * Requests that a user's pods are stopped, locked ones too. Pods of clusters run on: a cluster is whole or not at all. Returns
+ * the ids, to be published.
+ */
+export async function stopPodsOfUser(db: Db, userId: UserId, reason: string): Promise<PodId[]> {
+  const result = await db.query<{ id: PodId }>(
+    `update pods set wanted = 'STOP', wanted_reason = $2, changed_at = now()
+     where user_id = $1 and wanted = 'RUN' and cluster_id is null returning id`,
+    [userId, reason],
+  );
+  return result.rows.map(({ id }) => id);
+}
+
+/** Requests that a user's pods are removed, locked ones too, except those of clusters. Returns the ids, to be published. */
+export async function terminatePodsOfUser(db: Db, userId: UserId, reason: string): Promise<PodId[]> {
+  const result = await db.query<{ id: PodId }>(
+    `update pods set wanted = 'TERMINATE', wanted_reason = $2, changed_at = now()
+     where user_id = $1 and wanted <> 'TERMINATE' and cluster_id is null returning id`,
+    [userId, reason],
+  );
+  return result.rows.map(({ id }) => id);
+}
+
 /** Deletes pods that are gone, and runs that ended, once they are metered. */
 export async function deleteOldPods(db: Db, goneBefore: Date): Promise<void> {
   await db.query(

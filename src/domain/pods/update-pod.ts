@@ -22,6 +22,9 @@ export interface PodChange extends Partial<ContainerConfig & Pick<Pod, 'name' | 
   templateId?: string;
 }
 
+/** A change, or a function that returns it for the pod as it is. */
+export type PodUpdate = PodChange | ((before: Pod) => PodChange);
+
 const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId'] as const;
 
 /**
@@ -30,10 +33,11 @@ const CONTAINER_FIELDS = ['image', 'args', 'diskGb', 'ports', 'env', 'registryId
  * Unchanged values replace nothing. Throws `notFound`, `conflict` for a cluster's pod, `badRequest` if a rule is broken, and
  * `forbidden` for a reference the key may not add.
  */
-export async function updatePod(context: Context, actor: Actor, id: PodId, change: PodChange): Promise<Pod> {
+export async function updatePod(context: Context, actor: Actor, id: PodId, update: PodUpdate): Promise<Pod> {
   const pod = await transaction(context.pool, async (db) => {
     const before = await getPodRow(db, actor.userId, id, 'for update');
     refuseClusterPod(before);
+    const change = typeof update === 'function' ? update(before) : update;
     if (Object.keys(change).length === 0) return before;
     const { mounts: mountChange, ...own } = change;
     const fields =

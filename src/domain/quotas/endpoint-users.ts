@@ -1,11 +1,14 @@
 import type { EndpointId, UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { readLimits } from './limit-store.ts';
+import { STOP_OF_ENDPOINT } from '../budgets/budget-sql.ts';
+import type { BudgetStop } from '../decisions/because.ts';
+import { limitsOfRow, setLimitsColumns } from './limit-store.ts';
+import type { OwnLimits } from './limits.ts';
 import { type ComputeUse, NO_COMPUTE, readComputeUse } from './usage.ts';
 
 /**
  * The user of an endpoint: limits of workers and GPUs (null: unlimited), and what the user has of both; 0 where neither is
- * limited, since counting takes time.
+ * limited, since counting takes time. A suspended user whose workloads are to stop may have no worker.
  */
 export interface EndpointUser {
   endpointId: EndpointId;
@@ -15,6 +18,8 @@ export interface EndpointUser {
   workers: number;
   gpus: number;
   gpusPerWorker: number;
+  /** The budget that is used up and stops the endpoint; null: none. */
+  budget: BudgetStop | null;
 }
 
 /** Returns the users of those of these endpoints that exist, by endpoint. */
@@ -22,20 +27,31 @@ export async function readEndpointUsers(
   db: Db,
   endpointIds: readonly EndpointId[],
 ): Promise<Map<EndpointId, EndpointUser>> {
-  const { rows } = await db.query<Pick<EndpointUser, 'endpointId' | 'userId' | 'gpusPerWorker'>>({
+  const { rows } = await db.query<
+    Pick<EndpointUser, 'endpointId' | 'userId' | 'gpusPerWorker' | 'budget'> & {
+      isStopped: boolean;
+      ownLimits: OwnLimits;
+      defaultLimits: OwnLimits;
+    }
+  >({
     name: 'endpoint-users',
-    text: `select id as "endpointId", user_id as "userId", coalesce(gpu_count, 0) as "gpusPerWorker"
-           from endpoints where id = any($1::text[])`,
+    text: `select e.id as "endpointId", user_id as "userId", coalesce(gpu_count, 0) as "gpusPerWorker",
+             coalesce(u.suspended_workloads = 'STOP', false) as "isStopped", ${STOP_OF_ENDPOINT} as budget,
+             ${setLimitsColumns('e.user_id')}
+           from endpoints e join users u on u.id = user_id where e.id = any($1::text[])`,
     values: [endpointIds],
   });
-  const userIds = [...new Set(rows.map(({ userId }) => userId))];
-  const limits = await readLimits(db, userIds);
-  const limited = userIds.filter((id) => limits.get(id)!.workers !== null || limits.get(id)!.gpus !== null);
-  const uses = limited.length === 0 ? new Map<UserId, ComputeUse>() : await readComputeUse(db, limited);
-  const users = rows.map((row) => {
-    const { workers: workerLimit, gpus: gpuLimit } = limits.get(row.userId)!;
-    const { workers, gpus } = uses.get(row.userId) ?? NO_COMPUTE;
-    return { ...row, workerLimit, gpuLimit, workers, gpus };
+  const known = rows.map(({ ownLimits, defaultLimits, isStopped, ...row }) => {
+    const { workers, gpus: gpuLimit } = limitsOfRow({ ownLimits, defaultLimits });
+    return { ...row, workerLimit: isStopped ? 0 : workers, gpuLimit };
   });
+  const limited = known.filter(({ workerLimit, gpuLimit }) => workerLimit !== null || gpuLimit !== null);
+  const userIds = [...new Set(limited.map(({ userId }) => userId))];
+  const uses = userIds.length === 0 ? new Map<UserId, ComputeUse>() : await readComputeUse(db, userIds);
+  const users = known.map((row) => ({ ...row, ...heldBy(uses.get(row.userId)) }));
   return new Map(users.map((user) => [user.endpointId, user]));
+}
+
+function heldBy({ workers, gpus }: ComputeUse = NO_COMPUTE): Pick<EndpointUser, 'workers' | 'gpus'> {
+  return { workers, gpus };
 }

@@ -1,7 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { UserId } from '../../core/ids.ts';
 import type { Db } from '../../db/pool.ts';
-import { findUser, listUsers, type User } from '../access/users.ts';
+import { findUser, findUsers, type User } from '../access/users.ts';
 import { readSetLimits } from './limit-store.ts';
 import { effectiveLimits, type Limits, type OwnLimits } from './limits.ts';
 import { readLogUsage } from './log-usage.ts';
@@ -38,9 +38,9 @@ export interface UserLimits {
   quotas: { workers: QuotaUse; gpus: QuotaUse };
 }
 
-/** Returns the limits of all users, oldest first. */
-export async function listUserLimits(db: Db): Promise<UserLimits[]> {
-  return readAll(db, await listUsers(db));
+/** Returns the limits of those of these users that exist, in their order. */
+export async function readUserLimits(db: Db, ids: readonly UserId[]): Promise<UserLimits[]> {
+  return readAll(db, await findUsers(db, ids));
 }
 
 /** Throws `notFound`. */
@@ -52,12 +52,11 @@ export async function getUserLimits(db: Db, id: UserId): Promise<UserLimits> {
 
 async function readAll(db: Db, users: readonly User[]): Promise<UserLimits[]> {
   const ids = users.map(({ id }) => id);
-  const [set, records, compute, logs] = await Promise.all([
-    readSetLimits(db, ids),
-    readRecordCounts(db, ids),
-    readComputeUse(db, ids),
-    readLogUsage(db, ids),
-  ]);
+  // One after the other: `db` may be a transaction, which runs one statement at a time.
+  const set = await readSetLimits(db, ids);
+  const records = await readRecordCounts(db, ids);
+  const compute = await readComputeUse(db, ids);
+  const logs = await readLogUsage(db, ids);
   return users.map((user) => {
     const own = set.users.get(user.id) ?? {};
     const limits = effectiveLimits(own, set.installation);

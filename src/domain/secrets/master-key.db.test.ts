@@ -59,7 +59,10 @@ test('the list of sealed columns is complete: every other binary column is known
     `select table_name || '.' || column_name as name from information_schema.columns
      where table_schema = current_schema() and data_type = 'bytea' order by 1`,
   );
-  const hashes = ['api_keys.secret_hash', 'idempotency_keys.body_hash', 'master_key.key_id', 'workers.token_hash'];
+  const hashes = [
+    ...['api_keys.secret_hash', 'idempotency_keys.body_hash', 'master_key.key_id'],
+    ...['terminal_sessions.ticket_hash', 'workers.token_hash'],
+  ];
   const sealed = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`);
   expect(columns.map(({ name }) => name)).toEqual([...hashes, ...sealed].toSorted());
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { newId, type WorkerId } from '../../core/ids.ts';
 import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
+import type { GpusInUse } from '../catalog/gpus-in-use.ts';
 import { markStarting, type StartingWorker } from './mark-starting.ts';
 import { insertWorkers } from './worker-lifecycle.ts';
 
@@ -19,8 +20,14 @@ async function pending(change: Partial<StartingWorker> = {}): Promise<StartingWo
   return { id, ...place, gpuCount: 1, tokenHash: Buffer.from(id), keyHash: null, ...change };
 }
 
-const note = (workers: StartingWorker[], total: number) =>
-  markStarting(endpoint.database.pool, workers, [{ pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1', total }]);
+const PLACE = { pool: 'ADA_24', gpuTypeId: 'any', dataCenterId: 'LOCAL-1' };
+const note = (
+  workers: StartingWorker[],
+  total: number,
+  heldByOthers: () => GpusInUse[] | undefined = () => undefined,
+) => {
+  return markStarting(endpoint.database.pool, workers, { gpus: [{ ...PLACE, total }], heldByOthers });
+};
 const phaseOf = async ({ id }: StartingWorker) =>
   (await endpoint.sql('select phase from workers where id = $1', id))[0].phase;
 
@@ -37,8 +44,12 @@ test('GPUs of another type of the pool are no place for a worker', async () => {
     { pool: 'ADA_24', gpuTypeId: 'other', dataCenterId: 'LOCAL-1', total: 1 },
   ];
   const late = await pending({ gpuTypeId: 'other' });
-  expect(await markStarting(endpoint.database.pool, [any, other], gpus)).toEqual(new Set([any.id, other.id]));
-  expect(await markStarting(endpoint.database.pool, [late], gpus)).toEqual(new Set());
+  expect(await markStarting(endpoint.database.pool, [any, other], { gpus, heldByOthers: () => undefined })).toEqual(
+    new Set([any.id, other.id]),
+  );
+  expect(await markStarting(endpoint.database.pool, [late], { gpus, heldByOthers: () => undefined })).toEqual(
+    new Set(),
+  );
 });
 
 test('a worker waits for a concurrent allocation of GPUs and does not start on them', async () => {
@@ -60,4 +71,25 @@ test('a worker waits for a concurrent allocation of GPUs and does not start on t
   expect(await phaseOf(worker)).toBe('PENDING');
   await endpoint.sql("update workers set phase = 'EXITED' where id = $1", rival.id);
   expect(await note([worker], 1)).toEqual(new Set([worker.id]));
+});
+
+test('what the caller knows of other workers is believed where it leaves enough, and else the table', async () => {
+  const [one, two, three, four] = [await pending(), await pending(), await pending(), await pending()];
+  expect(await note([one], 2, () => [{ ...PLACE, count: 1 }])).toEqual(new Set([one.id]));
+  expect(await note([two], 2, () => [{ ...PLACE, count: 2 }])).toEqual(new Set([two.id])); // more than they hold
+  expect(await note([three], 2, () => undefined)).toEqual(new Set());
+  expect(await note([four], 2, () => [{ ...PLACE, count: 1 }])).toEqual(new Set([four.id])); // the table is not asked
+});
+
+test('the GPUs of pods are read in any case', async () => {
+  const worker = await pending();
+  await endpoint.sql(
+    `insert into pods (id, user_id, name, image, args, disk_gb, ports, env, gpu_pool, gpu_type_id, gpu_count, cloud,
+       data_center_ids, data_center_id, has_global_network)
+     select 'pod', user_id, 'pod', 'i', '', 20, '{}', '{}', 'ADA_24', 'any', 1, 'SECURE', '{}', 'LOCAL-1', false
+     from endpoints where id = $1`,
+    endpoint.id,
+  );
+  expect(await note([worker], 1, () => [])).toEqual(new Set());
+  expect(await note([worker], 2, () => [])).toEqual(new Set([worker.id]));
 });

@@ -3,7 +3,7 @@ import { ADVISORY_LOCKS } from '../../db/advisory-locks.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { insertWorkerKeys } from '../access/workload-keys.ts';
 import type { CpuConfig } from '../catalog/cpu-config.ts';
-import { subtractInUse } from '../catalog/gpus-in-use.ts';
+import { type GpusInUse, subtractInUse } from '../catalog/gpus-in-use.ts';
 import { inLockOrder } from './lock-order.ts';
 import { listGpusInUse } from './worker-lifecycle.ts';
 
@@ -29,6 +29,13 @@ interface GpuTotal {
   total: number;
 }
 
+/** All GPUs, and those in use by workers. */
+interface GpuFacts {
+  gpus: readonly GpuTotal[];
+  /** Returns at least what workers other than these hold or were promised. Undefined: only the table says. */
+  heldByOthers: (workers: ReadonlySet<string>) => readonly GpusInUse[] | undefined;
+}
+
 /**
  * Marks placed workers as starting, and returns those that were marked. A worker whose GPUs a pod got since the placement
  * stays as it is. From the commit on, the others' GPUs are reserved.
@@ -36,21 +43,36 @@ interface GpuTotal {
 export async function markStarting(
   pool: Pool,
   workers: readonly StartingWorker[],
-  gpus: readonly GpuTotal[],
+  facts: GpuFacts,
 ): Promise<Set<WorkerId>> {
   if (workers.every((worker) => worker.pool === null)) return write(pool, workers);
   return transaction(pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-    return write(db, await listFitting(db, workers, gpus));
+    return write(db, await listFitting(db, workers, facts));
   });
 }
 
+/** Reads the GPUs of all workers only if the caller's estimate leaves too few. */
 async function listFitting(
   db: Db,
   workers: readonly StartingWorker[],
+  { gpus, heldByOthers }: GpuFacts,
+): Promise<readonly StartingWorker[]> {
+  const held = heldByOthers(new Set(workers.map(({ id }) => id)));
+  if (held) {
+    const ofPods = await listGpusInUse(db, { of: 'pods' });
+    const fitting = keepFitting(workers, gpus, [...held, ...ofPods]);
+    if (fitting.length === workers.length) return fitting;
+  }
+  return keepFitting(workers, gpus, await listGpusInUse(db));
+}
+
+function keepFitting(
+  workers: readonly StartingWorker[],
   gpus: readonly GpuTotal[],
-): Promise<StartingWorker[]> {
-  const places = subtractInUse(sumByType(gpus), await listGpusInUse(db));
+  inUse: readonly GpusInUse[],
+): StartingWorker[] {
+  const places = subtractInUse(sumByType(gpus), inUse);
   const free = new Map(places.map((place) => [keyOf(place), place.free]));
   return workers.filter((worker) => {
     if (worker.pool === null) return true;

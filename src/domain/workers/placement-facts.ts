@@ -7,24 +7,6 @@ import type { Schedule } from '../schedules/schedule.ts';
 import { SCHEDULE_COLUMN } from '../schedules/schedule-store.ts';
 import { workersMinAt } from '../schedules/scheduled-floor.ts';
 
-/** Where workers of an endpoint may be placed. */
-export interface PlacementRule {
-  endpointId: EndpointId;
-  /** In order of preference; empty for any. */
-  dataCenterIds: string[];
-}
-
-/** Returns the rules of those of these endpoints that exist. */
-export async function listPlacementRules(db: Db, endpointIds: readonly EndpointId[]): Promise<PlacementRule[]> {
-  const result = await db.query<PlacementRule>({
-    name: 'placement-rules',
-    text: `select id as "endpointId", data_center_ids as "dataCenterIds"
-           from endpoints where id = any($1::text[])`,
-    values: [endpointIds],
-  });
-  return result.rows;
-}
-
 /** Returns the data center of each of these volumes. */
 export async function findVolumeDataCenters(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();

@@ -33,6 +33,8 @@ export interface ControlledWorker {
   spec: ReleaseSpec;
   /** Its endpoint has PRIORITY_FLASHBOOT. */
   isPriority: boolean;
+  /** Of a pending worker: where its endpoint may run, in order of preference; empty for any. Null for others. */
+  dataCenterIds: string[] | null;
   gpuPool: string | null;
   gpuTypeId: string | null;
   gpuCount: number;
@@ -63,7 +65,8 @@ const COLUMNS = `
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", w.yields_to as "yieldsTo", a.last_work_at as "lastWorkAt",
   a.unhealthy_reason as "unhealthyReason", w.memory_bytes as "memoryBytes", w.frozen_at as "frozenAt",
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
-  coalesce((select e.flashboot = 'PRIORITY_FLASHBOOT' from endpoints e where e.id = w.endpoint_id), false) as "isPriority",
+  coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
+  case w.phase when 'PENDING' then coalesce(e.data_center_ids, '{}') end as "dataCenterIds",
   (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
 
 /** Returns the live ones of these workers, or all live workers of these endpoints; oldest first. */
@@ -73,7 +76,8 @@ export async function listControlledWorkers(
 ): Promise<ControlledWorker[]> {
   const result = await db.query<ControlledWorker>({
     name: 'ids' in of ? 'workers-known' : 'workers-of',
-    text: `select ${COLUMNS} from workers w left join worker_activity a on a.worker_id = w.id
+    text: `select ${COLUMNS} from workers w
+             left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id
            where w.phase <> 'EXITED' and ${'ids' in of ? 'w.id' : 'w.endpoint_id'} = any($1::text[])
            order by w.created_at, w.id`,
     values: ['ids' in of ? of.ids : of.endpointIds],
@@ -278,11 +282,15 @@ export async function markThawed(db: Db, id: WorkerId): Promise<boolean> {
 /**
  * Returns the GPUs in use by pool, type and data center: those of live workers, frozen ones included unless they sleep, and of
  * pods that run or are to run. A stopped pod keeps its place until its container is gone. `exceptPodId` leaves out one pod; `withFrozen: false`
- * leaves out frozen workers, which can be evicted.
+ * leaves out frozen workers, which can be evicted. `of`: those of pods alone are read faster, because there may be thousands of workers.
  */
 export async function listGpusInUse(
   db: Db,
-  { exceptPodId = null, withFrozen = true }: { exceptPodId?: PodId | null; withFrozen?: boolean } = {},
+  {
+    exceptPodId = null,
+    withFrozen = true,
+    of = 'all',
+  }: { exceptPodId?: PodId | null; withFrozen?: boolean; of?: 'all' | 'workers' | 'pods' } = {},
 ): Promise<GpusInUse[]> {
   const result = await db.query<GpusInUse>({
     name: 'gpus-in-use',
@@ -290,15 +298,15 @@ export async function listGpusInUse(
                   sum(gpu_count)::int8 as count
            from (
              select gpu_pool, gpu_type_id, data_center_id, gpu_count from workers
-             where phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null and gpus_released_at is null
+             where $3 <> 'pods' and phase in ('STARTING', 'RUNNING', 'FROZEN') and gpu_pool is not null and gpus_released_at is null
                and ($2 or phase <> 'FROZEN' or wanted = 'RUN')
              union all
              select gpu_pool, gpu_type_id, data_center_id, gpu_count from pods
-             where gone_at is null and gpu_pool is not null and id is distinct from $1
+             where $3 <> 'workers' and gone_at is null and gpu_pool is not null and id is distinct from $1
                and (phase in ('STARTING', 'RUNNING')
                     or wanted = 'RUN' and not (phase = 'ERROR' and phase_revision = revision))
            ) as given group by 1, 2, 3`,
-    values: [exceptPodId, withFrozen],
+    values: [exceptPodId, withFrozen, of],
   });
   return result.rows;
 }

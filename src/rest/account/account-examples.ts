@@ -9,10 +9,12 @@ const apiKey = {
   createdAt: CREATED_AT,
   expiresAt: '2027-11-20T00:00:00.000Z',
   restRevision: null,
+  lastUsedAt: '2026-11-22T08:15:00.000Z',
+  createdBy: { userId: USER_ID, userName: 'alice', keyId: 'b2w8e4r6t1y9ui', keyName: 'first key' },
 };
 
 export const ACCOUNT_EXAMPLES: Examples = {
-  Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT },
+  Account: { id: USER_ID, name: 'alice', email: 'alice@example.org', createdAt: CREATED_AT, role: 'USER' },
   ApiKey: apiKey,
   ApiKeyList: { apiKeys: [apiKey] },
   CreateApiKeyRequest: { name: apiKey.name, scopes: apiKey.scopes, restRevision: '2026-08' },

@@ -1,9 +1,16 @@
-import { Type } from 'typebox';
 import { REST_REVISIONS, type RestRevision } from '../../core/rest-revisions.ts';
-import { closed, dateTime, nullableString, ref } from '../shared/schema.ts';
+import { ROLES } from '../../domain/access/users.ts';
+import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 export const AccountResponse = Type.Object(
-  { id: Type.String(), name: Type.String(), email: nullableString(), createdAt: dateTime() },
+  {
+    id: Type.String(),
+    name: Type.String(),
+    email: nullableString(),
+    createdAt: dateTime(),
+    role: stringEnum(ROLES, { description: 'An ADMIN manages users and the installation.' }),
+  },
   { $id: 'Account', description: 'The account that the API key belongs to.' },
 );
 
@@ -26,6 +33,22 @@ const apiKeyFields = {
   createdAt: dateTime(),
   expiresAt: nullableString({ format: 'date-time' }),
   restRevision,
+  lastUsedAt: nullableString({
+    format: 'date-time',
+    description: 'To about a minute. Null: never, or not since this is recorded.',
+  }),
+  createdBy: Type.Union(
+    [
+      Type.Object({
+        userId: Type.String(),
+        userName: nullableString({ description: 'Null: the user is gone.' }),
+        keyId: nullableString(),
+        keyName: nullableString(),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Who made it, with which key. Null: made on the server, or before this was recorded.' },
+  ),
 };
 
 export const ApiKeyResponse = Type.Object(apiKeyFields, {
@@ -43,17 +66,16 @@ export const ApiKeyList = Type.Object(
   { $id: 'ApiKeyList', description: 'The keys of the account, oldest first, without revoked ones.' },
 );
 
-export const CreateApiKeyRequest = closed(
-  {
-    name: Type.String({ minLength: 1 }),
-    scopes,
-    expiresAt: Type.Optional(
-      nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
-    ),
-    restRevision: Type.Optional(restRevision),
-  },
-  { $id: 'CreateApiKeyRequest' },
-);
+export const newApiKeyFields = {
+  name: Type.String({ minLength: 1 }),
+  scopes,
+  expiresAt: Type.Optional(
+    nullableString({ format: 'date-time', description: 'When the key expires. Absent or null: never.' }),
+  ),
+  restRevision: Type.Optional(restRevision),
+};
+
+export const CreateApiKeyRequest = closed(newApiKeyFields, { $id: 'CreateApiKeyRequest' });
 
 /** A line of `authorized_keys`: type, key, optional comment. No options: they could run a command. */
 const SSH_KEY =

@@ -15,6 +15,8 @@ export function toApiKeyResponse(key: ApiKey): Static<typeof ApiKeyResponse> {
     createdAt: key.createdAt.toISOString(),
     expiresAt: key.expiresAt?.toISOString() ?? null,
     restRevision: key.restRevision,
+    lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+    createdBy: key.createdBy,
   };
 }
 

@@ -19,7 +19,9 @@ test('a new key is shown once, works at once, and is listed without its secret',
   expect(key).toMatchObject({ name: 'ci', scopes: ['serverless:read', 'invoke/abc'], expiresAt });
   expect((await rest.call('GET', '/v2/serverless', { key: secret })).statusCode).toBe(200);
   const { apiKeys } = (await rest.call('GET', PATH, { key: rest.alice.key })).json();
-  expect(apiKeys).toContainEqual(key);
+  const listed = apiKeys.find(({ id }: { id: string }) => id === key.id);
+  expect(listed).toEqual({ ...key, lastUsedAt: listed.lastUsedAt }); // written beside the request above
+  expect(key.createdBy).toMatchObject({ userName: 'alice', keyName: 'test' });
   expect(JSON.stringify(apiKeys)).not.toContain(secret);
 });
 

@@ -19,7 +19,8 @@ export const getAccountRoute: RestRoute = (app, deps) => {
     async (request) => {
       const user = await findUser(deps.pool, request.actor.userId);
       if (!user) throw notFound('Account');
-      return { ...user, createdAt: user.createdAt.toISOString() };
+      const { id, name, email, role, createdAt } = user;
+      return { id, name, email, createdAt: createdAt.toISOString(), role };
     },
   );
 };

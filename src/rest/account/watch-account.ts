@@ -4,8 +4,8 @@ import { eventStreamSchema, sendEventStream, streamFeed } from '../shared/event-
 import type { RestRoute } from '../shared/rest-app.ts';
 
 const SNAPSHOTS = eventStreamSchema(
-  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
-  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
+  'Server-sent events `snapshot`, one per change: the number of `endpoints`, totals of their `jobs`, load-balanced `requests` and `workers`, and the `active` endpoints with their `state`, at most 100. What is read from the history changes with `historyUntil`, once a minute. `inQueue` and `inProgress` of an active endpoint count its jobs or its requests.',
+  ': stream begins\n\nevent: snapshot\ndata: {"endpoints":1,"historyUntil":"2026-11-20T10:02:00.000Z","jobs":{"completed":12,"failed":0,"inProgress":1,"inQueue":0,"retried":0},"requests":{"held":0,"inFlight":0},"workers":{"running":1,"idle":0,"initializing":0,"throttled":0,"unhealthy":0,"total":1},"active":[]}\n\n',
 );
 
 export const watchAccountRoute: RestRoute = (app, deps) => {

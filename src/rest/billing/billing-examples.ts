@@ -1,4 +1,4 @@
-import { ENDPOINT_ID, type Examples } from '../shared/example-values.ts';
+import { ENDPOINT_ID, type Examples, USER_ID } from '../shared/example-values.ts';
 import { REPORTS, type ReportShape } from './billing-schemas.ts';
 
 /** One day of one resource. The first amount is the total; the second makes up all of it. */
@@ -17,6 +17,42 @@ function billingExample({ resource, amounts }: ReportShape): object {
   };
 }
 
-export const BILLING_EXAMPLES: Examples = Object.fromEntries(
-  REPORTS.map((report) => [report.name, billingExample(report)]),
-);
+const cost = {
+  id: ENDPOINT_ID,
+  name: 'transcriber',
+  userId: USER_ID,
+  userName: 'alice',
+  isDeleted: false,
+  amount: '0.69274',
+  gpuAmount: '0.69',
+  cpuAmount: '0',
+  storageAmount: '0.00274',
+  gpuSeconds: 3600,
+};
+
+const month = { startTime: '2026-11-01T00:00:00.000Z', endTime: '2026-12-01T00:00:00.000Z' };
+
+export const BILLING_EXAMPLES: Examples = {
+  ...Object.fromEntries(REPORTS.map((report) => [report.name, billingExample(report)])),
+  Costs: {
+    by: 'endpoint',
+    ...month,
+    total: '0.69274',
+    groups: [cost],
+    otherCount: 0,
+    otherAmount: '0',
+    series: [ENDPOINT_ID],
+    days: [{ day: '2026-11-19', amount: '0.69274', amounts: ['0.69274'], other: '0' }],
+  },
+  CostForecast: {
+    month: '2026-11',
+    ...month,
+    spent: '41.2',
+    forecast: '63.5',
+    low: '55.1',
+    high: '80',
+    basedOnDays: 7,
+    method:
+      'What was spent so far, plus the average of the last 7 full days (UTC) for each day that is left. The range takes the cheapest and the most expensive of these days instead.',
+  },
+};

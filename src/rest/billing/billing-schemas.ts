@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { BUCKET_SIZES, type BucketSize } from '../../domain/billing/buckets.ts';
 import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 /** The fields with a report's resource ids and with their number. */
 interface ReportResource {

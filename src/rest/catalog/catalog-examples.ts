@@ -38,6 +38,7 @@ const dataCenter = {
 
 export const CATALOG_EXAMPLES: Examples = {
   GpuType: gpuType,
+  GpuCapacity: { gpus: [{ id: 'NVIDIA GeForce RTX 4090', name: 'RTX 4090', pool: 'ADA_24', total: 8, free: 3 }] },
   GpuTypeList: { gpus: [gpuType] },
   CpuFlavor: cpuFlavor,
   CpuFlavorList: { cpus: [cpuFlavor] },

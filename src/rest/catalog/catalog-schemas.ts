@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { AVAILABILITIES } from '../../domain/catalog/availability.ts';
 import { COMPLIANCE, REGIONS, VOLUME_TYPES } from '../../domain/catalog/catalog.ts';
 import { TEMPLATE_SOURCES } from '../../domain/templates/template.ts';
 import { commaList, MAX_INTEGER, patternList, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const price = (description: string) => Type.Number({ minimum: 0, description });
 const count = Type.Integer({ minimum: 0 });
@@ -52,6 +53,16 @@ export const GpuTypeResponse = Type.Object(
 );
 
 export const GpuTypeList = Type.Object({ gpus: Type.Array(ref(GpuTypeResponse)) }, { $id: 'GpuTypeList' });
+
+export const GpuCapacity = Type.Object(
+  {
+    gpus: Type.Array(
+      Type.Object({ id: Type.String(), name: Type.String(), pool: Type.String(), total: count, free: count }),
+      { description: 'Only types of which a GPU is here.' },
+    ),
+  },
+  { $id: 'GpuCapacity', description: 'Podyard only: the GPUs of this installation, and how many are free now.' },
+);
 
 const gpuFilters = (minCudaVersion: string) => ({
   include: includeAvailability,

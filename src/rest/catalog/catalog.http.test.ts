@@ -273,3 +273,20 @@ test('an unresponsive runtime is a 503, but only if availability is requested', 
     await down.close();
   }
 });
+
+describe('GPU capacity', () => {
+  test('counts the GPUs that are here by type, over all data centers', async () => {
+    expect((await get('capacity')).json()).toEqual({
+      gpus: [
+        { id: RTX_ID, name: 'RTX 4090', pool: 'ADA_24', total: 8, free: 2 },
+        { id: 'NVIDIA L4', name: 'L4', pool: 'AMPERE_24', total: 4, free: 4 },
+      ],
+    });
+  });
+
+  test('needs a key that may read the catalog', async () => {
+    expect((await rest.call('GET', '/v2/catalog/capacity', {})).statusCode).toBe(401);
+    const key = await rest.keyFor(rest.alice, 'invoke');
+    expect((await rest.call('GET', '/v2/catalog/capacity', { key })).statusCode).toBe(403);
+  });
+});

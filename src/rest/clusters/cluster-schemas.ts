@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
 import { CLUSTER_TYPES } from '../../domain/clusters/cluster.ts';
 import { POD_STATUSES } from '../../domain/pods/pod.ts';
 import { podMounts } from '../pods/pod-schemas.ts';
 import { CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const name = Type.String({
   minLength: 1,

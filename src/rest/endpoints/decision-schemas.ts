@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { CAUSES } from '../../domain/decisions/because.ts';
 import { dateTime, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const DecisionResponse = Type.Object({
   at: dateTime(),

@@ -22,6 +22,21 @@ const decision = {
   ],
 };
 
+const figures = {
+  id: ENDPOINT_ID,
+  state: 'HEALTHY',
+  since: null,
+  reason: null,
+  workers: 2,
+  waiting: 0,
+  running: 1,
+  requests: 1842,
+  failed: 3,
+  requestsPerSecond: 0.5116666666666667,
+  latencyP95Ms: 1204.4,
+  costToday: 1.8312,
+};
+
 /** Of the schemas that all revisions share. */
 export const ENDPOINT_EXAMPLES: Examples = {
   EndpointState: {
@@ -30,6 +45,12 @@ export const ENDPOINT_EXAMPLES: Examples = {
     since: '2026-11-20T10:02:09.119Z',
     reason:
       "the last 3 starts failed: it exited with code 1:\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'torch'",
+  },
+  EndpointFigures: figures,
+  EndpointFiguresList: {
+    figures: [
+      { ...figures, series: { stepSeconds: 120, requests: [0, 61, 64], latencyP95Ms: [null, 1180.2, 1211.9] } },
+    ],
   },
   DecisionList: { decisions: [decision] },
 };

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { includeQuery } from '../shared/include-query.ts';
 import { MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { EndpointStateResponse } from './state-schemas.ts';
 
 /** What every revision says about endpoints in the same words. */

@@ -169,6 +169,15 @@ describe('create', () => {
   });
 });
 
+test('a flavor with the name of a method of objects is a 422 like any other unknown name', async () => {
+  const cpu = JSON.parse('[{"id":"cpu3c","vcpuCount":2},{"id":"cpu5c","vcpuCount":2,"toString":null}]');
+  const response = await create({ ...WITHOUT_GPU, cpu });
+  expect([response.statusCode, response.json().errors]).toEqual([
+    422,
+    ["/cpu/1: additional property 'toString' is not allowed"],
+  ]);
+});
+
 describe('a body that mixes both spellings is a 422 that names both', () => {
   test.each([
     [

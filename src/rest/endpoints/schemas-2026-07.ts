@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { byDefault, closed, dateTime, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { ENDPOINT_FIELDS } from './endpoint-schemas.ts';
 
 const { name, dataCenterIds, networkVolumes, timeout, flashboot, pools, count, min, max } = ENDPOINT_FIELDS;

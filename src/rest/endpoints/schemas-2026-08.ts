@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { ENDPOINT_FIELDS } from './endpoint-schemas.ts';
 
 const { name, dataCenterIds, networkVolumes, timeout, flashboot, pools, count, min, max } = ENDPOINT_FIELDS;

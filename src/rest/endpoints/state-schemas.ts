@@ -1,8 +1,8 @@
-import { Type } from 'typebox';
 import { ENDPOINT_STATES, type EndpointState } from '../../domain/endpoints/endpoint-state.ts';
 import { nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
-const properties = {
+export const STATE_FIELDS = {
   state: stringEnum(ENDPOINT_STATES, {
     description:
       'HEALTHY: workers take work. SCALED_TO_ZERO: no workers and no work. STARTING: no worker is ready yet. WAITING_FOR_CAPACITY: work waits for workers without a place. FAILING: starts fail, or workers are lost or unhealthy. ROLLING_OUT: workers of older releases are being replaced. PAUSED: `workers.max` is 0, or the roll-out is paused.',
@@ -12,7 +12,7 @@ const properties = {
 };
 
 export const EndpointStateResponse = Type.Object(
-  { id: Type.String(), ...properties },
+  { id: Type.String(), ...STATE_FIELDS },
   { $id: 'EndpointState', description: 'Podyard only: the state of an endpoint.' },
 );
 

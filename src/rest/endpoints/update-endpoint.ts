@@ -1,5 +1,6 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { updateEndpoint } from '../../domain/endpoints/update-endpoint.ts';
+import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { EndpointParams } from './endpoint-schemas.ts';
@@ -18,16 +19,18 @@ export const updateEndpointRoute =
             'Only the given fields change. Changing container settings, `gpu` or `networkVolumes` creates a release, which rolls out as workers are replaced. `workers`, `scaling` and `timeout` take effect at once.',
           tags: ['serverless'],
           params: EndpointParams,
+          querystring: EnvQuery,
           body: ref(wire.UpdateRequest),
           response: { 200: ref(wire.Response) },
         },
         config: { permission: PERMISSIONS.writeEndpoint, failures: ['notFound'] },
       },
       async (request) => {
-        const { actor, body, params } = request;
-        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, wire.toChange(body)).catch(
-          wire.refuse,
-        );
+        const { actor, body, params, query } = request;
+        const update = wire.toChange(body);
+        const endpoint = await updateEndpoint(deps, actor, params.id as EndpointId, (before) =>
+          editEnv(typeof update === 'function' ? update(before) : update, before, query),
+        ).catch(wire.refuse);
         return wire.toResponse(endpoint, { publicUrl: deps.publicUrlFor(request.raw), lbHost: deps.lbHost });
       },
     );

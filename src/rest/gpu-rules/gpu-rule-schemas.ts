@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { closed } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 /** More GPU types or versions are refused: the catalog has fewer. */
 const MAX_ITEMS = 100;

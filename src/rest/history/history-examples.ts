@@ -17,6 +17,8 @@ export const HISTORY_EXAMPLES: Examples = {
         requests: { '1xx': 0, '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0 },
         latencyMs: null,
         coldStarts: 1,
+        workersEnded: 2,
+        workersLost: 1,
         coldStartMs: { p50: 2295, p95: 2295, p99: 2295 },
         workers: { running: 2, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, frozen: 0 },
         gpuSeconds: 109.5,

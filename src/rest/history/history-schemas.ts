@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { RANGES, STEPS } from '../../domain/history/read-history.ts';
 import { dateTime, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const number = (description: string) => Type.Number({ minimum: 0, description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -31,8 +31,10 @@ const HistoryPointResponse = Type.Object({
     ) as Record<'1xx' | '2xx' | '3xx' | '4xx' | '5xx', ReturnType<typeof count>>,
     { description: 'Load-balanced requests that ended.' },
   ),
-  latencyMs: percentiles('Load-balanced requests, from their arrival to their end.'),
+  latencyMs: percentiles('Jobs that ran and load-balanced requests, from their arrival to their end.'),
   coldStarts: count('Workers that became ready.'),
+  workersEnded: count('Workers that ended, for whatever reason.'),
+  workersLost: count('Of them: those that ended unexpectedly, or could not be started.'),
   coldStartMs: percentiles('Time from the decision to start a worker until it was ready.'),
   workers: Type.Object(
     {

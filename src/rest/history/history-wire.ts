@@ -55,6 +55,8 @@ function toPoint({ at, values, percentiles }: HistoryPoint): Static<typeof Histo
     },
     latencyMs: roundedAll(percentiles.latencies),
     coldStarts: values.cold_starts,
+    workersEnded: values.workers_ended,
+    workersLost: values.workers_lost,
     coldStartMs: roundedAll(percentiles.start_times),
     workers: {
       running: rounded(values.workers_running),

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 
 /** Liveness: the process responds. Independent of the database, since a restart would not bring it back. */
 export const getHealthRoute: RestRoute = (app) => {

@@ -21,8 +21,14 @@ test('returns what the installation runs on, the same for every account', async 
     freeze: 'STOPPED',
     sleep: 'COOPERATIVE',
     notices: ['No worker really runs'],
+    problems: [],
   });
   expect(bob!.body).toBe(alice!.body);
+});
+
+test('what is out of order is for administrators', async () => {
+  await rest.database.pool.query("update users set role = 'ADMIN' where id = $1", [rest.bob.userId]);
+  expect((await rest.call('GET', PATH, { key: rest.bob.key })).json().problems).toEqual(['GPU 1 does not answer']);
 });
 
 test('it needs a key that may read the account', async () => {

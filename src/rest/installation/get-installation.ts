@@ -1,3 +1,4 @@
+import { isOperator } from '../../domain/access/check-operator.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { InstallationResponse } from './installation-schemas.ts';
@@ -11,14 +12,14 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getInstallation',
         summary: 'Get the installation',
-        description: 'Podyard only. Returns what this installation runs on; the same for every account.',
+        description: 'Podyard only. Returns what this installation runs on; the same for every account but `problems`.',
         tags: ['podyard'],
         response: { 200: ref(InstallationResponse) },
       },
       config: { permission: PERMISSIONS.readAccount },
     },
-    async () => {
-      const { id, version, runtime, isIsolated, areGpusSimulated, freeze, sleep, notices } = deps.facts;
+    async ({ actor }) => {
+      const { id, version, runtime, isIsolated, areGpusSimulated, freeze, sleep, notices, problems } = deps.facts;
       return {
         id,
         version,
@@ -28,6 +29,7 @@ export const getInstallationRoute: RestRoute = (app, deps) => {
         freeze: freeze === null ? ('NONE' as const) : FREEZES[freeze],
         sleep: await sleep(),
         notices,
+        problems: (await isOperator(deps.pool, actor.userId)) ? await problems() : [],
       };
     },
   );

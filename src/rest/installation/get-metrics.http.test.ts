@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { METRICS_TOKEN, type RestFixture, startRestApp } from '../../../test/rest-app.ts';
 import { systemClock } from '../../core/clock.ts';
 import type { EndpointId } from '../../core/ids.ts';
@@ -9,6 +10,7 @@ import { createUser } from '../../domain/access/users.ts';
 
 const DOCS = new URL('../../../docs/operations.md', import.meta.url);
 const DASHBOARD = new URL('../../../deploy/grafana/podyard-dashboard.json', import.meta.url);
+const ALERTS = new URL('../../../deploy/helm/podyard/files/alerts.yaml', import.meta.url);
 const SAMPLE = /^([a-z_]+)(?:\{([a-z_]+="[^"\\]*"(?:,[a-z_]+="[^"\\]*")*)\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
 
 let rest: RestFixture;
@@ -16,7 +18,7 @@ let keyWith: (scope: string) => Promise<string>;
 beforeAll(async () => {
   rest = await startRestApp({ maxMetricsEndpoints: 2 });
   const { pool } = rest.database;
-  const user = await createUser(pool, { name: 'admin', email: null });
+  const user = await createUser(pool, { name: 'admin', email: null, role: 'ADMIN' });
   keyWith = async (scope) => {
     const input = { userId: user.id, name: 'k', scopes: [parseScope(scope)], expiresAt: null };
     return (await createApiKey({ pool, bus: { publish: () => {} }, clock: systemClock }, input)).secret;
@@ -70,14 +72,20 @@ test('docs/operations.md describes exactly the families that exist', async () =>
   expect(metrics.toSorted()).toEqual([...families.keys()].toSorted());
 });
 
-test('every dashboard panel queries existing families', async () => {
-  const { families } = await read();
+async function readExpressions(): Promise<string[]> {
   const dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
-  const expressions = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
+  const panels = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
     (panel.targets ?? []).map(({ expr }) => expr),
   );
-  expect(expressions.length).toBeGreaterThan(15);
-  for (const expression of expressions) {
+  const alerts = parse(await readFile(ALERTS, 'utf8')).groups[0].rules.map(({ expr }: { expr: string }) => expr);
+  expect(panels.length).toBeGreaterThan(15);
+  expect(alerts.length).toBeGreaterThan(10);
+  return [...panels, ...alerts].filter((expression) => !expression.startsWith('up{')); // Prometheus' own
+}
+
+test('every dashboard panel and alert rule queries existing families', async () => {
+  const { families } = await read();
+  for (const expression of await readExpressions()) {
     const names = expression.match(/\b(podyard|process|nodejs)_[a-z_]+/g) ?? [];
     expect(names, expression).not.toEqual([]);
     for (const name of names) {

@@ -1,9 +1,18 @@
-import type { RestRoute } from '../shared/rest-app.ts';
+import { readFile } from 'node:fs/promises';
+import type { RestApp, RestDeps } from '../shared/rest-app.ts';
 
-/** The OpenAPI description, with the server's own URL. It needs no key and does not list itself. */
-export const getOpenApiRoute: RestRoute = (app, deps) => {
-  app.get('/v2/openapi.json', { schema: { hide: true }, config: { permission: 'public' } }, async (request) => ({
-    ...app.swagger(),
-    servers: [{ url: deps.publicUrlFor(request.raw) }],
-  }));
-};
+const FOLDER = new URL('../../../api/', import.meta.url);
+
+/**
+ * The OpenAPI description, with the server's own URL: `file` in `api/`, which scripts/write-openapi.ts generates from the
+ * routes. It needs no key and does not list itself.
+ */
+export function openApiRoute(path: string, file: string): (app: RestApp, deps: Pick<RestDeps, 'publicUrlFor'>) => void {
+  return (app, deps) => {
+    let description: Promise<object> | undefined;
+    app.get(path, { schema: { hide: true }, config: { permission: 'public' } }, async (request) => {
+      description ??= readFile(new URL(file, FOLDER), 'utf8').then(JSON.parse);
+      return { ...(await description), servers: [{ url: deps.publicUrlFor(request.raw) }] };
+    });
+  };
+}

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 
 /** Readiness: the database accepts writes and the process is not shutting down. */
 export const getReadinessRoute: RestRoute = (app, deps) => {

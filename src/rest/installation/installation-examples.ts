@@ -10,5 +10,6 @@ export const INSTALLATION_EXAMPLES: Examples = {
     freeze: 'PARKED',
     sleep: 'NONE',
     notices: ['Frozen workers are parked here'],
+    problems: ['The disk of the data directory has 3.1 GiB of 200.0 GiB left'],
   },
 };

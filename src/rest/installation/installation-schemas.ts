@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 export const InstallationResponse = Type.Object(
   {
@@ -17,6 +17,9 @@ export const InstallationResponse = Type.Object(
         '(`COOPERATIVE`), or none.',
     }),
     notices: Type.Array(Type.String(), { description: 'Notices for the operator.' }),
+    problems: Type.Array(Type.String(), {
+      description: 'For administrators: what is out of order now, such as GPUs or a full disk. Empty for others.',
+    }),
   },
   { $id: 'Installation', description: 'Podyard only: what this installation runs on.' },
 );

@@ -1,11 +1,15 @@
-import { Type } from 'typebox';
+import { WAIT_STAGES } from '../../domain/jobs/explain-job.ts';
+import { WAIT_REASONS } from '../../domain/jobs/explain-wait.ts';
+import { WEBHOOK_STATES } from '../../domain/jobs/find-webhook.ts';
+import { MAX_AHEAD, MAX_CHUNKS } from '../../domain/jobs/get-job.ts';
 import { JOB_STATUSES } from '../../domain/jobs/job.ts';
-import { MAX_PAGE } from '../../domain/jobs/list-jobs.ts';
+import { MAX_PAGE, MAX_SEARCHED } from '../../domain/jobs/list-jobs.ts';
 import { commaList, dateTime, nullableInteger, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const nullableTime = (description: string) => nullableString({ format: 'date-time', description });
 
-const JobResponse = Type.Object({
+const listed = {
   id: Type.String(),
   status: stringEnum(JOB_STATUSES),
   lowPriority: Type.Boolean(),
@@ -16,7 +20,90 @@ const JobResponse = Type.Object({
   delayTime: Type.Integer({ description: 'Milliseconds in the queue, so far if it is still queued.' }),
   executionTime: nullableInteger({ description: 'Milliseconds of its run, so far if it is still running.' }),
   retries: Type.Integer(),
+  keptUntil: nullableTime('When the job and its result are deleted. Null until it ends.'),
+};
+
+const JobResponse = Type.Object({
+  ...listed,
   error: nullableString({ description: 'The first 500 characters.' }),
+});
+
+const nullableBytes = (description: string) => nullableInteger({ minimum: 0, description });
+
+const Attempt = Type.Object({
+  attempt: Type.Integer({ minimum: 1 }),
+  workerId: nullableString({ description: 'The worker that took it; null while it waits.' }),
+  stages: Type.Array(
+    Type.Object({
+      stage: stringEnum(WAIT_STAGES, {
+        description:
+          'What it waited for: other jobs (queue), a worker to be started (worker) or thawed (thaw), or a stage of its start; then its run (running).',
+      }),
+      from: dateTime(),
+      to: nullableTime('Null while it lasts.'),
+      ms: Type.Integer({ description: 'Milliseconds, so far if it lasts.' }),
+      reason: nullableString(),
+    }),
+    { description: 'In order, without gaps.' },
+  ),
+});
+
+const JobWait = Type.Object({
+  reason: stringEnum(WAIT_REASONS, {
+    description: 'A state of the endpoint; LOW_PRIORITY: such jobs start no worker; BUSY: the workers have other jobs.',
+  }),
+  text: Type.String({ description: 'The same in words; of a failure with the last lines of output.' }),
+  ahead: Type.Integer({ minimum: 0, description: `Queued jobs that come first; ${MAX_AHEAD} stands for more.` }),
+});
+
+const JobWebhook = Type.Object({
+  url: Type.String({ description: 'Without user, query and fragment, which may hold secrets.' }),
+  state: stringEnum(WEBHOOK_STATES, {
+    description:
+      'WAITING: the job has not ended. PENDING: it is being delivered or will be tried again. DELIVERED, FAILED: final. UNKNOWN: delivered by a version that kept no account.',
+  }),
+  tries: Type.Array(
+    Type.Object({
+      at: dateTime(),
+      status: nullableInteger({ description: 'The receiver’s; null if it gave none.' }),
+      error: nullableString({ description: 'Why it failed; null if it did not.' }),
+    }),
+  ),
+  nextTryAt: nullableTime('Null if there is none.'),
+});
+
+export const JobDetailResponse = Type.Object(
+  {
+    ...listed,
+    error: nullableString({ description: 'The first 65,536 characters; `…/error` has all of it.' }),
+    errorBytes: nullableBytes('Null: none.'),
+    sync: Type.Boolean({ description: 'True if it was submitted by runsync.' }),
+    batchId: nullableString(),
+    executionTimeout: nullableInteger({ description: 'Its own, in milliseconds. Null: the endpoint’s.' }),
+    expiresAt: nullableTime('When it ends as TIMED_OUT if no worker has taken it. Null once one has.'),
+    input: Type.Optional(Type.Unknown({ description: 'Absent if larger than 64 KiB: `…/input` has it.' })),
+    inputBytes: Type.Integer({ minimum: 0 }),
+    output: Type.Optional(
+      Type.Unknown({
+        description:
+          'While it runs, the last progress update. Absent if there is none, or if larger than 64 KiB: `…/output` has it.',
+      }),
+    ),
+    outputBytes: nullableBytes('Null: none.'),
+    chunks: Type.Integer({
+      minimum: 0,
+      description: `Streamed chunks that are stored; ${MAX_CHUNKS} stands for more.`,
+    }),
+    wait: Type.Union([JobWait, Type.Null()], { description: 'Why it waits. Null unless it is queued.' }),
+    attempts: Type.Array(Attempt, { description: 'What it waited for and how it ran, attempt by attempt.' }),
+    webhook: Type.Union([JobWebhook, Type.Null()], { description: 'Null: it has none.' }),
+  },
+  { $id: 'JobDetail', description: 'Podyard only: a job with its payloads and its timeline.' },
+);
+
+export const JobParams = Type.Object({
+  id: Type.String({ description: 'Endpoint identifier.' }),
+  jobId: Type.String({ description: 'Job identifier.' }),
 });
 
 export const JobList = Type.Object(
@@ -32,6 +119,13 @@ export const JobListQuery = Type.Object({
   since: Type.Optional(dateTime({ description: 'Created at or after this time.' })),
   until: Type.Optional(dateTime({ description: 'Created before this time.' })),
   workerId: Type.Optional(Type.String({ description: 'Taken by this worker.' })),
+  error: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: `Failed with an error that contains this text, A to Z in any case, in its first 10,000 characters. A page looks at ${MAX_SEARCHED.toLocaleString('en')} failed jobs, so it may be short, even empty, and have a next one.`,
+    }),
+  ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 50, description: 'Maximum number of jobs.' }),
   ),

@@ -30,6 +30,7 @@ export const listJobsRoute: RestRoute = (app, deps) => {
         since: query.since === undefined ? undefined : new Date(query.since),
         until: query.until === undefined ? undefined : new Date(query.until),
         workerId: query.workerId,
+        error: query.error,
         limit: query.limit ?? DEFAULT_PAGE,
         cursor: query.cursor,
       });

@@ -12,11 +12,11 @@ export const getInstallationLimitsRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getInstallationLimits',
         summary: 'Get the default limits',
-        description: 'Podyard only, for user `admin`. Returns the limits of users without their own.',
+        description: 'Podyard only, for admins. Returns the limits of users without their own.',
         tags: ['podyard'],
         response: { 200: ref(InstallationLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount },
+      config: { permission: PERMISSIONS.readUserLimits },
     },
     async (request) => {
       await checkOperator(deps.pool, request.actor.userId);

@@ -13,12 +13,12 @@ export const getUserLimitsRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getUserLimits',
         summary: 'Get a user’s limits',
-        description: 'Podyard only, for user `admin`. Returns what the user may have, and has.',
+        description: 'Podyard only, for admins. Returns what the user may have, and has.',
         tags: ['podyard'],
         params: UserParams,
         response: { 200: ref(UserLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.readAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.readUserLimits, failures: ['notFound'] },
     },
     async (request) => {
       await checkOperator(deps.pool, request.actor.userId);

@@ -27,7 +27,6 @@ export const LIMIT_EXAMPLES: Examples = {
   OwnLimits: own,
   QuotaUse: gpus,
   UserLimits: user,
-  UserLimitsList: { users: [user] },
   InstallationLimits: { limits: effectiveLimits({}, { pods: 20 }), own: { pods: 20 } },
   UpdateLimitsRequest: { workers: 50, gpuQuota: 4, gpus: null, pods: 'DEFAULT' },
 };

@@ -1,6 +1,7 @@
-import { type TOptional, type TUnsafe, Type } from 'typebox';
+import type { TOptional, TUnsafe } from 'typebox';
 import { LIMIT_NAMES, type LimitName } from '../../domain/quotas/limits.ts';
 import { closed, nullableInteger, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
@@ -65,11 +66,6 @@ export const UserLimitsResponse = Type.Object(
   { $id: 'UserLimits', description: 'Podyard only: what a user may have, and has.' },
 );
 
-export const UserLimitsList = Type.Object(
-  { users: Type.Array(ref(UserLimitsResponse)) },
-  { $id: 'UserLimitsList', description: 'Podyard only: all users, oldest first.' },
-);
-
 export const InstallationLimitsResponse = Type.Object(
   { limits: ref(LimitsResponse), own: ref(OwnLimitsResponse) },
   {
@@ -106,7 +102,6 @@ export const LIMIT_SCHEMAS = [
   OwnLimitsResponse,
   QuotaUseResponse,
   UserLimitsResponse,
-  UserLimitsList,
   InstallationLimitsResponse,
   UpdateLimitsRequest,
 ] as const;

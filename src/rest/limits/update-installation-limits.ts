@@ -13,13 +13,13 @@ export const updateInstallationLimitsRoute: RestRoute = (app, deps) => {
         operationId: 'updateInstallationLimits',
         summary: 'Change the default limits',
         description:
-          'Podyard only, for user `admin`. Changes the limits of users without their own, within seconds. `DEFAULT` ' +
+          'Podyard only, for admins. Changes the limits of users without their own, within seconds. `DEFAULT` ' +
           'returns to the built-in value.',
         tags: ['podyard'],
         body: ref(UpdateLimitsRequest),
         response: { 200: ref(InstallationLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount },
+      config: { permission: PERMISSIONS.writeUserLimits },
     },
     async (request) => {
       await checkOperator(deps.pool, request.actor.userId);

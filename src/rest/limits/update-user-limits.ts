@@ -15,14 +15,14 @@ export const updateUserLimitsRoute: RestRoute = (app, deps) => {
         operationId: 'updateUserLimits',
         summary: 'Change a user’s limits',
         description:
-          'Podyard only, for user `admin`. Applies within seconds. A lower limit ends nothing that exists, except ' +
+          'Podyard only, for admins. Applies within seconds. A lower limit ends nothing that exists, except ' +
           'workers of an endpoint that alone has more than the user’s limit.',
         tags: ['podyard'],
         params: UserParams,
         body: ref(UpdateLimitsRequest),
         response: { 200: ref(UserLimitsResponse) },
       },
-      config: { permission: PERMISSIONS.writeAccount, failures: ['notFound'] },
+      config: { permission: PERMISSIONS.writeUserLimits, failures: ['notFound'] },
     },
     async (request) => {
       const id = request.params.id as UserId;

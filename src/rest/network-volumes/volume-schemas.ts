@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { VOLUME_SIZE_GB } from '../../domain/volumes/volume.ts';
 import { closed, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const name = Type.String({ minLength: 1, description: 'Volume name.' });
 const size = Type.Integer({

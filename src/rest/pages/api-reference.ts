@@ -23,6 +23,7 @@ export interface ReferenceAsset {
 }
 
 /**
+ * Areas are closed at first: with more than about 120 operations Swagger UI does not show all that are open.
  * "Try it out" sends requests to the page's own origin: the browser would block any other. The key stays in the page's
  * memory.
  */
@@ -38,6 +39,7 @@ SwaggerUIBundle({
   spec: description,
   dom_id: '#reference',
   deepLinking: true,
+  docExpansion: 'none',
   filter: true,
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,

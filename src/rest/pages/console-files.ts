@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../../core/errors.ts';
@@ -7,15 +7,20 @@ import { Failure } from '../../core/errors.ts';
 const FOLDER = fileURLToPath(new URL('../../../dist/console/', import.meta.url));
 export const CONSOLE_ASSETS = `${FOLDER}assets/`;
 
+/** Begins the one script that is within the page. */
+const SCRIPT = '<script>';
+
 /**
- * Returns the page and its Content-Security-Policy: only the console's own files run, styles created by its components
- * need the nonce, it may connect to this server only, and it cannot be framed.
+ * Returns the page and its Content-Security-Policy: only the console's own files and the script within the page run,
+ * styles created by its components need the nonce, it may connect to this server only, and it cannot be framed.
  */
 export function consolePage(html: string): { html: string; policy: string } {
   const nonce = randomBytes(16).toString('base64');
+  const scriptAt = html.indexOf(SCRIPT) + SCRIPT.length;
+  const script = html.slice(scriptAt, html.indexOf('</script>', scriptAt));
   const policy = [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self' 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { notFound } from '../../core/errors.ts';
 import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 import { loadApiReference } from './api-reference.ts';
 
 const params = Type.Object({ name: Type.String() });

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 import { sendBuiltAsset } from './built-assets.ts';
 import { DOCS_ASSETS } from './docs-files.ts';
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { RestRoute } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 import { readDocsPage } from './docs-files.ts';
 import { PAGE_POLICY } from './page-policy.ts';
 

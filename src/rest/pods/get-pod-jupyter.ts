@@ -11,7 +11,7 @@ export const getPodJupyterRoute: RestRoute = (app, deps) => {
       schema: {
         operationId: 'getPodJupyter',
         summary: 'Get the Jupyter password of a pod',
-        description: 'Podyard only. Needs write access to the pod: whoever signs in runs programs in it.',
+        description: 'Podyard only. Needs write access to the pod: a person who signs in runs programs in it.',
         tags: ['pods', 'podyard'],
         params: PodParams,
         response: { 200: ref(PodJupyter) },

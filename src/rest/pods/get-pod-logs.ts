@@ -1,6 +1,6 @@
-import type { PodId } from '../../core/ids.ts';
-import { getPodRow } from '../../domain/pods/pod-store.ts';
+import { readFilter, scopeOfPod } from '../logs/log-query.ts';
 import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { includes } from '../shared/include-query.ts';
 import { LogHeaders, LogQuery } from '../shared/log-schemas.ts';
 import { readLogStart, streamLog } from '../shared/log-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -27,12 +27,12 @@ export const getPodLogsRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
-    async (request, reply) => {
-      const start = readLogStart(request.headers['last-event-id'], request.query);
-      const { userId, keyId } = request.actor;
-      const { id } = await getPodRow(deps.pool, userId, request.params.id as PodId);
-      const log = { workloadId: id, start, source: request.query.source };
-      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId }, log));
+    async ({ actor, params, query, headers }, reply) => {
+      const start = readLogStart(headers['last-event-id'], query);
+      const scope = await scopeOfPod(deps, actor.userId, params.id);
+      const extras = includes(query, 'LEVEL') ? (['level'] as const) : [];
+      const log = { scope, start, filter: readFilter(query), extras };
+      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId: actor.keyId }, log));
     },
   );
 };

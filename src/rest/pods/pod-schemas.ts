@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { POD_ACTIONS, POD_STATUSES } from '../../domain/pods/pod.ts';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { includeQuery } from '../shared/include-query.ts';
@@ -13,6 +13,7 @@ import {
   ref,
   stringEnum,
 } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const name = Type.String({ minLength: 1, description: 'Pod name.' });
 const path = Type.String({ pattern: '^/', description: 'Mount path in the container.' });

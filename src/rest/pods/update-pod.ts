@@ -1,5 +1,6 @@
 import type { PodId } from '../../core/ids.ts';
 import { updatePod } from '../../domain/pods/update-pod.ts';
+import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { PodParams, PodResponse, UpdatePodRequest } from './pod-schemas.ts';
@@ -18,15 +19,17 @@ export const updatePodRoute =
             'Only the given fields change. Changing container settings replaces the container of a running pod at once; mounts are kept.',
           tags: ['pods'],
           params: PodParams,
+          querystring: EnvQuery,
           body: ref(UpdatePodRequest),
           response: { 200: ref(PodResponse) },
         },
         config: { permission: PERMISSIONS.writePod, failures: ['notFound', 'conflict'] },
       },
       async (request) => {
-        const pod = await updatePod(deps, request.actor, request.params.id as PodId, toPodChange(request.body)).catch(
-          wire.refuse,
-        );
+        const { actor, body, params, query } = request;
+        const pod = await updatePod(deps, actor, params.id as PodId, (before) =>
+          editEnv(toPodChange(body), before, query),
+        ).catch(wire.refuse);
         return readPodResponse(deps, wire, pod);
       },
     );

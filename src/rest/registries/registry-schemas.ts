@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { ECR_ARN } from '../../domain/registries/delegation.ts';
 import { byDefault, closed, dateTime, nullableString, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const secret = (description: string) => Type.String({ minLength: 1, writeOnly: true, description });
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 export const ReleaseResponse = Type.Object(
   {

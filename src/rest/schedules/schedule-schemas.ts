@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { WEEKDAYS } from '../../domain/schedules/schedule.ts';
 import { closed, dateTime, MAX_INTEGER, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 /** More are refused: a week has 21 floors of three shifts. */
 const MAX_FLOORS = 50;

@@ -31,13 +31,13 @@ test('an endpoint has no floors until a schedule is set, and none after it is de
   expect(set.statusCode).toBe(200);
   expect(set.json()).toEqual({ ...SCHEDULE, current: { workersMin: 2, until: null } });
   expect((await call('GET')).json()).toEqual(set.json());
-  expect((await listActiveEndpoints(rest.database.pool, '', 10)).ids).toEqual([id]);
+  expect((await listActiveEndpoints(rest.database.pool, '', { range: 10, limit: 10 })).ids).toEqual([id]);
   const replaced = await call('PUT', { timeZone: 'UTC', floors: [] });
   expect(replaced.json()).toEqual(NONE);
   expect((await call('DELETE')).statusCode).toBe(204);
   expect((await call('DELETE')).statusCode).toBe(204);
   expect((await call('GET')).json()).toEqual(NONE);
-  expect((await listActiveEndpoints(rest.database.pool, '', 10)).ids).toEqual([]);
+  expect((await listActiveEndpoints(rest.database.pool, '', { range: 10, limit: 10 })).ids).toEqual([]);
 });
 
 test('the current floor names the moment at which it changes', async () => {

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { MAX_SECRET_NAME_LENGTH, SECRET_NAME } from '../../domain/secrets/secret.ts';
 import { closed, dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const name = Type.String({
   pattern: SECRET_NAME.source,

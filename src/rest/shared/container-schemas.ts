@@ -1,9 +1,9 @@
-import { Type } from 'typebox';
 import { MAX_ENV_BYTES, MAX_ENV_NAMES, MAX_ENV_VALUE_BYTES } from '../../domain/endpoints/check-container.ts';
 import { PORT_PATTERN } from '../../domain/endpoints/check-ports.ts';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import { IMAGE_PATTERN, MAX_REFERENCE_LENGTH } from '../../domain/images/image-reference.ts';
 import { byDefault, MAX_INTEGER, nullableString } from './schema.ts';
+import { Type } from './type.ts';
 
 /**
  * The container settings that templates, pods and endpoints share (docs/interface/rest.md, "Container settings").

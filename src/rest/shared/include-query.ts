@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 
 /** A query with our own `include`: a comma list of words. Unknown words are ignored, as unknown parameters are. */
 export function includeQuery(description: string) {

@@ -1,10 +1,32 @@
-import { Type } from 'typebox';
-import { stringEnum } from './schema.ts';
+import { LOG_LEVELS } from '../../domain/logs/log-level.ts';
+import { dateTime, nullableString, stringEnum } from './schema.ts';
+import { Type } from './type.ts';
 
-export const LogQuery = Type.Object({
-  source: Type.Optional(
-    stringEnum(['container', 'system'], { description: 'Lines of this source only. Absent: both.' }),
+const MAX_SEARCH = 200;
+
+/** Our own filters: every read of a log takes them. */
+const filters = {
+  level: Type.Optional(
+    stringEnum(LOG_LEVELS, {
+      description:
+        'Podyard only. Lines of this level or a more severe one. Levels are recognized in the text; lines without one are left out.',
+    }),
   ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: MAX_SEARCH,
+      description: 'Podyard only. Lines that contain this text, in any case.',
+    }),
+  ),
+};
+
+const source = Type.Optional(
+  stringEnum(['container', 'system'], { description: 'Lines of this source only. Absent: both.' }),
+);
+const workerId = Type.Optional(Type.String({ description: 'Lines of this worker only. Absent: of all workers.' }));
+
+const stream = {
+  source,
   tail: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -14,7 +36,64 @@ export const LogQuery = Type.Object({
     }),
   ),
   since: Type.Optional(Type.String({ format: 'date-time', description: 'Start at this time; `tail` is ignored.' })),
+  ...filters,
+};
+
+export const LogQuery = Type.Object({
+  ...stream,
+  include: Type.Optional(
+    Type.String({ description: 'Podyard only. `LEVEL`: events have the `level` of their line, or null.' }),
+  ),
 });
+export const EndpointLogQuery = Type.Object({ ...stream, workerId });
+
+const range = {
+  source,
+  ...filters,
+  since: Type.Optional(dateTime({ description: 'Written at or after this time.' })),
+  until: Type.Optional(dateTime({ description: 'Written before this time.' })),
+};
+
+export const LogLinesQuery = Type.Object({
+  ...range,
+  order: Type.Optional(stringEnum(['newest', 'oldest'], { default: 'newest', description: 'Which lines come first.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'Maximum number of lines.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: '`nextCursor` of the page before, with the same filters; or the id of a line.' }),
+  ),
+});
+export const EndpointLogLinesQuery = Type.Object({ ...LogLinesQuery.properties, workerId });
+
+export const LogDownloadQuery = Type.Object(range);
+export const EndpointLogDownloadQuery = Type.Object({ ...range, workerId });
+
+const LogLineResponse = Type.Object({
+  id: Type.String({ description: 'Position of the line, as in a stream.' }),
+  workerId: nullableString({ description: 'Null in the log of a pod.' }),
+  source: stringEnum(['container', 'system']),
+  level: Type.Unsafe<(typeof LOG_LEVELS)[number] | null>({
+    type: ['string', 'null'],
+    enum: [...LOG_LEVELS, null],
+    description: 'As recognized in the text; null if none was.',
+  }),
+  line: Type.String(),
+  ts: dateTime(),
+});
+
+export const LogLines = Type.Object(
+  {
+    lines: Type.Array(LogLineResponse, { description: 'In the order asked for.' }),
+    nextCursor: nullableString({ description: 'The `cursor` of the next page; null at the end of the log.' }),
+    searchedTo: nullableString({
+      format: 'date-time',
+      description:
+        'Set when the search stopped before it found `limit` lines, because it had read 16 MiB of the log, or for a second: the time that it reached. `nextCursor` continues there.',
+    }),
+  },
+  { $id: 'LogLines', description: 'Podyard only: a page of a log.' },
+);
 
 export const LogHeaders = Type.Object({
   'last-event-id': Type.Optional(

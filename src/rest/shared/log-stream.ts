@@ -1,6 +1,8 @@
 import { Failure } from '../../core/errors.ts';
-import { followLog, type LogStart } from '../../domain/logs/follow-log.ts';
-import { formatEventId, type LogSource, parseEventId, type StoredLogLine } from '../../domain/logs/log-line.ts';
+import { followLog, type LogBatch, type LogStart } from '../../domain/logs/follow-log.ts';
+import { formatEventId, type LogEntry, parseEventId } from '../../domain/logs/log-line.ts';
+import type { LogScope } from '../../domain/logs/log-scope.ts';
+import type { LogFilter } from '../../domain/logs/read-log.ts';
 import { COMMENT_EVERY_MS, type StreamClient, whileConnected } from './event-stream.ts';
 import type { RouteDeps } from './rest-app.ts';
 
@@ -19,6 +21,9 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
   return { tail: query.tail ?? DEFAULT_TAIL };
 }
 
+/** What an event says of its line besides the fields of the public API. */
+export type LogExtras = readonly ('level' | 'workerId')[];
+
 /**
  * Streams a log as server-sent events (docs/interface/rest.md, "Log streams") until the client disconnects or its key ends. With
  * backpressure: nothing is read from the database ahead of the client.
@@ -26,21 +31,33 @@ export function readLogStart(lastEventId: string | undefined, query: { tail?: nu
 export function streamLog(
   deps: RouteDeps,
   client: StreamClient,
-  log: { workloadId: string; start: LogStart; source: LogSource | undefined },
+  log: { scope: LogScope; start: LogStart; filter: LogFilter; extras: LogExtras },
 ): AsyncGenerator<string> {
   const sources = { db: deps.pool, bus: deps.bus };
   return whileConnected(deps, client, async function* (signal) {
-    let hasBegun = false;
-    for await (const lines of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
-      const comment = hasBegun ? ': still here\n\n' : ': stream begins\n\n';
-      hasBegun = true;
-      yield lines.length === 0 ? comment : lines.map(formatEvent).join('');
+    // A search may take a second before its first line.
+    yield ': stream begins\n\n';
+    for await (const batch of followLog(sources, { ...log, quietMs: COMMENT_EVERY_MS, signal })) {
+      yield batch.lines.length === 0 && !batch.stoppedAt ? ': still here\n\n' : formatBatch(batch, log.extras);
     }
   });
 }
 
-function formatEvent(line: StoredLogLine): string {
-  const data = { source: line.source, line: line.line, ts: line.ts.toISOString() };
+function formatBatch({ lines, stoppedAt }: LogBatch, extras: LogExtras): string {
+  const events = lines.map((line) => formatEvent(line, extras)).join('');
+  if (!stoppedAt) return events;
+  const data = { searchedTo: stoppedAt.ts.toISOString(), nextCursor: formatEventId(stoppedAt) };
+  return `event: stopped\ndata: ${JSON.stringify(data)}\n\n${events}`;
+}
+
+function formatEvent(line: LogEntry, extras: LogExtras): string {
+  const data = {
+    source: line.source,
+    line: line.line,
+    ts: line.ts.toISOString(),
+    ...(extras.includes('level') ? { level: line.level } : {}),
+    ...(extras.includes('workerId') ? { workerId: line.workloadId } : {}),
+  };
   return `id: ${formatEventId(line)}\ndata: ${JSON.stringify(data).replace(ODD_LINE_ENDS, escapeCharacter)}\n\n`;
 }
 

@@ -10,9 +10,11 @@ import type {
 import type { Static, TSchema } from 'typebox';
 import type { Clock } from '../../core/clock.ts';
 import type { FailureKind } from '../../core/errors.ts';
+import type { TerminalLimits } from '../../core/limit-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import type { SecretBox } from '../../core/secret-box.ts';
+import type { WorkloadOptionRules } from '../../core/workload-option-settings.ts';
 import type { Bus } from '../../db/bus.ts';
 import type { Actor, Permission } from '../../domain/access/actor.ts';
 import type { KeyRing } from '../../domain/access/key-ring.ts';
@@ -20,6 +22,7 @@ import type { CapacitySource } from '../../domain/catalog/capacity-source.ts';
 import type { Context } from '../../domain/context.ts';
 import type { InstallationFacts } from '../../domain/installation-facts.ts';
 import type { PodFigures } from '../../domain/pods/pod-figures.ts';
+import type { AnswerBudget } from '../../http/answer-budget.ts';
 import type { RateLimiter } from '../../http/rate-limiter.ts';
 import type { Readiness } from '../../http/readiness.ts';
 import type { MetricsPage } from '../installation/metrics-page.ts';
@@ -32,6 +35,8 @@ export interface RestDeps extends Context {
   bus: Pick<Bus, 'publish' | 'subscribe'>;
   keyRing: KeyRing;
   rateLimiter: RateLimiter;
+  /** Shared with the queue API: one memory for all large payloads of this process. */
+  answers: AnswerBudget;
   secretBox: SecretBox;
   capacity: CapacitySource;
   podFigures: PodFigures;
@@ -45,6 +50,10 @@ export interface RestDeps extends Context {
   publicUrlFor: (request: IncomingMessage) => string;
   /** Load-balancing endpoints answer at `<id>.<lbHost>`. Null: not configured. */
   lbHost: string | null;
+  /** Null: terminals are disabled. */
+  terminal: TerminalLimits | null;
+  /** What endpoints may set for their workers. */
+  workloadOptions: WorkloadOptionRules;
   /** True if the server serves REST v1 as well. */
   hasV1?: boolean;
 }

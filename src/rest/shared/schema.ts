@@ -1,4 +1,5 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { Static, TObject, TProperties, TSchema } from 'typebox';
+import { Type } from './type.ts';
 
 /**
  * The vocabulary of the schemas. Each schema serves validation, serialization, the OpenAPI description and the TypeScript

@@ -3,6 +3,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { findImageFault, IMAGE_PATTERN } from '../../domain/images/image-reference.ts';
 import { badTexts } from '../../http/bad-texts.ts';
+import { useUniqueItems } from './unique-items.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -37,9 +38,9 @@ export function createValidatorCompiler(
   let bodies: Ajv | undefined;
   let urls: Ajv | undefined;
   const compile = (schema: object, isBody: boolean): ValidateFunction => {
-    urls ??= new Ajv({ ...SHARED, coerceTypes: true });
+    urls ??= useUniqueItems(new Ajv({ ...SHARED, coerceTypes: true }));
     if (!isBody) return urls.compile(schema);
-    bodies ??= new Ajv({ ...SHARED, coerceTypes: false, schemas: [...schemas] });
+    bodies ??= useUniqueItems(new Ajv({ ...SHARED, coerceTypes: false })).addSchema([...schemas]);
     return bodies.compile(schema);
   };
   return ({ schema, httpPart }) => {

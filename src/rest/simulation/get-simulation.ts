@@ -12,7 +12,7 @@ export const getSimulationRoute: RestRoute = (app, deps) => {
         operationId: 'getSimulation',
         summary: 'Get the simulation',
         description:
-          'Podyard only, for user `admin`. Returns the state of a server with simulated GPUs. 409 if GPUs are real.',
+          'Podyard only, for admins. Returns the state of a server with simulated GPUs. 409 if GPUs are real.',
         tags: ['podyard'],
         response: { 200: ref(SimulationResponse) },
       },

@@ -13,7 +13,7 @@ let rest: RestFixture;
 let admin: string;
 beforeAll(async () => {
   rest = await startRestApp();
-  const user = await createUser(rest.database.pool, { name: 'admin', email: null });
+  const user = await createUser(rest.database.pool, { name: 'admin', email: null, role: 'ADMIN' });
   const input = { userId: user.id, name: 'k', scopes: [parseScope('all')], expiresAt: null };
   admin = (await createApiKey({ pool: rest.database.pool, bus: { publish: () => {} }, clock: systemClock }, input))
     .secret;

@@ -12,7 +12,7 @@ export const simulateRoute: RestRoute = (app, deps) => {
         operationId: 'simulate',
         summary: 'Simulate shortage',
         description:
-          'Podyard only, for user `admin`. Simulates throttling, preemption, slow starts and crashes on a server with ' +
+          'Podyard only, for admins. Simulates throttling, preemption, slow starts and crashes on a server with ' +
           'simulated GPUs, to test how clients cope. 409 if GPUs are real.',
         tags: ['podyard'],
         body: ref(SimulateRequest),

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CONTAINER, OPTIONAL_CONTAINER, OPTIONAL_CONTAINER_WITH_DEFAULTS } from '../shared/container-schemas.ts';
 import { byDefault, CUDA_PATTERN, closed, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const name = Type.String({ minLength: 1, description: 'Unique among your templates.' });
 const persistent = closed(

@@ -1,5 +1,6 @@
 import type { TemplateId } from '../../core/ids.ts';
 import { updateTemplate } from '../../domain/templates/update-template.ts';
+import { EnvQuery, editEnv } from '../shared/env-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { TemplateParams, TemplateResponse, UpdateTemplateRequest } from './template-schemas.ts';
@@ -17,17 +18,18 @@ export const updateTemplateRoute =
           description: 'Only the given fields change. Pods and endpoints created from it are not affected.',
           tags: ['templates'],
           params: TemplateParams,
+          querystring: EnvQuery,
           body: ref(UpdateTemplateRequest),
           response: { 200: ref(TemplateResponse) },
         },
         config: { permission: PERMISSIONS.writeTemplate, failures: ['notFound'] },
       },
       async (request) => {
-        const change = toTemplateChange(request.body);
-        return toTemplateResponse(
-          wire,
-          await updateTemplate(deps, request.actor, request.params.id as TemplateId, change),
+        const { actor, body, params, query } = request;
+        const template = await updateTemplate(deps, actor, params.id as TemplateId, (before) =>
+          editEnv(toTemplateChange(body), before, query),
         );
+        return toTemplateResponse(wire, template);
       },
     );
   };

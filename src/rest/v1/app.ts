@@ -1,10 +1,10 @@
-import swagger from '@fastify/swagger';
 import Fastify from 'fastify';
 import { Failure } from '../../core/errors.ts';
 import { REST_REVISIONS } from '../../core/rest-revisions.ts';
 import { acceptOnlyJson, BODY_LIMIT_BYTES } from '../../http/accept-only-json.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import { toFailure, toRequestFailure } from '../../http/to-failure.ts';
+import { openApiRoute } from '../installation/get-openapi.ts';
 import { rejectOtherMethods } from '../shared/other-methods.ts';
 import { addRequestHooks, countRequestOfAnyKey, pathNotFound, setCommonHeaders } from '../shared/request-hooks.ts';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
@@ -13,7 +13,7 @@ import { createValidatorCompiler } from '../shared/validation.ts';
 import { billingRoutes } from './v1-billing.ts';
 import { endpointRoutes } from './v1-endpoint-routes.ts';
 import { sendV1Error } from './v1-error.ts';
-import { V1_OPENAPI, V1_SCHEMAS } from './v1-openapi.ts';
+import { V1_SCHEMAS } from './v1-openapi.ts';
 import { podRoutes } from './v1-pod-routes.ts';
 import { registryRoutes } from './v1-registries.ts';
 import type { V1Route } from './v1-route.ts';
@@ -27,14 +27,14 @@ const ROUTES: readonly V1Route[] = [
   volumeRoutes,
   registryRoutes,
   billingRoutes,
-  descriptionRoute,
+  openApiRoute('/v1/openapi.json', 'openapi-v1.json'),
 ];
 
 /**
  * Builds the app of REST version 1 (docs/interface/rest-v1.md): a mapping onto the operations of version 2, with the same
  * keys, permissions and limits. Await `ready()`.
  */
-export function buildV1App(deps: RestDeps): RestApp {
+export function buildV1App(deps: RestDeps, describe?: (app: RestApp) => void): RestApp {
   const app: RestApp = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: newRequestId,
@@ -64,7 +64,7 @@ export function buildV1App(deps: RestDeps): RestApp {
   app.addHook('preValidation', async (request) =>
     listRepeated(request.query, request.routeOptions.schema?.querystring),
   );
-  app.register(swagger, V1_OPENAPI);
+  describe?.(app);
   app.after(() =>
     rejectOtherMethods(
       app,
@@ -83,11 +83,4 @@ function listRepeated(query: unknown, schema: unknown): void {
     if (type === 'array' && typeof value === 'string') values[name] = [value];
     if (type !== 'array' && Array.isArray(value)) throw new Failure('badRequest', `${name}: must not be repeated`);
   }
-}
-
-function descriptionRoute(app: RestApp, deps: RestDeps): void {
-  app.get('/v1/openapi.json', { schema: { hide: true }, config: { permission: 'public' } }, async (request) => ({
-    ...app.swagger(),
-    servers: [{ url: deps.publicUrlFor(request.raw) }],
-  }));
 }

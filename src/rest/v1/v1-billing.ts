@@ -1,10 +1,11 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import { BUCKET_SIZES } from '../../domain/billing/buckets.ts';
 import { listUsageSums, type UsageQuery, type UsageSum } from '../../domain/billing/list-usage-sums.ts';
 import { toBucketRange } from '../billing/billing-wire.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { byDefault, dateTime, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { anyOf, type V1Route } from './v1-route.ts';
 
 const SHARED = {

@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import type { ContainerConfig } from '../../domain/endpoints/endpoint.ts';
 import { CONTAINER } from '../shared/container-schemas.ts';
 import { MAX_INTEGER, nullableInteger, nullableString } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { toArgs, toV1Command } from './v1-command.ts';
 
 const words = (what: string) =>

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { EndpointId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import { createEndpoint } from '../../domain/endpoints/create-endpoint.ts';
@@ -12,6 +12,7 @@ import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import {
   EndpointCreateInput,
   EndpointUpdateInput,

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import { findGpuType, gpuPools, gpuTypesOfPool } from '../../domain/catalog/catalog.ts';
 import type { CpuRequest } from '../../domain/catalog/cpu-config.ts';
@@ -8,6 +8,7 @@ import type { Endpoint, FlashBoot, GpuConfig } from '../../domain/endpoints/endp
 import type { GpuChange } from '../../domain/endpoints/gpu-rule.ts';
 import type { EndpointChange } from '../../domain/endpoints/update-endpoint.ts';
 import { byDefault, closed, dateTime, MAX_INTEGER, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { V1Pod } from './v1-pods.ts';
 import { V1Template } from './v1-templates.ts';
 

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { FAILURES, type Failure, type FailureKind } from '../../core/errors.ts';
 import { logFailure, renderProblem } from '../../http/problem.ts';
 import { routeOf } from '../shared/request-hooks.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 
 export const V1Error = Type.Object(
   {

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { Stock } from '../../domain/catalog/capacity-source.ts';
 import { dataCenters, findDataCenter, type GpuType, gpuTypes } from '../../domain/catalog/catalog.ts';
@@ -6,6 +6,7 @@ import type { NewPod } from '../../domain/pods/create-pod.ts';
 import type { Cloud, Pod, PodGpu, PodMounts } from '../../domain/pods/pod.ts';
 import type { PodChange } from '../../domain/pods/update-pod.ts';
 import { byDefault, closed, MAX_INTEGER, nullableString, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { DEFAULT_MOUNT_PATH, toContainer, V1_CONTAINER, V1_DEFAULTS } from './v1-container.ts';
 
 const name = Type.String({ minLength: 1, maxLength: 191 });

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { Failure } from '../../core/errors.ts';
 import type { PodId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
@@ -13,6 +13,7 @@ import { listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
 import { noContent, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { PodCreateInput, PodUpdateInput, toNewPods, toPodChange } from './v1-pod-inputs.ts';
 import { DESIRED, showMachine, showPod, V1Pod, V1Pods } from './v1-pods.ts';
 import { anyOf, flag, IdParams, UPDATES, type V1Route } from './v1-route.ts';

@@ -1,9 +1,10 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { findGpuType } from '../../domain/catalog/catalog.ts';
 import type { Endpoint } from '../../domain/endpoints/endpoint.ts';
 import type { Pod, PodStatus } from '../../domain/pods/pod.ts';
 import type { Worker } from '../../domain/workers/list-workers.ts';
 import { dateTime, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { SHOWN_CONTAINER, showContainer } from './v1-container.ts';
 import { V1Template } from './v1-templates.ts';
 import { V1NetworkVolume } from './v1-volumes.ts';

@@ -1,10 +1,10 @@
-import { Type } from 'typebox';
 import type { RegistryId } from '../../core/ids.ts';
 import { createRegistry } from '../../domain/registries/create-registry.ts';
 import { deleteRegistry } from '../../domain/registries/delete-registry.ts';
 import { getRegistryRow, listRegistryRows } from '../../domain/registries/registry-store.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { closed, noContent, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { IdParams, type V1Route } from './v1-route.ts';
 
 const text = (description: string) => Type.String({ minLength: 1, description });

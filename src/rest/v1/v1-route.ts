@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import type { RestApp, RestDeps } from '../shared/rest-app.ts';
+import { Type } from '../shared/type.ts';
 
 /** Adds one operation of version 1 to its app. */
 export type V1Route = (app: RestApp, deps: RestDeps) => void;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { TemplateId } from '../../core/ids.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { ContainerConfig, Endpoint } from '../../domain/endpoints/endpoint.ts';
@@ -18,6 +18,7 @@ import { updateTemplate } from '../../domain/templates/update-template.ts';
 import { checkPermission } from '../../http/authenticate.ts';
 import { PERMISSIONS, type RestDeps } from '../shared/rest-app.ts';
 import { noContent, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { flag, IdParams, UPDATES, type V1Route } from './v1-route.ts';
 import {
   showTemplate,

@@ -1,9 +1,10 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import { CONTAINER_DEFAULTS } from '../../domain/endpoints/endpoint.ts';
 import type { NewTemplate } from '../../domain/templates/create-template.ts';
 import type { Template } from '../../domain/templates/template.ts';
 import { CONTAINER } from '../shared/container-schemas.ts';
 import { byDefault, closed, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import {
   DEFAULT_MOUNT_PATH,
   SHOWN_CONTAINER,

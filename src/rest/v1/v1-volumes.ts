@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { VolumeId } from '../../core/ids.ts';
 import { createVolume } from '../../domain/volumes/create-volume.ts';
 import { deleteVolume } from '../../domain/volumes/delete-volume.ts';
@@ -7,6 +7,7 @@ import { VOLUME_SIZE_GB, type Volume } from '../../domain/volumes/volume.ts';
 import { getVolumeRow, listVolumeRows } from '../../domain/volumes/volume-store.ts';
 import { PERMISSIONS } from '../shared/rest-app.ts';
 import { closed, noContent, ref } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 import { IdParams, UPDATES, type V1Route } from './v1-route.ts';
 
 const name = Type.String({ minLength: 1 });

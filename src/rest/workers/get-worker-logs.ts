@@ -1,7 +1,6 @@
-import type { EndpointId, WorkerId } from '../../core/ids.ts';
-import { getEndpointRow } from '../../domain/endpoints/endpoint-store.ts';
-import { checkWorkerOfEndpoint } from '../../domain/workers/worker-store.ts';
+import { readFilter, scopeOfEndpoint } from '../logs/log-query.ts';
 import { eventStreamSchema, sendEventStream } from '../shared/event-stream.ts';
+import { includes } from '../shared/include-query.ts';
 import { LogHeaders, LogQuery } from '../shared/log-schemas.ts';
 import { readLogStart, streamLog } from '../shared/log-stream.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
@@ -28,14 +27,12 @@ export const getWorkerLogsRoute: RestRoute = (app, deps) => {
       },
       config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
     },
-    async (request, reply) => {
-      const { userId, keyId } = request.actor;
-      const start = readLogStart(request.headers['last-event-id'], request.query);
-      const endpoint = await getEndpointRow(deps.pool, userId, request.params.id as EndpointId);
-      const workloadId = request.params.workerId as WorkerId;
-      await checkWorkerOfEndpoint(deps.pool, userId, endpoint.id, workloadId);
-      const log = { workloadId, start, source: request.query.source };
-      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId }, log));
+    async ({ actor, params, query, headers }, reply) => {
+      const start = readLogStart(headers['last-event-id'], query);
+      const scope = await scopeOfEndpoint(deps, actor.userId, params.id, params.workerId);
+      const extras = includes(query, 'LEVEL') ? (['level'] as const) : [];
+      const log = { scope, start, filter: readFilter(query), extras };
+      return sendEventStream(reply, streamLog(deps, { socket: reply.raw, keyId: actor.keyId }, log));
     },
   );
 };

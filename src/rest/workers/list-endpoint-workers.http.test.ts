@@ -156,3 +156,42 @@ test('with include=ENDED, workers that ended within a day are listed, the last o
   const foreign = await rest.call('GET', `/v2/serverless/${other}/workers?include=ENDED`, { key: rest.bob.key });
   expect(foreign.statusCode).toBe(404);
 });
+
+test('with include=STARTS, the last starts have their stages, the newest first, whether they succeeded or not', async () => {
+  const body = { name: 'started', image: 'podyard/echo:1', gpu: { pools: ['ADA_24'] } };
+  const other = (await rest.call('POST', '/v2/serverless', { key: rest.alice.key, body })).json().id;
+  const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second));
+  const marks = (...stages: [string, number][]) =>
+    JSON.stringify(Object.fromEntries(stages.map(([stage, second]) => [`${stage}At`, at(second).toISOString()])));
+  const start = (workerId: string, second: number, more: object) =>
+    insertWorker(workerId, { endpoint_id: other, created_at: at(second), ...more });
+  await start('ready', 0, {
+    phase: 'RUNNING',
+    ready_at: at(20),
+    timeline: marks(['capacity', 2], ['pull', 16], ['create', 17], ['start', 18], ['ready', 20]),
+  });
+  await start('failed', 5, { phase: 'EXITED', exited_at: at(9), timeline: marks(['capacity', 6]) });
+  await start('waiting', 30, { timeline: '{}' });
+  const { starts } = (
+    await rest.call('GET', `/v2/serverless/${other}/workers?include=STARTS`, { key: rest.alice.key })
+  ).json();
+  const brief = starts.map((one: { workerId: string; ready: boolean; failed: boolean; timeline: object[] }) => [
+    one.workerId,
+    one.ready,
+    one.failed,
+    one.timeline.map((stage) => Object.values(stage).at(-1)),
+  ]);
+  expect(brief).toEqual([
+    ['waiting', false, false, [null]],
+    ['failed', false, true, [1_000, 3_000]],
+    ['ready', true, false, [2_000, 14_000, 1_000, 1_000, 2_000]],
+  ]);
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) => start(`more${n}`, 31 + n, { phase: 'EXITED', exited_at: at(0) })),
+  );
+  const both = (
+    await rest.call('GET', `/v2/serverless/${other}/workers?include=STARTS,ENDED`, { key: rest.alice.key })
+  ).json();
+  expect(both.starts).toHaveLength(20);
+  expect(both).toHaveProperty('ended');
+});

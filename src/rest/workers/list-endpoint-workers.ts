@@ -1,12 +1,13 @@
 import type { EndpointId } from '../../core/ids.ts';
 import { listEndedWorkers } from '../../domain/workers/list-ended-workers.ts';
+import { listStarts } from '../../domain/workers/list-starts.ts';
 import { listWorkers } from '../../domain/workers/list-workers.ts';
 import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
 import { includes } from '../shared/include-query.ts';
 import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
 import { ref } from '../shared/schema.ts';
 import { WorkerListResponse, WorkerQuery } from './worker-schemas.ts';
-import { toEndedWorkerResponse, toWorkerListResponse } from './worker-wire.ts';
+import { toEndedWorkerResponse, toStartResponse, toWorkerListResponse } from './worker-wire.ts';
 
 export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
   app.get(
@@ -26,9 +27,15 @@ export const listEndpointWorkersRoute: RestRoute = (app, deps) => {
       const id = request.params.id as EndpointId;
       const { userId } = request.actor;
       const list = await listWorkers(deps.pool, userId, id, deps.clock.now());
-      if (!includes(request.query, 'ENDED')) return toWorkerListResponse(list);
-      const ended = await listEndedWorkers(deps.pool, userId, id, list.endpointVersion);
-      return { ...toWorkerListResponse(list), ended: ended.map(toEndedWorkerResponse) };
+      const [ended, starts] = await Promise.all([
+        includes(request.query, 'ENDED') ? listEndedWorkers(deps.pool, userId, id, list.endpointVersion) : null,
+        includes(request.query, 'STARTS') ? listStarts(deps.pool, userId, id) : null,
+      ]);
+      return {
+        ...toWorkerListResponse(list),
+        ...(ended && { ended: ended.map(toEndedWorkerResponse) }),
+        ...(starts && { starts: starts.map(toStartResponse) }),
+      };
     },
   );
 };

@@ -40,6 +40,14 @@ export const WORKER_EXAMPLES: Examples = {
     endpointVersion: 2,
   },
   WorkerDetail: workerDetail,
+  WorkerStart: {
+    workerId: worker.id,
+    version: 2,
+    createdAt: workerDetail.createdAt,
+    ready: true,
+    failed: false,
+    timeline: workerDetail.timeline,
+  },
   EndedWorker: {
     ...worker,
     id: 'w2k8f4h6d0s3ja',

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { includeQuery } from '../shared/include-query.ts';
 import { dateTime, nullableInteger, nullableString, ref, stringEnum } from '../shared/schema.ts';
+import { Type } from '../shared/type.ts';
 
 const count = Type.Integer({ minimum: 0 });
 
@@ -27,6 +27,18 @@ export const WorkerResponse = Type.Object(
   { $id: 'Worker' },
 );
 
+const timeline = Type.Array(
+  Type.Object({
+    stage: stringEnum(['capacity', 'pull', 'create', 'start', 'ready'], {
+      description: 'Waiting for capacity, pulling the image, creating the container, starting it, loading the program.',
+    }),
+    from: dateTime(),
+    to: nullableString({ format: 'date-time', description: 'Null while it lasts.' }),
+    ms: nullableInteger(),
+  }),
+  { description: 'Stages of its start, in order.' },
+);
+
 export const WorkerDetailResponse = Type.Object(
   {
     id: Type.String(),
@@ -44,18 +56,7 @@ export const WorkerDetailResponse = Type.Object(
     frozenMemoryBytes: nullableInteger({ description: 'Memory that it held when last frozen.' }),
     endedAt: nullableString({ format: 'date-time' }),
     exitCode: nullableInteger(),
-    timeline: Type.Array(
-      Type.Object({
-        stage: stringEnum(['capacity', 'pull', 'create', 'start', 'ready'], {
-          description:
-            'Waiting for capacity, pulling the image, creating the container, starting it, loading the program.',
-        }),
-        from: dateTime(),
-        to: nullableString({ format: 'date-time', description: 'Null while it lasts.' }),
-        ms: nullableInteger(),
-      }),
-      { description: 'Stages of its start, in order.' },
-    ),
+    timeline,
   },
   { $id: 'WorkerDetail', description: 'Podyard only: a live, frozen or ended worker.' },
 );
@@ -77,8 +78,20 @@ export const EndedWorkerResponse = Type.Object(
   { $id: 'EndedWorker', description: 'Podyard only: a worker that ended. `getWorkerLogs` has its log.' },
 );
 
+export const WorkerStartResponse = Type.Object(
+  {
+    workerId: Type.String(),
+    version: Type.Integer(),
+    createdAt: dateTime(),
+    ready: Type.Boolean({ description: 'It became ready.' }),
+    failed: Type.Boolean({ description: 'It ended before it was ready.' }),
+    timeline,
+  },
+  { $id: 'WorkerStart', description: 'Podyard only: how a worker became ready, or how far it came.' },
+);
+
 export const WorkerQuery = includeQuery(
-  '`ENDED`: adds the workers that ended within 24 hours, at most the last 100, as `ended`.',
+  '`ENDED`: adds the workers that ended within 24 hours, at most the last 100, as `ended`. `STARTS`: adds the last 20 starts, as `starts`.',
 );
 
 export const WorkerListResponse = Type.Object(
@@ -96,6 +109,11 @@ export const WorkerListResponse = Type.Object(
     ended: Type.Optional(
       Type.Array(ref(EndedWorkerResponse), {
         description: 'Podyard only, with `include=ENDED`: the last one to end first.',
+      }),
+    ),
+    starts: Type.Optional(
+      Type.Array(ref(WorkerStartResponse), {
+        description: 'Podyard only, with `include=STARTS`: of live and ended workers, the newest first.',
       }),
     ),
   },

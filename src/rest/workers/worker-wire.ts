@@ -1,8 +1,15 @@
 import type { Static } from 'typebox';
 import type { WorkerDetail } from '../../domain/workers/get-worker.ts';
 import type { EndedWorker } from '../../domain/workers/list-ended-workers.ts';
+import type { Start } from '../../domain/workers/list-starts.ts';
 import type { WorkerList } from '../../domain/workers/list-workers.ts';
-import type { EndedWorkerResponse, WorkerDetailResponse, WorkerListResponse } from './worker-schemas.ts';
+import type { Stage } from '../../domain/workers/worker-timeline.ts';
+import type {
+  EndedWorkerResponse,
+  WorkerDetailResponse,
+  WorkerListResponse,
+  WorkerStartResponse,
+} from './worker-schemas.ts';
 
 export function toWorkerListResponse(list: WorkerList): Static<typeof WorkerListResponse> {
   const workers = list.workers.map((worker) => ({ ...worker, startedAt: worker.startedAt?.toISOString() ?? null }));
@@ -27,11 +34,27 @@ export function toWorkerDetailResponse(worker: WorkerDetail): Static<typeof Work
     startedAt: worker.startedAt?.toISOString() ?? null,
     frozenAt: worker.frozenAt?.toISOString() ?? null,
     endedAt: worker.endedAt?.toISOString() ?? null,
-    timeline: worker.timeline.map(({ stage, from, to }) => ({
-      stage,
-      from: from.toISOString(),
-      to: to?.toISOString() ?? null,
-      ms: to && to.getTime() - from.getTime(),
-    })),
+    timeline: toTimeline(worker.timeline),
   };
+}
+
+export function toStartResponse(start: Start): Static<typeof WorkerStartResponse> {
+  const { workerId, version, createdAt, isReady, hasFailed, stages } = start;
+  return {
+    workerId,
+    version,
+    createdAt: createdAt.toISOString(),
+    ready: isReady,
+    failed: hasFailed,
+    timeline: toTimeline(stages),
+  };
+}
+
+function toTimeline(stages: readonly Stage[]): Static<typeof WorkerDetailResponse>['timeline'] {
+  return stages.map(({ stage, from, to }) => ({
+    stage,
+    from: from.toISOString(),
+    to: to?.toISOString() ?? null,
+    ms: to && to.getTime() - from.getTime(),
+  }));
 }

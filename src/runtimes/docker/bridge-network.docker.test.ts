@@ -1,16 +1,11 @@
-import Docker from 'dockerode';
 import { afterEach, expect, test } from 'vitest';
+import { docker, hasEngine } from '../../../test/engine.ts';
 import { systemClock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { BridgeNetwork } from './bridge-network.ts';
 import { Engine } from './engine.ts';
 
-const docker = new Docker();
-const answers = await docker.ping().then(
-  () => true,
-  () => false,
-);
 const name = `podyard-test-${newId<string>(6)}`;
 
 /** The names of all networks of this test. */
@@ -23,7 +18,7 @@ afterEach(async () => {
   for (const left of await listNames()) await docker.getNetwork(left).remove();
 });
 
-test.skipIf(!answers)(
+test.skipIf(!hasEngine)(
   'a probe network that a killed process left is removed at the next start, a fresh one is not',
   async () => {
     const probe = `${name}-probe-abcd1234`;

@@ -17,6 +17,7 @@ const PLACE = {
   installation: 'i',
   network: 'podyard',
   address: null,
+  holder: null,
   gpus: [],
   gpuSupport: { hasNvidia: false, hasNvidiaRuntime: false, cdiDevices: [], cdiKind: 'nvidia.com/gpu' },
   publishIp: '127.0.0.1',
@@ -135,4 +136,16 @@ test('an AMD GPU is given by its device files', () => {
   const file = (path: string) => ({ PathOnHost: path, PathInContainer: path, CgroupPermissions: 'rw' });
   expect(HostConfig.Devices).toEqual([file('/dev/kfd'), file('/dev/dri/renderD128')]);
   expect(HostConfig).not.toHaveProperty('DeviceRequests');
+});
+
+test('a container that joins a prepared network has no name, address or ports of its own', () => {
+  const holder = { id: 'n1', name: 'podyard-i-n1' };
+  const config = containerConfig({ ...SPEC, ports: ['8000/http'] }, { ...PLACE, address: '10.0.0.2', holder });
+  expect(config).toMatchObject({
+    Labels: { 'podyard.network.holder': 'n1' },
+    ExposedPorts: {},
+    HostConfig: { NetworkMode: 'container:podyard-i-n1', PortBindings: {} },
+  });
+  expect(config).not.toHaveProperty('Hostname');
+  expect(config).not.toHaveProperty('NetworkingConfig');
 });

@@ -6,6 +6,7 @@ import { parsePort } from '../ports.ts';
 import type { PublishedPort, WorkloadSpec } from '../runtime.ts';
 import type { GpuSupport } from './engine-machine.ts';
 import { gpuHostConfig, withVisibleGpus } from './gpu-config.ts';
+import { HOLDER_IMAGE, HOLDER_PROGRAM } from './holder-image.ts';
 
 export const LABELS = {
   installation: 'podyard.installation',
@@ -17,6 +18,8 @@ export const LABELS = {
   gpuDevices: 'podyard.gpu.devices',
   /** `<port>/<protocol>`, comma-separated. */
   ports: 'podyard.ports',
+  /** The container that holds its network (prepared-networks.ts). */
+  holder: 'podyard.network.holder',
 } as const;
 
 const MEBIBYTE = 2 ** 20;
@@ -31,12 +34,17 @@ const LOOPBACK = '127.0.0.1';
  */
 const DROPPED_CAPABILITIES = ['MKNOD', 'NET_RAW', 'SETPCAP'];
 
+/** The kind of containers that only hold a network. */
+export const HOLDER_KIND = 'network';
+
 /** What the create request needs besides the workload spec. */
 export interface ContainerPlace {
   installation: string;
   network: string;
   /** Null: the engine chooses. */
   address: string | null;
+  /** The container whose network it joins instead of having its own; null: none. */
+  holder: { id: string; name: string } | null;
   /** Real GPUs; empty when GPUs are simulated. */
   gpus: readonly Gpu[];
   gpuSupport: GpuSupport;
@@ -60,14 +68,12 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
     Env: Object.entries(withVisibleGpus(spec.env, place.gpus, place.gpuSupport)).map(
       ([name, value]) => `${name}=${value}`,
     ),
-    Hostname: opaqueName(place.installation, spec.id), // the engine's DNS may know it
+    ...(place.holder === null && { Hostname: opaqueName(place.installation, spec.id) }), // the engine's DNS may know it
     Labels: labelsOf(spec, place),
     ExposedPorts: Object.fromEntries(published.map((port) => [port, {}])),
-    ...(place.address !== null && {
-      NetworkingConfig: { EndpointsConfig: { [place.network]: { IPAMConfig: { IPv4Address: place.address } } } },
-    }),
+    ...(place.holder === null && place.address !== null && networkingConfig(place.network, place.address)),
     HostConfig: {
-      NetworkMode: place.network,
+      NetworkMode: place.holder === null ? place.network : `container:${place.holder.name}`,
       PortBindings: Object.fromEntries(
         published.map((port) => {
           const hostPort = spec.publicPorts?.[Number.parseInt(port, 10)] ?? '';
@@ -92,7 +98,37 @@ export function containerConfig(spec: WorkloadSpec, place: ContainerPlace): obje
   };
 }
 
-function labelsOf(spec: WorkloadSpec, place: Pick<ContainerPlace, 'installation' | 'gpus'>): Record<string, string> {
+/** The same for a container that holds a network for a workload, and does nothing else. */
+export function holderConfig(
+  id: string,
+  { installation, network, address }: { installation: string; network: string; address: string },
+): object {
+  return {
+    Image: `${HOLDER_IMAGE.repo}:${HOLDER_IMAGE.tag}`,
+    Entrypoint: [HOLDER_PROGRAM],
+    Hostname: opaqueName(installation, id),
+    Labels: { [LABELS.installation]: installation, [LABELS.id]: id, [LABELS.kind]: HOLDER_KIND },
+    StopSignal: 'SIGKILL', // it handles no other, and the engine would wait for it when it stops
+    ...networkingConfig(network, address),
+    HostConfig: {
+      NetworkMode: network,
+      ReadonlyRootfs: true,
+      SecurityOpt: ['no-new-privileges'],
+      CapDrop: ['ALL'],
+      RestartPolicy: { Name: 'no' },
+      LogConfig: { Type: 'none' },
+    },
+  };
+}
+
+function networkingConfig(network: string, address: string): object {
+  return { NetworkingConfig: { EndpointsConfig: { [network]: { IPAMConfig: { IPv4Address: address } } } } };
+}
+
+function labelsOf(
+  spec: WorkloadSpec,
+  place: Pick<ContainerPlace, 'installation' | 'gpus' | 'holder'>,
+): Record<string, string> {
   return {
     [LABELS.installation]: place.installation,
     [LABELS.id]: spec.id,
@@ -100,6 +136,7 @@ function labelsOf(spec: WorkloadSpec, place: Pick<ContainerPlace, 'installation'
     ...(spec.gpu && { [LABELS.gpu]: `${spec.gpu.pool}:${spec.gpu.count}` }),
     ...(place.gpus.length > 0 && { [LABELS.gpuDevices]: place.gpus.map(({ uuid }) => uuid).join(',') }),
     ...(spec.ports.length > 0 && { [LABELS.ports]: spec.ports.join(',') }),
+    ...(place.holder && { [LABELS.holder]: place.holder.id }),
   };
 }
 

@@ -1,9 +1,10 @@
 import { BoundedMap } from '../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
+import { reachableAddress } from '../../core/reachable-address.ts';
 import { InFlight } from '../in-flight.ts';
 import type { Whereabouts } from '../runtime.ts';
-import { portsOf } from './container-config.ts';
-import { addressOn, type Containers } from './containers.ts';
+import { LABELS, portsOf } from './container-config.ts';
+import { addressOn, type ContainerDetails, type Containers } from './containers.ts';
 import { isRefusal } from './engine.ts';
 
 /** How long an address is cached. A workload that ended or restarted is noticed after this. */
@@ -29,12 +30,14 @@ export class ContainerWhereabouts {
   async find(id: string): Promise<Whereabouts> {
     const { State, Config, NetworkSettings } = await this.#containers.inspect(this.#containers.nameOf(id));
     const isThere = State.Status === 'running' || State.Status === 'paused';
-    const address = isThere ? addressOn(this.#network, NetworkSettings) : null;
+    const holder = Config.Labels[LABELS.holder];
+    const networks = holder === undefined ? NetworkSettings : await this.#networksOf(holder);
+    const address = isThere ? addressOn(this.#network, networks) : null;
     this.set(id, address);
     if (!isThere) return { address, publishedPorts: [] };
     const publishedPorts = portsOf(Config.Labels, (port) => {
       const binding = NetworkSettings.Ports?.[`${port}/tcp`]?.[0];
-      return binding && { ip: binding.HostIp, public: Number(binding.HostPort) };
+      return binding && { ip: reachableAddress(binding.HostIp), public: Number(binding.HostPort) };
     });
     return { address, publishedPorts };
   }
@@ -52,6 +55,15 @@ export class ContainerWhereabouts {
 
   forget(id: string): void {
     this.#cache.delete(id);
+  }
+
+  async #networksOf(holder: string): Promise<ContainerDetails['NetworkSettings']> {
+    try {
+      return (await this.#containers.inspect(this.#containers.nameOf(holder))).NetworkSettings;
+    } catch (error) {
+      if (isRefusal(error, 404)) return {};
+      throw error;
+    }
   }
 
   async #lookUp(id: string): Promise<string | null> {

@@ -1,7 +1,7 @@
 import { Failure, notFound } from '../../core/errors.ts';
 import { opaqueName } from '../opaque-name.ts';
 import type { ObservedState } from '../runtime.ts';
-import { LABELS } from './container-config.ts';
+import { HOLDER_KIND, LABELS } from './container-config.ts';
 import { type Engine, EngineError, isRefusal } from './engine.ts';
 import { isGroupNetwork } from './group-network-names.ts';
 
@@ -12,8 +12,10 @@ export interface ContainerSummary {
   Labels: Record<string, string>;
   State: string;
   Created: number;
-  NetworkSettings?: { Networks?: Record<string, { IPAddress?: string }> };
+  NetworkSettings?: { Networks?: Record<string, { IPAddress?: string }> } | undefined;
   Ports?: { IP?: string; PrivatePort: number; PublicPort?: number }[];
+  /** The engine's id of the container whose network it is on, unless that is its own. */
+  holderId?: string;
 }
 
 /** The members used of `GET /containers/{id}/json`. */
@@ -27,6 +29,8 @@ export interface ContainerDetails {
     Error: string;
     StartedAt: string;
     FinishedAt: string;
+    /** Of containers with a health check. */
+    Health?: object | null;
   };
   HostConfig: { Memory: number; NanoCpus: number; StorageOpt?: { size?: string } | null };
   Config: { Labels: Record<string, string> };
@@ -68,14 +72,41 @@ export class Containers {
     return this.#oldNames.get(id) ?? this.#newNameOf(id);
   }
 
-  /** Renames containers of older versions, whose names contain the id. */
+  /** The containers of workloads. Renames those of older versions, whose names contain the id. */
   async list(): Promise<ContainerSummary[]> {
-    const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
-    const query = { all: 1, filters };
-    const found = await this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
+    const found = await this.#listAll();
     const kept = await Promise.all(found.filter((one) => this.#hasOldName(one)).map((one) => this.#rename(one)));
     this.#oldNames = new Map(kept.flat());
-    return found;
+    const holders = new Map(found.filter(isHolder).map((one) => [one.Labels[LABELS.id], one]));
+    return found.flatMap((one) => {
+      if (isHolder(one)) return [];
+      const holder = holders.get(one.Labels[LABELS.holder]);
+      return [holder ? { ...one, NetworkSettings: holder.NetworkSettings, holderId: holder.Id } : one];
+    });
+  }
+
+  /** The containers that hold networks, and which of them have a workload in them. */
+  async listHolders(): Promise<{ holders: { id: string; container: ContainerSummary }[]; used: Set<string> }> {
+    const found = await this.#listAll();
+    const holders = found.filter(isHolder).map((container) => ({ id: container.Labels[LABELS.id]!, container }));
+    return { holders, used: new Set(found.flatMap(({ Labels }) => Labels[LABELS.holder] ?? [])) };
+  }
+
+  /** Returns which container holds a workload's network; null when its own does, or when it is gone. */
+  async holderOf(id: string): Promise<string | null> {
+    try {
+      return (await this.inspect(this.nameOf(id))).Config.Labels[LABELS.holder] ?? null;
+    } catch (error) {
+      if (isRefusal(error, 404)) return null;
+      throw error;
+    }
+  }
+
+  /** Everything of this installation. */
+  async #listAll(): Promise<ContainerSummary[]> {
+    const filters = JSON.stringify({ label: [`${LABELS.installation}=${this.#installation}`] });
+    const query = { all: 1, filters };
+    return this.#engine.json<ContainerSummary[]>({ method: 'GET', path: '/containers/json', query });
   }
 
   /** Those that have not ended. */
@@ -213,10 +244,14 @@ export class Containers {
 /** Returns a container's address on the network, or on another: it may have started when other networks were in use. */
 export function addressOn(
   network: string,
-  { Networks = {} }: ContainerSummary['NetworkSettings'] & object,
+  { Networks = {} }: NonNullable<ContainerSummary['NetworkSettings']>,
 ): string | null {
   const [other] = Object.entries(Networks).filter(([name]) => !isGroupNetwork(name));
   return Networks[network]?.IPAddress || other?.[1].IPAddress || null;
+}
+
+function isHolder({ Labels }: ContainerSummary): boolean {
+  return Labels[LABELS.kind] === HOLDER_KIND;
 }
 
 export function stateOf(container: ContainerSummary): ObservedState {

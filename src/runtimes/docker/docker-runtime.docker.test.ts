@@ -1,22 +1,17 @@
-import Docker from 'dockerode';
 import { describe, expect, test } from 'vitest';
+import { hasEngine } from '../../../test/engine.ts';
 import { silentLogger } from '../../core/logger.ts';
 import { runtimeContract } from '../contract.ts';
 import { NODE_PROGRAMS } from '../contract-programs.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { buildImage } from './example-images.ts';
 
-const answers = await new Docker().ping().then(
-  () => true,
-  () => false,
-);
-
-if (!answers && process.env.CI === 'true') {
+if (!hasEngine && process.env.CI === 'true') {
   test('a container engine answers', () =>
     expect.fail('with CI=true the Docker tests need an engine, but none answers'));
 }
 
-describe.skipIf(!answers)('with a container engine', () => {
+describe.skipIf(!hasEngine)('with a container engine', () => {
   runtimeContract('docker', async () => {
     const { image, status, note } = await buildImage({ name: 'podyard/echo-js', tag: 'dev' });
     if (status === 'skipped') throw new Error(note);

@@ -30,7 +30,7 @@ beforeEach(async () => {
   refusals = [];
   backingFileSystem = 'extfs';
   containers = [];
-  details = {};
+  details = { State: { Status: 'running', Pid: 0 }, Config: { Labels: {} } };
   image = {};
   engine = await startFakeEngine(async (request, response) => {
     const path = request.url!.split('?')[0]!;
@@ -58,7 +58,7 @@ function answerTo(path: string): object {
     return { NCPU: 2, MemTotal: 1e9, Driver: 'overlay2', DriverStatus: [['Backing Filesystem', backingFileSystem]] };
   }
   if (path === '/containers/json') return containers;
-  if (path === `/containers/${NAME}/json`) return details;
+  if (/^\/containers\/[^/]+\/json$/.test(path)) return details;
   if (path === '/images/a%3Av1/json') return image;
   return path.startsWith('/networks/') ? NETWORK : {};
 }

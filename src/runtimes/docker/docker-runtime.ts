@@ -6,6 +6,7 @@
 import type { EgressSettings } from '../../core/egress.ts';
 import { notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import { GpuInventory } from '../gpus/gpu-inventory.ts';
@@ -31,6 +32,7 @@ import { readCgroupMemory } from './cgroup-memory.ts';
 import { gpuOf, LABELS } from './container-config.ts';
 import { ContainerDisks } from './container-disks.ts';
 import { watchContainers } from './container-events.ts';
+import { ContainerFreezer } from './container-freezer.ts';
 import { readMemory, readUsage } from './container-usage.ts';
 import { ContainerWhereabouts } from './container-whereabouts.ts';
 import { Containers } from './containers.ts';
@@ -41,7 +43,9 @@ import { diskNoticeOf, EngineMachine } from './engine-machine.ts';
 import { GpuDevices } from './gpu-devices.ts';
 import { EngineGroupNetworks } from './group-networks.ts';
 import { ObservedContainers } from './observed-containers.ts';
+import { PreparedNetworks } from './prepared-networks.ts';
 import { readContainerLogs, readLastLines } from './read-container-logs.ts';
+import { runInContainer } from './run-in-container.ts';
 import { type StartParts, startContainer } from './start-container.ts';
 
 export interface DockerRuntimeOptions {
@@ -57,6 +61,8 @@ export interface DockerRuntimeOptions {
   egress?: EgressSettings;
   /** The address of this machine on which pods' ports are published. Default 127.0.0.1. */
   publishIp?: string;
+  /** How many networks to have ready for workers, once one was started. Default 0. */
+  preparedNetworks?: number;
   /** Records which images are private. Without it only this process knows. */
   stateDir?: string;
   /** How long a registry's answer about credentials is cached. Default 5 minutes. */
@@ -84,6 +90,7 @@ class DockerRuntime implements EngineRuntime {
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly gpuSleep: GpuLending;
   readonly disks: ContainerDisks;
+  readonly evictions = null;
   readonly groups: EngineGroupNetworks;
   readonly #options: DockerRuntimeOptions;
   readonly #engine: Engine;
@@ -92,6 +99,8 @@ class DockerRuntime implements EngineRuntime {
   /** Its gateway has the worker API, whatever network the settings choose: running workers know no other address. */
   readonly #apiNetwork: BridgeNetwork;
   readonly #gpus: GpuDevices;
+  readonly #freezer: ContainerFreezer;
+  readonly #prepared: PreparedNetworks;
   readonly #whereabouts: ContainerWhereabouts;
   readonly #observed: ObservedContainers;
   readonly #starts = new InFlight<Whereabouts>();
@@ -103,6 +112,7 @@ class DockerRuntime implements EngineRuntime {
     this.#engine = new Engine(options.socketPath);
     this.#containers = new Containers(this.#engine, installation);
     this.disks = new ContainerDisks(this.#containers);
+    this.#freezer = new ContainerFreezer(this.#containers);
     this.groups = new EngineGroupNetworks(this.#engine, installation, logger);
     const base = options.network ?? 'podyard';
     const settings = options.egress ?? UNLIMITED;
@@ -118,20 +128,25 @@ class DockerRuntime implements EngineRuntime {
       simulated: gpus instanceof GpuInventory ? null : NO_REAL_GPUS,
     });
     this.#gpus = new GpuDevices(this.#containers, gpus, options.describePool ?? describePool, this.gpuSleep);
-    this.#parts = {
+    const shared = {
       installation,
-      containers: this.#containers,
+      containers,
       network,
       egress: this.egress,
-      groups: this.groups,
-      images: new EngineImages(this.#engine, options),
-      machine: new EngineMachine(this.#engine),
-      gpus: this.#gpus,
-      publishIp: options.publishIp ?? '127.0.0.1',
+      machine: new EngineMachine(engine),
       logger,
     };
+    this.#prepared = new PreparedNetworks({ ...shared, engine, count: options.preparedNetworks ?? 0 });
+    this.#parts = {
+      ...shared,
+      prepared: this.#prepared,
+      groups: this.groups,
+      images: new EngineImages(this.#engine, options),
+      gpus: this.#gpus,
+      publishIp: options.publishIp ?? '127.0.0.1',
+    };
     this.#whereabouts = new ContainerWhereabouts(this.#containers, network.name);
-    this.#observed = new ObservedContainers(this.#containers, network.name);
+    this.#observed = new ObservedContainers(this.#containers, this.#freezer, network.name);
   }
 
   async workerApiAddress(): Promise<{ bind: string; host: string }> {
@@ -189,8 +204,9 @@ class DockerRuntime implements EngineRuntime {
   async stats(id: string): Promise<WorkloadStats | null> {
     const container = this.#containers.nameOf(id);
     try {
-      const { State, HostConfig, Config } = await this.#containers.inspect(container);
-      if (State.Status !== 'running') return null;
+      const details = await this.#containers.inspect(container);
+      const { State, HostConfig, Config } = details;
+      if (State.Status !== 'running' || (await this.#freezer.isFrozen(details))) return null;
       const usage = await readUsage(this.#engine, container, HostConfig.NanoCpus / 1e9);
       const devices = Config.Labels[LABELS.gpuDevices]?.split(',');
       const gpus = devices ? await readGpuUsage(devices) : idleGpus(gpuOf(Config.Labels));
@@ -201,23 +217,29 @@ class DockerRuntime implements EngineRuntime {
     }
   }
 
-  async freeze(id: string): Promise<void> {
-    await this.#containers.pause(id);
+  freeze(id: string): Promise<void> {
+    return this.#freezer.freeze(id);
   }
 
-  async thaw(id: string): Promise<void> {
-    await this.#containers.unpause(id);
+  thaw(id: string): Promise<void> {
+    return this.#freezer.thaw(id);
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
     await this.#starts.settled(id);
+    const network = await this.#prepared.of(id);
     try {
-      if (graceMs > 0) await this.#containers.stop(id, Math.ceil(graceMs / 1000));
-      await this.#containers.remove(id);
+      if (graceMs > 0) {
+        await this.#freezer.release(id);
+        await this.#containers.stop(id, Math.ceil(graceMs / 1000));
+      }
+      await this.#remove(id);
     } catch (error) {
       if (!isRefusal(error, 404)) throw error;
     }
+    if (network !== null) this.#prepared.free(id, network);
     this.#observed.forget(id);
+    this.#freezer.forget(id);
     this.#gpus.release(id);
     this.gpuSleep.forget(id);
     this.#whereabouts.forget(id);
@@ -235,6 +257,14 @@ class DockerRuntime implements EngineRuntime {
     return readLastLines(this.#engine, this.#containers.nameOf(id), count);
   }
 
+  /** In a container that the kernel froze the engine would begin it, and wait. */
+  async exec(id: string, request: ExecRequest): Promise<Execution> {
+    const container = this.#containers.nameOf(id);
+    const details = await this.#containers.inspect(container).catch(() => null); // the engine says the same once more
+    if (details && (await this.#freezer.isFrozen(details))) throw notRunning('frozen');
+    return runInContainer(this.#engine, container, request);
+  }
+
   watch(onEvent: OnEvent): () => void {
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, this.#closed.signal]);
@@ -242,9 +272,33 @@ class DockerRuntime implements EngineRuntime {
     return () => ended.abort();
   }
 
+  expectStarts(): void {
+    this.#prepared.begin();
+  }
+
+  tidy(): Promise<void> {
+    return this.#prepared.tidy();
+  }
+
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#engine.close();
+    try {
+      await this.#prepared.close();
+      await this.egress.stop(); // last: its rules and network stay while a container uses them
+    } finally {
+      await this.#engine.close();
+    }
+  }
+
+  /** A frozen one does not run again before it is killed, unless the engine cannot kill it like that: old ones wait for the thaw. */
+  async #remove(id: string): Promise<void> {
+    try {
+      await this.#containers.remove(id);
+    } catch (error) {
+      if (isRefusal(error, 404)) throw error;
+      await this.#freezer.release(id);
+      await this.#containers.remove(id);
+    }
   }
 
   /** Asks the engine only where the answer is not known. */

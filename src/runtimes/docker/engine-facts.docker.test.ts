@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { containerOf } from '../../../test/containers/container-engine.ts';
+import { docker, hasEngine } from '../../../test/engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
@@ -10,17 +10,11 @@ import type { Runtime, WorkloadSpec } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { buildImage } from './example-images.ts';
 
-const docker = new Docker();
-const answers = await docker.ping().then(
-  () => true,
-  () => false,
-);
-
 /** Its own: servers that run beside this test limit what containers on theirs reach. */
 const NETWORK = 'podyard-test';
 
 /** What only a real engine can show. docker-runtime.docker.test.ts reports when there is none. */
-describe.skipIf(!answers)('containers of a real engine', () => {
+describe.skipIf(!hasEngine)('containers of a real engine', () => {
   const installation = newId<string>();
   let runtime: Runtime;
 

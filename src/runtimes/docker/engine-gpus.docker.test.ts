@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import Docker from 'dockerode';
 import { afterAll, describe, expect, test } from 'vitest';
+import { docker, hasEngine } from '../../../test/engine.ts';
 import { EngineGpus } from './engine-gpus.ts';
 import { tar } from './tar.ts';
 
@@ -15,12 +15,6 @@ case "$*" in
 esac
 `;
 const IMAGE = `podyard-test/gpu-probe:${process.pid}`;
-const docker = new Docker();
-const answers = await docker.ping().then(
-  () => true,
-  () => false,
-);
-
 /** A root file system of this machine's shell and what it needs. */
 async function makeImage(): Promise<void> {
   const programs = ['/bin/sh', '/usr/bin/timeout'];
@@ -43,7 +37,7 @@ async function makeImage(): Promise<void> {
 const left = async () =>
   (await docker.listContainers({ all: true, filters: { label: ['podyard.gpu-probe=test'] } })).length;
 
-describe.skipIf(!answers)('with a container engine', () => {
+describe.skipIf(!hasEngine)('with a container engine', () => {
   afterAll(async () => {
     await docker
       .getImage(IMAGE)

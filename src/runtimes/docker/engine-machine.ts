@@ -2,6 +2,7 @@ import type { Engine } from './engine.ts';
 
 /** The members used of `GET /info`. */
 interface EngineInfo {
+  Architecture?: string;
   NCPU: number;
   MemTotal: number;
   Driver: string;
@@ -22,6 +23,8 @@ export interface GpuSupport {
 }
 
 export interface Machine {
+  /** As the engine names it, like `x86_64`; empty when it does not. */
+  architecture: string;
   memoryBytes: number;
   cpus: number;
   /** Whether the engine's storage can limit a container's disk. Set to false when the engine refuses after all. */
@@ -43,6 +46,7 @@ export class EngineMachine {
   read(): Promise<Machine> {
     this.#machine ??= this.#engine.json<EngineInfo>({ method: 'GET', path: '/info' }).then(
       (info) => ({
+        architecture: info.Architecture ?? '',
         memoryBytes: info.MemTotal,
         cpus: info.NCPU,
         canLimitDisk: hasDiskLimits(info),

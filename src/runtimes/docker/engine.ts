@@ -1,6 +1,7 @@
 import { Agent } from 'node:http';
 import { createRequire } from 'node:module';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { RegistryAuth } from '../runtime.ts';
 
@@ -41,6 +42,9 @@ interface ModemError extends Error {
   code?: string;
 }
 
+/** What a request resolves with: the parsed body, the body as a stream, or the connection. */
+type AnswerKind = 'json' | 'stream' | 'connection';
+
 const TIMEOUT_MS = 30_000;
 const SUCCESS = { 200: true, 201: true, 204: true, 304: true };
 
@@ -58,26 +62,31 @@ export class Engine {
 
   /** Resolves with the parsed JSON body. */
   async json<T>(request: EngineRequest): Promise<T> {
-    return (await this.#send(request, false)) as T;
+    return (await this.#send(request, 'json')) as T;
   }
 
   /** Resolves with the body as a stream. The caller reads or destroys it; aborting `signal` destroys it too. */
   async stream(request: EngineRequest): Promise<Readable> {
-    return (await this.#send(request, true)) as Readable;
+    return (await this.#send(request, 'stream')) as Readable;
+  }
+
+  /** Resolves with the connection itself, which the request turns into one for a program's input and output. */
+  async hijack(request: EngineRequest): Promise<Duplex> {
+    return (await this.#send(request, 'connection')) as Duplex;
   }
 
   async close(): Promise<void> {
     (await this.#modem)?.agent?.destroy();
   }
 
-  async #send(request: EngineRequest, isStream: boolean): Promise<unknown> {
+  async #send(request: EngineRequest, as: AnswerKind): Promise<unknown> {
     this.#modem ??= this.#load();
     const modem = await this.#modem;
     const limit = new AbortController();
     const timeoutMs = request.timeoutMs ?? TIMEOUT_MS;
     const timer = setTimeout(() => limit.abort(), timeoutMs);
     try {
-      return await dial(modem, request, isStream, limit.signal);
+      return await dial(modem, request, as, limit.signal);
     } catch (error) {
       if (!limit.signal.aborted) throw translate(error as ModemError);
       const text = `The container engine did not answer within ${timeoutMs / 1000} s (${request.method} ${request.path})`;
@@ -93,8 +102,15 @@ export class Engine {
     refuseRedirects();
     const options = this.#socketPath === undefined ? undefined : { socketPath: this.#socketPath };
     const modem = new Dockerode(options).modem as Modem;
-    if (modem.socketPath !== undefined) modem.agent = new Agent({ keepAlive: true });
+    if (modem.socketPath !== undefined) modem.agent = new ShortAgent({ keepAlive: true });
     return modem;
+  }
+}
+
+/** docker-modem prints the agent of each request for its debug log, even with no such log: with all connections 4 ms. */
+class ShortAgent extends Agent {
+  [inspect.custom](): string {
+    return 'Agent';
   }
 }
 
@@ -108,7 +124,7 @@ function refuseRedirects(): void {
   (requireThere('docker-modem/lib/http') as { maxRedirects: number }).maxRedirects = 0;
 }
 
-function dial(modem: Modem, request: EngineRequest, isStream: boolean, limit: AbortSignal): Promise<unknown> {
+function dial(modem: Modem, request: EngineRequest, as: AnswerKind, limit: AbortSignal): Promise<unknown> {
   const { auth } = request;
   const signals = request.signal ? [request.signal, limit] : [limit];
   const options = {
@@ -117,7 +133,8 @@ function dial(modem: Modem, request: EngineRequest, isStream: boolean, limit: Ab
     ...(request.archive && { file: request.archive }),
     options: { _query: request.query ?? {}, _body: request.body ?? {} },
     statusCodes: SUCCESS,
-    isStream,
+    isStream: as !== 'json',
+    ...(as === 'connection' && { hijack: true, openStdin: true }),
     abortSignal: AbortSignal.any(signals),
     authconfig: auth && { username: auth.username, password: auth.password, serveraddress: auth.serverAddress },
   };

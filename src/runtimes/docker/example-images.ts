@@ -1,6 +1,6 @@
 /**
- * Builds the example images without a registry or base image: this machine's interpreter, the shared libraries it needs,
- * and the worker's files, imported into the engine as one root file system. Linux only. `node scripts/build-example-images.ts`
+ * Builds the example images without a registry or base image: this machine's interpreter and a shell, the shared libraries
+ * they need, and the worker's files, imported into the engine as one root file system. Linux only. `node scripts/build-example-images.ts`
  * builds all of them.
  */
 import { execFileSync } from 'node:child_process';
@@ -103,11 +103,13 @@ function rootOf(name: ExampleName): Root | string {
 
 /** The last file is the program. */
 function nodeRoot(files: readonly string[]): Root {
+  const programs = shellPrograms();
   return {
     entries: [
       ...base('node'),
       { path: 'usr/local/bin/node', source: realpathSync(process.execPath), mode: 0o755 },
-      ...libraries([process.execPath]),
+      ...programs,
+      ...libraries([process.execPath, ...sourcesOf(programs)]),
       ...files.map((file) => ({ path: `worker/${file}`, source: join(WORKERS, 'javascript', file), mode: 0o644 })),
     ],
     entrypoint: ['node', files.at(-1)!],
@@ -123,13 +125,15 @@ function pythonRoot(): Root | string {
   if (python === undefined) return 'podyard/echo-python was skipped: no python3 (3.9 or newer) on this machine.';
   const library = `usr/local/lib/python${python.version}`;
   const modules = walk(python.library, library);
+  const programs = shellPrograms();
   const native = modules.filter((entry) => entry.path.endsWith('.so')).map((entry) => entry.source!);
   return {
     entries: [
       ...base('python'),
       { path: 'usr/local/bin/python3', source: python.binary, mode: 0o755 },
       ...modules,
-      ...libraries([python.binary, ...native]),
+      ...programs,
+      ...libraries([python.binary, ...native, ...sourcesOf(programs)]),
       ...['podyard_worker.py', 'echo.py'].map((file) => ({
         path: `worker/${file}`,
         source: join(WORKERS, 'python', file),
@@ -178,6 +182,20 @@ function base(user: string): TarEntry[] {
     },
     { path: 'etc/group', content: `root:x:0:\n${user}:x:1000:\n`, mode: 0o644 },
   ];
+}
+
+/** What a terminal and a copy of files need of an image, as far as this machine has it: 3 MB. */
+const SHELL_PROGRAMS = ['sh', 'cat', 'env', 'grep', 'ls', 'mkdir', 'mv', 'ps', 'rm', 'sleep', 'stty', 'tar', 'tty'];
+
+function shellPrograms(): TarEntry[] {
+  return SHELL_PROGRAMS.flatMap((name) => {
+    const source = ['/bin', '/usr/bin'].map((folder) => join(folder, name)).find((path) => existsSync(path));
+    return source === undefined ? [] : [{ path: `bin/${name}`, source: realpathSync(source), mode: 0o755 }];
+  });
+}
+
+function sourcesOf(entries: readonly TarEntry[]): string[] {
+  return entries.map(({ source }) => source!);
 }
 
 /** The shared libraries of the binaries, at the paths where the loader looks for them. */

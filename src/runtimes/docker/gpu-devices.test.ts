@@ -91,7 +91,7 @@ function answerTo(method: string, url: URL, body: string): object | undefined {
     if (failStart !== null) return { message: failStart };
     containers[at]!.State = 'running';
   }
-  return { State: { Status: 'running' }, NetworkSettings: {} };
+  return { State: { Status: 'running' }, Config: { Labels: {} }, NetworkSettings: {} };
 }
 
 function open(installation = 'i'): Runtime {

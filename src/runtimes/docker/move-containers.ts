@@ -37,11 +37,12 @@ export async function moveContainers(move: Move): Promise<string[]> {
 }
 
 /** Leaves the old network first: the engine publishes ports on the first network only. */
-async function moveOne({ engine, network }: Move, { Id }: ContainerSummary, names: string[]): Promise<void> {
+async function moveOne({ engine, network }: Move, { Id, holderId }: ContainerSummary, names: string[]): Promise<void> {
+  const Container = holderId ?? Id;
   for (const name of names) {
-    const body = { Container: Id, Force: true };
+    const body = { Container, Force: true };
     await engine.json({ method: 'POST', path: `/networks/${encodeURIComponent(name)}/disconnect`, body });
   }
-  const body = { Container: Id };
+  const body = { Container };
   await engine.json({ method: 'POST', path: `/networks/${network.name}/connect`, body });
 }

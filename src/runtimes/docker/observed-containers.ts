@@ -1,5 +1,6 @@
-import type { Observed } from '../runtime.ts';
+import type { Observed, ObservedState } from '../runtime.ts';
 import { LABELS, portsOf } from './container-config.ts';
+import type { ContainerFreezer } from './container-freezer.ts';
 import { addressOn, type ContainerDetails, type ContainerSummary, type Containers, stateOf } from './containers.ts';
 import { isRefusal } from './engine.ts';
 
@@ -8,14 +9,16 @@ type Ending = Pick<Observed, 'exitCode' | 'reason' | 'startedAt' | 'finishedAt'>
 /** The engine's list of an installation's containers, as a runtime reports it. */
 export class ObservedContainers {
   readonly #containers: Containers;
+  readonly #freezer: ContainerFreezer;
   readonly #network: string;
   /** Of ended containers, by container id. Final once known. */
   readonly #endings = new Map<string, Ending>();
   /** When this process started a workload; the engine's list has only the creation, in whole seconds. */
   readonly #startedAt = new Map<string, Date>();
 
-  constructor(containers: Containers, network: string) {
+  constructor(containers: Containers, freezer: ContainerFreezer, network: string) {
     this.#containers = containers;
+    this.#freezer = freezer;
     this.#network = network;
   }
 
@@ -31,13 +34,15 @@ export class ObservedContainers {
     const containers = await this.#containers.list();
     const seen = new Set(containers.map(({ Id }) => Id));
     for (const id of this.#endings.keys()) if (!seen.has(id)) this.#endings.delete(id);
-    const observed = await Promise.all(containers.map((container) => this.#observe(container)));
+    const frozen = await this.#freezer.listFrozen(containers);
+    const observed = await Promise.all(
+      containers.map((container) => this.#observe(container, frozen.has(container.Id) ? 'frozen' : stateOf(container))),
+    );
     return observed.filter((one) => one !== undefined);
   }
 
-  async #observe(container: ContainerSummary): Promise<Observed | undefined> {
+  async #observe(container: ContainerSummary, state: ObservedState): Promise<Observed | undefined> {
     const id = container.Labels[LABELS.id] ?? '';
-    const state = stateOf(container);
     const known = { id, kind: container.Labels[LABELS.kind] === 'pod' ? 'pod' : 'worker', state } as const;
     if (state === 'exited') {
       const ending = await this.#endingOf(container.Id);

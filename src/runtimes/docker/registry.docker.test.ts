@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasRegistryProgram, PrivateRegistry } from '../../../test/containers/private-registry.ts';
+import { docker, hasEngine } from '../../../test/engine.ts';
 import { workloadSpec } from '../../../test/workload-spec.ts';
 import { newId } from '../../core/ids.ts';
 import { silentLogger } from '../../core/logger.ts';
 import type { Runtime } from '../runtime.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 
-const docker = new Docker();
-const isPossible = (await docker.ping().catch(() => undefined)) !== undefined && hasRegistryProgram();
+const isPossible = hasEngine && hasRegistryProgram();
 
 if (!isPossible && process.env.CI === 'true') {
   test('an engine and a registry are available', () =>

@@ -3,7 +3,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Gpu } from '../gpus/gpu.ts';
 import type { StartOptions, WorkloadSpec } from '../runtime.ts';
 import type { BridgeNetwork } from './bridge-network.ts';
-import { containerConfig } from './container-config.ts';
+import { type ContainerPlace, containerConfig } from './container-config.ts';
 import type { Containers } from './containers.ts';
 import type { EgressGuard } from './egress-guard.ts';
 import { EngineError, isRefusal } from './engine.ts';
@@ -11,6 +11,7 @@ import type { EngineImages } from './engine-images.ts';
 import type { EngineMachine } from './engine-machine.ts';
 import type { GpuDevices } from './gpu-devices.ts';
 import type { EngineGroupNetworks } from './group-networks.ts';
+import type { PreparedNetworks } from './prepared-networks.ts';
 
 /** What a start needs of the docker runtime. */
 export interface StartParts {
@@ -22,6 +23,7 @@ export interface StartParts {
   images: EngineImages;
   machine: EngineMachine;
   gpus: Pick<GpuDevices, 'confirm'>;
+  prepared: PreparedNetworks;
   /** The address of this machine on which pods' ports are published. */
   publishIp: string;
   logger: Logger;
@@ -30,36 +32,90 @@ export interface StartParts {
 /** A container address or a port of this machine that is in use. */
 const TAKEN = /address already in use|already allocated/i;
 const PORT_TAKEN = /port is already allocated|bind: address already in use/i;
+/** The network that a container was to join is gone. */
+const JOIN_REFUSED = /non running container|cannot join|no such container/i;
 const ADDRESS_TRIES = 20;
 
-/**
- * Creates and starts the container of a workload, unless it already runs. `address` is null where only the engine knows
- * it. An address that turns out to be in use costs another try: foreign containers on the network choose theirs freely.
- */
+type Where = Pick<ContainerPlace, 'address' | 'holder'>;
+
+interface Started {
+  isNew: boolean;
+  /** Null where only the engine knows it. */
+  address: string | null;
+}
+
+/** Creates and starts the container of a workload, unless it already runs; in a prepared network, if there is one. */
 export async function startContainer(
   parts: StartParts,
   spec: WorkloadSpec,
   gpus: readonly Gpu[],
   options: StartOptions,
-): Promise<{ isNew: boolean; address: string | null }> {
-  const { containers, network } = parts;
+): Promise<Started> {
+  const prepared = mayJoin(spec) ? parts.prepared.take(spec.id) : null;
+  if (prepared === null) return startOnNetwork(parts, spec, gpus, options);
+  const { address } = prepared;
+  const holder = { id: prepared.id, name: parts.containers.nameOf(prepared.id) };
+  try {
+    const isNew = await tryStart(parts, spec, gpus, options, { address, holder });
+    if (isNew) return { isNew, address };
+    parts.prepared.free(spec.id, prepared.id);
+    return { isNew, address: null };
+  } catch (error) {
+    parts.prepared.free(spec.id, prepared.id);
+    if (error instanceof EngineError && JOIN_REFUSED.test(error.message)) {
+      return startOnNetwork(parts, spec, gpus, options);
+    }
+    throw startFailure(error);
+  }
+}
+
+/** A published port and a second network belong to a container with a network of its own. */
+function mayJoin({ kind, ports, group }: WorkloadSpec): boolean {
+  return kind === 'worker' && group === undefined && !ports.some((port) => port.endsWith('/tcp'));
+}
+
+/** An address that turns out to be in use costs another try: foreign containers on the network choose theirs freely. */
+async function startOnNetwork(
+  parts: StartParts,
+  spec: WorkloadSpec,
+  gpus: readonly Gpu[],
+  options: StartOptions,
+): Promise<Started> {
+  const { network } = parts;
   for (let left = ADDRESS_TRIES; ; left--) {
     const address = left > 1 ? await network.nextAddress() : null;
-    await parts.egress.ready();
-    if ((await create(parts, spec, gpus, address)) === 'runs already') return { isNew: false, address: null };
-    options.onProgress?.('Container created');
-    options.onCreated?.();
     try {
-      await parts.gpus.confirm(spec.id, gpus);
-      if (spec.group) await parts.groups.attach(spec.group, containers.nameOf(spec.id));
-      await containers.start(spec.id);
+      const isNew = await tryStart(parts, spec, gpus, options, { address, holder: null });
+      return { isNew, address: isNew ? address : null };
     } catch (error) {
-      await containers.remove(spec.id).catch(() => {});
       if (left > 1 && error instanceof EngineError && isRetryable(error.message, spec)) continue;
       if (isRefusal(error, 404, /network/i)) network.forget(); // it was removed: the next start creates it again
       throw startFailure(error);
     }
-    return { isNew: true, address };
+  }
+}
+
+/** False when it runs already. What was created by a try that fails is removed. */
+async function tryStart(
+  parts: StartParts,
+  spec: WorkloadSpec,
+  gpus: readonly Gpu[],
+  options: StartOptions,
+  where: Where,
+): Promise<boolean> {
+  const { containers } = parts;
+  await parts.egress.ready();
+  if ((await create(parts, spec, gpus, where)) === 'runs already') return false;
+  options.onProgress?.('Container created');
+  options.onCreated?.();
+  try {
+    await parts.gpus.confirm(spec.id, gpus);
+    if (spec.group) await parts.groups.attach(spec.group, containers.nameOf(spec.id));
+    await containers.start(spec.id);
+    return true;
+  } catch (error) {
+    await containers.remove(spec.id).catch(() => {});
+    throw error;
   }
 }
 
@@ -67,13 +123,13 @@ async function create(
   parts: StartParts,
   spec: WorkloadSpec,
   gpus: readonly Gpu[],
-  address: string | null,
+  where: Where,
 ): Promise<'created' | 'runs already'> {
   const { installation, containers, network, images, publishIp, logger } = parts;
   const machine = await parts.machine.read();
   const { canLimitDisk } = machine;
   const gpuSupport = machine.gpus;
-  const place = { installation, network: network.name, address, gpus, gpuSupport, publishIp, canLimitDisk };
+  const place = { installation, network: network.name, ...where, gpus, gpuSupport, publishIp, canLimitDisk };
   const env = { ...(await missingIn(images, spec)), ...spec.env };
   const body = containerConfig({ ...spec, env }, place);
   try {
@@ -88,7 +144,7 @@ async function create(
     if (error instanceof EngineError && /storage-opt/i.test(error.message) && canLimitDisk) {
       logger.warn({ err: error }, 'engine cannot limit the disk of containers');
       machine.canLimitDisk = false;
-      return create(parts, spec, gpus, address);
+      return create(parts, spec, gpus, where);
     }
     throw startFailure(error);
   }

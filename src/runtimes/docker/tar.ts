@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 export interface TarEntry {
   path: string;
   source?: string;
-  content?: string;
+  content?: string | Buffer;
   /** Makes it a symbolic link. */
   linksTo?: string;
   mode?: number;
@@ -13,7 +13,8 @@ export interface TarEntry {
 /** Yields a tar archive (POSIX ustar) of the entries in order, owned by root, with a fixed time. */
 export function* tar(entries: Iterable<TarEntry>): Generator<Buffer> {
   for (const entry of entries) {
-    const body = entry.source === undefined ? Buffer.from(entry.content ?? '') : readFileSync(entry.source);
+    const { content = '' } = entry;
+    const body = entry.source === undefined ? Buffer.from(content as Buffer) : readFileSync(entry.source);
     const mode = entry.mode ?? (entry.source === undefined ? 0o755 : statSync(entry.source).mode & 0o777);
     yield header(entry, body.length, mode);
     yield body;

@@ -18,7 +18,7 @@ function start() {
   return { lines, clock, outage: new ApiOutage({ logger, clock }) };
 }
 
-const AWAY = '0 s: the Kubernetes API server does not answer; what runs goes on';
+const AWAY = '0 s: the Kubernetes API server does not answer; what runs keeps running';
 
 test('an outage has a line when it begins, one a minute, and one when it ends, whatever fails meanwhile', () => {
   const { lines, clock, outage } = start();

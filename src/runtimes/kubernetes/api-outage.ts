@@ -30,7 +30,7 @@ export class ApiOutage {
     this.#loggedAt = now;
     this.#isLogged = true;
     const fields = { durationMs: Math.round(now - this.#since), reason: messageOf(error) };
-    this.#logger.warn(fields, 'the Kubernetes API server does not answer; what runs goes on');
+    this.#logger.warn(fields, 'the Kubernetes API server does not answer; what runs keeps running');
   }
 
   /** A request was answered. */

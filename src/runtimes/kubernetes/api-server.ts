@@ -1,9 +1,11 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, messageOf } from '../../core/errors.ts';
 import type { ApiOutage } from './api-outage.ts';
 import type { ClusterAccess } from './cluster-access.ts';
+import { CHANNEL_PROTOCOLS, upgradeHeaders } from './pod-channels.ts';
 
 /** A refusal of the API server, in its words. `reason` is its code, e.g. AlreadyExists. */
 export class ApiError extends Error {
@@ -80,6 +82,24 @@ export class ApiServer {
     return this.#send(request, true);
   }
 
+  /**
+   * Resolves with a WebSocket connection of the channel protocol. Repeated only when an idle connection was found closed: else
+   * a program may have been started.
+   */
+  async upgrade(path: string, search: URLSearchParams, isLast = false): Promise<{ socket: Socket; protocol: string }> {
+    const access = await this.access();
+    this.requests += 1;
+    try {
+      const answer = await dialUpgrade(access, path, search, await access.credentials(true));
+      this.#outage?.answered();
+      return answer;
+    } catch (error) {
+      if (isRefusal(error, 401)) access.forget();
+      if (error instanceof StaleConnection && !isLast) return this.upgrade(path, search, true);
+      throw this.#noted(error);
+    }
+  }
+
   async close(): Promise<void> {
     (await this.#access?.catch(() => undefined))?.close();
   }
@@ -132,9 +152,8 @@ function dial(
 ): Promise<IncomingMessage> {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(name, String(value));
-  const { protocol, hostname, port, pathname } = access.server;
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const send = protocol === 'https:' ? httpsRequest : httpRequest;
+  const send = requestTo(access);
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       clearTimeout(timer);
@@ -144,10 +163,8 @@ function dial(
     const request = send(
       {
         ...credentials,
+        ...placeOf(access, path, search),
         method,
-        host: hostname.replace(/^\[|\]$/g, ''),
-        port: port || (protocol === 'https:' ? 443 : 80),
-        path: `${pathname.replace(/\/$/, '')}${path}${search.size > 0 ? `?${search}` : ''}`,
         headers: {
           ...(credentials.headers as object),
           accept: 'application/json',
@@ -176,6 +193,61 @@ function dial(
     request.on('error', fail);
     request.end(text);
   });
+}
+
+function dialUpgrade(
+  access: ClusterAccess,
+  path: string,
+  search: URLSearchParams,
+  credentials: Awaited<ReturnType<ClusterAccess['credentials']>>,
+): Promise<{ socket: Socket; protocol: string }> {
+  const { headers, accept } = upgradeHeaders();
+  return new Promise((resolve, reject) => {
+    const request = requestTo(access)({
+      ...credentials,
+      ...placeOf(access, path, search),
+      method: 'GET',
+      timeout: TIMEOUT_MS,
+      headers: { ...(credentials.headers as object), 'user-agent': 'podyard', ...headers },
+    });
+    request.once('timeout', () => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s (GET ${path})`)));
+    request.once('error', (error) => {
+      const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+      reject(away(error, isStale ? StaleConnection : Unanswered));
+    });
+    request.once('response', (answer) => {
+      textOf(answer, { method: 'GET', path }).then(
+        (text) => reject(refusal(answer.statusCode ?? 0, text, answer.headers['retry-after'])),
+        reject,
+      );
+    });
+    request.once('upgrade', (answer, socket: Socket, head) => {
+      const protocol = String(answer.headers['sec-websocket-protocol'] ?? '');
+      if (answer.headers['sec-websocket-accept'] !== accept || !CHANNEL_PROTOCOLS.includes(protocol)) {
+        socket.destroy();
+        reject(away(new Error(`it does not speak ${CHANNEL_PROTOCOLS.join(' or ')}`)));
+        return;
+      }
+      socket.setTimeout(0);
+      socket.setNoDelay(true);
+      if (head.length > 0) socket.unshift(head);
+      resolve({ socket, protocol });
+    });
+    request.end();
+  });
+}
+
+function requestTo({ server }: ClusterAccess): typeof httpRequest {
+  return server.protocol === 'https:' ? httpsRequest : httpRequest;
+}
+
+function placeOf({ server }: ClusterAccess, path: string, search: URLSearchParams) {
+  const { protocol, hostname, port, pathname } = server;
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port || (protocol === 'https:' ? 443 : 80),
+    path: `${pathname.replace(/\/$/, '')}${path}${search.size > 0 ? `?${search}` : ''}`,
+  };
 }
 
 /** Reads the whole body, within the request's timeout. */

@@ -5,6 +5,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type ApiServer, isRefusal } from './api-server.ts';
+import { DeviceSlices, withDevices } from './device-slices.ts';
 import { type NodeRecord, toNodeRecord } from './node-record.ts';
 import type { CachedObject } from './object-cache.ts';
 import { type ApiObject, amountOf, type Pod } from './objects.ts';
@@ -34,6 +35,7 @@ export class ClusterView {
   readonly nodes: Reflector<NodeRecord>;
   /** Read only where GPUs are real, and only if we may list pods of other namespaces. */
   readonly #foreign: Reflector<ForeignPod>;
+  readonly #devices: DeviceSlices;
   readonly #installation: string;
   readonly #listeners = new Map<string, Set<() => void>>();
   /** Nodes that are gone or unready: since when, and the same on the clock. */
@@ -82,6 +84,7 @@ export class ClusterView {
       },
       transform: (pod) => toForeignPod(pod, settings.gpuResource),
     });
+    this.#devices = new DeviceSlices({ ...more, resource: settings.gpuResource });
     this.pods.subscribe((_, pod) => this.#notify(pod.key));
     this.nodes.subscribe((kind, node) => this.#updateNode(node.key, kind === 'put' && node.unreadySince === null));
   }
@@ -189,6 +192,11 @@ export class ClusterView {
     });
   }
 
+  /** The nodes with their GPUs, whether a device plugin or a DRA driver offers them. */
+  async nodesWithGpus(): Promise<Iterable<NodeRecord>> {
+    return withDevices(this.nodes.all(), await this.#devices.byNode());
+  }
+
   /** GPUs that foreign pods hold, by node; none where we may not see them. */
   async foreignGpus(): Promise<{ nodeName: string; count: number }[]> {
     await this.#foreign.current().catch((error) => {
@@ -199,6 +207,7 @@ export class ClusterView {
 
   close(): void {
     for (const one of [this.pods, this.nodes, this.#foreign]) one.stop();
+    this.#devices.close();
     for (const timer of this.#timers) clearTimeout(timer);
   }
 

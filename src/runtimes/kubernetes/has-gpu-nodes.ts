@@ -4,6 +4,7 @@ import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { ApiServer } from './api-server.ts';
 import { accessOf } from './cluster-access.ts';
+import { readDevices, withDevices } from './device-slices.ts';
 import { toNodeRecord } from './node-record.ts';
 import type { ApiObject } from './objects.ts';
 
@@ -23,18 +24,19 @@ export async function hasGpuNodes(
   lastKnown: boolean | null,
 ): Promise<boolean> {
   const api = new ApiServer(() => accessOf(settings));
-  const read = () =>
-    api.json<{ items: ApiObject[] }>({
-      method: 'GET',
-      path: '/api/v1/nodes',
-      query: { labelSelector: settings.gpuLabel },
-      ...(lastKnown !== null && { timeoutMs: SHORT_TIMEOUT_MS }),
-    });
+  const limit = lastKnown === null ? {} : { timeoutMs: SHORT_TIMEOUT_MS };
+  const read = async () => {
+    const query = { labelSelector: settings.gpuLabel };
+    const nodes = await api.json<{ items: ApiObject[] }>({ method: 'GET', path: '/api/v1/nodes', query, ...limit });
+    const devices = await readDevices(api, settings.gpuResource, limit);
+    const known = nodes.items.map((node) => toNodeRecord(node, settings));
+    return [...withDevices(known, devices)].some(({ gpus }) => gpus > 0);
+  };
   try {
     await api.access();
     for (let left = TRIES; ; left--) {
       try {
-        return (await read()).items.some((node) => toNodeRecord(node, settings).gpus > 0);
+        return await read();
       } catch (error) {
         if (left === 1 || !(error instanceof Failure)) throw error;
         if (lastKnown !== null) {

@@ -6,6 +6,7 @@
 import type { KubernetesSettings } from '../../core/kubernetes-settings.ts';
 import type { Logger } from '../../core/logger.ts';
 import { Semaphore } from '../../core/semaphore.ts';
+import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { type DescribePool, describePool, gpuCapacity, idleGpus } from '../gpu-pools.ts';
 import { InFlight } from '../in-flight.ts';
 import type {
@@ -27,6 +28,7 @@ import { ClaimStorage } from './claim-storage.ts';
 import { accessOf, type ClusterAccess } from './cluster-access.ts';
 import { clusterCapacity } from './cluster-capacity.ts';
 import { ClusterView } from './cluster-view.ts';
+import { DisruptionBudgets } from './disruption-budgets.ts';
 import { GroupServices } from './group-services.ts';
 import { observe, stateOf } from './observed-pod.ts';
 import { ownAddress } from './own-address.ts';
@@ -40,6 +42,7 @@ import { PodUsage, statsOf } from './pod-usage.ts';
 import type { Timing } from './reflector.ts';
 import { RegistrySecrets } from './registry-secrets.ts';
 import { RemovedPods } from './removed-pods.ts';
+import { PodPrograms } from './run-in-pod.ts';
 import { startPod } from './start-pod.ts';
 
 export interface KubernetesRuntimeOptions {
@@ -82,10 +85,12 @@ class KubernetesRuntime implements Runtime {
   /** The device plugin gives GPUs to a pod until it ends. */
   readonly gpuSleep = null;
   readonly disks = null;
+  readonly evictions: DisruptionBudgets;
   readonly storage: WorkloadStorage;
   readonly groups: GroupServices;
   readonly #options: KubernetesRuntimeOptions;
   readonly #api: ApiServer;
+  readonly #programs: PodPrograms;
   readonly #starts = new InFlight<Whereabouts>();
   /** Cancels starts in progress. */
   readonly #aborts = new Map<string, AbortController>();
@@ -98,7 +103,10 @@ class KubernetesRuntime implements Runtime {
     this.#options = options;
     const { settings, installation, logger } = options;
     this.#api = new ApiServer(options.access ?? (() => accessOf(settings)), new ApiOutage({ logger }));
-    this.groups = new GroupServices(async () => (await this.#open()).cluster, installation);
+    this.#programs = new PodPrograms(this.#api);
+    const view = async () => (await this.#open()).cluster;
+    this.groups = new GroupServices(view, installation);
+    this.evictions = new DisruptionBudgets(view, installation);
     this.storage = new ClaimStorage({
       api: this.#api,
       path: async () => (await this.#open()).cluster.path('persistentvolumeclaims'),
@@ -125,7 +133,7 @@ class KubernetesRuntime implements Runtime {
       return { ...clusterCapacity(cluster.nodes.all(), [], []), gpus: pools };
     }
     const own = held.flatMap(({ nodeName, gpu }) => (nodeName && gpu ? { nodeName, count: gpu.count } : []));
-    return clusterCapacity(cluster.nodes.all(), own, await cluster.foreignGpus());
+    return clusterCapacity(await cluster.nodesWithGpus(), own, await cluster.foreignGpus());
   }
 
   /** Does nothing: the node pulls when a pod starts. */
@@ -215,6 +223,14 @@ class KubernetesRuntime implements Runtime {
 
   async lastOutput(id: string, count: number): Promise<string[]> {
     return (await this.#open()).logs.last(id, count);
+  }
+
+  async exec(id: string, request: ExecRequest): Promise<Execution> {
+    const { cluster } = await this.#open();
+    const pod = await cluster.getPod(id);
+    const state = this.#stateOf(cluster, pod);
+    if (state !== 'running') throw notRunning(state);
+    return this.#programs.run(cluster.path('pods', nameOf(id)), pod.uid, request);
   }
 
   watch(onEvent: OnEvent): () => void {

@@ -18,7 +18,11 @@ export interface NodeRecord extends CachedObject {
   cpus: number;
   externalIp: string | null;
   internalIp: string | null;
+  /** Where its kubelet listens. */
+  kubeletPort: number;
 }
+
+const KUBELET_PORT = 10_250;
 
 export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): NodeRecord {
   const { metadata, spec = {}, status = {} } = object as Node;
@@ -41,6 +45,7 @@ export function toNodeRecord(object: ApiObject, settings: KubernetesSettings): N
     cpus: amountOf(allocatable.cpu),
     externalIp: address('ExternalIP'),
     internalIp: address('InternalIP'),
+    kubeletPort: status.daemonEndpoints?.kubeletEndpoint?.Port ?? KUBELET_PORT,
   };
 }
 

@@ -66,6 +66,7 @@ export interface Node extends ApiObject {
     allocatable?: Quantities;
     conditions?: Condition[];
     addresses?: { type: string; address: string }[];
+    daemonEndpoints?: { kubeletEndpoint?: { Port?: number } };
   };
 }
 

@@ -159,6 +159,14 @@ test('more labels and annotations reach the pod, and cannot replace Podyard’s 
   );
   expect(metadata.labels).toMatchObject({ 'kueue.x-k8s.io/queue-name': 'gpus', 'podyard.dev/id': SPEC.id });
   expect(metadata.annotations).toMatchObject({ 'sidecar.istio.io/inject': 'false' });
+  const own = {
+    labels: { 'kueue.x-k8s.io/queue-name': 'research' },
+    annotations: { 'sidecar.istio.io/inject': 'true' },
+  };
+  const settings = { PODYARD_KUBERNETES_POD_LABELS: 'kueue.x-k8s.io/queue-name=gpus,a=b' };
+  const workers = manifest({ metadata: own }, settings).metadata;
+  expect(workers.labels).toMatchObject({ 'kueue.x-k8s.io/queue-name': 'research', a: 'b', 'podyard.dev/id': SPEC.id });
+  expect(workers.annotations).toMatchObject(own.annotations);
 });
 
 test('settings give pods tolerations, priorities and a runtime class', () => {

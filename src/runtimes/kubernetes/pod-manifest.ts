@@ -80,8 +80,13 @@ export function podManifest(spec: WorkloadSpec, place: PodPlace): object {
     kind: 'Pod',
     metadata: {
       name: nameOf(spec.id),
-      labels: { ...settings.podLabels, ...labelsOf(spec.id, spec.kind, place.installation), ...setLabels(spec) },
-      annotations: { ...settings.podAnnotations, ...annotationsOf(spec) },
+      labels: {
+        ...settings.podLabels,
+        ...spec.metadata?.labels,
+        ...labelsOf(spec.id, spec.kind, place.installation),
+        ...setLabels(spec),
+      },
+      annotations: { ...settings.podAnnotations, ...spec.metadata?.annotations, ...annotationsOf(spec) },
     },
     spec: {
       restartPolicy: 'Never',

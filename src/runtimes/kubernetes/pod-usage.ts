@@ -2,7 +2,7 @@ import { BoundedMap } from '../../core/bounded-map.ts';
 import { type Clock, monotonicClock } from '../../core/clock.ts';
 import { InFlight } from '../in-flight.ts';
 import type { WorkloadStats } from '../runtime.ts';
-import { ApiError } from './api-server.ts';
+import { ApiError, ApiServer } from './api-server.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { amountOf, type Quantities } from './objects.ts';
 import { CONTAINER, type PodRecord } from './pod-record.ts';
@@ -33,13 +33,20 @@ const SUMMARY_MS = 3_000;
 const TIMEOUT_MS = 5_000;
 const MAX_CACHED = 1_000;
 
-/** Usage of pods, from the metrics API, else from the kubelet of their node if allowed; null where neither has it. */
+/**
+ * Usage of pods, from the metrics API, else from the kubelet of their node if allowed; null where neither has it.
+ *
+ * A kubelet is asked itself, which takes the right `nodes/stats` and a certificate of the cluster's authority: our token goes
+ * to nobody else. Where that fails it is asked through the API server, which takes `nodes/proxy`, the right to do anything there.
+ */
 export class PodUsage {
   readonly #cluster: ClusterView;
   readonly #clock: Clock;
   readonly #missingUntil = { metrics: 0, summary: 0 };
   readonly #summaries = new BoundedMap<string, { at: number; summary: Summary }>(MAX_CACHED);
-  readonly #reads = new InFlight<Summary>();
+  readonly #reads = new InFlight<Summary | null>();
+  /** Until when a kubelet is not asked itself, by node. */
+  readonly #silentUntil = new BoundedMap<string, number>(MAX_CACHED);
 
   constructor(cluster: ClusterView, clock: Clock = monotonicClock) {
     this.#cluster = cluster;
@@ -82,11 +89,33 @@ export class PodUsage {
     if (nodeName === null) return null;
     const known = this.#summaries.get(nodeName);
     if (known && this.#clock.now() - known.at < SUMMARY_MS) return known.summary;
-    const path = `/api/v1/nodes/${nodeName}/proxy/stats/summary`;
-    const read = () => this.#cluster.api.json<Summary>({ method: 'GET', path, timeoutMs: TIMEOUT_MS });
-    const summary = await this.#ask('summary', () => this.#reads.run(nodeName, read));
+    const summary = await this.#reads.run(
+      nodeName,
+      async () => (await this.#fromKubelet(nodeName)) ?? (await this.#throughApiServer(nodeName)),
+    );
     if (summary) this.#summaries.set(nodeName, { at: this.#clock.now(), summary });
     return summary;
+  }
+
+  /** Returns null on failure, and does not ask that kubelet for a while. */
+  async #fromKubelet(nodeName: string): Promise<Summary | null> {
+    const { internalIp, kubeletPort } = this.#cluster.nodes.get(nodeName) ?? {};
+    if (!internalIp || this.#clock.now() < (this.#silentUntil.get(nodeName) ?? 0)) return null;
+    const host = internalIp.includes(':') ? `[${internalIp}]` : internalIp;
+    try {
+      const access = await this.#cluster.api.access();
+      if (access.server.protocol !== 'https:') return null;
+      const kubelet = new ApiServer(async () => ({ ...access, server: new URL(`https://${host}:${kubeletPort}`) }));
+      return await kubelet.json<Summary>({ method: 'GET', path: '/stats/summary', timeoutMs: TIMEOUT_MS });
+    } catch {
+      this.#silentUntil.set(nodeName, this.#clock.now() + MISSING_MS);
+      return null;
+    }
+  }
+
+  #throughApiServer(nodeName: string): Promise<Summary | null> {
+    const path = `/api/v1/nodes/${nodeName}/proxy/stats/summary`;
+    return this.#ask('summary', () => this.#cluster.api.json<Summary>({ method: 'GET', path, timeoutMs: TIMEOUT_MS }));
   }
 
   /** Returns null on failure. Then pauses requests to that API, unless it merely does not know this pod. */

@@ -38,8 +38,8 @@ const TIMING: Timing = {
   firstTimeoutMs: 30_000,
 };
 const PAGE_SIZE = 500;
-/** After a 403: permissions rarely change. */
-const FORBIDDEN_PAUSE_MS = 300_000;
+/** After a 403, or a 404 of an API that a cluster may lack: neither changes often. */
+const REFUSED_PAUSE_MS = 300_000;
 
 interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -102,7 +102,7 @@ export class Reflector<T extends CachedObject> {
   async current(): Promise<void> {
     this.start();
     if (this.#isConnected) return;
-    if (isRefusal(this.#failure, 403)) throw this.#failure;
+    if (this.#isRefused(this.#failure)) throw this.#failure;
     const waiting = new AbortController();
     const timeoutMs = this.isKnown ? this.#timing.timeoutMs : this.#timing.firstTimeoutMs;
     const timeout = sleep(timeoutMs, 'timeout' as const, { signal: waiting.signal }).catch(() => {});
@@ -165,7 +165,7 @@ export class Reflector<T extends CachedObject> {
       return failures + 1;
     }
     this.#failure = error;
-    if (!this.isKnown || isRefusal(error, 403)) {
+    if (!this.isKnown || this.#isRefused(error)) {
       this.#rejectWaiters(error);
       this.#connected = Promise.withResolvers();
     }
@@ -175,15 +175,20 @@ export class Reflector<T extends CachedObject> {
 
   /** The end of a watch is no failure by itself: servers are restarted. If the next request has no answer, `ApiOutage` says so. */
   #report(error: unknown, failures: number): void {
-    const { logger, name: resource } = this.#options;
-    if (error instanceof WatchEnded) {
-      markReported(error); // whoever waits for the watch fails with it
+    const { logger, name: resource, isOptional } = this.#options;
+    if (isOptional && this.#isRefused(error)) logger.debug({ resource }, 'not in this cluster');
+    else if (error instanceof WatchEnded) {
+      markReported(error); // what waits for the watch fails with it
       logger.debug({ resource, reason: error.message }, 'cluster watch ended');
     } else if (failures === 0 && !isReported(error)) logger.warn({ err: error, resource }, 'cluster watch failed');
   }
 
+  #isRefused(error: unknown): boolean {
+    return isRefusal(error, 403) || (this.#options.isOptional === true && isRefusal(error, 404));
+  }
+
   #pauseMs(error: unknown, failures: number): number {
-    if (isRefusal(error, 403)) return FORBIDDEN_PAUSE_MS;
+    if (this.#isRefused(error)) return REFUSED_PAUSE_MS;
     const { firstPauseMs, longestPauseMs } = this.#timing;
     return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 12)) * (0.5 + Math.random() / 2);
   }
@@ -287,6 +292,8 @@ export interface ReflectorOptions<T extends CachedObject> {
   transform(object: ApiObject): T;
   /** Reports only new objects, and keeps none. */
   isFeed?: boolean;
+  /** The cluster may lack the API: `current()` then rejects at once with its 404. */
+  isOptional?: boolean;
   logger: Logger;
   timing?: Partial<Timing>;
 }

@@ -73,21 +73,23 @@ export function membersOf(group: GroupId): number[] {
  * its environment. Repeats until there is none, since one may fork while the others are read.
  */
 export function killOrphans(marker: string): void {
-  if (!isLinux) return;
-  const entry = `${MARKER}=${marker}`;
-  for (let round = 0; round < KILL_ROUNDS; round++) {
-    const orphans = processIds().filter((pid) => {
-      return readText(`/proc/${pid}/environ`).split('\0').includes(entry) && !hasEnded(pid);
-    });
-    if (orphans.length === 0) return;
-    for (const pid of orphans) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // already gone
-      }
+  for (let round = 0; round < KILL_ROUNDS; round++) if (signalMarked(`${MARKER}=${marker}`, 'SIGKILL') === 0) return;
+}
+
+/** Sends `signal` to every process with this entry in its environment. Returns how many there were. */
+export function signalMarked(entry: string, signal: NodeJS.Signals): number {
+  if (!isLinux) return 0;
+  const marked = processIds().filter((pid) => {
+    return readText(`/proc/${pid}/environ`).split('\0').includes(entry) && !hasEnded(pid);
+  });
+  for (const pid of marked) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // already gone
     }
   }
+  return marked.length;
 }
 
 function hasEnded(pid: number): boolean {

@@ -9,6 +9,7 @@ import { Failure, notFound } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { parseArgs } from '../args.ts';
 import { directoryBytes } from '../directories/directory-bytes.ts';
+import { type ExecRequest, type Execution, notRunning } from '../execution.ts';
 import { GpuLending, NO_REAL_GPUS } from '../gpu-lending.ts';
 import { type DescribePool, describePool, idleGpus } from '../gpu-pools.ts';
 import type { Gpu } from '../gpus/gpu.ts';
@@ -46,6 +47,7 @@ import {
   signalGroup,
   waitForState,
 } from './process-group.ts';
+import { runInWorkload } from './run-in-workload.ts';
 import { spawnWorkload } from './spawn-workload.ts';
 import { type Workload, WorkloadFolders } from './workload-folders.ts';
 
@@ -77,6 +79,7 @@ class ProcessRuntime implements Runtime {
   readonly gpuSleep: GpuLending;
   readonly groups = LOOPBACK_GROUPS;
   readonly disks: DiskMeter = { usedBytes: (id) => directoryBytes(this.#folders.pathOf(id)) };
+  readonly evictions = null;
   readonly #options: ProcessRuntimeOptions;
   readonly #hostEnv: Readonly<Record<string, string>>;
   readonly #path: string;
@@ -208,6 +211,14 @@ class ProcessRuntime implements Runtime {
   async *logs(id: string, options: LogsOptions): AsyncGenerator<LogLine> {
     this.#get(id);
     yield* this.#followed.follow(id).read(options, () => this.#folders.isOver(id));
+  }
+
+  async exec(id: string, request: ExecRequest): Promise<Execution> {
+    const workload = this.#get(id);
+    const group = this.#folders.groupOf(workload);
+    const state = this.#folders.stateOf(workload);
+    if (!group || state !== 'running') throw notRunning(state);
+    return runInWorkload(join(this.#folders.pathOf(id), 'work'), group, request);
   }
 
   async lastOutput(id: string, count: number): Promise<string[]> {

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Incident, Simulation } from '../../domain/simulation/simulation.ts';
+import type { ExecRequest, Execution } from '../execution.ts';
 import { type DescribePool, describePool } from '../gpu-pools.ts';
 import type {
   Capacity,
@@ -55,6 +56,10 @@ export class ShortageRuntime implements Runtime {
 
   get capabilities() {
     return this.#inner.capabilities;
+  }
+
+  get evictions() {
+    return this.#inner.evictions;
   }
 
   /** Applies the simulation from now on. Running workloads keep what they have. */
@@ -149,6 +154,14 @@ export class ShortageRuntime implements Runtime {
     this.#ended.delete(id);
   }
 
+  expectStarts(): void {
+    this.#inner.expectStarts?.();
+  }
+
+  async tidy(): Promise<void> {
+    await this.#inner.tidy?.();
+  }
+
   async list(): Promise<Observed[]> {
     const observed = await this.#inner.list();
     if (this.#ended.size === 0) return observed; // avoid copying thousands
@@ -163,6 +176,10 @@ export class ShortageRuntime implements Runtime {
 
   logs(id: string, options: LogsOptions): AsyncIterable<LogLine> {
     return this.#inner.logs(id, options);
+  }
+
+  exec(id: string, request: ExecRequest): Promise<Execution> {
+    return this.#inner.exec(id, request);
   }
 
   watch(onEvent: OnEvent): () => void {

@@ -65,6 +65,7 @@ class SimulatedRuntime implements Runtime {
   readonly capabilities = { gpu: true, freeze: 'freezer' as const, volumes: true, logs: true, isolation: true };
   readonly groups = LOOPBACK_GROUPS;
   readonly disks = null;
+  readonly evictions = null;
   readonly gpuSleep: GpuSleep = {
     release: async (id) => this.#getRunning(id).lendGpus(),
     claim: async (id) => (this.#getRunning(id).reclaimGpus() ? [] : this.#sharersOf(id)),
@@ -121,7 +122,6 @@ class SimulatedRuntime implements Runtime {
         throw new Failure('unprocessable', workload.behaviour.startFailure);
       }
       workload.begin();
-      this.#emit(spec.id);
       return workload.whereabouts();
     });
   }
@@ -190,6 +190,11 @@ class SimulatedRuntime implements Runtime {
     const signal = new AbortController().signal;
     for await (const { line } of this.logs(id, { follow: false, signal })) lines.push(line);
     return lines.slice(-count);
+  }
+
+  async exec(id: string): Promise<never> {
+    this.#getRunning(id);
+    throw new Failure('conflict', 'The runtime is simulated: no program runs in it');
   }
 
   watch(onEvent: OnEvent): () => void {

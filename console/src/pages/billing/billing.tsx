@@ -1,109 +1,147 @@
-import { SegmentedControl, Table, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { lazy, useState } from 'react';
-import { api, unwrap } from '../../api/client.ts';
-import type { Series } from '../../ui/chart-colors.ts';
+import { Group, SegmentedControl, Select, Stack, Switch, Text } from '@mantine/core';
+import { IconReceipt } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy } from 'react';
+import { useSearchParams } from 'react-router';
+import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
 import { formatUsd } from '../../ui/format.ts';
-import { Loaded, Page } from '../../ui/page.tsx';
-import { SmallTable } from '../../ui/small-table.tsx';
-import { type BillingRow, type BucketSize, billingRow, PERIODS, sumOf } from './billing-rows.ts';
+import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { Budgets } from './budgets.tsx';
+import {
+  type Costs,
+  type CostView,
+  cents,
+  chartRows,
+  chartSeries,
+  costQuery,
+  forecastText,
+  GROUPS,
+  RANGES,
+  readView,
+} from './cost-rows.ts';
+import { CostTable } from './cost-table.tsx';
+import { ExportButton } from './export-button.tsx';
 
 const AmountChart = lazy(async () => ({ default: (await import('../../ui/charts.tsx')).AmountChart }));
 
-const SERIES: Series[] = [
-  { name: 'serverless', label: 'Endpoints', color: 'teal' },
-  { name: 'pods', label: 'Pods', color: 'violet' },
-  { name: 'storage', label: 'Storage', color: 'orange' },
-];
+/** Usage is metered once a minute. */
+const REFRESH_MS = 60_000;
 
 export function BillingPage() {
-  const [bucketSize, setBucketSize] = useState<BucketSize>('day');
-  const query = useQuery({
-    queryKey: ['billing', bucketSize],
-    queryFn: () => unwrap(api.GET('/v2/billing', { params: { query: { bucketSize, lastN: PERIODS[bucketSize] } } })),
+  const [params, setParams] = useSearchParams();
+  const account = useQuery({ queryKey: ['account'], queryFn: () => unwrap(api.GET('/v2/account')), retry: false });
+  const isAdmin = account.data?.role === 'ADMIN';
+  const wanted = readView(params);
+  const view = { ...wanted, isAll: wanted.isAll && isAdmin };
+  const { isAll } = view;
+  const costs = useQuery({
+    queryKey: ['billing', 'costs', view],
+    queryFn: () => unwrap(api.GET('/v2/billing/costs', { params: { query: costQuery(view, new Date()) } })),
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
   });
+  const forecast = useQuery({
+    queryKey: ['billing', 'forecast', isAll],
+    queryFn: () => unwrap(api.GET('/v2/billing/forecast', { params: { query: isAll ? { userId: 'all' } : {} } })),
+    refetchInterval: REFRESH_MS,
+  });
+  const set = (name: string, value: string | null) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === null) next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
   return (
-    <Page title="Billing" actions={<PeriodSwitch value={bucketSize} onChange={setBucketSize} />}>
-      <Loaded query={query}>
-        {({ records, metadata }) => (
-          <Charges
-            rows={records.map((record) => billingRow(record, bucketSize))}
-            total={metadata.totals.totalAmount}
-            bucketSize={bucketSize}
-          />
-        )}
-      </Loaded>
+    <Page title="Billing" actions={<ExportButton view={view} />}>
+      <Loaded query={forecast}>{(month) => <Month month={month} />}</Loaded>
+      <Controls view={view} isAdmin={isAdmin} set={set} />
+      <Loaded query={costs}>{(found) => <Charges costs={found} view={view} ownId={account.data?.id} />}</Loaded>
+      <Budgets isAll={isAll} />
+      <Text size="xs" c="dimmed">
+        Estimated from catalog prices, by days and months in UTC. You are not charged.
+      </Text>
     </Page>
   );
 }
 
-function PeriodSwitch({ value, onChange }: { value: BucketSize; onChange: (value: BucketSize) => void }) {
+function Month({ month }: { month: Schemas['CostForecast'] }) {
+  const { value, range } = forecastText(month);
   return (
-    <SegmentedControl
-      size="xs"
-      aria-label="Group by"
-      value={value}
-      onChange={onChange}
-      data={[
-        { value: 'hour', label: 'Hour' },
-        { value: 'day', label: 'Day' },
-        { value: 'week', label: 'Week' },
-        { value: 'month', label: 'Month' },
-      ]}
-    />
-  );
-}
-
-function Charges(props: { rows: readonly BillingRow[]; total: number; bucketSize: BucketSize }) {
-  const { rows, total, bucketSize } = props;
-  return (
-    <>
+    <Stack gap={6}>
       <Figures
         figures={[
-          { label: 'Total', value: formatUsd(total) },
-          { label: 'Endpoints', value: formatUsd(sumOf(rows, 'serverless')) },
-          { label: 'Pods', value: formatUsd(sumOf(rows, 'pods')) },
-          { label: 'Storage', value: formatUsd(sumOf(rows, 'storage')) },
+          { label: `Spent in ${monthName(month)}`, value: formatUsd(cents(month.spent)) },
+          { label: 'Forecast', value },
+          { label: 'Range', value: range ?? '–' },
         ]}
       />
-      <ChartPanel title={`Cost by ${bucketSize}`}>
-        {rows.length === 0 ? (
-          <Text size="sm" c="dimmed">
-            No usage in this period.
-          </Text>
-        ) : (
-          <AmountChart label={`Cost by ${bucketSize} in US dollars`} rows={rows} series={SERIES} />
-        )}
-      </ChartPanel>
-      {rows.length > 0 && <ChargesTable rows={rows} />}
       <Text size="xs" c="dimmed">
-        Estimated from catalog prices. You are not charged.
+        {month.method}
       </Text>
-    </>
+    </Stack>
   );
 }
 
-/** The periods, newest first. */
-function ChargesTable({ rows }: { rows: readonly BillingRow[] }) {
+function monthName({ startTime }: Schemas['CostForecast']): string {
+  return new Date(startTime).toLocaleDateString(undefined, { timeZone: 'UTC', month: 'long' });
+}
+
+function Controls(props: { view: CostView; isAdmin: boolean; set: (name: string, value: string | null) => void }) {
+  const { view, isAdmin, set } = props;
+  const groups = GROUPS.filter(({ value }) => value !== 'user' || view.isAll);
   return (
-    <SmallTable
-      label="Cost by period"
-      titles={['Period', ...SERIES.map(({ label }) => label), 'Total']}
-      minWidth={420}
-      isFocusable
-      className="figure"
-    >
-      {rows.toReversed().map((row) => (
-        <Table.Tr key={row.startTime}>
-          <Table.Td>{row.period}</Table.Td>
-          <Table.Td>{formatUsd(row.serverless)}</Table.Td>
-          <Table.Td>{formatUsd(row.pods)}</Table.Td>
-          <Table.Td>{formatUsd(row.storage)}</Table.Td>
-          <Table.Td>{formatUsd(row.total)}</Table.Td>
-        </Table.Tr>
-      ))}
-    </SmallTable>
+    <Group gap="sm" justify="space-between">
+      <SegmentedControl
+        size="xs"
+        aria-label="Group by"
+        value={view.by}
+        onChange={(value) => set('by', value)}
+        data={[...groups]}
+      />
+      <Group gap="sm">
+        {isAdmin && (
+          <Switch
+            size="xs"
+            label="All users"
+            checked={view.isAll}
+            onChange={(event) => set('users', event.currentTarget.checked ? 'all' : null)}
+          />
+        )}
+        <Select
+          size="xs"
+          w={150}
+          aria-label="Period"
+          allowDeselect={false}
+          value={view.range}
+          onChange={(value) => set('range', value)}
+          data={[...RANGES]}
+        />
+      </Group>
+    </Group>
+  );
+}
+
+function Charges({ costs, view, ownId }: { costs: Costs; view: CostView; ownId: string | undefined }) {
+  if (costs.groups.length === 0) {
+    return (
+      <EmptyState icon={IconReceipt} title="Nothing cost anything in this period">
+        Workers, pods and volumes cost from the minute they exist, at the catalog’s prices. What they cost appears here
+        about a minute later.
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      <ChartPanel title={`Cost by day: ${formatUsd(cents(costs.total))}`}>
+        <AmountChart label="Cost by day in US dollars" rows={chartRows(costs)} series={chartSeries(costs)} />
+      </ChartPanel>
+      <CostTable costs={costs} isAll={view.isAll} ownId={ownId} />
+    </>
   );
 }

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
 import { enumLabel } from '../../ui/enum-label.ts';
 import { Figures } from '../../ui/figures.tsx';
 import { formatUsd, NO_VALUE } from '../../ui/format.ts';
@@ -15,6 +16,7 @@ import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Cluster, describeCompute } from './cluster-values.ts';
 
+const PARENTS = [{ to: '/clusters', label: 'Clusters' }];
 const REFRESH_MS = 3_000;
 const REASON = { include: 'REASON' };
 
@@ -28,7 +30,12 @@ export function ClusterPage() {
   return (
     <Loaded query={query} skeleton={<PageSkeleton />}>
       {(cluster) => (
-        <Page title={cluster.name} actions={<DeleteCluster cluster={cluster} />}>
+        <Page
+          title={cluster.name}
+          parents={PARENTS}
+          description={<CopyableId id={cluster.id} />}
+          actions={<DeleteCluster cluster={cluster} />}
+        >
           <Stack>
             {cluster.reason && (
               <ReasonAlert color={cluster.pods.byStatus.ERROR ? 'red' : 'orange'} reason={cluster.reason} />

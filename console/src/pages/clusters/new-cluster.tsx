@@ -9,6 +9,7 @@ import { FormAlert } from '../../ui/form-alert.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { numberProps } from '../../ui/number-props.ts';
 import { Page } from '../../ui/page.tsx';
+import { useDraft } from '../../ui/use-draft.tsx';
 import { useSave } from '../../ui/use-save.ts';
 import { GpuFields, StartFields, StorageFields } from '../pods/pod-fields.tsx';
 import { CLUSTER_FIELDS, CLUSTER_TYPES, type ClusterValues, clusterBody, NEW_CLUSTER } from './cluster-values.ts';
@@ -19,19 +20,22 @@ export function NewClusterPage() {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm<ClusterValues>({ mode: 'controlled', initialValues: NEW_CLUSTER });
+  const draft = useDraft(form, 'new-cluster', NEW_CLUSTER);
   const { submit, otherErrors, isSaving } = useSave(form, {
     fields: CLUSTER_FIELDS,
     save: (values) => unwrap(api.POST('/v2/clusters', { body: clusterBody(values) })),
     onSaved: async (cluster) => {
+      draft.drop();
       await queries.invalidateQueries({ queryKey: ['clusters'] });
       notifySuccess(`Created ${cluster.name}.`);
       navigate(`/clusters/${cluster.id}`);
     },
   });
   return (
-    <Page title="New cluster">
+    <Page title="New cluster" parents={[{ to: '/clusters', label: 'Clusters' }]}>
       <form noValidate onSubmit={submit}>
         <Stack maw={820}>
+          {draft.note}
           <Fieldset legend="Cluster">
             <SimpleGrid cols={{ base: 1, sm: 2 }}>
               <TextInput label="Name" required {...form.getInputProps('name')} />

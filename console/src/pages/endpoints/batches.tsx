@@ -3,8 +3,9 @@ import { IconStack2 } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { formatDate, formatNumber, NO_VALUE } from '../../ui/format.ts';
+import { formatNumber, NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded } from '../../ui/page.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
 import { BatchDrawer } from './batch-drawer.tsx';
@@ -79,7 +80,9 @@ function BatchTable({ batches, onOpen }: { batches: readonly Batch[]; onOpen: (i
           <Table.Td className="figure">
             {batch.requestFailed === 0 ? NO_VALUE : formatNumber(batch.requestFailed)}
           </Table.Td>
-          <Table.Td>{formatDate(new Date(batch.createdAt).toISOString())}</Table.Td>
+          <Table.Td>
+            <RelativeTime at={batch.createdAt} />
+          </Table.Td>
         </Table.Tr>
       ))}
     </SmallTable>

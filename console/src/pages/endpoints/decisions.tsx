@@ -3,9 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { enumLabel } from '../../ui/enum-label.ts';
-import { formatCount, formatDate } from '../../ui/format.ts';
+import { formatCount } from '../../ui/format.ts';
 import { EmptyNote, Loaded } from '../../ui/page.tsx';
 import { splitReason } from '../../ui/reason.ts';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
 type Decision = Schemas['DecisionList']['decisions'][number];
@@ -58,7 +59,7 @@ function DecisionDetails({ decision: { at, wanted, actions, inputs } }: { decisi
   return (
     <>
       <Text size="xs" c="dimmed">
-        {formatDate(at)} · Target: {formatCount(wanted, 'worker')}
+        <RelativeTime at={at} /> · Target: {formatCount(wanted, 'worker')}
       </Text>
       <Stack gap={4} mt={4}>
         {actions.map(({ kind, workerId, reason }) => (

@@ -4,8 +4,9 @@ import { useEffect } from 'react';
 import { Link } from 'react-router';
 import type { Schemas } from '../../api/client.ts';
 import { endedWorkersQuery } from '../../api/queries.ts';
-import { formatDate, NO_VALUE } from '../../ui/format.ts';
+import { NO_VALUE } from '../../ui/format.ts';
 import { ReasonCell } from '../../ui/reason-view.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 
@@ -49,10 +50,12 @@ function EndedRow(props: { worker: Schemas['EndedWorker']; endpointId: string; o
           {worker.id}
         </Anchor>
       </Table.Td>
-      <Table.Td>{formatDate(worker.endedAt)}</Table.Td>
+      <Table.Td>
+        <RelativeTime at={worker.endedAt} />
+      </Table.Td>
       <Table.Td>{worker.version}</Table.Td>
       <Table.Td className="figure">{worker.exitCode ?? NO_VALUE}</Table.Td>
-      <Table.Td c={worker.lost ? 'red' : undefined}>
+      <Table.Td {...(worker.lost ? { className: 'bad' } : {})}>
         <ReasonCell reason={worker.reason} />
       </Table.Td>
       <Table.Td>

@@ -14,32 +14,47 @@ import {
 } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
-import { dataCentersQuery, gpusQuery, volumesQuery } from '../../api/queries.ts';
+import { cpusQuery, dataCentersQuery, volumesQuery } from '../../api/queries.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
-import { CpuFields } from '../../ui/cpu-fields.tsx';
+import { containerValues } from '../../ui/container-values.ts';
+import { VCPU_COUNTS } from '../../ui/cpu-fields.tsx';
 import { FormAlert } from '../../ui/form-alert.tsx';
+import { PoolPicker } from '../../ui/gpu-picker.tsx';
 import { numberProps } from '../../ui/number-props.ts';
-import { poolOptions, recordOptions, volumeOptions } from '../../ui/select-options.ts';
+import { recordOptions, volumeOptions } from '../../ui/select-options.ts';
+import { TemplatePicker } from '../../ui/template-picker.tsx';
+import { useDraft } from '../../ui/use-draft.tsx';
 import { useSave } from '../../ui/use-save.ts';
-import { ENDPOINT_FIELDS, type EndpointValues } from './endpoint-values.ts';
+import { type CpuChoice, ENDPOINT_FIELDS, type EndpointValues } from './endpoint-values.ts';
 
 type Form = UseFormReturnType<EndpointValues>;
 
 /** Creates or edits an endpoint. The type can be chosen only for a new one. */
 export function EndpointForm(props: {
+  /** Under which unsaved changes are kept. */
+  draftKey: string;
   initial: EndpointValues;
   isNew: boolean;
   onSubmit: (values: EndpointValues) => Promise<unknown>;
 }) {
-  const { initial, isNew, onSubmit } = props;
+  const { draftKey, initial, isNew, onSubmit } = props;
   const form = useForm<EndpointValues>({ mode: 'controlled', initialValues: initial });
-  const { submit, otherErrors, isSaving } = useSave(form, { fields: ENDPOINT_FIELDS, save: onSubmit });
+  const draft = useDraft(form, draftKey, initial);
+  const { submit, otherErrors, isSaving } = useSave(form, {
+    fields: ENDPOINT_FIELDS,
+    save: onSubmit,
+    onSaved: draft.drop,
+  });
   return (
     <form onSubmit={submit} noValidate>
       <Stack maw={820}>
+        {draft.note}
         <Fieldset legend="General">
           <Stack>
             <TextInput label="Name" required {...form.getInputProps('name')} />
+            {isNew && (
+              <TemplatePicker kind="serverless" onChoose={(template) => form.setValues(containerValues(template))} />
+            )}
             {isNew && <TypeField form={form} />}
           </Stack>
         </Fieldset>
@@ -56,7 +71,13 @@ export function EndpointForm(props: {
             {isNew ? 'Deploy' : 'Save'}
           </Button>
           {!isNew && form.isDirty() && (
-            <Button variant="default" onClick={() => form.reset()}>
+            <Button
+              variant="default"
+              onClick={() => {
+                form.reset();
+                draft.drop();
+              }}
+            >
               Discard changes
             </Button>
           )}
@@ -126,31 +147,64 @@ function HardwareFields({ form, isNew }: { form: Form; isNew: boolean }) {
 }
 
 function GpuFields({ form }: { form: Form }) {
-  const gpus = useQuery(gpusQuery);
+  const pools = form.getInputProps('gpu.pools');
   return (
     <>
-      <MultiSelect
-        label="GPU pools"
-        required
-        description="In order of preference. Each worker uses the first pool with capacity."
-        data={poolOptions(gpus.data?.gpus)}
-        searchable
-        {...form.getInputProps('gpu.pools')}
-        error={form.errors['gpu.pools'] ?? form.errors.gpu}
-      />
+      <PoolPicker value={pools.value} onChange={pools.onChange} error={form.errors['gpu.pools'] ?? form.errors.gpu} />
       <NumberInput label="GPUs per worker" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
     </>
   );
 }
 
+/** CPU flavors in order of preference. */
 function CpuSelection({ form }: { form: Form }) {
+  const { data } = useQuery(cpusQuery);
+  const { cpus } = form.values;
+  const set = (changed: CpuChoice[]) => form.setFieldValue('cpus', changed);
   return (
-    <>
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <CpuFields form={form} />
-      </SimpleGrid>
+    <Stack gap="xs">
+      {cpus.map((cpu, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a flavor has no other identity
+        <Group key={index} gap="xs" align="flex-end">
+          <Select
+            label={index === 0 ? 'CPU flavors' : undefined}
+            aria-label={`CPU flavor ${index + 1}`}
+            required={index === 0}
+            flex={1}
+            data={recordOptions(data?.cpus)}
+            value={cpu.id === '' ? null : cpu.id}
+            onChange={(id) => set(cpus.with(index, { ...cpu, id: id ?? '' }))}
+          />
+          <Select
+            label={index === 0 ? 'vCPUs' : undefined}
+            aria-label={`vCPUs of flavor ${index + 1}`}
+            allowDeselect={false}
+            w={110}
+            data={VCPU_COUNTS}
+            value={String(cpu.vcpuCount)}
+            onChange={(count) => set(cpus.with(index, { ...cpu, vcpuCount: Number(count) }))}
+          />
+          <Button
+            variant="subtle"
+            color="gray"
+            disabled={cpus.length === 1}
+            onClick={() => set(cpus.toSpliced(index, 1))}
+            aria-label={`Remove flavor ${index + 1}`}
+          >
+            Remove
+          </Button>
+        </Group>
+      ))}
+      <Group>
+        <Button size="xs" variant="default" onClick={() => set([...cpus, { id: '', vcpuCount: 2 }])}>
+          Add another flavor
+        </Button>
+        <Text size="xs" c="dimmed">
+          In order of preference. Each worker gets the first that has capacity.
+        </Text>
+      </Group>
       {form.errors.cpu && <Input.Error>{form.errors.cpu}</Input.Error>}
-    </>
+    </Stack>
   );
 }
 
@@ -197,6 +251,7 @@ function MetricFields({ form }: { form: Form }) {
         min={0.5}
         step={0.5}
         {...numberProps(form, 'scaling.value')}
+        error={form.errors['scaling.value'] ?? form.errors['scaling.queueDelay'] ?? form.errors['scaling.requestCount']}
       />
     </>
   );
@@ -213,6 +268,7 @@ function LifetimeFields({ form }: { form: Form }) {
         min={0}
         allowDecimal={false}
         {...numberProps(form, 'scaling.idleTimeout')}
+        error={form.errors['scaling.idleTimeout'] ?? form.errors['workers.idleTimeout']}
       />
       <NumberInput
         label="Execution timeout"

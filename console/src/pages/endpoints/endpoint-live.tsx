@@ -1,6 +1,7 @@
-import { Paper, Progress, SegmentedControl, SimpleGrid, Stack, Text } from '@mantine/core';
-import { lazy, useState } from 'react';
-import { type EndpointSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
+import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
+import { lazy } from 'react';
+import { useSearchParams } from 'react-router';
+import { queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Figures } from '../../ui/figures.tsx';
@@ -8,7 +9,7 @@ import { EndpointStateAlert } from './endpoint-state.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { HistoryCharts } from './history-charts.tsx';
 import type { Range } from './history-points.ts';
-import { rolloutText } from './release-text.ts';
+import { RolloutPanel } from './rollout-panel.tsx';
 import { useHistory } from './use-history.ts';
 import { WorkerTable } from './worker-table.tsx';
 
@@ -39,7 +40,8 @@ const PERIODS: { value: 'live' | Range; label: string }[] = [
 ];
 
 export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
-  const [period, setPeriod] = useState<'live' | Range>('live');
+  const [params, setParams] = useSearchParams();
+  const period = PERIODS.find(({ value }) => value === params.get('range'))?.value ?? 'live';
   return (
     <Stack>
       {snapshot && <EndpointStateAlert state={snapshot.state} />}
@@ -53,12 +55,12 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
           { label: 'Max workers', value: endpoint.workers.max },
         ]}
       />
-      {snapshot?.rollout.inProgress && <RolloutProgress snapshot={snapshot} />}
+      {snapshot?.rollout.inProgress && <RolloutPanel endpointId={endpoint.id} snapshot={snapshot} />}
       <SegmentedControl
         aria-label="Period of the charts"
         data={PERIODS}
         value={period}
-        onChange={(value) => setPeriod(value as 'live' | Range)}
+        onChange={(value) => setParams(value === 'live' ? {} : { range: value }, { replace: true })}
         w="max-content"
       />
       {period === 'live' ? (
@@ -68,17 +70,6 @@ export function EndpointLive({ endpoint, snapshot }: EndpointTabProps) {
       )}
       <WorkerTable endpoint={endpoint} snapshot={snapshot} />
     </Stack>
-  );
-}
-
-function RolloutProgress({ snapshot: { rollout, endpointVersion } }: { snapshot: EndpointSnapshot }) {
-  return (
-    <Paper withBorder p="sm">
-      <Text size="sm" mb={6}>
-        {rolloutText(rollout, endpointVersion)}
-      </Text>
-      <Progress value={rollout.percentOnLatest} aria-label="Rollout" />
-    </Paper>
   );
 }
 

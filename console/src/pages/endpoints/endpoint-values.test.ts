@@ -9,7 +9,7 @@ const ENDPOINT = {
 
 test('a new endpoint is created with all settings and its type', () => {
   const values = { ...NEW_ENDPOINT, name: 'greeter', env: [{ key: 'MODEL', value: 'small' }] };
-  const { hardware: _, cpu: __, ...same } = NEW_ENDPOINT;
+  const { hardware: _, cpus: __, ...same } = NEW_ENDPOINT;
   expect(newEndpointBody(values)).toEqual({ ...same, name: 'greeter', env: { MODEL: 'small' } });
 });
 
@@ -36,7 +36,12 @@ test('a variable without a name is not a change', () => {
 test('a CPU endpoint fills the form with its flavor', () => {
   const cpu = { id: 'cpu3c', vcpuCount: 4, memory: 8 };
   const values = endpointValues({ ...ENDPOINT, gpu: null, cpu } as unknown as Endpoint);
-  expect(values).toMatchObject({ hardware: 'cpu', cpu: { id: 'cpu3c', vcpuCount: 4 } });
+  expect(values).toMatchObject({ hardware: 'cpu', cpus: [{ id: 'cpu3c', vcpuCount: 4 }] });
+  const all = [cpu, { id: 'cpu3g', vcpuCount: 2, memory: 8 }];
+  expect(endpointValues({ ...ENDPOINT, gpu: null, cpu } as unknown as Endpoint, all).cpus).toEqual([
+    { id: 'cpu3c', vcpuCount: 4 },
+    { id: 'cpu3g', vcpuCount: 2 },
+  ]);
 });
 
 test('an endpoint without GPUs or type fills the form with defaults', () => {

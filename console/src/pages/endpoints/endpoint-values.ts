@@ -23,12 +23,19 @@ interface OwnValues {
   flashboot: 'OFF' | 'FLASHBOOT' | 'PRIORITY_FLASHBOOT';
 }
 
+/** A CPU flavor, and how many vCPUs of it a worker gets. */
+export interface CpuChoice {
+  id: string;
+  vcpuCount: number;
+}
+
 export type EndpointValues = OwnValues &
   ContainerValues & {
     type: 'QUEUE_BASED' | 'LOAD_BALANCING';
-    /** Fixed at creation. `gpu` or `cpu` counts. */
+    /** Fixed at creation. `gpu` or `cpus` counts. */
     hardware: 'gpu' | 'cpu';
-    cpu: { id: string; vcpuCount: number };
+    /** In order of preference. */
+    cpus: CpuChoice[];
   };
 
 type Body = OwnValues & Container;
@@ -40,14 +47,16 @@ export const ENDPOINT_FIELDS = [
   'gpu.count',
   'gpu.pools',
   'gpu',
-  'cpu.id',
-  'cpu.vcpuCount',
   'cpu',
   'workers.min',
   'workers.max',
   'scaling.type',
   'scaling.value',
   'scaling.idleTimeout',
+  // As revision 2026-08 names them, which creates CPU endpoints.
+  'scaling.queueDelay',
+  'scaling.requestCount',
+  'workers.idleTimeout',
   'dataCenterIds',
   'networkVolumes',
   'timeout',
@@ -60,7 +69,7 @@ export const NEW_ENDPOINT: EndpointValues = {
   ...NEW_CONTAINER,
   hardware: 'gpu',
   gpu: { pools: [], count: 1 },
-  cpu: { id: '', vcpuCount: 2 },
+  cpus: [{ id: '', vcpuCount: 2 }],
   workers: { min: 0, max: 3 },
   scaling: { type: 'QUEUE_DELAY', value: 4, idleTimeout: 5 },
   dataCenterIds: [],
@@ -69,7 +78,11 @@ export const NEW_ENDPOINT: EndpointValues = {
   flashboot: 'OFF',
 };
 
-export function endpointValues(endpoint: Endpoint): EndpointValues {
+/** `cpus`: all flavors of a CPU endpoint; the record itself has only the first. */
+export function endpointValues(
+  endpoint: Endpoint,
+  cpus: readonly CpuChoice[] = endpoint.cpu ? [endpoint.cpu] : NEW_ENDPOINT.cpus,
+): EndpointValues {
   const { name, type = 'QUEUE_BASED', gpu, cpu, workers, scaling } = endpoint;
   const { dataCenterIds, networkVolumes, timeout, flashboot } = endpoint;
   return {
@@ -78,7 +91,7 @@ export function endpointValues(endpoint: Endpoint): EndpointValues {
     ...containerValues(endpoint),
     hardware: cpu ? 'cpu' : 'gpu',
     gpu: { pools: gpu?.pools ?? [], count: gpu?.count ?? 1 },
-    cpu: { id: cpu?.id ?? '', vcpuCount: cpu?.vcpuCount ?? 2 },
+    cpus: cpus.map(({ id, vcpuCount }) => ({ id, vcpuCount })),
     workers,
     scaling,
     dataCenterIds,
@@ -86,6 +99,11 @@ export function endpointValues(endpoint: Endpoint): EndpointValues {
     timeout,
     flashboot,
   };
+}
+
+/** Returns the values of a new endpoint with the settings of another one. */
+export function duplicateValues(endpoint: Endpoint, cpus?: readonly CpuChoice[]): EndpointValues {
+  return { ...endpointValues(endpoint, cpus), name: `${endpoint.name}-copy` };
 }
 
 /** Returns the body that creates an endpoint. */
@@ -102,6 +120,6 @@ export function changedSettings(before: EndpointValues, after: EndpointValues): 
   return Object.fromEntries(changed.map((name) => [name, now[name]]));
 }
 
-function settingsOf({ type: _, hardware: __, cpu: ___, ...values }: EndpointValues): Body {
+function settingsOf({ type: _, hardware: __, cpus: ___, ...values }: EndpointValues): Body {
   return { ...values, ...containerBody(values) };
 }

@@ -1,33 +1,29 @@
-import { Button, Code, Group, Text } from '@mantine/core';
+import { Button, Code, Stack, Text } from '@mantine/core';
 import { IconPlus, IconServerBolt } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { Link } from 'react-router';
-import type { Schemas } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import type { AccountSnapshot, EndpointState } from '../../api/live-snapshots.ts';
-import { endpointStatesQuery } from '../../api/queries.ts';
-import { enumLabel } from '../../ui/enum-label.ts';
-import { formatDate, NO_VALUE } from '../../ui/format.ts';
+import type { AccountSnapshot } from '../../api/live-snapshots.ts';
+import { endpointsQuery } from '../../api/queries.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
-import { shortReason } from '../../ui/reason.ts';
-import { type Column, RecordList } from '../../ui/record-list.tsx';
-import { RecordLink } from '../../ui/record-name.tsx';
-import { Status } from '../../ui/status.tsx';
+import { RecordTable } from '../../ui/record-table.tsx';
+import { ENDPOINT_COLUMNS, linkOf } from './endpoint-columns.tsx';
+import { EndpointFilters } from './endpoint-filters.tsx';
+import { type EndpointRow, filterRows, nextSort, sortRows, toRows } from './endpoint-rows.ts';
 import type { Endpoint } from './endpoint-values.ts';
-import { stateTitle } from './state-text.ts';
+import { useEndpointFigures } from './use-endpoint-figures.ts';
+import { useEndpointFilter } from './use-endpoint-filter.ts';
 
-type Activity = AccountSnapshot['active'][number];
+const ROW_HEIGHT = 54;
+/** Shorter lists need neither search nor filters. */
+const FILTERS_FROM = 4;
 
-const idOf = ({ id }: Endpoint) => id;
-const textOf = ({ id, name, image }: Endpoint) => `${id} ${name} ${image}`;
-const linkOf = ({ id }: Endpoint) => `/endpoints/${id}`;
+const idOf = ({ endpoint }: EndpointRow) => endpoint.id;
 
 export function EndpointsPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
   const query = useEndpoints(snapshot?.endpoints);
-  const states = query.data?.states;
-  const columns = useMemo(() => columnsOf(snapshot?.active ?? [], states ?? []), [snapshot, states]);
   return (
     <Page title="Endpoints" actions={<NewEndpointLink />}>
       <Loaded query={query}>
@@ -38,14 +34,7 @@ export function EndpointsPage() {
               <Code>podyard/echo-js:dev</Code>.
             </EmptyState>
           ) : (
-            <RecordList
-              label="endpoints"
-              items={endpoints}
-              columns={columns}
-              idOf={idOf}
-              textOf={textOf}
-              linkOf={linkOf}
-            />
+            <EndpointTable endpoints={endpoints} live={snapshot} />
           )
         }
       </Loaded>
@@ -55,7 +44,7 @@ export function EndpointsPage() {
 
 /** Reads the endpoints again when the live count differs from the list. */
 function useEndpoints(liveCount: number | undefined) {
-  const query = useQuery(endpointStatesQuery);
+  const query = useQuery(endpointsQuery);
   const { refetch } = query;
   const listed = query.data?.endpoints.length;
   useEffect(() => {
@@ -64,73 +53,47 @@ function useEndpoints(liveCount: number | undefined) {
   return query;
 }
 
-function columnsOf(active: readonly Activity[], states: readonly Schemas['EndpointState'][]): Column<Endpoint>[] {
-  const activity = new Map(active.map((entry) => [entry.id, entry]));
-  const stateById = new Map(states.map((state) => [state.id, state]));
-  return [
-    { title: 'Name', render: (endpoint) => <RecordLink to={linkOf(endpoint)} name={endpoint.name} /> },
-    {
-      title: 'State',
-      width: '200px',
-      render: ({ id }) => <State state={activity.get(id)?.state ?? stateById.get(id)} />,
-    },
-    {
-      title: 'Type',
-      isSecondary: true,
-      render: ({ type }) => (type === 'LOAD_BALANCING' ? 'Load balancer' : 'Queue'),
-    },
-    { title: 'Image', isSecondary: true, render: ({ image }) => <ImageName image={image} /> },
-    {
-      title: 'Workers',
-      width: '130px',
-      render: ({ id, workers }) => <WorkerCount count={activity.get(id)?.workers.total ?? 0} limits={workers} />,
-    },
-    { title: 'Activity', width: '170px', render: ({ id }) => <WorkCount work={activity.get(id)} /> },
-    {
-      title: 'Created',
-      isSecondary: true,
-      render: ({ createdAt }) => <Text size="sm">{formatDate(createdAt)}</Text>,
-    },
-  ];
-}
-
-/** The state; why on hover. */
-function State({ state }: { state: EndpointState | undefined }) {
-  if (!state) return null;
-  const title =
-    state.reason === null ? '' : `${stateTitle(enumLabel(state.state), state.since)}: ${shortReason(state.reason)}`;
+function EndpointTable({ endpoints, live }: { endpoints: readonly Endpoint[]; live: AccountSnapshot | undefined }) {
+  const narrowing = useEndpointFilter();
+  const { filter, sort } = narrowing;
+  const [visibleIds, setVisibleIds] = useState<readonly string[]>([]);
+  const known = useEndpointFigures(live, visibleIds);
+  const rows = useMemo(() => toRows(endpoints, known), [endpoints, known]);
+  const { search, state, kind, image } = filter;
+  const found = useMemo(() => filterRows(rows, { search, state, kind, image }), [rows, search, state, kind, image]);
+  const { key, isDescending } = sort;
+  const sorted = useMemo(() => sortRows(found, { key, isDescending }), [found, key, isDescending]);
+  const onVisible = useCallback((items: readonly EndpointRow[]) => {
+    const ids = items.map(idOf);
+    setVisibleIds((before) => (before.join() === ids.join() ? before : ids));
+  }, []);
   return (
-    <span title={title}>
-      <Status value={state.state} />
-    </span>
-  );
-}
-
-function ImageName({ image }: { image: string }) {
-  return (
-    <Text size="sm" truncate maw={260} title={image}>
-      {image}
-    </Text>
-  );
-}
-
-function WorkerCount({ count, limits: { min, max } }: { count: number; limits: { min: number; max: number } }) {
-  return (
-    <Group gap={4} className="figure" wrap="nowrap">
-      <Text size="sm">{count}</Text>
-      <Text size="xs" c="dimmed">
-        of {min}–{max}
-      </Text>
-    </Group>
-  );
-}
-
-function WorkCount({ work }: { work: Activity | undefined }) {
-  if (!work || work.inQueue + work.inProgress === 0) return <Text c="dimmed">{NO_VALUE}</Text>;
-  return (
-    <Text size="sm" className="figure">
-      {work.inProgress} running, {work.inQueue} queued
-    </Text>
+    <Stack gap="sm">
+      {endpoints.length >= FILTERS_FROM && (
+        <EndpointFilters rows={rows} foundCount={found.length} narrowing={narrowing} />
+      )}
+      <RecordTable
+        label="endpoints"
+        items={sorted}
+        columns={ENDPOINT_COLUMNS}
+        idOf={idOf}
+        linkOf={linkOf}
+        sort={sort}
+        onSort={(column) => narrowing.setSort(nextSort(sort, column))}
+        onVisible={onVisible}
+        rowHeight={ROW_HEIGHT}
+        isFixed
+        aboveRem={17}
+      />
+      {found.length === 0 && (
+        <Text c="dimmed" p="md" ta="center">
+          No endpoint matches.{' '}
+          <Button variant="subtle" size="compact-sm" onClick={narrowing.reset}>
+            Show all
+          </Button>
+        </Text>
+      )}
+    </Stack>
   );
 }
 

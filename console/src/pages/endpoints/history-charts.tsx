@@ -5,6 +5,8 @@ import { api, unwrap } from '../../api/client.ts';
 import type { Series } from '../../ui/chart-colors.ts';
 import { ChartPanel } from '../../ui/chart-panel.tsx';
 import { Loaded } from '../../ui/page.tsx';
+import { ChartEventList } from './chart-event-list.tsx';
+import { chartEvents, chartMarks, KEPT_DECISIONS } from './chart-events.ts';
 import type { Endpoint } from './endpoint-values.ts';
 import { chartPoints, type Range, STEP_OF } from './history-points.ts';
 
@@ -40,6 +42,7 @@ const JOBS: Chart[] = [
       { name: 'cancelled', label: 'Cancelled', color: 'violet' },
     ],
   },
+  percentiles('Latency', 'latency'),
   percentiles('Queue time', 'wait'),
   percentiles('Execution time', 'run'),
 ];
@@ -57,6 +60,14 @@ const REQUESTS: Chart[] = [
 ];
 const COMMON: Chart[] = [
   {
+    title: 'Waiting and running',
+    series: [
+      { name: 'queued', label: 'Waiting', color: 'orange' },
+      { name: 'inProgress', label: 'Running', color: 'teal' },
+    ],
+    hasFractions: true,
+  },
+  {
     title: 'Workers',
     series: [
       { name: 'workersRunning', label: 'Running', color: 'green' },
@@ -66,7 +77,15 @@ const COMMON: Chart[] = [
       { name: 'workersUnhealthy', label: 'Unhealthy', color: 'red' },
     ],
   },
-  { title: 'Cold starts', series: [{ name: 'coldStarts', label: 'Cold starts', color: 'blue' }] },
+  {
+    title: 'Workers that came and left',
+    series: [
+      { name: 'coldStarts', label: 'Became ready', color: 'green' },
+      { name: 'workersEnded', label: 'Ended', color: 'blue' },
+      { name: 'workersLost', label: 'Lost', color: 'red' },
+    ],
+  },
+  percentiles('Cold start', 'start'),
   { title: 'GPU seconds', series: [{ name: 'gpuSeconds', label: 'GPU seconds', color: 'violet' }] },
   { title: 'Cost (USD)', series: [{ name: 'cost', label: 'Cost', color: 'teal' }], hasFractions: true },
 ];
@@ -82,28 +101,52 @@ export function HistoryCharts({ endpoint, range }: { endpoint: Endpoint; range: 
         api.GET('/v2/serverless/{id}/history', { params: { path: { id }, query: { range, step: STEP_OF[range] } } }),
       ),
   });
+  const { releases, decisions } = useEvents(id, query.data?.until);
   const charts = [...(type === 'LOAD_BALANCING' ? REQUESTS : JOBS), ...COMMON];
   return (
     <Loaded query={query}>
       {(history) => {
         const points = chartPoints(history);
+        const events = chartEvents(history, releases, decisions);
+        const marks = chartMarks(events, history.stepSeconds);
         return (
-          <SimpleGrid cols={{ base: 1, md: 2 }}>
-            {charts.map((chart) => (
-              <ChartPanel key={chart.title} title={chart.title}>
-                <TimeChart
-                  label={`${chart.title} over the last ${range}`}
-                  points={points}
-                  series={chart.series}
-                  areMeasurements={chart.areMeasurements ?? false}
-                  hasFractions={chart.hasFractions ?? false}
-                  isLong={history.stepSeconds >= 3600}
-                />
-              </ChartPanel>
-            ))}
-          </SimpleGrid>
+          <>
+            <ChartEventList events={events} history={history} />
+            <SimpleGrid cols={{ base: 1, md: 2 }}>
+              {charts.map((chart) => (
+                <ChartPanel key={chart.title} title={chart.title}>
+                  <TimeChart
+                    label={`${chart.title} over the last ${range}`}
+                    points={points}
+                    series={chart.series}
+                    areMeasurements={chart.areMeasurements ?? false}
+                    hasFractions={chart.hasFractions ?? false}
+                    isLong={history.stepSeconds >= 3600}
+                    marks={marks}
+                  />
+                </ChartPanel>
+              ))}
+            </SimpleGrid>
+          </>
         );
       }}
     </Loaded>
   );
+}
+
+/** The releases and the last decisions, read again with each minute of the history. */
+function useEvents(id: string, until: string | undefined) {
+  const params = { path: { id } };
+  const releases = useQuery({
+    queryKey: ['releases', id],
+    queryFn: () => unwrap(api.GET('/v2/serverless/{id}/releases', { params })),
+  });
+  const decisions = useQuery({
+    queryKey: ['decisions', id, 'all', until],
+    enabled: until !== undefined,
+    placeholderData: (before) => before,
+    queryFn: () =>
+      unwrap(api.GET('/v2/serverless/{id}/decisions', { params: { ...params, query: { limit: KEPT_DECISIONS } } })),
+  });
+  return { releases: releases.data?.releases ?? [], decisions: decisions.data?.decisions ?? [] };
 }

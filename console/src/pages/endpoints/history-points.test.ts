@@ -11,6 +11,8 @@ const point = {
   requests: { '1xx': 1, '2xx': 2, '3xx': 0, '4xx': 0, '5xx': 0 },
   latencyMs: null,
   coldStarts: 1,
+  workersEnded: 2,
+  workersLost: 1,
   coldStartMs: null,
   workers: { running: 1, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, frozen: 0 },
   gpuSeconds: 60,
@@ -26,7 +28,15 @@ test('every step has a point; one that the server left out is zero, and times wi
     points: [point],
   });
   expect(points.map(({ completed }) => completed)).toEqual([0, 3, 0]);
-  expect(points[1]).toMatchObject({ at: Date.parse(point.at), failed: 1, success: 3, waitP95: 2, workersRunning: 1 });
+  expect(points[1]).toMatchObject({
+    at: Date.parse(point.at),
+    failed: 1,
+    success: 3,
+    waitP95: 2,
+    workersRunning: 1,
+    workersEnded: 1,
+    workersLost: 1,
+  });
   expect(points[1]).not.toHaveProperty('runP50');
   expect(points[0]).not.toHaveProperty('waitP50');
 });

@@ -26,11 +26,11 @@ const NOTHING = {
   timedOut: 0,
   ...{ success: 0, redirect: 0, clientError: 0, serverError: 0 },
   ...{ workersRunning: 0, workersIdle: 0, workersInitializing: 0, workersThrottled: 0, workersUnhealthy: 0 },
-  ...{ coldStarts: 0, gpuSeconds: 0, cost: 0 },
+  ...{ queued: 0, inProgress: 0, coldStarts: 0, workersEnded: 0, workersLost: 0, gpuSeconds: 0, cost: 0 },
 };
 
 function toChartPoint({ at, jobs, requests, workers, ...point }: History['points'][number]): ChartPoint {
-  const { waitMs, executionMs, latencyMs } = point;
+  const { waitMs, executionMs, latencyMs, coldStartMs } = point;
   return {
     at: Date.parse(at),
     completed: jobs.completed,
@@ -46,11 +46,16 @@ function toChartPoint({ at, jobs, requests, workers, ...point }: History['points
     workersInitializing: workers.initializing,
     workersThrottled: workers.throttled,
     workersUnhealthy: workers.unhealthy,
+    queued: point.queued,
+    inProgress: point.inProgress,
     coldStarts: point.coldStarts,
+    workersEnded: point.workersEnded - point.workersLost,
+    workersLost: point.workersLost,
     gpuSeconds: point.gpuSeconds,
     cost: point.cost,
     ...(waitMs && { waitP50: waitMs.p50, waitP95: waitMs.p95, waitP99: waitMs.p99 }),
     ...(executionMs && { runP50: executionMs.p50, runP95: executionMs.p95, runP99: executionMs.p99 }),
     ...(latencyMs && { latencyP50: latencyMs.p50, latencyP95: latencyMs.p95, latencyP99: latencyMs.p99 }),
+    ...(coldStartMs && { startP50: coldStartMs.p50, startP95: coldStartMs.p95, startP99: coldStartMs.p99 }),
   };
 }

@@ -1,20 +1,36 @@
-import { Alert, Button, Code, Group, JsonInput, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Anchor, Button, Group, JsonInput, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { messageOf } from '../../api/api-error.ts';
+import { Link } from 'react-router';
 import { BASE_URL, request } from '../../api/client.ts';
-import { formatDuration } from '../../ui/format.ts';
-import { Status } from '../../ui/status.tsx';
+import { ErrorAlert } from '../../ui/error-alert.tsx';
 import type { Endpoint } from './endpoint-values.ts';
+import { StreamText, useChunks } from './job-chunks.tsx';
+import { JobFacts, JobOutcome, JobWait, useJobDetail } from './job-result.tsx';
+import { isFinal } from './job-steps.ts';
+import { isJson, prettyJson } from './payload-text.ts';
+import type { SentRequest } from './request-history.ts';
+import { RequestHistory, useHistoryOf } from './request-history-panel.tsx';
 import { CallSamples, ResponseBox } from './request-parts.tsx';
-import { isJson, type Job, runJob } from './run-job.ts';
+import { submitJob } from './run-job.ts';
 import { jobSamples } from './samples.ts';
 
 const EXAMPLE_INPUT = '{\n  "echo": "hello"\n}';
 
+/** Runs a job: what it streams as it comes, then its result. */
 export function JobPanel({ endpoint }: { endpoint: Endpoint }) {
+  const history = useHistoryOf(endpoint.id);
   const [input, setInput] = useState(EXAMPLE_INPUT);
-  const { job, totalMs, isRunning, error, run, cancel } = useJob(endpoint.id);
+  const [sent, setSent] = useState<(SentRequest & { kind: 'job' }) | null>(null);
+  const submission = useMutation({
+    meta: { isShownInPlace: true },
+    mutationFn: () => submitJob(request, endpoint.id, input),
+    onSuccess: (jobId) => {
+      const job = { kind: 'job', at: Date.now(), input, jobId, outcome: 'IN_QUEUE', ms: null } as const;
+      setSent(job);
+      history.add(job);
+    },
+  });
   const isValid = isJson(input);
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -27,79 +43,79 @@ export function JobPanel({ endpoint }: { endpoint: Endpoint }) {
           autosize
           minRows={6}
           maxRows={20}
-          formatOnBlur
+          onBlur={() => setInput(prettyJson(input))}
           error={isValid ? null : 'Invalid JSON'}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
         />
         <Group>
-          <Button onClick={() => run(input)} loading={isRunning} disabled={!isValid}>
+          <Button onClick={() => submission.mutate()} loading={submission.isPending} disabled={!isValid}>
             Run job
           </Button>
-          {job && isRunning && (
-            <Button variant="default" onClick={cancel}>
-              Cancel
-            </Button>
-          )}
         </Group>
-        {error && <Alert color="red">{messageOf(error)}</Alert>}
+        {submission.error && <ErrorAlert error={submission.error} />}
         <ResponseBox>
-          {job ? (
-            <JobResult job={job} totalMs={totalMs} />
-          ) : (
+          {sent === null ? (
             <Text size="sm" c="dimmed">
               The result appears here. If no worker is running, one starts first.
             </Text>
+          ) : (
+            <JobRun key={sent.jobId} endpointId={endpoint.id} sent={sent} onOutcome={history.add} />
           )}
         </ResponseBox>
       </Stack>
-      <CallSamples samples={jobSamples(BASE_URL, endpoint.id, isValid ? JSON.parse(input) : {})} />
+      <Stack>
+        <CallSamples samples={jobSamples(BASE_URL, endpoint.id, isValid ? JSON.parse(input) : {})} />
+        <RequestHistory
+          endpointId={endpoint.id}
+          requests={history.requests}
+          onUse={(request) => request.kind === 'job' && setInput(request.input)}
+          onClear={history.clear}
+        />
+      </Stack>
     </SimpleGrid>
   );
 }
 
-/** Runs jobs, one at a time; `totalMs` is known once the job is final. */
-function useJob(endpointId: string) {
-  const [job, setJob] = useState<Job | null>(null);
-  const run = useMutation({
-    meta: { isShownInPlace: true },
-    mutationFn: async (inputJson: string) => {
-      setJob(null);
-      const startedAt = performance.now();
-      await runJob(request, endpointId, inputJson, setJob);
-      return performance.now() - startedAt;
-    },
-  });
-  const cancellation = useMutation({
-    mutationFn: (jobId: string) => request(`/v2/${endpointId}/cancel/${jobId}`, { method: 'POST' }),
-  });
-  return {
-    job,
-    totalMs: run.data,
-    isRunning: run.isPending,
-    error: run.error,
-    run: run.mutate,
-    cancel: () => job && cancellation.mutate(job.id),
-  };
+interface JobRunProps {
+  endpointId: string;
+  sent: SentRequest & { kind: 'job' };
+  onOutcome: (request: SentRequest) => void;
 }
 
-function JobResult({ job, totalMs }: { job: Job; totalMs: number | undefined }) {
-  const { delayTime, executionTime } = job;
+/** A submitted job on its way and at its end. */
+function JobRun({ endpointId, sent, onOutcome }: JobRunProps) {
+  const { jobId } = sent;
+  const queries = useQueryClient();
+  const { data: job, error, refetch } = useJobDetail(endpointId, jobId);
+  const streamed = useChunks(endpointId, jobId, (text) => {
+    void refetch();
+    onOutcome({ ...sent, outcome: (JSON.parse(text) as { status: string }).status, ms: Date.now() - sent.at });
+  });
+  const cancellation = useMutation({
+    mutationFn: () => request(`/v2/${endpointId}/cancel/${jobId}`, { method: 'POST' }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['job', endpointId, jobId] }),
+  });
+  if (job === undefined) {
+    return error ? <ErrorAlert error={error} retry={() => void refetch()} /> : <Text size="sm">Queued…</Text>;
+  }
   return (
-    <Stack gap="xs">
-      <Group gap="md">
-        <Status value={job.status} />
-        {delayTime !== undefined && <Text size="sm">Queued {formatDuration(delayTime)}</Text>}
-        {executionTime !== undefined && <Text size="sm">Ran {formatDuration(executionTime)}</Text>}
-        {totalMs !== undefined && <Text size="sm">Total {formatDuration(totalMs)}</Text>}
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <JobFacts job={job} />
+        {!isFinal(job) && (
+          <Button size="xs" variant="default" onClick={() => cancellation.mutate()} loading={cancellation.isPending}>
+            Cancel
+          </Button>
+        )}
       </Group>
-      {job.error && <Alert color="red">{job.error}</Alert>}
-      {job.output !== undefined && (
-        <Code block mah={360} style={{ overflow: 'auto' }} tabIndex={0}>
-          {JSON.stringify(job.output, null, 2)}
-        </Code>
-      )}
+      <JobWait wait={job.wait} />
+      <StreamText streamed={streamed} fileName={`${jobId}-stream.txt`} />
+      <JobOutcome endpointId={endpointId} job={job} />
       <Text size="xs" c="dimmed">
-        Job {job.id}
-        {job.workerId ? ` on worker ${job.workerId}` : ''}
+        <Anchor size="xs" underline="always" component={Link} to={`/endpoints/${endpointId}/jobs?job=${jobId}`}>
+          Open the job
+        </Anchor>
+        {job.workerId === null ? '' : ` · worker ${job.workerId}`}
       </Text>
     </Stack>
   );

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type EndpointValues, NEW_ENDPOINT } from './endpoint-values.ts';
 import { toNewerChange, toNewerCreate } from './newer-body.ts';
 
-const CPU: EndpointValues = { ...NEW_ENDPOINT, name: 'small', hardware: 'cpu', cpu: { id: 'cpu3c', vcpuCount: 4 } };
+const CPU: EndpointValues = { ...NEW_ENDPOINT, name: 'small', hardware: 'cpu', cpus: [{ id: 'cpu3c', vcpuCount: 4 }] };
 
 test('a CPU endpoint is created with its flavor and no pools, as the newer revision spells it', () => {
   const body = toNewerCreate(CPU);
@@ -31,9 +31,12 @@ test('a queue that scales on requests has no idle timeout, a load balancer has',
 
 test('only what changed is saved', () => {
   expect(toNewerChange(CPU, CPU)).toEqual({});
-  expect(toNewerChange(CPU, { ...CPU, image: 'i:2', cpu: { id: 'cpu3g', vcpuCount: 2 } })).toEqual({
+  expect(toNewerChange(CPU, { ...CPU, image: 'i:2', cpus: [{ id: 'cpu3g', vcpuCount: 2 }, ...CPU.cpus] })).toEqual({
     image: 'i:2',
-    cpu: [{ id: 'cpu3g', vcpuCount: 2 }],
+    cpu: [
+      { id: 'cpu3g', vcpuCount: 2 },
+      { id: 'cpu3c', vcpuCount: 4 },
+    ],
   });
   expect(toNewerChange(CPU, { ...CPU, scaling: { ...CPU.scaling, idleTimeout: 60 } })).toEqual({
     workers: { idleTimeout: 60 },

@@ -6,7 +6,7 @@ export function toNewerCreate(values: EndpointValues): object {
   return {
     ...same,
     type: values.type === 'LOAD_BALANCING' ? 'LOAD_BALANCER' : 'QUEUE',
-    cpu: [values.cpu],
+    cpu: values.cpus,
     workers: { ...workers, ...idleTimeout(values) },
     scaling: scalingOf(values),
   };
@@ -17,10 +17,10 @@ export function toNewerChange(before: EndpointValues, after: EndpointValues): ob
   const { gpu: _, scaling, workers, ...same } = changedSettings(before, after);
   const hasTimeout = before.scaling.idleTimeout !== after.scaling.idleTimeout;
   const range = { ...workers, ...(hasTimeout && idleTimeout(after)) };
-  const isSameCpu = JSON.stringify(before.cpu) === JSON.stringify(after.cpu);
+  const isSameCpu = JSON.stringify(before.cpus) === JSON.stringify(after.cpus);
   return {
     ...same,
-    ...(!isSameCpu && { cpu: [after.cpu] }),
+    ...(!isSameCpu && { cpu: after.cpus }),
     ...(Object.keys(range).length > 0 && { workers: range }),
     ...(scaling && { scaling: scalingOf(after) }),
   };

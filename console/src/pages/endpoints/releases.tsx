@@ -1,12 +1,14 @@
-import { Badge, Button, Code, Group, Paper, Progress, Stack, Text } from '@mantine/core';
+import { Badge, Button, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { formatCount, formatDate } from '../../ui/format.ts';
+import { formatCount } from '../../ui/format.ts';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Loaded } from '../../ui/page.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
-import { diffValue, rolloutText } from './release-text.ts';
+import { diffValue } from './release-text.ts';
+import { RolloutPanel } from './rollout-panel.tsx';
 
 type Release = Schemas['Release'];
 
@@ -17,9 +19,9 @@ export function Releases({ endpoint, snapshot }: EndpointTabProps) {
   const rollback = useRollback(id);
   return (
     <Loaded query={query}>
-      {({ releases, rollout, endpointVersion }) => (
+      {({ releases, endpointVersion }) => (
         <Stack>
-          <RolloutPanel endpointId={id} rollout={snapshot?.rollout ?? rollout} version={endpointVersion} />
+          {snapshot && <RolloutPanel endpointId={id} snapshot={snapshot} />}
           {releases.map((release) => (
             <ReleaseCard
               key={release.id}
@@ -59,32 +61,6 @@ function useRollback(id: string) {
   });
 }
 
-function RolloutPanel(props: { endpointId: string; rollout: Schemas['Rollout']; version: number }) {
-  const { endpointId: id, rollout, version } = props;
-  const queries = useQueryClient();
-  const change = useMutation({
-    mutationFn: (action: 'pause' | 'resume') =>
-      unwrap(api.POST('/v2/serverless/{id}/rollout', { params: { path: { id } }, body: { action } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['releases', id] }),
-  });
-  return (
-    <Paper withBorder p="md">
-      <Group justify="space-between" mb="xs">
-        <Text size="sm">{rolloutText(rollout, version)}</Text>
-        <Button
-          size="xs"
-          variant="default"
-          loading={change.isPending}
-          onClick={() => change.mutate(rollout.paused ? 'resume' : 'pause')}
-        >
-          {rollout.paused ? 'Resume rollout' : 'Pause rollout'}
-        </Button>
-      </Group>
-      <Progress value={rollout.percentOnLatest} aria-label="Rollout" />
-    </Paper>
-  );
-}
-
 function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boolean; onRollback: () => void }) {
   const { release, isLatest } = props;
   return (
@@ -94,7 +70,7 @@ function ReleaseCard(props: { release: Release; isLatest: boolean; isBusy: boole
           <Text fw={600}>Version {release.version}</Text>
           {isLatest && <Badge tt="none">Latest</Badge>}
           <Text size="sm" c="dimmed">
-            {formatDate(release.createdAt)} · {formatCount(release.workerCount, 'worker')}
+            <RelativeTime at={release.createdAt} /> · {formatCount(release.workerCount, 'worker')}
           </Text>
         </Group>
         {!isLatest && (

@@ -45,7 +45,7 @@ test('Python gets Python literals', () => {
 });
 
 test("a request uses the endpoint's own host name if it has one, else its path", () => {
-  const call = { method: 'GET', path: '/ping', body: '' };
+  const call = { method: 'GET', path: '/ping', headers: [], body: '' };
   const named = httpSamples(BASE_URL, endpoint({ base: 'https://e1.cloud.example.com' }), call);
   expect(codeOf(named, 'curl')).toContain('curl -X GET https://e1.cloud.example.com/ping ');
   for (const urls of [undefined, { base: '' }, { run: 'https://other' }]) {
@@ -54,15 +54,24 @@ test("a request uses the endpoint's own host name if it has one, else its path",
   }
 });
 
-test('every language sends the body', () => {
-  const samples = httpSamples(BASE_URL, endpoint(), { method: 'POST', path: '/', body: `{"a":"it's"}` });
+test('every language sends the body and the headers', () => {
+  const samples = httpSamples(BASE_URL, endpoint(), {
+    ...{ method: 'POST', path: '/', body: `{"a":"it's"}`, headers: [{ name: 'X-Seed', value: `it's "1"` }] },
+  });
   expect(curlArguments(codeOf(samples, 'curl')).at(-1)).toBe(`{"a":"it's"}`);
-  expect(codeOf(samples, 'JavaScript')).toContain(`body: JSON.stringify({"a":"it's"}),`);
+  expect(curlArguments(codeOf(samples, 'curl'))).toContain(`x-seed: it's "1"`);
+  expect(codeOf(samples, 'JavaScript')).toContain(`body: "{\\"a\\":\\"it's\\"}",`);
+  for (const language of ['JavaScript', 'Python']) expect(codeOf(samples, language)).toContain(`"it's \\"1\\""`);
   expect(codeOf(samples, 'Python')).toContain(`data="{\\"a\\":\\"it's\\"}".encode()`);
 });
 
 test('a call without a body mentions none', () => {
-  for (const { code } of httpSamples(BASE_URL, endpoint(), { method: 'GET', path: '/', body: '{"a":1}' })) {
+  for (const { code } of httpSamples(BASE_URL, endpoint(), {
+    method: 'GET',
+    path: '/',
+    headers: [],
+    body: '{"a":1}',
+  })) {
     expect(code).not.toMatch(/"a"|content-type/i);
   }
 });

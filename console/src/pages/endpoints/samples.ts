@@ -1,5 +1,5 @@
 import type { Endpoint } from './endpoint-values.ts';
-import { bodyOf, type HttpCall } from './http-call.ts';
+import { bodyOf, type HttpCall, headersOf } from './http-call.ts';
 
 /** A call as code in one language. */
 export interface Sample {
@@ -55,13 +55,24 @@ console.log(answer.choices[0].message.content);`,
 
 /** Returns a request to a load-balancing endpoint with curl, fetch and urllib. */
 export function httpSamples(baseUrl: string, endpoint: Endpoint, call: HttpCall): Sample[] {
-  const url = `${endpointUrl(baseUrl, endpoint)}${call.path}`;
-  const body = bodyOf(call);
+  const sent: Sent = {
+    url: `${endpointUrl(baseUrl, endpoint)}${call.path}`,
+    method: call.method,
+    headers: Object.entries(headersOf(call)),
+    body: bodyOf(call),
+  };
   return [
-    { language: 'curl', code: curlCall(url, call.method, body) },
-    { language: 'JavaScript', code: fetchCall(url, call.method, body) },
-    { language: 'Python', code: urllibCall(url, call.method, body) },
+    { language: 'curl', code: curlCall(sent) },
+    { language: 'JavaScript', code: fetchCall(sent) },
+    { language: 'Python', code: urllibCall(sent) },
   ];
+}
+
+interface Sent {
+  url: string;
+  method: string;
+  headers: [name: string, value: string][];
+  body: string | undefined;
 }
 
 /** The endpoint's own host name if it has one, else its path. */
@@ -70,28 +81,41 @@ function endpointUrl(baseUrl: string, { id, requestUrls }: Endpoint): string {
   return own || `${baseUrl}/v2/${id}/lb`;
 }
 
-function curlCall(url: string, method: string, body: string | undefined): string {
-  const json = body === undefined ? '' : ` \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellQuoted(body)}`;
-  return `curl -X ${method} ${url} \\\n  -H "Authorization: Bearer $PODYARD_KEY"${json}`;
+function curlCall({ url, method, headers, body }: Sent): string {
+  const lines = [
+    `curl ${method === 'HEAD' ? '-I' : `-X ${method}`} ${isPlain(url) ? url : shellQuoted(url)}`,
+    '-H "Authorization: Bearer $PODYARD_KEY"',
+    ...headers.map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${shellQuoted(body)}`]),
+  ];
+  return lines.join(' \\\n  ');
 }
 
-function fetchCall(url: string, method: string, body: string | undefined): string {
-  const contentType = body === undefined ? '' : ", 'content-type': 'application/json'";
-  const json = body === undefined ? '' : `\n  body: JSON.stringify(${body}),`;
-  return `const response = await fetch('${url}', {
+function fetchCall({ url, method, headers, body }: Sent): string {
+  const more = headers.map(([name, value]) => `, ${JSON.stringify(name)}: ${JSON.stringify(value)}`).join('');
+  const data = body === undefined ? '' : `\n  body: ${JSON.stringify(body)},`;
+  return `const response = await fetch(${JSON.stringify(url)}, {
   method: '${method}',
-  headers: { authorization: \`Bearer \${process.env.PODYARD_KEY}\`${contentType} },${json}
+  headers: { authorization: \`Bearer \${process.env.PODYARD_KEY}\`${more} },${data}
 });
 console.log(response.status, await response.text());`;
 }
 
-function urllibCall(url: string, method: string, body: string | undefined): string {
+function urllibCall({ url, method, headers, body }: Sent): string {
   const data = body === undefined ? '' : `, data=${JSON.stringify(body)}.encode()`;
+  const more = headers.map(
+    ([name, value]) => `\nrequest.add_header(${JSON.stringify(name)}, ${JSON.stringify(value)})`,
+  );
   return `import os, urllib.request
 
-request = urllib.request.Request("${url}", method="${method}"${data})
-request.add_header("Authorization", "Bearer " + os.environ["PODYARD_KEY"])
+request = urllib.request.Request(${JSON.stringify(url)}, method="${method}"${data})
+request.add_header("Authorization", "Bearer " + os.environ["PODYARD_KEY"])${more.join('')}
 print(urllib.request.urlopen(request).read().decode())`;
+}
+
+/** True if a shell leaves the text as it is. */
+function isPlain(text: string): boolean {
+  return /^[\w./:%@+,=-]+$/.test(text);
 }
 
 function shellQuoted(text: string): string {

@@ -1,5 +1,11 @@
 import { api, request, type Schemas, unwrap } from '../../api/client.ts';
-import { changedSettings, type Endpoint, type EndpointValues, newEndpointBody } from './endpoint-values.ts';
+import {
+  type CpuChoice,
+  changedSettings,
+  type Endpoint,
+  type EndpointValues,
+  newEndpointBody,
+} from './endpoint-values.ts';
 import { toNewerChange, toNewerCreate } from './newer-body.ts';
 
 /** Only the newer revision of the API writes CPU endpoints; the console reads all of them by the older one. */
@@ -18,6 +24,12 @@ export async function saveEndpoint(id: string, before: EndpointValues, after: En
   }
   await send('PATCH', `${NEWER}/${id}`, toNewerChange(before, after));
   return unwrap(api.GET('/v2/serverless/{id}', { params }));
+}
+
+/** Returns all CPU flavors of an endpoint, in order; undefined of one with GPUs. */
+export async function readCpus(endpoint: Endpoint): Promise<CpuChoice[] | undefined> {
+  if (!endpoint.cpu) return undefined;
+  return ((await (await request(`${NEWER}/${endpoint.id}`)).json()) as { cpu: CpuChoice[] }).cpu;
 }
 
 async function send(method: string, path: string, body: object): Promise<Schemas['Endpoint']> {

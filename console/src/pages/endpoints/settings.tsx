@@ -1,69 +1,47 @@
-import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from 'react-router';
-import { api, unwrap } from '../../api/client.ts';
-import { ConfirmDelete } from '../../ui/confirm-delete.tsx';
+import { Stack } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { notifySuccess } from '../../ui/notify.ts';
+import { Loaded } from '../../ui/page.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { type Endpoint, endpointValues } from './endpoint-values.ts';
-import { saveEndpoint } from './save-endpoint.ts';
+import { type CpuChoice, type Endpoint, endpointValues } from './endpoint-values.ts';
+import { GpuRuleForm } from './gpu-rule-form.tsx';
+import { readCpus, saveEndpoint } from './save-endpoint.ts';
 import { ScheduleForm } from './schedule-form.tsx';
 
 export function Settings({ endpoint }: { endpoint: Endpoint }) {
-  const queries = useQueryClient();
-  const initial = endpointValues(endpoint);
   return (
     <Stack>
-      <EndpointForm
-        key={JSON.stringify(initial)}
-        isNew={false}
-        initial={initial}
-        onSubmit={async (values) => {
-          const updated = await saveEndpoint(endpoint.id, initial, values);
-          queries.setQueryData(['endpoint', endpoint.id], updated);
-          await queries.invalidateQueries({ queryKey: ['releases', endpoint.id] });
-          notifySuccess('Changes saved.');
-        }}
-      />
+      {endpoint.cpu ? <CpuSettings endpoint={endpoint} /> : <SettingsForm endpoint={endpoint} />}
+      {!endpoint.cpu && <GpuRuleForm endpoint={endpoint} />}
       <ScheduleForm endpointId={endpoint.id} />
-      <DeleteEndpoint endpoint={endpoint} />
     </Stack>
   );
 }
 
-function DeleteEndpoint({ endpoint: { id, name } }: { endpoint: Endpoint }) {
+function CpuSettings({ endpoint }: { endpoint: Endpoint }) {
+  const query = useQuery({
+    queryKey: ['endpoint', endpoint.id, 'cpus', endpoint.cpu],
+    queryFn: async () => (await readCpus(endpoint)) ?? [],
+  });
+  return <Loaded query={query}>{(cpus) => <SettingsForm endpoint={endpoint} cpus={cpus} />}</Loaded>;
+}
+
+function SettingsForm({ endpoint, cpus }: { endpoint: Endpoint; cpus?: CpuChoice[] }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
+  const initial = endpointValues(endpoint, cpus);
   return (
-    <Paper withBorder p="md" maw={820}>
-      <Group justify="space-between">
-        <div>
-          <Title order={2} size="h5">
-            Delete endpoint
-          </Title>
-          <Text size="sm" c="dimmed">
-            Stops all workers and cancels queued and running jobs.
-          </Text>
-        </div>
-        <Button color="red" variant="light" onClick={open}>
-          Delete…
-        </Button>
-      </Group>
-      <ConfirmDelete
-        what="endpoint"
-        name={name}
-        consequence="Stops all workers immediately and cancels queued and running jobs. You can't undo this."
-        isOpen={isOpen}
-        onClose={close}
-        onConfirm={() => unwrap(api.DELETE('/v2/serverless/{id}', { params: { path: { id } } }))}
-        onDone={() => {
-          notifySuccess(`Deleted ${name}.`);
-          void queries.invalidateQueries({ queryKey: ['endpoints'] });
-          navigate('/endpoints');
-        }}
-      />
-    </Paper>
+    <EndpointForm
+      key={JSON.stringify(initial)}
+      isNew={false}
+      draftKey={`endpoint-${endpoint.id}`}
+      initial={initial}
+      onSubmit={async (values) => {
+        const updated = await saveEndpoint(endpoint.id, initial, values);
+        queries.setQueryData(['endpoint', endpoint.id], updated);
+        await queries.invalidateQueries({ queryKey: ['endpoint', endpoint.id, 'cpus'] });
+        await queries.invalidateQueries({ queryKey: ['releases', endpoint.id] });
+        notifySuccess('Changes saved.');
+      }}
+    />
   );
 }

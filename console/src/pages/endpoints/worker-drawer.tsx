@@ -2,20 +2,11 @@ import { Drawer, Group, Progress, Stack, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { formatDate, formatDuration } from '../../ui/format.ts';
-import { LogView } from '../../ui/log-view.tsx';
+import { PartLog } from '../../ui/logs/log-view.tsx';
 import { Loaded } from '../../ui/page.tsx';
 import { ReasonAlert } from '../../ui/reason-view.tsx';
 import { Status } from '../../ui/status.tsx';
-
-type Timeline = Schemas['WorkerDetail']['timeline'];
-
-const STAGES: Record<Timeline[number]['stage'], string> = {
-  capacity: 'Wait for capacity',
-  pull: 'Pull image',
-  create: 'Create container',
-  start: 'Start container',
-  ready: 'Initialize',
-};
+import { STAGES, type Timeline } from './start-stages.ts';
 
 /** One worker: why it exists, how its startup went, and its log. */
 export function WorkerDrawer(props: { endpointId: string; workerId: string | null; onClose: () => void }) {
@@ -58,7 +49,7 @@ function WorkerView({ endpointId, workerId }: { endpointId: string; workerId: st
           </>
         )}
       </Loaded>
-      <LogView path={`/v2/serverless/${endpointId}/workers/${workerId}/logs`} />
+      <PartLog place={`/v2/serverless/${endpointId}`} workerId={workerId} />
     </Stack>
   );
 }
@@ -75,9 +66,9 @@ function StartupTimeline({ timeline }: { timeline: Timeline }) {
       <Table.Tbody>
         {timeline.map(({ stage, ms }) => (
           <Table.Tr key={stage}>
-            <Table.Td w={170}>{STAGES[stage]}</Table.Td>
+            <Table.Td w={170}>{STAGES[stage].label}</Table.Td>
             <Table.Td>
-              <Progress value={(100 * (ms ?? 0)) / longestMs} aria-label={STAGES[stage]} animated={ms === null} />
+              <Progress value={(100 * (ms ?? 0)) / longestMs} aria-label={STAGES[stage].label} animated={ms === null} />
             </Table.Td>
             <Table.Td w={110} className="figure" ta="right">
               {ms === null ? 'In progress' : formatDuration(ms)}

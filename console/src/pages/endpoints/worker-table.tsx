@@ -7,6 +7,7 @@ import { EmptyNote } from '../../ui/page.tsx';
 import { ReasonCell } from '../../ui/reason-view.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
+import { ColdStarts } from './cold-starts.tsx';
 import { EndedWorkers } from './ended-workers.tsx';
 import type { EndpointTabProps } from './endpoint-tab-props.ts';
 import { WorkerDrawer } from './worker-drawer.tsx';
@@ -38,6 +39,7 @@ export function WorkerTable({ endpoint, snapshot }: EndpointTabProps) {
           ))}
         </SmallTable>
       )}
+      <ColdStarts endpoint={endpoint} snapshot={snapshot} now={now} onChoose={setChosen} />
       <EndedWorkers endpoint={endpoint} snapshot={snapshot} onChoose={setChosen} />
     </>
   );

@@ -1,5 +1,14 @@
-import { expect, test } from 'vitest';
-import { LIFETIMES, linesOf, NEW_KEY, newKeyBody, REVISIONS, SUGGESTED_SCOPES } from './key-values.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  LIFETIMES,
+  linesOf,
+  makerText,
+  NEW_KEY,
+  newKeyBody,
+  REVISIONS,
+  SUGGESTED_SCOPES,
+  warningsOf,
+} from './key-values.ts';
 
 const NOW_MS = Date.parse('2026-11-20T09:30:00.000Z');
 
@@ -28,4 +37,37 @@ test('read and write scopes of each area are suggested', () => {
 test('SSH keys are one per line; empty lines are ignored', () => {
   expect(linesOf(' ssh-ed25519 A me \n\nssh-rsa B\r\n')).toEqual(['ssh-ed25519 A me', 'ssh-rsa B']);
   expect(linesOf('')).toEqual([]);
+});
+
+describe('a key', () => {
+  const key = {
+    id: 'k',
+    name: 'ci',
+    scopes: ['all'],
+    createdAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: '2027-01-01T00:00:00.000Z',
+    restRevision: null,
+    lastUsedAt: '2026-11-20T00:00:00.000Z',
+    createdBy: null,
+  };
+
+  test('is warned of if it never expires, has expired, or was not used for 90 days', () => {
+    expect(warningsOf(key, NOW_MS)).toEqual([]);
+    expect(warningsOf({ ...key, expiresAt: null }, NOW_MS)).toEqual(['Never expires']);
+    expect(warningsOf({ ...key, expiresAt: '2026-11-20T09:30:00.000Z' }, NOW_MS)).toEqual(['Expired']);
+    expect(warningsOf({ ...key, lastUsedAt: '2026-08-22T09:30:00.000Z' }, NOW_MS)).toEqual(['No use in 90 days']);
+    expect(warningsOf({ ...key, lastUsedAt: null, expiresAt: null }, NOW_MS)).toEqual([
+      'Never expires',
+      'No use in 90 days',
+    ]);
+    expect(warningsOf({ ...key, lastUsedAt: null, createdAt: '2026-11-01T00:00:00.000Z' }, NOW_MS)).toEqual([]);
+  });
+
+  test('names who made it, with which key, as far as they still exist', () => {
+    const by = { userId: 'u', userName: 'anna', keyId: 'k', keyName: 'laptop' };
+    expect(makerText(key)).toBeNull();
+    expect(makerText({ ...key, createdBy: by })).toBe('anna (key laptop)');
+    expect(makerText({ ...key, createdBy: { ...by, keyName: null } })).toBe('anna');
+    expect(makerText({ ...key, createdBy: { ...by, userName: null, keyName: null } })).toBe('A deleted user');
+  });
 });

@@ -1,13 +1,27 @@
 import type { Schemas } from '../../api/client.ts';
 
 const DAY_MS = 86_400_000;
-const AREAS = ['serverless', 'pods', 'templates', 'network-volumes', 'registries', 'catalog', 'billing', 'account'];
+const UNUSED_DAYS = 90;
+
+export type ApiKey = Schemas['ApiKey'];
+const AREAS = [
+  'serverless',
+  'pods',
+  'templates',
+  'network-volumes',
+  'registries',
+  'catalog',
+  'billing',
+  'account',
+  'users',
+];
 
 /** Scopes that the form suggests; others, such as those of one record, can be typed. */
 export const SUGGESTED_SCOPES = [
   'all',
   'read-only',
   'invoke',
+  'exec',
   ...AREAS.flatMap((area) => [`${area}:read`, `${area}:write`]),
 ];
 
@@ -32,6 +46,23 @@ export function newKeyBody(values: typeof NEW_KEY, nowMs: number): Schemas['Crea
   const { name, scopes, days, revision } = values;
   const expiresAt = days === '' ? null : new Date(nowMs + Number(days) * DAY_MS).toISOString();
   return { name, scopes, expiresAt, ...(revision !== '' && { restRevision: revision as '2026-08' }) };
+}
+
+/** Returns what an owner should look at: keys that have expired, live for ever, or are not needed any more. */
+export function warningsOf({ createdAt, expiresAt, lastUsedAt }: ApiKey, nowMs: number): string[] {
+  if (expiresAt !== null && Date.parse(expiresAt) <= nowMs) return ['Expired'];
+  const unusedMs = nowMs - Date.parse(lastUsedAt ?? createdAt);
+  return [
+    ...(expiresAt === null ? ['Never expires'] : []),
+    ...(unusedMs >= UNUSED_DAYS * DAY_MS ? [`No use in ${UNUSED_DAYS} days`] : []),
+  ];
+}
+
+/** `admin (key deploy)`; null for a key that was made on the server. */
+export function makerText({ createdBy }: ApiKey): string | null {
+  if (createdBy === null) return null;
+  const user = createdBy.userName ?? 'A deleted user';
+  return createdBy.keyName === null ? user : `${user} (key ${createdBy.keyName})`;
 }
 
 /** The lines of a text that are not empty. */

@@ -61,3 +61,8 @@ test('what is no number is an error at its field', () => {
     });
   }
 });
+
+test('a tiny use is 0 percent, not a number with an exponent, which a progress bar may not have', () => {
+  const of = { ...user, limits: { ...limits, queuedBytes: 10 * 2 ** 30 }, usage: { ...user.usage, queuedBytes: 30 } };
+  expect(barOf(of, 'queuedBytes')).toMatchObject({ percent: 0 });
+});

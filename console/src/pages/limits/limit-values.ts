@@ -64,10 +64,15 @@ export function limitBars(of: UserLimits): LimitBar[] {
       name,
       label: LIMITS[name].label,
       text: `${useText(name, used, limit)}${note}`,
-      percent: used === undefined || limit === null ? null : limit === 0 ? 100 : Math.min(100, (used / limit) * 100),
+      percent: used === undefined || limit === null ? null : percentOf(used, limit),
       isFull: used !== undefined && limit !== null && used >= limit,
     };
   });
+}
+
+/** Rounded to hundredths: a progress bar may not say `2.8e-7`. */
+function percentOf(used: number, limit: number): number {
+  return limit === 0 ? 100 : Math.min(100, Math.round((used / limit) * 10_000) / 100);
 }
 
 /** `7 of 50`, `7`, or what is allowed. */

@@ -1,22 +1,12 @@
-import { Code, Paper, Progress, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Code, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../api/api-error.ts';
-import { api, type Schemas, unwrap } from '../../api/client.ts';
-import { FormButton } from '../../ui/form-button.tsx';
+import { api, unwrap } from '../../api/client.ts';
 import { Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordName } from '../../ui/record-name.tsx';
-import {
-  LIMIT_NAMES,
-  LIMITS,
-  type LimitBar,
-  limitBars,
-  limitChange,
-  limitForm,
-  limitText,
-  type UserLimits,
-  useText,
-} from './limit-values.ts';
+import { Bars, EditLimits } from './limit-parts.tsx';
+import { limitText, type UserLimits, useText } from './limit-values.ts';
 
 /** How often uses are read again. */
 const REFRESH_MS = 10_000;
@@ -36,42 +26,24 @@ export function LimitsPage() {
   );
 }
 
-function Bars({ limits }: { limits: UserLimits }) {
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
-      {limitBars(limits).map((bar) => (
-        <Bar key={bar.name} bar={bar} />
-      ))}
-    </SimpleGrid>
-  );
-}
-
-function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {
-  return (
-    <Paper withBorder p="sm">
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
-      <Text fw={600} className="figure">
-        {text}
-      </Text>
-      {percent !== null && (
-        <Progress value={percent} mt={6} aria-label={`${label}: ${text}`} color={isFull ? 'orange' : 'blue'} />
-      )}
-    </Paper>
-  );
-}
-
 const COLUMNS: Column<UserLimits>[] = [
   { title: 'Name', render: ({ name }) => <RecordName>{name}</RecordName> },
   { title: 'ID', render: ({ userId }) => <Code>{userId}</Code>, isSecondary: true },
   { title: 'Endpoints', render: ({ usage, limits }) => useText('endpoints', usage.endpoints, limits.endpoints) },
   { title: 'Pods', render: ({ usage, limits }) => useText('pods', usage.pods, limits.pods), isSecondary: true },
-  { title: 'Queued jobs', render: ({ usage, limits }) => useText('queuedJobs', usage.queuedJobs, limits.queuedJobs) },
-  { title: 'Workers', render: ({ usage, limits }) => useText('workers', usage.workers, limits.workers) },
+  {
+    title: 'Queued jobs',
+    render: ({ usage, limits }) => useText('queuedJobs', usage.queuedJobs, limits.queuedJobs),
+    isSecondary: true,
+  },
+  {
+    title: 'Workers',
+    render: ({ usage, limits }) => useText('workers', usage.workers, limits.workers),
+    isSecondary: true,
+  },
   { title: 'GPUs', render: ({ usage, limits }) => useText('gpus', usage.gpus, limits.gpus) },
-  { title: 'GPU quota', render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota) },
-  { title: 'Borrowed', render: ({ quotas }) => quotas.gpus.borrowed },
+  { title: 'GPU quota', render: ({ quotas }) => limitText('gpuQuota', quotas.gpus.quota), isSecondary: true },
+  { title: 'Borrowed', render: ({ quotas }) => quotas.gpus.borrowed, isSecondary: true },
   {
     title: 'Actions',
     width: '90px',
@@ -130,51 +102,5 @@ function Defaults() {
         save={(body) => api.PATCH('/v2/account/installation/limits', { body })}
       />
     </div>
-  );
-}
-
-interface EditLimitsProps {
-  label?: string;
-  title: string;
-  own: Schemas['OwnLimits'];
-  limits: Schemas['Limits'];
-  save: (body: Schemas['UpdateLimitsRequest']) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
-}
-
-function EditLimits({ label = 'Edit', title, own, limits, save }: EditLimitsProps) {
-  return (
-    <FormButton
-      label={label}
-      title={title}
-      isInRow
-      queryKey="limits"
-      submitLabel="Save"
-      initial={limitForm(own)}
-      onSubmit={async (values) => {
-        const { body, errors } = limitChange(own, values);
-        if (errors.length > 0) throw new ApiError(422, 'Some limits are no numbers.', errors);
-        return unwrap(save(body));
-      }}
-    >
-      {(form) => (
-        <>
-          <Text size="sm" c="dimmed">
-            A number, or “unlimited”. Leave a limit empty to inherit it. A quota is what the user is sure to get; a
-            limit is never exceeded.
-          </Text>
-          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-            {LIMIT_NAMES.map((name) => (
-              <TextInput
-                key={name}
-                label={LIMITS[name].label}
-                placeholder={name in own ? '' : limitText(name, limits[name])}
-                autoComplete="off"
-                {...form.getInputProps(name)}
-              />
-            ))}
-          </SimpleGrid>
-        </>
-      )}
-    </FormButton>
   );
 }

@@ -10,10 +10,11 @@ const DOCKER = {
   freeze: 'STOPPED',
   sleep: 'COOPERATIVE',
   notices: [],
+  problems: [],
 } as const;
 
 function valuesOf(changes: Partial<Parameters<typeof installationFacts>[0]>) {
-  const facts = installationFacts({ ...DOCKER, notices: [], ...changes });
+  const facts = installationFacts({ ...DOCKER, notices: [], problems: [], ...changes });
   return Object.fromEntries(facts.map(({ label, value }) => [label, value]));
 }
 

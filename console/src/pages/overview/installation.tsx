@@ -1,16 +1,11 @@
 import { List, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { api, unwrap } from '../../api/client.ts';
+import { installationQuery } from '../../api/queries.ts';
 import { installationFacts, noticeText } from './installation-facts.ts';
 
 /** What this server runs on, and what users should know about it. Empty for a key that may not read it. */
 export function Installation() {
-  const { data } = useQuery({
-    queryKey: ['installation'],
-    queryFn: () => unwrap(api.GET('/v2/account/installation')),
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
-  });
+  const { data } = useQuery(installationQuery);
   if (!data) return null;
   return (
     <Stack gap="sm" component="section" aria-labelledby="installation">

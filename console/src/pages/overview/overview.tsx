@@ -1,21 +1,28 @@
-import { Anchor, Button, Code, Stack, Table, Title } from '@mantine/core';
-import { IconServerBolt } from '@tabler/icons-react';
+import './overview.css';
+import { Anchor, Stack, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { useLive } from '../../api/events.ts';
 import { type AccountSnapshot, queuedOf, runningOf } from '../../api/live-snapshots.ts';
 import { endpointsQuery } from '../../api/queries.ts';
 import { Figures } from '../../ui/figures.tsx';
-import { EmptyNote, EmptyState, Page } from '../../ui/page.tsx';
+import { EmptyNote, Page } from '../../ui/page.tsx';
 import { SmallTable } from '../../ui/small-table.tsx';
 import { Status } from '../../ui/status.tsx';
+import { AttentionList } from './attention-list.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { Installation } from './installation.tsx';
+import { useAttention } from './use-attention.ts';
 import { describeWorkers } from './worker-summary.ts';
 
 export function OverviewPage() {
   const { snapshot } = useLive<AccountSnapshot>('/v2/account/live');
+  const attention = useAttention();
+  const isNew = snapshot?.endpoints === 0 && attention?.length === 0;
   return (
     <Page title="Overview">
+      {!isNew && <AttentionList items={attention} />}
+      {snapshot?.endpoints === 0 && <FirstSteps />}
       <Figures
         figures={[
           { label: 'Endpoints', value: snapshot?.endpoints },
@@ -26,25 +33,9 @@ export function OverviewPage() {
           { label: 'Failed', value: snapshot?.jobs.failed },
         ]}
       />
-      {snapshot?.endpoints === 0 ? <FirstSteps /> : <ActiveEndpoints snapshot={snapshot} />}
+      {snapshot?.endpoints !== 0 && <ActiveEndpoints snapshot={snapshot} />}
       <Installation />
     </Page>
-  );
-}
-
-function FirstSteps() {
-  return (
-    <EmptyState
-      icon={IconServerBolt}
-      title="Deploy your first endpoint"
-      action={
-        <Button component={Link} to="/endpoints/new">
-          Deploy endpoint
-        </Button>
-      }
-    >
-      Deploy any worker image, send it a job, and watch a worker start. Or run <Code>podyard demo</Code> in a terminal.
-    </EmptyState>
   );
 }
 

@@ -4,10 +4,13 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import { api, unwrap } from '../../api/client.ts';
 import { ContainerFields } from '../../ui/container-fields.tsx';
+import { containerValues } from '../../ui/container-values.ts';
 import { CpuFields } from '../../ui/cpu-fields.tsx';
 import { FormAlert } from '../../ui/form-alert.tsx';
 import { notifySuccess } from '../../ui/notify.ts';
 import { Page } from '../../ui/page.tsx';
+import { TemplatePicker } from '../../ui/template-picker.tsx';
+import { useDraft } from '../../ui/use-draft.tsx';
 import { useSave } from '../../ui/use-save.ts';
 import { GpuFields, StartFields, StorageFields } from './pod-fields.tsx';
 import { NEW_POD, POD_FIELDS, type PodValues, podBody } from './pod-values.ts';
@@ -18,22 +21,26 @@ export function NewPodPage() {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm<PodValues>({ mode: 'controlled', initialValues: NEW_POD });
+  const draft = useDraft(form, 'new-pod', NEW_POD);
   const { submit, otherErrors, isSaving } = useSave(form, {
     fields: POD_FIELDS,
     save: (values) => unwrap(api.POST('/v2/pods', { body: podBody(values) })),
     onSaved: async (pod) => {
+      draft.drop();
       await queries.invalidateQueries({ queryKey: ['pods'] });
       notifySuccess(`Created ${pod.name}.`);
       navigate(`/pods/${pod.id}`);
     },
   });
   return (
-    <Page title="New pod">
+    <Page title="New pod" parents={[{ to: '/pods', label: 'Pods' }]}>
       <form noValidate onSubmit={submit}>
         <Stack maw={820}>
+          {draft.note}
           <Fieldset legend="Container">
             <Stack>
               <TextInput label="Name" required {...form.getInputProps('name')} />
+              <TemplatePicker kind="pod" onChoose={(template) => form.setValues(containerValues(template))} />
               <ContainerFields
                 form={form}
                 portsHint="For example 8888/http or 22/tcp. Each HTTP port gets its own URL."

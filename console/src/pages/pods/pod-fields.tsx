@@ -1,8 +1,9 @@
 import { Checkbox, Fieldset, NumberInput, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { gpusQuery, volumesQuery } from '../../api/queries.ts';
+import { volumesQuery } from '../../api/queries.ts';
+import { GpuPicker } from '../../ui/gpu-picker.tsx';
 import { type FieldForm, numberProps } from '../../ui/number-props.ts';
-import { gpuOptions, volumeOptions } from '../../ui/select-options.ts';
+import { volumeOptions } from '../../ui/select-options.ts';
 
 /** Fields that pods and clusters share: what images start beside their program. */
 export function StartFields({ form }: { form: FieldForm }) {
@@ -26,10 +27,10 @@ export function StartFields({ form }: { form: FieldForm }) {
 
 /** The GPUs of one pod. */
 export function GpuFields({ form }: { form: FieldForm }) {
-  const { data } = useQuery(gpusQuery);
+  const gpu = form.getInputProps('gpu.id');
   return (
     <>
-      <Select label="GPU" required searchable data={gpuOptions(data?.gpus)} {...form.getInputProps('gpu.id')} />
+      <GpuPicker value={gpu.value} onChange={gpu.onChange} error={gpu.error} />
       <NumberInput label="GPU count" min={1} allowDecimal={false} {...numberProps(form, 'gpu.count')} />
     </>
   );

@@ -4,9 +4,10 @@ import { Link } from 'react-router';
 import { BASE_URL } from '../../api/client.ts';
 import { CopyableText } from '../../ui/copyable-text.tsx';
 import { Figures } from '../../ui/figures.tsx';
-import { formatDate, formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
+import { formatDuration, formatUsd, NO_VALUE } from '../../ui/format.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { ReasonAlert } from '../../ui/reason-view.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { JupyterPassword } from './jupyter-password.tsx';
 import { PodAccess } from './pod-access.tsx';
 import { describeHardware, describeMounts, type Pod, portRows } from './pod-details.ts';
@@ -121,7 +122,7 @@ function SettingsTable({ pod }: { pod: Pod }) {
     'Persistent storage': persistent,
     'Network volumes': network,
     Environment: Object.keys(pod.env).join(', ') || NO_VALUE,
-    Created: formatDate(pod.createdAt),
+    Created: <RelativeTime at={pod.createdAt} />,
   };
   return (
     <Paper withBorder p="md">

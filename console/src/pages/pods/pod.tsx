@@ -1,12 +1,18 @@
-import { Tabs } from '@mantine/core';
+import { Skeleton, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Suspense } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { useLive } from '../../api/events.ts';
-import { LogView } from '../../ui/log-view.tsx';
+import { CopyableId } from '../../ui/copyable-id.tsx';
+import { lazyPart } from '../../ui/lazy-part.ts';
+import { PageLog } from '../../ui/logs/log-view.tsx';
 import { Loaded, Page, PageSkeleton } from '../../ui/page.tsx';
 import { PodActions } from './pod-actions.tsx';
 import { PodOverview } from './pod-overview.tsx';
+
+const PodTerminal = lazyPart(() => import('./pod-terminal.tsx'), 'PodTerminal');
+const PARENTS = [{ to: '/pods', label: 'Pods' }];
 
 export function PodPage() {
   const { id = '', tab = 'pod' } = useParams();
@@ -22,7 +28,12 @@ export function PodPage() {
   return (
     <Loaded query={{ ...query, data: live ?? query.data }} skeleton={<PageSkeleton />}>
       {(pod) => (
-        <Page title={pod.name} actions={<PodActions pod={pod} />}>
+        <Page
+          title={pod.name}
+          parents={PARENTS}
+          description={<CopyableId id={pod.id} />}
+          actions={<PodActions pod={pod} />}
+        >
           <Tabs
             value={tab}
             onChange={(value) => navigate(`/pods/${id}/${value}`, { replace: true })}
@@ -31,12 +42,18 @@ export function PodPage() {
             <Tabs.List aria-label={`Pod ${pod.name}`} mb="md">
               <Tabs.Tab value="pod">Overview</Tabs.Tab>
               <Tabs.Tab value="logs">Logs</Tabs.Tab>
+              <Tabs.Tab value="terminal">Terminal</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="pod">
               <PodOverview pod={pod} />
             </Tabs.Panel>
             <Tabs.Panel value="logs">
-              <LogView path={`/v2/pods/${id}/logs`} />
+              <PageLog place={`/v2/pods/${id}`} />
+            </Tabs.Panel>
+            <Tabs.Panel value="terminal">
+              <Suspense fallback={<Skeleton h={120} />}>
+                <PodTerminal id={id} />
+              </Suspense>
             </Tabs.Panel>
           </Tabs>
         </Page>

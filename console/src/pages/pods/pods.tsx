@@ -9,12 +9,13 @@ import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordLink } from '../../ui/record-name.tsx';
 import { Status } from '../../ui/status.tsx';
+import { Truncated } from '../../ui/truncated.tsx';
 import { describeHardware, type Pod } from './pod-details.ts';
 
 const COLUMNS: Column<Pod>[] = [
   { title: 'Name', render: (pod) => <RecordLink to={linkOf(pod)} name={pod.name} /> },
   { title: 'Status', render: ({ status }) => <Status value={status} /> },
-  { title: 'Image', isSecondary: true, render: ({ image }) => <Text size="sm">{image}</Text> },
+  { title: 'Image', isSecondary: true, render: ({ image }) => <Truncated text={image} /> },
   { title: 'Hardware', isSecondary: true, render: (pod) => <Text size="sm">{describeHardware(pod)}</Text> },
   { title: 'Cost per hour', render: ({ cost }) => <span className="figure">{formatUsd(cost)}</span> },
 ];

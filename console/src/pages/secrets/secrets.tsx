@@ -4,10 +4,11 @@ import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from '../../api/client.ts';
 import { DeleteButton } from '../../ui/delete-button.tsx';
 import { FormButton } from '../../ui/form-button.tsx';
-import { formatDate, NO_VALUE } from '../../ui/format.ts';
+import { NO_VALUE } from '../../ui/format.ts';
 import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
 import { type Column, RecordList } from '../../ui/record-list.tsx';
 import { RecordName } from '../../ui/record-name.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
 import { deletionConsequence, newSecretBody, secretReference, secretUpdateBody, usageLabel } from './secret-values.ts';
 
 type Secret = Schemas['Secret'];
@@ -19,7 +20,7 @@ const COLUMNS: Column<Secret>[] = [
   },
   { title: 'Reference', isSecondary: true, render: ({ name }) => <Code>{secretReference(name)}</Code> },
   { title: 'Used by', render: ({ usedBy }) => <Usage usedBy={usedBy} /> },
-  { title: 'Updated', isSecondary: true, render: ({ updatedAt }) => formatDate(updatedAt) },
+  { title: 'Updated', isSecondary: true, render: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
   { title: 'Actions', width: '130px', render: (secret) => <Actions secret={secret} /> },
 ];
 const idOf = ({ id }: Secret) => id;

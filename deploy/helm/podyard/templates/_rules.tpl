@@ -7,6 +7,12 @@
 - apiGroups: [metrics.k8s.io]
   resources: [pods]
   verbs: [get]
+{{- if .Values.rbac.terminal }}
+# Terminals.
+- apiGroups: [""]
+  resources: [pods/exec]
+  verbs: [create, get]
+{{- end }}
 {{- end -}}
 
 {{- define "podyard.controlRules" -}}
@@ -32,6 +38,10 @@
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [create, delete]
+# To keep some workers of an endpoint when nodes are drained.
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [create, delete, list, patch]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [create, delete, get, patch]
@@ -49,6 +59,16 @@
 - apiGroups: [""]
   resources: [nodes]
   verbs: [list, watch]
+# GPUs that a DRA driver offers instead of a device plugin.
+- apiGroups: [resource.k8s.io]
+  resources: [deviceclasses, resourceslices]
+  verbs: [list, watch]
+{{- if .Values.rbac.nodeStats }}
+# Usage of pods, and of their volumes, from the kubelets.
+- apiGroups: [""]
+  resources: [nodes/stats]
+  verbs: [get]
+{{- end }}
 {{- if .Values.rbac.otherPods }}
 # GPUs held by foreign pods.
 - apiGroups: [""]

@@ -25,6 +25,7 @@
   "USER_NAMESPACES" (ternary "true" "" .userNamespaces)
   "POD_LABELS" (include "podyard.pairs" .podLabels)
   "POD_ANNOTATIONS" (include "podyard.pairs" .podAnnotations)
+  "ENDPOINT_METADATA" (join "," .endpointMetadata)
   "PENDING_SECONDS" (toString (int .pendingSeconds))
   "SERVICE_TYPE" .serviceType
   "PUBLIC_IP" .publicIp
@@ -40,6 +41,8 @@
 {{- with .Values.trustedProxies }}{{ $_ := set $settings "PODYARD_TRUSTED_PROXIES" (join "," .) }}{{ end -}}
 {{- with .Values.workloads.memoryPerGpu }}{{ $_ := set $settings "PODYARD_MEMORY_PER_GPU" . }}{{ end -}}
 {{- with .Values.workloads.cpusPerGpu }}{{ $_ := set $settings "PODYARD_CPUS_PER_GPU" (toString .) }}{{ end -}}
+{{- with .Values.workloads.maxMemoryPerGpu }}{{ $_ := set $settings "PODYARD_MAX_MEMORY_PER_GPU" . }}{{ end -}}
+{{- with .Values.workloads.maxCpusPerGpu }}{{ $_ := set $settings "PODYARD_MAX_CPUS_PER_GPU" (toString .) }}{{ end -}}
 {{- with .Values.workloads.simulateGpus }}{{ $_ := set $settings "PODYARD_SIMULATE_GPUS" . }}{{ end -}}
 {{- if .Values.catalog }}{{ $_ := set $settings "PODYARD_CATALOG" "/etc/podyard/catalog/catalog.json" }}{{ end -}}
 {{- if .Values.tlsSecret -}}

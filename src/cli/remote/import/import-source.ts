@@ -1,5 +1,6 @@
 import type { RestRevision } from '../../../core/rest-revisions.ts';
 import { trimSlashes } from '../../../core/trim-slashes.ts';
+import { UsageError } from '../../../core/usage-error.ts';
 import { secretNamesIn } from '../../../domain/secrets/secret-references.ts';
 import { type ApiClient, ApiRefusal } from '../api-client.ts';
 import type { Wire } from '../records.ts';
@@ -23,11 +24,11 @@ export interface ImportSource {
 export function baseUrlOf(from: string): string {
   const url = trimSlashes(from.trim());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new Error(`--from has '${from}', but must be the URL of a server, like https://api.example.com`);
+    throw new UsageError(`--from has '${from}', but must be the URL of a server, like https://api.example.com`);
   }
   const { username, password, search, hash } = new URL(url);
-  if (username || password) throw new Error('--from must have no user name or password: give the key with --key');
-  if (search || hash) throw new Error(`--from has '${from}', but must end with the path`);
+  if (username || password) throw new UsageError('--from must have no user name or password: give the key with --key');
+  if (search || hash) throw new UsageError(`--from has '${from}', but must end with the path`);
   return url.replace(/\/v2$/, '').replace(/\/2026-08$/, '');
 }
 

@@ -1,6 +1,7 @@
 import { inOneLine } from '../../../domain/logs/quote-output.ts';
 import type { CliPieces } from '../../cli-pieces.ts';
 import { type Column, formatTable } from '../../table.ts';
+import { jsonText } from '../../terminal-text.ts';
 import { ApiClient } from '../api-client.ts';
 import { listRecords, RECORDS, type RecordKind, type Wire } from '../records.ts';
 import { readSecret } from '../terminal.ts';
@@ -46,7 +47,7 @@ export async function runImport(pieces: CliPieces, client: ApiClient, options: I
   const url = baseUrlOf(options.from);
   const key = await readKey(pieces, options.key);
   pieces.terminal.progress(`reading ${url}`);
-  const source = await readSource(new ApiClient({ url, key }, pieces.terminal.interrupted));
+  const source = await readSource(new ApiClient({ url, key }, pieces.terminal));
   const target = await readTarget(client);
   pieces.terminal.progress('');
   const kinds = new Set<ImportKind>(options.only ?? KINDS);
@@ -113,8 +114,8 @@ async function showPlan(
   const toMake = items.filter(({ action }) => action === 'CREATE').length;
   const isShown = dryRun || !yes || !json; // with --yes --json, only the results are printed
   if (items.length === 0) note('The other side has nothing to import.');
-  else if (json && isShown) pieces.print(JSON.stringify(items.map(toJson), null, 2));
-  else if (!json) pieces.print(formatTable(PLAN_COLUMNS, items));
+  else if (json && isShown) pieces.print(jsonText(items.map(toJson)));
+  else if (!json) pieces.print(formatTable(PLAN_COLUMNS, items, pieces.screen));
   note(`${toMake} of ${items.length} to make; the other side speaks revision ${source.revision}.`);
   if (dryRun || toMake === 0) return false;
   if (yes) return true;
@@ -144,8 +145,8 @@ async function apply(
     await applyImport(client, items, known, pieces, (result) => results.push(result));
   } finally {
     pieces.terminal.progress('');
-    if (json) pieces.print(JSON.stringify(results, null, 2));
-    else if (results.length > 0) pieces.print(`\n${formatTable(RESULT_COLUMNS, results)}`);
+    if (json) pieces.print(jsonText(results));
+    else if (results.length > 0) pieces.print(`\n${formatTable(RESULT_COLUMNS, results, pieces.screen)}`);
   }
   const failed = results.filter(({ result }) => result === 'FAILED').length;
   if (failed > 0) throw new Error(`${failed} of ${items.length} could not be made: mend them and run it again`);

@@ -9,13 +9,11 @@ import { type BodyBudget, yieldedBody } from '../../body-budget.ts';
 import type { QueueCall } from '../queue-call.ts';
 import { type Piece, RequestSplitter } from './split-requests.ts';
 
-/** Of a portion, which is one statement: its bytes, and its lines, whose parsing takes about two milliseconds. */
-const PORTION_BYTES = 256 * 1024;
-const PORTION_LINES = 500;
+/** Of a portion, which is one statement. Twice as much doubles the time that the garbage collector stops this process. */
+const PORTION_BYTES = 64 * 1024;
+const PORTION_LINES = 250;
 /** Lines that are parsed before other requests of this process get a turn: less than a millisecond. */
 const LINES_AT_ONCE = 64;
-/** After so many portions the memory is given back for a moment, so that other users get their turns. */
-const PORTIONS_A_TURN = 8;
 
 /** What became of an upload. */
 export interface UploadResult {
@@ -42,9 +40,10 @@ export interface Upload {
 }
 
 /**
- * Adds requests to a batch as they arrive, portion by portion, each in a commit of its own. Memory for a portion is reserved
- * before it is read and given back when it is committed; meanwhile the source is not read, so that its socket pushes back. What
- * was committed stays if the upload breaks off: the client repeats it with an offset.
+ * Adds requests to a batch as they arrive, portion by portion, each in a commit of its own and at the pace that leaves room
+ * for interactive requests. Memory for a portion is reserved before it is read and given back when it is committed; meanwhile
+ * the source is not read, so that its socket pushes back. What was committed stays if the upload breaks off: the client
+ * repeats it with an offset.
  */
 export async function uploadRequests(call: QueueCall, upload: Upload): Promise<UploadResult> {
   const { received, offset } = upload;
@@ -61,25 +60,21 @@ export async function uploadRequests(call: QueueCall, upload: Upload): Promise<U
   const chunks = upload.source[Symbol.asyncIterator]();
   try {
     for (;;) {
-      await memory.hold(2 * PORTION_BYTES + splitter.pendingBytes); // one is read while another is committed
+      await memory.hold(PORTION_BYTES + splitter.pendingBytes);
       const chunk = await memory.orYield(chunks.next());
       const pieces = chunk.done ? splitter.end() : splitter.push(chunk.value);
-      for (const [i, piece] of pieces.entries()) {
+      for (const piece of pieces) {
         writer.add(piece);
-        if (writer.isFull) await writer.flush();
-        if (i % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
+        if (!writer.isFull) continue;
+        await writer.flush();
+        memory.release();
+        await memory.hold(PORTION_BYTES + splitter.pendingBytes);
       }
       if (chunk.done) break;
-      if (writer.isTurnOver) {
-        await writer.settle();
-        memory.release();
-      }
     }
     await writer.flush();
-    await writer.settle();
     return writer.result;
   } finally {
-    await writer.settle().catch(() => {}); // the first failure is thrown already
     memory.release();
     void chunks.return?.();
   }
@@ -92,7 +87,7 @@ function lineLimit({ plane, endpoint }: QueueCall): number {
   return Math.min(...all.filter((limit) => limit !== null));
 }
 
-/** Collects requests and commits them. */
+/** Collects lines and stores them in portions. */
 class PortionWriter {
   readonly result: UploadResult;
   readonly #call: QueueCall;
@@ -101,12 +96,8 @@ class PortionWriter {
   #toSkip: number;
   /** The lines that the batch must have; null: any number. */
   #expected: number | null;
-  #lines = 0;
+  #pieces: Piece[] = [];
   #bytes = 0;
-  #requests: NewRequest[] = [];
-  #rejections: Rejection[] = [];
-  #committing: Promise<void> = Promise.resolve();
-  #portions = 0;
 
   constructor(call: QueueCall, { id, received, accepted, offset }: Upload, limitBytes: number) {
     this.#call = call;
@@ -119,12 +110,7 @@ class PortionWriter {
   }
 
   get isFull(): boolean {
-    return this.#lines >= PORTION_LINES || this.#bytes >= PORTION_BYTES;
-  }
-
-  /** True when the memory should be given back for a moment. */
-  get isTurnOver(): boolean {
-    return this.#portions >= PORTIONS_A_TURN;
+    return this.#pieces.length >= PORTION_LINES || this.#bytes >= PORTION_BYTES;
   }
 
   add(piece: Piece): void {
@@ -133,33 +119,34 @@ class PortionWriter {
       this.result.skipped += 1;
       return;
     }
-    const at = this.#lines++;
-    if (piece === null) return;
-    try {
-      if (piece === 'tooLong') throw new Failure('badRequest', `is larger than the limit of ${this.#limitBytes} bytes`);
-      this.#requests.push(parseRequest(piece, at));
-      this.#bytes += piece.length;
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      this.#rejections.push({ line: at, reason: reasonOf(error) });
-    }
+    this.#pieces.push(piece);
+    this.#bytes += Buffer.isBuffer(piece) ? piece.length : 0;
   }
 
-  /** Begins to commit what was collected, once the portion before is committed; rejects if that failed. */
+  /** Parses and commits what was collected, when it is this upload's turn. */
   async flush(): Promise<void> {
-    if (this.#lines === 0) return;
-    const portion: Portion = { lines: this.#lines, requests: this.#requests, rejections: this.#rejections };
-    [this.#lines, this.#bytes, this.#requests, this.#rejections] = [0, 0, [], []];
-    await this.#committing;
-    this.#portions += 1;
-    this.#committing = this.#commit(portion);
-    this.#committing.catch(() => {}); // whoever waits for it sees the failure
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return;
+    [this.#pieces, this.#bytes] = [[], 0];
+    await this.#call.plane.uploadPace.run(async () => this.#commit(await this.#parse(pieces)));
   }
 
-  /** Resolves when everything flushed is committed. */
-  async settle(): Promise<void> {
-    await this.#committing;
-    this.#portions = 0;
+  async #parse(pieces: readonly Piece[]): Promise<Portion> {
+    const requests: NewRequest[] = [];
+    const rejections: Rejection[] = [];
+    for (const [line, piece] of pieces.entries()) {
+      if (line % LINES_AT_ONCE === LINES_AT_ONCE - 1) await setImmediate();
+      if (piece === null) continue;
+      try {
+        if (piece === 'tooLong')
+          throw new Failure('badRequest', `is larger than the limit of ${this.#limitBytes} bytes`);
+        requests.push(parseRequest(piece, line));
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        rejections.push({ line, reason: reasonOf(error) });
+      }
+    }
+    return { lines: pieces.length, requests, rejections };
   }
 
   async #commit(portion: Portion): Promise<void> {

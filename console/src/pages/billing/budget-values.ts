@@ -1,0 +1,58 @@
+import type { Schemas } from '../../api/client.ts';
+
+export type Budget = Schemas['Budget'];
+
+export interface BudgetForm {
+  /** Empty: everything. */
+  endpointId: string;
+  amount: string;
+  notifyAt: string;
+  webhook: string;
+  stops: boolean;
+}
+
+export function budgetForm(budget?: Budget): BudgetForm {
+  return {
+    endpointId: budget?.endpointId ?? '',
+    amount: budget?.amount ?? '',
+    notifyAt: (budget?.notifyAt ?? [80, 100]).join(', '),
+    webhook: budget?.webhook ?? '',
+    stops: budget?.action === 'STOP',
+  };
+}
+
+/** Returns what a form sets. What is no number is passed on, so that the server says what is wrong with it. */
+export function budgetBody({ amount, notifyAt, webhook, stops }: BudgetForm) {
+  const percents = notifyAt.split(/[\s,;%]+/).filter((part) => part !== '');
+  return {
+    amount: amount.trim().replace(/^\$/, ''),
+    action: stops ? ('STOP' as const) : ('NOTIFY' as const),
+    notifyAt: percents.map(Number),
+    webhook: webhook.trim() === '' ? null : webhook.trim(),
+  };
+}
+
+/** How much of a budget is used, in percent, and how urgent that is. */
+export function budgetUse({ amount, spent, passed, isStopped }: Budget): { percent: number; color: string } {
+  const percent = Number(amount) === 0 ? 100 : (Number(spent) / Number(amount)) * 100;
+  if (isStopped || percent >= 100) return { percent, color: 'red' };
+  return { percent, color: passed.length > 0 ? 'orange' : 'blue' };
+}
+
+export function budgetName({ endpointId, endpointName }: Pick<Budget, 'endpointId' | 'endpointName'>): string {
+  return endpointId === null ? 'Everything' : (endpointName ?? endpointId);
+}
+
+/** Returns the first day of the next month, for people. */
+export function renewalDay(month: string): string {
+  const [year, number] = month.split('-').map(Number);
+  const next = new Date(Date.UTC(year!, number!));
+  return next.toLocaleDateString(undefined, { timeZone: 'UTC', month: 'long', day: 'numeric' });
+}
+
+/** Returns the budget that concerns a user the most: one that stops, else the one with the highest threshold passed. */
+export function mostUrgent(budgets: readonly Budget[]): Budget | undefined {
+  const urgency = ({ isStopped, passed }: Budget) => (isStopped ? Number.POSITIVE_INFINITY : Math.max(0, ...passed));
+  const [first] = [...budgets].sort((a, b) => urgency(b) - urgency(a));
+  return first && urgency(first) > 0 ? first : undefined;
+}

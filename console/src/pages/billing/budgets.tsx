@@ -1,0 +1,205 @@
+import {
+  Badge,
+  Group,
+  Paper,
+  Progress,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
+import { api, unwrap } from '../../api/client.ts';
+import { DeleteButton } from '../../ui/delete-button.tsx';
+import { FormButton } from '../../ui/form-button.tsx';
+import { formatUsd } from '../../ui/format.ts';
+import { EmptyNote, Loaded } from '../../ui/page.tsx';
+import {
+  type Budget,
+  type BudgetForm,
+  budgetBody,
+  budgetForm,
+  budgetName,
+  budgetUse,
+  renewalDay,
+} from './budget-values.ts';
+import { cents } from './cost-rows.ts';
+
+const REFRESH_MS = 60_000;
+
+/** What a month may cost, how much of that is used, and what happens then. */
+export function Budgets({ isAll }: { isAll: boolean }) {
+  const query = useQuery({
+    queryKey: ['budgets', isAll],
+    queryFn: () => unwrap(api.GET('/v2/billing/budgets', { params: { query: isAll ? { userId: 'all' } : {} } })),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Stack gap="sm" component="section" aria-labelledby="budgets">
+      <Group justify="space-between">
+        <Title order={2} size="h4" id="budgets">
+          Budgets
+        </Title>
+        <NewBudget />
+      </Group>
+      <Loaded query={query}>
+        {({ budgets }) =>
+          budgets.length === 0 ? (
+            <EmptyNote>
+              No budgets. One notifies you when a month costs more than planned, and can keep new workers and pods from
+              starting; queued jobs wait.
+            </EmptyNote>
+          ) : (
+            <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} spacing="sm">
+              {budgets.map((budget) => (
+                <BudgetCard key={budget.id} budget={budget} isAll={isAll} />
+              ))}
+            </SimpleGrid>
+          )
+        }
+      </Loaded>
+    </Stack>
+  );
+}
+
+function BudgetCard({ budget, isAll }: { budget: Budget; isAll: boolean }) {
+  const { percent, color } = budgetUse(budget);
+  const name = budgetName(budget);
+  const text = `${formatUsd(cents(budget.spent))} of ${formatUsd(cents(budget.amount))}`;
+  return (
+    <Paper withBorder p="sm">
+      <Group justify="space-between" wrap="nowrap" mb={4}>
+        <Text fw={600} size="sm" truncate>
+          {isAll ? `${budget.userName}: ${name}` : name}
+        </Text>
+        {(isAll || !budget.isByAdmin) && <CardActions budget={budget} name={name} />}
+      </Group>
+      <Text className="figure">
+        {text}{' '}
+        <Text span size="sm" c="dimmed">
+          {percent.toFixed(0)} %
+        </Text>
+      </Text>
+      <Progress value={Math.min(100, percent)} color={color} my={6} aria-label={`${name}: ${text}`} />
+      <Text size="xs" c="dimmed">
+        {describe(budget)}
+      </Text>
+      {budget.isStopped && (
+        <Badge color="red" variant="light" tt="none" mt={6}>
+          Stopped until {renewalDay(budget.month)}
+        </Badge>
+      )}
+    </Paper>
+  );
+}
+
+function describe({ notifyAt, action, isByAdmin, webhook }: Budget): string {
+  const at = notifyAt.length === 0 ? '' : `Notifies at ${notifyAt.map((percent) => `${percent} %`).join(', ')}`;
+  const how = webhook === null || at === '' ? at : `${at}, by webhook too`;
+  const end = action === 'STOP' ? 'Stops when used up' : '';
+  return [how, end, isByAdmin ? 'Set by an administrator' : ''].filter((part) => part !== '').join('. ');
+}
+
+function CardActions({ budget, name }: { budget: Budget; name: string }) {
+  const { id: budgetId } = budget;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <FormButton
+        label="Edit"
+        title={`Budget: ${name}`}
+        queryKey="budgets"
+        isInRow
+        submitLabel="Save"
+        initial={budgetForm(budget)}
+        onSubmit={(values) =>
+          unwrap(
+            api.PATCH('/v2/billing/budgets/{budgetId}', { params: { path: { budgetId } }, body: budgetBody(values) }),
+          )
+        }
+      >
+        {(form) => <Fields form={form} />}
+      </FormButton>
+      <DeleteButton
+        what="budget"
+        name={name}
+        queryKey="budgets"
+        consequence="Nothing is limited by it any more, and what it stopped starts again."
+        onConfirm={() => unwrap(api.DELETE('/v2/billing/budgets/{budgetId}', { params: { path: { budgetId } } }))}
+      />
+    </Group>
+  );
+}
+
+function NewBudget() {
+  return (
+    <FormButton
+      label="New budget"
+      title="New budget"
+      queryKey="budgets"
+      initial={budgetForm()}
+      onSubmit={(values) => {
+        const endpointId = values.endpointId === '' ? null : values.endpointId;
+        return unwrap(api.POST('/v2/billing/budgets', { body: { ...budgetBody(values), endpointId } }));
+      }}
+    >
+      {(form) => (
+        <>
+          <EndpointSelect form={form} />
+          <Fields form={form} />
+        </>
+      )}
+    </FormButton>
+  );
+}
+
+/** Read when the form opens. */
+function EndpointSelect({ form }: { form: UseFormReturnType<BudgetForm> }) {
+  const { data } = useQuery({ queryKey: ['endpoints', 'names'], queryFn: () => unwrap(api.GET('/v2/serverless')) });
+  const endpoints = (data?.endpoints ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  return (
+    <Select
+      label="Of"
+      searchable
+      limit={50}
+      allowDeselect={false}
+      data={[{ value: '', label: 'Everything' }, ...endpoints]}
+      {...form.getInputProps('endpointId')}
+    />
+  );
+}
+
+function Fields({ form }: { form: UseFormReturnType<BudgetForm> }) {
+  return (
+    <>
+      <TextInput
+        label="Amount"
+        description="US dollars a month (UTC)"
+        required
+        data-autofocus
+        inputMode="decimal"
+        placeholder="250"
+        {...form.getInputProps('amount')}
+      />
+      <TextInput
+        label="Notify at"
+        description="Percent of the amount, each once a month"
+        {...form.getInputProps('notifyAt')}
+      />
+      <TextInput
+        label="Webhook"
+        description="Optional: notices are also sent there"
+        placeholder="https://"
+        {...form.getInputProps('webhook')}
+      />
+      <Switch
+        label="Stop when it is used up"
+        description="No new workers or pods start. Running jobs end, others wait; pods that run stay."
+        {...form.getInputProps('stops', { type: 'checkbox' })}
+      />
+    </>
+  );
+}

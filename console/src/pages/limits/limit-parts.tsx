@@ -1,0 +1,90 @@
+import { Paper, Progress, SimpleGrid, Text, TextInput } from '@mantine/core';
+import { ApiError } from '../../api/api-error.ts';
+import { type Schemas, unwrap } from '../../api/client.ts';
+import { FormButton } from '../../ui/form-button.tsx';
+import {
+  LIMIT_NAMES,
+  LIMITS,
+  type LimitBar,
+  limitBars,
+  limitChange,
+  limitForm,
+  limitText,
+  type UserLimits,
+} from './limit-values.ts';
+
+/** What a user may have and has. */
+export function Bars({ limits }: { limits: UserLimits }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
+      {limitBars(limits).map((bar) => (
+        <Bar key={bar.name} bar={bar} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function Bar({ bar: { label, text, percent, isFull } }: { bar: LimitBar }) {
+  return (
+    <Paper withBorder p="sm">
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text fw={600} className="figure">
+        {text}
+      </Text>
+      {percent !== null && (
+        <Progress value={percent} mt={6} aria-label={`${label}: ${text}`} color={isFull ? 'orange' : 'blue'} />
+      )}
+    </Paper>
+  );
+}
+
+interface EditLimitsProps {
+  label?: string;
+  /** The list to read again after a save. */
+  queryKey?: string;
+  title: string;
+  own: Schemas['OwnLimits'];
+  limits: Schemas['Limits'];
+  save: (body: Schemas['UpdateLimitsRequest']) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+}
+
+/** A button that opens the form of a user's limits, or of the defaults. */
+export function EditLimits({ label = 'Edit', queryKey = 'limits', title, own, limits, save }: EditLimitsProps) {
+  return (
+    <FormButton
+      label={label}
+      title={title}
+      isInRow
+      queryKey={queryKey}
+      submitLabel="Save"
+      initial={limitForm(own)}
+      onSubmit={async (values) => {
+        const { body, errors } = limitChange(own, values);
+        if (errors.length > 0) throw new ApiError(422, 'Some limits are no numbers.', errors);
+        return unwrap(save(body));
+      }}
+    >
+      {(form) => (
+        <>
+          <Text size="sm" c="dimmed">
+            A number, or “unlimited”. Leave a limit empty to inherit it. A quota is what the user is sure to get; a
+            limit is never exceeded.
+          </Text>
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+            {LIMIT_NAMES.map((name) => (
+              <TextInput
+                key={name}
+                label={LIMITS[name].label}
+                placeholder={name in own ? '' : limitText(name, limits[name])}
+                autoComplete="off"
+                {...form.getInputProps(name)}
+              />
+            ))}
+          </SimpleGrid>
+        </>
+      )}
+    </FormButton>
+  );
+}

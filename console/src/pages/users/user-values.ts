@@ -1,0 +1,61 @@
+import type { Schemas } from '../../api/client.ts';
+
+export type User = Schemas['UserAccount'];
+type Counts = Record<string, number>;
+
+export type UserState = 'ACTIVE' | 'SUSPENDED' | 'BEING_DELETED';
+
+export function stateOf({ suspension, removal }: User): UserState {
+  if (removal) return 'BEING_DELETED';
+  return suspension ? 'SUSPENDED' : 'ACTIVE';
+}
+
+export const STATE_TEXTS: Record<UserState, string> = {
+  ACTIVE: 'Active',
+  SUSPENDED: 'Suspended',
+  BEING_DELETED: 'Being deleted',
+};
+
+const SINGULAR: Record<string, string> = { registries: 'registry' };
+
+/** `2 endpoints, 1 pod and 3 secrets`; null if there is nothing. */
+export function countsText(counts: Counts): string | null {
+  const parts = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${count === 1 ? (SINGULAR[name] ?? name.slice(0, -1)) : name}`);
+  if (parts.length < 2) return parts[0] ?? null;
+  return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
+
+/** What a suspension does to what runs, as a choice of the form. */
+export const WORKLOADS = [
+  { value: 'KEEP', label: 'Keep what runs' },
+  { value: 'STOP', label: 'Scale endpoints to zero and stop pods' },
+];
+
+export const NEW_USER = { name: '', email: '', role: 'USER' };
+
+export function newUserBody({ name, email, role }: typeof NEW_USER): Schemas['CreateUserRequest'] {
+  return { name: name.trim(), email: email.trim() || null, role: role as User['role'] };
+}
+
+export const RATE_WINDOWS = ['minute', 'hour', 'day'] as const;
+export type RateForm = Record<(typeof RATE_WINDOWS)[number], string> & { exempt: boolean };
+
+export function rateForm(limit: Schemas['UserRateLimit']): RateForm {
+  const text = (value: number | null) => (value === null ? '' : String(value));
+  return { exempt: limit.exempt, minute: text(limit.minute), hour: text(limit.hour), day: text(limit.day) };
+}
+
+/** Errors are `/minute: must be a whole number`, as the server's. */
+export function rateBody(form: RateForm): { body: Schemas['UserRateLimit']; errors: string[] } {
+  const errors: string[] = [];
+  const read = (name: (typeof RATE_WINDOWS)[number]) => {
+    const text = form[name].trim();
+    if (text === '') return null;
+    if (!/^[1-9]\d{0,8}$/.test(text)) errors.push(`/${name}: must be a whole number from 1`);
+    return Number(text);
+  };
+  const body = { exempt: form.exempt, minute: read('minute'), hour: read('hour'), day: read('day') };
+  return { body, errors };
+}

@@ -1,0 +1,96 @@
+import { Select, TextInput } from '@mantine/core';
+import { IconUsers } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, unwrap } from '../../api/client.ts';
+import { FormButton } from '../../ui/form-button.tsx';
+import { formatNumber } from '../../ui/format.ts';
+import { EmptyState, Loaded, Page } from '../../ui/page.tsx';
+import { type Column, RecordList } from '../../ui/record-list.tsx';
+import { RecordLink } from '../../ui/record-name.tsx';
+import { RelativeTime } from '../../ui/relative-time-view.tsx';
+import { Status } from '../../ui/status.tsx';
+import { CreatedKey } from '../keys/new-key.tsx';
+import { useText } from '../limits/limit-values.ts';
+import { NEW_USER, newUserBody, STATE_TEXTS, stateOf, type User } from './user-values.ts';
+import { usersQuery } from './users-query.ts';
+
+const REFRESH_MS = 10_000;
+
+const COLUMNS: Column<User>[] = [
+  { title: 'Name', render: ({ userId, name }) => <RecordLink to={`/users/${userId}`} name={name} /> },
+  { title: 'State', render: (user) => <Status value={stateOf(user)} text={STATE_TEXTS[stateOf(user)]} /> },
+  { title: 'Role', isSecondary: true, render: ({ role }) => (role === 'ADMIN' ? 'Admin' : 'User') },
+  {
+    title: 'Endpoints',
+    isSecondary: true,
+    render: ({ usage, limits }) => useText('endpoints', usage.endpoints, limits.endpoints),
+  },
+  { title: 'Pods', isSecondary: true, render: ({ usage, limits }) => useText('pods', usage.pods, limits.pods) },
+  {
+    title: 'Workers',
+    isSecondary: true,
+    render: ({ usage, limits }) => useText('workers', usage.workers, limits.workers),
+  },
+  { title: 'GPUs', isSecondary: true, render: ({ usage, limits }) => useText('gpus', usage.gpus, limits.gpus) },
+  { title: 'Keys', isSecondary: true, isNumber: true, render: ({ apiKeys }) => formatNumber(apiKeys) },
+  { title: 'Last used', render: ({ lastUsedAt }) => (lastUsedAt ? <RelativeTime at={lastUsedAt} /> : 'Never') },
+];
+const idOf = ({ userId }: User) => userId;
+const linkOf = ({ userId }: User) => `/users/${userId}`;
+const textOf = (user: User) => `${user.userId} ${user.name} ${user.email ?? ''} ${STATE_TEXTS[stateOf(user)]}`;
+
+/** For admins; everybody else gets the server's 403. */
+export function UsersPage() {
+  const [secret, setSecret] = useState<string | null>(null);
+  const query = useQuery({ ...usersQuery, refetchInterval: ({ state }) => (state.error ? false : REFRESH_MS) });
+  const newUser = <NewUser onCreated={setSecret} />;
+  return (
+    <Page title="Users" actions={newUser}>
+      <Loaded query={query}>
+        {(users) =>
+          users.length === 0 ? (
+            <EmptyState icon={IconUsers} title="No users yet" action={newUser}>
+              Each user has their own endpoints, pods, keys and limits.
+            </EmptyState>
+          ) : (
+            <RecordList label="users" items={users} columns={COLUMNS} idOf={idOf} linkOf={linkOf} textOf={textOf} />
+          )
+        }
+      </Loaded>
+      <CreatedKey secret={secret} title="User created: their first key" onClose={() => setSecret(null)} />
+    </Page>
+  );
+}
+
+function NewUser({ onCreated }: { onCreated: (secret: string) => void }) {
+  return (
+    <FormButton
+      label="New user"
+      title="New user"
+      queryKey="users"
+      initial={NEW_USER}
+      onSubmit={async (values) => {
+        const { key } = await unwrap(api.POST('/v2/account/users', { body: newUserBody(values) }));
+        if (key) onCreated(key.secret);
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required autoComplete="off" data-autofocus {...form.getInputProps('name')} />
+          <TextInput label="Email" autoComplete="off" {...form.getInputProps('email')} />
+          <Select
+            label="Role"
+            description="An admin manages users and the installation."
+            data={[
+              { value: 'USER', label: 'User' },
+              { value: 'ADMIN', label: 'Admin' },
+            ]}
+            allowDeselect={false}
+            {...form.getInputProps('role')}
+          />
+        </>
+      )}
+    </FormButton>
+  );
+}

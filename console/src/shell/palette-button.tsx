@@ -1,0 +1,39 @@
+import { Kbd, UnstyledButton } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { Suspense, useState } from 'react';
+import { lazyPart } from '../ui/lazy-part.ts';
+import { notifyError } from '../ui/notify.ts';
+import { ErrorGuard } from './error-guard.tsx';
+
+const Palette = lazyPart(() => import('./palette/palette.tsx'), 'Palette');
+const SHORTCUT = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : 'Ctrl K';
+
+/** Opens the command palette, also by its shortcut from anywhere. */
+export function PaletteButton() {
+  const [isOpen, setOpen] = useState(false);
+  // An empty list: the shortcut works in inputs as well.
+  useHotkeys([['mod+K', () => setOpen((now) => !now)]], []);
+  function fail(error: unknown) {
+    setOpen(false);
+    notifyError(error);
+  }
+  return (
+    <>
+      <UnstyledButton className="palette-button" onClick={() => setOpen(true)}>
+        <IconSearch size={16} stroke={1.8} aria-hidden />
+        <span className="palette-word">Search</span>
+        <Kbd size="xs" visibleFrom="sm" aria-hidden>
+          {SHORTCUT}
+        </Kbd>
+      </UnstyledButton>
+      {isOpen && (
+        <ErrorGuard onError={fail}>
+          <Suspense>
+            <Palette onClose={() => setOpen(false)} />
+          </Suspense>
+        </ErrorGuard>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import '@xterm/xterm/css/xterm.css';
+import { FitAddon } from '@xterm/addon-fit';
+import { Terminal } from '@xterm/xterm';
+import { useEffect, useRef } from 'react';
+import { giveStylesNonce } from './style-nonce.ts';
+import { endText, TerminalConnection, type TerminalEnd } from './terminal-connection.ts';
+
+/** Dark in both schemes, as terminals are: programs choose their colors for it. Each is ≥ 4.5:1 on the background. */
+const THEME = {
+  background: '#16181d',
+  foreground: '#e4e6eb',
+  cursor: '#e4e6eb',
+  selectionBackground: '#3b4252',
+  black: '#7d8596',
+  red: '#ff7b86',
+  green: '#7ddc8b',
+  yellow: '#e8c66a',
+  blue: '#7fb2ff',
+  magenta: '#d59bf0',
+  cyan: '#6fd6d6',
+  white: '#e4e6eb',
+  brightBlack: '#8b93a5',
+};
+
+export interface TerminalTicket {
+  url: string;
+  protocols: string[];
+}
+
+/** Shows one session. Another ticket opens another one; removing it ends it. */
+export function TerminalScreen({
+  ticket,
+  onNotice,
+  onEnd,
+}: {
+  ticket: TerminalTicket;
+  onNotice: (text: string) => void;
+  onEnd: (end: TerminalEnd) => void;
+}) {
+  const place = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a session lives as long as its ticket is shown
+  useEffect(() => open(place.current!, ticket, { onNotice, onEnd }), [ticket]);
+  return <section ref={place} className="terminal-screen" aria-label="Terminal screen" />;
+}
+
+/** Returns what ends it. */
+function open(
+  place: HTMLElement,
+  { url, protocols }: TerminalTicket,
+  { onNotice, onEnd }: { onNotice: (text: string) => void; onEnd: (end: TerminalEnd) => void },
+): () => void {
+  giveStylesNonce();
+  const terminal = new Terminal({
+    theme: THEME,
+    fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+    fontSize: 13,
+    scrollback: 10_000,
+    cursorBlink: true,
+  });
+  const fit = new FitAddon();
+  terminal.loadAddon(fit);
+  terminal.open(place);
+  const connection = new TerminalConnection(new WebSocket(url, protocols), {
+    onOutput: (bytes, done) => terminal.write(bytes, done),
+    onNotice,
+    onEnd: (end) => {
+      terminal.options.cursorBlink = false;
+      terminal.options.disableStdin = true;
+      terminal.write(`\r\n\x1b[3m${endText(end)}\x1b[0m\r\n`);
+      onEnd(end);
+    },
+  });
+  terminal.attachCustomKeyEventHandler((event) => !isCopy(event, terminal));
+  terminal.onData((text) => connection.write(text));
+  terminal.onBinary((text) => connection.write(text));
+  terminal.onResize(({ cols, rows }) => connection.resize({ columns: cols, rows }));
+  const watch = new ResizeObserver(() => fit.fit());
+  watch.observe(place);
+  fit.fit();
+  connection.resize({ columns: terminal.cols, rows: terminal.rows });
+  terminal.focus();
+  return () => {
+    watch.disconnect();
+    connection.close();
+    terminal.dispose();
+  };
+}
+
+/** Ctrl-Shift-C copies the selection, as in other terminals; ⌘C does by itself. Paste is the browser's own. */
+function isCopy(event: KeyboardEvent, terminal: Terminal): boolean {
+  const isWanted = event.type === 'keydown' && event.ctrlKey && event.shiftKey && event.code === 'KeyC';
+  if (!isWanted || !terminal.hasSelection()) return false;
+  event.preventDefault();
+  void navigator.clipboard.writeText(terminal.getSelection());
+  return true;
+}

@@ -1,0 +1,182 @@
+import { type Command, Option } from 'commander';
+import type { Flags } from '../../config.ts';
+import { REST_REVISIONS } from '../../core/rest-revisions.ts';
+import { UsageError } from '../../core/usage-error.ts';
+import { LIMIT_NAMES } from '../../domain/quotas/limits.ts';
+import type { CliPieces } from '../cli-pieces.ts';
+import { addDatabaseOptions, parseTime } from '../command-options.ts';
+import { addConfirm, type ConfirmOptions, requireConfirmable } from '../confirm.ts';
+import { addSideOptions, type SideOptions, withSide } from './side-options.ts';
+
+const users = () => import('./users.ts');
+
+interface KeyFlags extends SideOptions {
+  user?: string;
+  name: string;
+  scope: string[];
+  expires?: Date;
+  restRevision?: string;
+}
+
+function addUserOption(command: Command): Command {
+  return addSideOptions(command).option(
+    '--user <name>',
+    'user whose keys are meant, for admins (default: yourself; on a database, admin)',
+  );
+}
+
+export function addKeys(program: Command, pieces: CliPieces): void {
+  const keys = program.command('keys').description('create, list and revoke API keys');
+  addUserOption(keys.command('create'))
+    .description('create a key and print it; it is shown only once')
+    .option('--name <text>', 'name of the key', 'command line')
+    .option(
+      '--scope <scopes...>',
+      'all, read-only, invoke, invoke/<endpoint id>, <area>:read|write or <area>/<id>:read|write',
+      ['all'],
+    )
+    .option('--expires <time>', 'when the key expires, e.g. 2030-01-31T12:00:00Z (default: never)', parseTime)
+    .addOption(
+      new Option('--rest-revision <name>', "what plain /v2 speaks to the key (default: the server's)").choices(
+        REST_REVISIONS,
+      ),
+    )
+    .action(async ({ restRevision, ...options }: KeyFlags) => {
+      const { checkScopes, createKey } = await import('./keys.ts');
+      checkScopes(options.scope);
+      const wanted = { ...options, ...(restRevision !== undefined && { restRevision }) };
+      await withSide(pieces, options, (side) => createKey(side, wanted, pieces));
+    });
+  addUserOption(keys.command('list', { isDefault: true }).alias('ls'))
+    .description('list keys with their last use, without revoked ones')
+    .action(async (options: SideOptions & { user?: string }) => {
+      const { listKeys } = await import('./keys.ts');
+      await withSide(pieces, options, (side) => listKeys(side, options, pieces));
+    });
+  addConfirm(addUserOption(keys.command('revoke')))
+    .description('revoke a key for good')
+    .argument('<id>', "the key's id or name, as listed")
+    .action(async (id: string, options: SideOptions & ConfirmOptions & { user?: string }) => {
+      requireConfirmable(pieces, options);
+      const { revokeKey } = await import('./keys.ts');
+      await withSide(pieces, options, (side) => revokeKey(side, { ...options, id }, pieces));
+    });
+}
+
+export function addUsers(program: Command, pieces: CliPieces): void {
+  const parent = program.command('users').description('manage users, their limits and what they own, as an admin');
+  addSideOptions(parent.command('list', { isDefault: true }).alias('ls'))
+    .description('list all users with their limits, quotas and use')
+    .action(async (options: SideOptions) => {
+      const { listUsers } = await users();
+      await withSide(pieces, options, (side) => listUsers(side, options, pieces));
+    });
+  addSideOptions(parent.command('get'))
+    .description('show a user, with the progress of a deletion')
+    .argument('<name>', 'name or id of the user')
+    .action(async (name: string, options: SideOptions) => {
+      const { showUser } = await users();
+      await withSide(pieces, options, (side) => showUser(side, { name }, pieces));
+    });
+  addCreate(parent, pieces);
+  addChanges(parent, pieces);
+  addDelete(parent, pieces);
+  addLimits(parent, pieces);
+}
+
+function addCreate(parent: Command, pieces: CliPieces): void {
+  addSideOptions(parent.command('create'))
+    .description('create a user and print their id, and their first key, which is shown only once')
+    .argument('<name>', 'name of the user')
+    .option('--email <address>', 'their email address')
+    .option('--admin', 'make them an admin: they manage users and the installation')
+    .option('--no-key', 'without a first key')
+    .option(
+      '--insecure-process-runtime',
+      'on a database: also beside a server with the process runtime, which does not separate users',
+    )
+    .action(async (name: string, options: SideOptions & { email?: string; admin?: boolean; key: boolean }) => {
+      const { createUser } = await users();
+      await withSide(pieces, options, (side) => createUser(side, { ...options, name }, pieces));
+    });
+}
+
+function addChanges(parent: Command, pieces: CliPieces): void {
+  addSideOptions(parent.command('update'))
+    .description('change a user’s email or role; the last active admin stays one')
+    .argument('<name>', 'name or id of the user')
+    .option('--email <address>', 'their email address; empty for none')
+    .addOption(new Option('--role <role>', 'what they may do').choices(['admin', 'user']))
+    .action(async (name: string, options: SideOptions & { email?: string; role?: string }) => {
+      const { updateUser } = await users();
+      await withSide(pieces, options, (side) => updateUser(side, { ...options, name }, pieces));
+    });
+  addSideOptions(parent.command('suspend'))
+    .description('refuse all keys of a user from now on; what runs keeps running, unless --stop')
+    .argument('<name>', 'name or id of the user')
+    .option('--stop', 'also scale their endpoints to zero and stop their pods')
+    .option('--reason <text>', 'why, for other admins')
+    .action(async (name: string, options: SideOptions & { stop?: boolean; reason?: string }) => {
+      const { suspendUser } = await users();
+      await withSide(pieces, options, (side) => suspendUser(side, { ...options, name }, pieces));
+    });
+  addSideOptions(parent.command('resume'))
+    .description('end a suspension; pods that it stopped stay stopped')
+    .argument('<name>', 'name or id of the user')
+    .action(async (name: string, options: SideOptions) => {
+      const { resumeUser } = await users();
+      await withSide(pieces, options, (side) => resumeUser(side, { ...options, name }, pieces));
+    });
+}
+
+function addDelete(parent: Command, pieces: CliPieces): void {
+  addConfirm(addSideOptions(parent.command('delete')))
+    .description('delete a user with everything they own, or hand it over to another user')
+    .argument('<name>', 'name or id of the user')
+    .option('--hand-over-to <name>', 'give everything but the keys to this user first')
+    .option('--wait', 'stay until the user is deleted, and show what is left')
+    .action(async (name: string, options: SideOptions & ConfirmOptions & { handOverTo?: string; wait?: boolean }) => {
+      requireConfirmable(pieces, options);
+      const { deleteUser } = await users();
+      await withSide(pieces, options, (side) => deleteUser(side, { ...options, name }, pieces));
+    });
+}
+
+function addLimits(parent: Command, pieces: CliPieces): void {
+  addSideOptions(parent.command('limits'))
+    .description("set or show a user's limits and quotas; with --defaults, those of users without their own")
+    .argument('[name]', 'name of the user')
+    .argument('[changes...]', 'e.g. workers=50 gpus=unlimited gpuQuota=4 logBytesPerDay=1GiB pods=default')
+    .option('--defaults', 'the limits of users without their own')
+    .addHelpText('after', () => `\nLimits and quotas: ${LIMIT_NAMES.join(', ')}.`)
+    .action(async (name: string | undefined, changes: string[], options: SideOptions & { defaults?: boolean }) => {
+      const isUser = name !== undefined && !name.includes('=');
+      if (isUser === (options.defaults === true)) {
+        throw new UsageError('name a user, or use --defaults: podyard users limits <name> workers=50');
+      }
+      const { limitUser } = await import('./user-limits.ts');
+      const given = options.defaults
+        ? { name: undefined, changes: name === undefined ? changes : [name, ...changes] }
+        : { name, changes };
+      await withSide(pieces, options, (side) => limitUser(side, { ...options, ...given }, pieces));
+    });
+  addSideOptions(parent.command('rate-limit').alias('limit'))
+    .description("set or show a user's API rate limit")
+    .argument('<name>', 'name of the user')
+    .argument('[limit]', 'e.g. minute=600,hour=30000; exempt; default; without it, the limit is shown')
+    .action(async (name: string, limit: string | undefined, options: SideOptions) => {
+      const { limitRate } = await users();
+      await withSide(pieces, options, (side) => limitRate(side, { ...options, name, limit }, pieces));
+    });
+}
+
+export function addSecrets(program: Command, pieces: CliPieces): void {
+  const secrets = program.command('secrets').description('manage secrets and the master key that encrypts them');
+  addDatabaseOptions(secrets.command('rotate-key'))
+    .description("re-encrypt all secrets and passwords under a new master key while servers run; prints the key's id")
+    .action(async (options: Flags) => {
+      const { rotateKey } = await import('../secrets.ts');
+      const source = pieces.masterKeySource(options);
+      await pieces.withDatabase(options, (context) => rotateKey(context, source, pieces));
+    });
+}

@@ -1,0 +1,137 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CliFixture, startCliFixture } from '../../../test/cli-fixture.ts';
+import { ownEverything, PLENTY } from '../../../test/owned-things.ts';
+import type { Person } from '../../../test/rest-app.ts';
+import { removeUser } from '../../domain/users/remove-user.ts';
+
+let cli: CliFixture;
+let admin: Person;
+let env: Record<string, string>;
+beforeAll(async () => {
+  cli = await startCliFixture({ capacity: PLENTY });
+  admin = await cli.rest.addPerson('admin');
+  env = { PODYARD_API_KEY: admin.key };
+});
+afterAll(() => cli.close());
+
+const podyard = (args: string[], answers?: string[]) => cli.podyard(args, { env, ...(answers && { answers }) });
+const json = async (...args: string[]) => JSON.parse((await podyard([...args, '--json'])).out);
+const keyIn = (text: string) => /pyk_[\w-]+/.exec(text)![0];
+
+describe('users of a server', () => {
+  test('are created with a first key on stderr, changed, suspended and resumed by name', async () => {
+    const made = await podyard(['users', 'create', 'anna', '--email', 'anna@example.org']);
+    expect(made).toMatchObject({ status: 0, out: expect.stringMatching(/^[a-z0-9]{14}$/) });
+    const key = { PODYARD_API_KEY: keyIn(made.err) };
+    expect((await cli.podyard(['limits'], { env: key })).status).toBe(0);
+    expect(await json('users', 'get', 'anna')).toMatchObject({ userId: made.out, role: 'USER', apiKeys: 1 });
+    expect((await podyard(['users', 'suspend', 'anna', '--stop', '--reason', 'left'])).err).toBe(
+      'anna is suspended (user, workloads: stop).',
+    );
+    expect(await cli.podyard(['limits'], { env: key })).toMatchObject({
+      status: 3,
+      err: expect.stringContaining('this account is suspended: ask an admin of this server'),
+    });
+    expect((await podyard(['users'])).out).toMatch(/anna +user +suspended /);
+    expect((await podyard(['users', 'resume', 'anna'])).err).toBe('anna is active (user).');
+    expect((await cli.podyard(['limits'], { env: key })).status).toBe(0);
+    expect((await podyard(['users', 'update', 'anna', '--role', 'admin'])).err).toBe('anna is active (admin).');
+    expect((await cli.podyard(['users'], { env: key })).status).toBe(0);
+    expect((await podyard(['users', 'update', made.out, '--role', 'user', '--email', ''])).status).toBe(0);
+    expect(await json('users', 'get', 'anna')).toMatchObject({ role: 'USER', email: null });
+  });
+
+  test('have limits and rate limits', async () => {
+    await podyard(['users', 'create', 'lim', '--no-key']);
+    expect((await podyard(['users', 'limits', 'lim', 'pods=3', 'gpuQuota=2'])).out).toMatch(/^pods +3 +0 +- +user$/m);
+    expect((await podyard(['users', 'limits', '--defaults', 'pods=9'])).out).toMatch(/^pods +9 +yes$/m);
+    await podyard(['users', 'limits', '--defaults', 'pods=default']);
+    expect((await podyard(['users', 'rate-limit', 'lim', 'minute=5'])).out).toBe('minute=5');
+    expect((await podyard(['users', 'rate-limit', 'lim'])).out).toBe('minute=5');
+    expect((await podyard(['users', 'rate-limit', 'lim', 'default'])).out).toBe('default');
+  });
+
+  test('are deleted after the name was typed, with what would go', async () => {
+    const { userId } = await json('users', 'create', 'gone');
+    expect((await podyard(['users', 'delete', 'gone'])).status).toBe(2);
+    expect(await podyard(['users', 'delete', 'gone'], ['anna'])).toMatchObject({
+      status: 1,
+      err: "podyard: 'anna' is not gone: nothing is deleted",
+    });
+    const deleted = await podyard(['users', 'delete', 'gone'], ['gone']);
+    expect(deleted.err).toBe(`gone is being deleted; \`podyard users get ${userId}\` shows what is left.`);
+    expect((await podyard(['users'])).out).toMatch(/gone +user +being deleted /);
+    const waiting = podyard(['users', 'delete', 'gone', '--wait', '--yes']);
+    expect((await waiting).err).toContain("'gone' is being deleted");
+    expect(await removeUser({ pool: cli.rest.database.pool, bus: cli.rest.bus }, userId)).toBeNull();
+    expect(await podyard(['users', 'get', 'gone'])).toMatchObject({
+      status: 4,
+      err: "podyard: there is no user named 'gone'; `podyard users list` shows all",
+    });
+  });
+
+  test('are handed over, with the names that change', async () => {
+    const [from, to] = [await cli.rest.addPerson('from'), await cli.rest.addPerson('to')];
+    const [owned] = [await ownEverything(cli.rest, from), await ownEverything(cli.rest, to)];
+    const { out, err } = await podyard(['users', 'delete', 'from', '--hand-over-to', 'to', '--yes']);
+    expect([out, err]).toEqual([
+      '',
+      expect.stringMatching(
+        /^The template shared name will be named shared name \(from\)\.\nThe secret TOKEN will be named TOKEN_from\.\nfrom is being deleted/,
+      ),
+    ]);
+    expect((await cli.podyard(['endpoints', 'get', owned.endpoint], { env: { PODYARD_API_KEY: to.key } })).status).toBe(
+      0,
+    );
+  });
+
+  test('are for admins', async () => {
+    expect(await cli.podyard(['users'])).toMatchObject({ status: 3, err: expect.stringContaining('access denied') });
+  });
+});
+
+describe('keys of a server', () => {
+  test('are one’s own, or with --user those of another user for admins', async () => {
+    const made = await cli.podyard(['keys', 'create', '--name', 'ci', '--scope', 'pods:read']);
+    expect(made.out).toMatch(/^pyk_/);
+    const listed = await cli.podyard(['keys']);
+    expect(listed.out).toMatch(/^\S+ +ci +\S+ +never +alice +never +default +pods:read$/m);
+    expect((await podyard(['keys', 'list', '--user', 'alice'])).out).toMatch(/ ci /);
+    expect((await cli.podyard(['keys', 'list', '--user', 'bob'])).status).toBe(3);
+    const spare = await podyard(['keys', 'create', '--user', 'alice', '--name', 'spare']);
+    expect((await cli.podyard(['keys'])).out).toMatch(/^\S+ +spare +\S+ +never +admin +never +default +all$/m);
+    expect((await cli.podyard(['limits'], { env: { PODYARD_API_KEY: spare.out } })).status).toBe(0);
+    expect((await podyard(['keys', 'revoke', 'spare', '--user', 'alice', '--yes'])).status).toBe(0);
+    expect((await cli.podyard(['limits'], { env: { PODYARD_API_KEY: spare.out } })).status).toBe(3);
+    expect(await cli.podyard(['keys', 'revoke', 'ci'], { answers: ['ci'] })).toMatchObject({ status: 0 });
+    expect(await cli.podyard(['keys', 'create', '--scope', 'moon'])).toMatchObject({ status: 2 });
+  });
+});
+
+describe('where a command works', () => {
+  test('on the context, on the variables, or on the database that is named; never on both', async () => {
+    const home = join(cli.home, 'signed-in');
+    await mkdir(join(home, '.config', 'podyard'), { recursive: true });
+    const contexts = { current: 'here', contexts: { here: { url: cli.url, key: admin.key } } };
+    await writeFile(join(home, '.config', 'podyard', 'contexts.json'), JSON.stringify(contexts));
+    const signedIn = { HOME: home, PODYARD_URL: '', PODYARD_API_KEY: '' };
+    expect((await cli.podyard(['users'], { env: signedIn })).out).toMatch(/ alice /);
+    const unused = 'podyard: this command must not use it';
+    expect((await cli.podyard(['users', '--data-dir', '/d'], { env: signedIn })).err).toBe(unused);
+    expect((await cli.podyard(['keys', '--database-url', 'postgres://x'])).err).toBe(unused);
+    const nowhere = { HOME: '/nowhere', PODYARD_URL: '', PODYARD_API_KEY: '' };
+    expect((await cli.podyard(['users'], { env: nowhere })).err).toBe(unused);
+    expect(await cli.podyard(['users', '--data-dir', '/d', '--context', 'here'], { env: signedIn })).toMatchObject({
+      status: 2,
+      err: 'podyard: --context names a server, --data-dir and --database-url a database: use one of them',
+    });
+    for (const command of ['users', 'keys']) {
+      const help = (await cli.podyard([command, 'list', '--help'])).out;
+      expect(help.replace(/\s+/g, ' ')).toContain(
+        'Works on the server that you are signed in to: the current context, or PODYARD_URL and PODYARD_API_KEY. With --data-dir or --database-url, and where you are not signed in, it works on the database',
+      );
+    }
+  });
+});

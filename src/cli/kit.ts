@@ -1,0 +1,52 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Argument, type Command } from 'commander';
+import type { CliOutput } from './cli-pieces.ts';
+
+/** The worker kits: their folder in the package, and the files that a worker needs. */
+const KITS = {
+  python: { folder: 'python', files: ['podyard_worker.py'] },
+  javascript: { folder: 'javascript', files: ['podyard-worker.js', 'podyard-worker.d.ts'] },
+} as const;
+type Language = keyof typeof KITS;
+
+/** Adds `kit`, which copies a worker kit into the current folder. The same in a checkout and with the package. */
+export function addKit(program: Command, pieces: CliOutput): void {
+  program
+    .command('kit')
+    .description('copy the worker kit into this folder, beside your worker')
+    .addArgument(new Argument('<language>').choices(Object.keys(KITS)))
+    .option('--force', 'replace files that differ')
+    .action((language: Language, { force = false }: { force?: boolean }) =>
+      copyKit(language, { into: process.cwd(), force, output: pieces }),
+    );
+}
+
+/** Copies the kit. A file that differs is kept, and the copy fails, unless `force` is set. */
+export async function copyKit(
+  language: Language,
+  { into, force, output }: { into: string; force: boolean; output: CliOutput },
+): Promise<void> {
+  const { folder, files } = KITS[language];
+  const from = fileURLToPath(new URL(`../../workers/${folder}/`, import.meta.url));
+  const copies = await Promise.all(
+    files.map(async (name) => ({
+      name,
+      text: await readFile(join(from, name)),
+      old: await readIfThere(join(into, name)),
+    })),
+  );
+  const differing = copies.filter(({ text, old }) => old !== null && !old.equals(text)).map(({ name }) => name);
+  if (differing.length > 0 && !force)
+    throw new Error(`${differing.join(' and ')} in ${into} differ from the kit's: add --force to replace them`);
+  for (const { name, text } of copies) await writeFile(join(into, name), text);
+  output.print(files.join('\n'));
+}
+
+async function readIfThere(path: string): Promise<Buffer | null> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+}

@@ -1,0 +1,58 @@
+import { didYouMean } from '../closest.ts';
+import { type ApiClient, ApiRefusal } from './api-client.ts';
+import { listRecords, RECORDS, type RecordKind, type Wire } from './records.ts';
+
+/** What ids look like (core/ids.ts). A name may look the same. */
+const ID = /^[a-z][a-z0-9]{13}$/;
+
+/**
+ * Finds a record by id, or else by a unique name. Throws the server's `404` if there is none, with the name that was
+ * probably meant; and if there are several, an error with their ids. By id, a key for that one record is enough.
+ */
+export async function findRecord(client: ApiClient, kind: RecordKind, idOrName: string): Promise<Wire> {
+  const byId = ID.test(idOrName) ? await getById(client, kind, idOrName) : undefined;
+  if (byId && !(byId instanceof ApiRefusal)) return byId;
+  const records = await listRecords(client, kind);
+  const named = records.filter(({ id, name }) => name === idOrName || id === idOrName);
+  if (named.length > 1) {
+    const ids = named.map(({ id }) => id).join(', ');
+    throw new Error(`${named.length} ${kind.list} are named '${idOrName}': use an id, one of ${ids}`);
+  }
+  const found = named[0] ?? byId ?? (await getById(client, kind, idOrName));
+  if (!(found instanceof ApiRefusal)) return found;
+  const names = records.map(({ name }) => String(name));
+  throw new ApiRefusal(404, `${found.message}: '${idOrName}'${didYouMean(idOrName, names)}`);
+}
+
+/** Resolves with the server's refusal if there is none with this id, or the key may not read it. */
+async function getById(client: ApiClient, kind: RecordKind, id: string): Promise<Wire | ApiRefusal> {
+  return client.call<Wire>('GET', `${kind.path}/${encodeURIComponent(id)}`).catch((error: unknown) => {
+    if (error instanceof ApiRefusal && error.status === 404) return error;
+    throw error;
+  });
+}
+
+/** Returns the id of what is named; the text itself, for the server to judge, if the key may not list such records. */
+export async function idOf(client: ApiClient, kind: RecordKind, idOrName: string): Promise<string> {
+  try {
+    return (await findRecord(client, kind, idOrName)).id;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 403) return idOrName;
+    throw error;
+  }
+}
+
+/** Replaces names of other records in a body by their ids. */
+export async function resolveNames(client: ApiClient, body: Wire): Promise<Wire> {
+  const resolved = { ...body };
+  const { templateId, registry, networkVolumes, mounts } = body;
+  if (templateId) resolved.templateId = await idOf(client, RECORDS.templates, templateId);
+  if (registry) resolved.registry = await idOf(client, RECORDS.registries, registry);
+  const volume = (one: string) => idOf(client, RECORDS.volumes, one);
+  if (networkVolumes) resolved.networkVolumes = await Promise.all(networkVolumes.map(volume));
+  if (mounts?.network) {
+    const network = mounts.network.map(async (mount: Wire) => ({ ...mount, volumeId: await volume(mount.volumeId) }));
+    resolved.mounts = { ...mounts, network: await Promise.all(network) };
+  }
+  return resolved;
+}

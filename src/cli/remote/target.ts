@@ -1,0 +1,5 @@
+/** A server and a key for it. */
+export interface Target {
+  url: string;
+  key: string;
+}

@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config, Role } from '../config.ts';
+import { makePartitions } from '../control/housekeeping/clean-up.ts';
+import type { CleanUpStack } from '../core/clean-up-stack.ts';
+import { monotonicClock } from '../core/clock.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { Metrics } from '../core/metrics.ts';
+import type { Tracing } from '../core/tracing.ts';
+import { DataPlane } from '../dataplane/data-plane.ts';
+import { TrustedProxies } from '../dataplane/proxy/trusted-proxies.ts';
+import { Bus } from '../db/bus.ts';
+import { DatabaseClock } from '../db/database-clock.ts';
+import { DatabaseHealth } from '../db/database-health.ts';
+import { migrate } from '../db/migrate.ts';
+import { ensureFirstUser } from '../domain/access/ensure-first-user.ts';
+import { KeyRing } from '../domain/access/key-ring.ts';
+import { refuseSharedProcesses } from '../domain/access/refuse-shared-processes.ts';
+import { useCatalog } from '../domain/catalog/catalog.ts';
+import { readCatalogFile } from '../domain/catalog/read-catalog-file.ts';
+import { ActivityReporter } from '../domain/history/activity-reporter.ts';
+import { useRegistries } from '../domain/images/registry-policy.ts';
+import { ensureInstallation } from '../domain/installation.ts';
+import { refuseMoved } from '../domain/move-mark.ts';
+import { openSecretBox } from '../domain/secrets/open-secret-box.ts';
+import { Readiness } from '../http/readiness.ts';
+import { type ProcessFigures, readProcessFigures } from '../rest/installation/process-figures.ts';
+import type { WorkloadStorage } from '../runtimes/storage.ts';
+import { compactWhenIdle } from './compact-when-idle.ts';
+import { createRuntime } from './create-runtime.ts';
+import { describeInstallation } from './describe-installation.ts';
+import { keepRequestsYoung } from './keep-requests-young.ts';
+import { prepareEgress, startEgress } from './limit-egress.ts';
+import { hostInUrl } from './listen.ts';
+import { openPools } from './open-database.ts';
+import { registryPolicyOf } from './registry-policy.ts';
+import { serveByProcesses } from './serve-by-processes.ts';
+import { servePorts } from './serve-ports.ts';
+import { recordServer } from './server-record.ts';
+import type { ServerParts, Serving } from './serving.ts';
+import { startControl } from './start-control.ts';
+import type { LaunchedDatabase } from './start-database.ts';
+
+export interface RunningServer {
+  /** Where clients reach it. */
+  url: string;
+  port: number;
+  databaseUrl: string;
+  runtime: string;
+  /** The first API key, if this start created it. Show it once. */
+  newKey: string | null;
+  /** Sentences for the operator to read once. */
+  notices: string[];
+  /** How other processes name this one. */
+  processId: string;
+  /** What this process counts. */
+  metrics: Metrics;
+  readFigures(): Promise<ProcessFigures>;
+  /**
+   * Reports itself as not ready, answers held requests, stops accepting, and lets running requests finish. Workers keep
+   * running unless the configuration says otherwise. `isHasty`: without `stopDelayMs` for load balancers to notice.
+   */
+  stop(options?: { isHasty: boolean }): Promise<void>;
+}
+
+/** What a data process gets from the process that started it. */
+export interface Companion {
+  /** `/metrics` of all processes. */
+  readPage: () => Promise<string>;
+}
+
+const MAX_CONNECTIONS = 16;
+/** Connections of each process where several share the database. */
+const MAX_SHARED_CONNECTIONS = 8;
+/** Data processes count every endpoint by name; the limit applies to the first process's sum. */
+const ALL_ENDPOINTS = 100_000;
+
+/** What the steps of a start share. */
+export interface Start {
+  config: Config;
+  /** Those of this process itself: the first of several serves nothing. */
+  roles: ReadonlySet<Role>;
+  isFirstOfSeveral: boolean;
+  logger: Logger;
+  database: LaunchedDatabase;
+  /** Given to a data process, which shares its ports with others. */
+  companion: Companion | null;
+  /** The module that each data process runs. */
+  dataProcessFile: string;
+  cleanUp: CleanUpStack;
+}
+
+/** Builds the server and starts it. What undoes it is in `cleanUp`, also when it fails half-way. */
+export async function buildServer(options: Start): Promise<RunningServer> {
+  const { config, roles, isFirstOfSeveral, companion, logger, cleanUp } = options;
+  const observability = await startObservability(options);
+  if (config.catalogFile !== null) useCatalog(await readCatalogFile(config.catalogFile));
+  const loadingRest = isFirstOfSeveral ? null : import('../rest/rest-apps.ts'); // a third of all code: loads while the database starts
+  const database = await prepareDatabase(options);
+  const { newKey, ...identity } = await joinInstallation(options, database);
+  const { pool } = database;
+  const created = await createRuntime(config, identity.installation, { pool, bus: identity.bus, logger });
+  const { runtime, storage, notices } = created;
+  cleanUp.add(() => runtime.close()); // after the worker API, so that egress knows whether another process serves it
+  const guard = (roles.has('control') && created.guard) || null;
+  notices.push(...(await prepareEgress(config, { runtime, guard }, pool)));
+  const facts = describeInstallation(identity.installation.id, runtime, {
+    notices: [...config.warnings, ...notices],
+    allowInsecureProcesses: config.allowInsecureProcesses,
+    dataDir: config.dataDir,
+    gpuProblem: created.gpuProblem ?? (() => null),
+  });
+  if (runtime.name === 'process' && !config.allowInsecureProcesses) await refuseSharedProcesses(pool);
+  const base = { ...observability, ...database, ...identity, logger, runtime, facts, cleanUp };
+  startReporter(base);
+  const data = createDataPlane(config, base);
+  const parts: ServerParts = { ...base, data, readiness: new Readiness(base) };
+  const serving = isFirstOfSeveral
+    ? await serveByProcesses(config, parts, options.dataProcessFile)
+    : await servePorts(config, await loadingRest!, parts, companion?.readPage ?? null);
+  useRegistries(registryPolicyOf(config, { port: config.port, workerApiUrl: serving.workerApiUrl }));
+  if (guard) await startEgress(guard, parts, serving.workerApiUrl);
+  await takeControl(options, parts, serving, storage);
+  const port = await serving.begin();
+  useRegistries(registryPolicyOf(config, { port, workerApiUrl: serving.workerApiUrl })); // port 0 is known now
+  return { ...describeServer(config, parts, port), newKey, stop: stopOf(options, parts, serving) };
+}
+
+async function startObservability(options: Start): Promise<{ metrics: Metrics; tracing: Tracing | null }> {
+  const { config, logger, companion, cleanUp } = options;
+  const metrics = new Metrics({ maxEndpoints: companion ? ALL_ENDPOINTS : config.metrics.maxEndpoints });
+  cleanUp.add(metrics.watchEventLoop());
+  cleanUp.add(compactWhenIdle());
+  if (config.tracing === null) return { metrics, tracing: null };
+  const { startOtlpTracing } = await import('../core/otlp-tracing.ts'); // OpenTelemetry is loaded only when it is used
+  const tracing = startOtlpTracing(config.tracing, logger);
+  cleanUp.add(() => tracing.stop());
+  return { metrics, tracing };
+}
+
+/** Waits for the database, and brings the schema up to date. */
+async function prepareDatabase(
+  options: Start,
+): Promise<Pick<ServerParts, 'databaseUrl' | 'pool' | 'queuePool' | 'clock' | 'health'>> {
+  const { config, logger, companion, cleanUp } = options;
+  const databaseUrl = await options.database.url;
+  if (config.databaseUrl === null) cleanUp.add(await recordServer(config.dataDir));
+  const pools = openPools(databaseUrl, companion ? MAX_SHARED_CONNECTIONS : MAX_CONNECTIONS, cleanUp);
+  const health = new DatabaseHealth({ pool: pools.pool, logger });
+  for (const pool of [pools.pool, pools.queuePool]) health.watch(pool);
+  cleanUp.add(async () => health.stop());
+  await migrate(pools.pool);
+  await refuseMoved(pools.pool);
+  const clock = new DatabaseClock({ pool: pools.pool, monotonic: monotonicClock, logger });
+  await clock.adopt();
+  clock.start();
+  cleanUp.add(() => clock.stop());
+  await makePartitions(pools.pool, config.limits, clock.now()); // before the first result
+  return { databaseUrl, ...pools, clock, health };
+}
+
+/** Makes this process known to the others; creates the installation and its first user where there are none. */
+async function joinInstallation(
+  { config, roles, logger, cleanUp }: Start,
+  { pool, databaseUrl, clock }: Pick<ServerParts, 'databaseUrl' | 'pool' | 'clock'>,
+): Promise<Pick<ServerParts, 'secretBox' | 'bus' | 'installation' | 'keyRing'> & { newKey: string | null }> {
+  const secretBox = await openSecretBox(pool, config.masterKey);
+  const bus = new Bus({ pool, databaseUrl, processId: newId(8), roles: [...roles], logger });
+  cleanUp.add(() => bus.stop());
+  const [installation, firstUser] = await Promise.all([
+    ensureInstallation(pool),
+    ensureFirstUser({ pool, bus }, config.adminKey),
+    bus.start(),
+  ]);
+  bus.subscribe('clock', () => void clock.adopt().catch(() => {})); // else its own loop does
+  const keyRing = new KeyRing({ pool, bus, clock, trustedProxies: new TrustedProxies(config.trustedProxies) });
+  return { secretBox, bus, installation, keyRing, newKey: firstUser.newSecret };
+}
+
+/** Stops after everything that it reports, and before the database. */
+function startReporter({ pool, metrics, clock, logger, cleanUp }: Omit<ServerParts, 'data' | 'readiness'>): void {
+  const reporter = new ActivityReporter({ pool, activity: metrics.activity, clock, logger });
+  cleanUp.add(() => reporter.stop());
+  reporter.start();
+}
+
+function createDataPlane(config: Config, parts: Omit<ServerParts, 'data' | 'readiness'>): DataPlane {
+  if (config.roles.has('data')) keepRequestsYoung();
+  const { runtime } = parts;
+  return new DataPlane({
+    ...parts,
+    monotonic: monotonicClock,
+    limits: config.limits,
+    loadBalancing: config.loadBalancing,
+    // Without isolation a worker's port is one of this machine, which another program may take after the worker's death.
+    reachWorker: runtime.capabilities.isolation ? null : (id, port) => runtime.reach(id, port),
+  });
+}
+
+/** Resolves when this process leads, or waits to lead, where its roles say so. */
+async function takeControl(
+  { config, roles, cleanUp }: Start,
+  parts: ServerParts,
+  serving: Serving,
+  storage: WorkloadStorage | null,
+): Promise<void> {
+  const { workerApiUrl } = serving;
+  const control = startControl({ ...config, roles }, { ...parts, storage, workerApiUrl });
+  cleanUp.add(async () => {
+    await control.stop();
+    await serving.end();
+  });
+  await control.started;
+}
+
+function describeServer(config: Config, parts: ServerParts, port: number): Omit<RunningServer, 'newKey' | 'stop'> {
+  const { databaseUrl, runtime, facts, bus, metrics, pool, queuePool } = parts;
+  const protocol = config.tls === null ? 'http' : 'https';
+  return {
+    url: config.publicUrl ?? `${protocol}://${hostInUrl(config.host)}:${port}`,
+    port,
+    databaseUrl,
+    runtime: runtime.name,
+    notices: facts.notices,
+    processId: bus.processId,
+    metrics,
+    readFigures: () => readProcessFigures({ main: pool, queue: queuePool }),
+  };
+}
+
+function stopOf(options: Start, { readiness }: ServerParts, serving: Serving): RunningServer['stop'] {
+  const { config, isFirstOfSeveral, companion, cleanUp } = options;
+  return async ({ isHasty } = { isHasty: false }) => {
+    readiness.end();
+    // Data processes wait themselves.
+    if (!isHasty && !isFirstOfSeveral) {
+      serving.drain();
+      await sleep(config.stopDelayMs);
+      await Promise.race([serving.whenNothingHeld(), sleep(config.stopGraceMs, undefined, { ref: false })]);
+    }
+    if (companion) serving.stopAccepting();
+    await cleanUp.run();
+  };
+}

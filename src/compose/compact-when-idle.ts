@@ -1,0 +1,72 @@
+import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/**
+ * Gives memory back that V8 took for a start or a burst of work and would keep until its next full collection, which at rest
+ * never comes: 35 MB of 160. It takes a tenth of a second of a process in which nothing happens.
+ */
+export class IdleCompactor {
+  readonly #deps: IdleCompactorDeps;
+  /** The heap's size after the last collection, bytes. */
+  #compacted = 0;
+
+  constructor(deps: IdleCompactorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Collects if the process was idle since the last call, and its heap has grown and is small enough. */
+  runOnce(): void {
+    const { readUtilization, readHeapBytes, collect } = this.#deps;
+    if (readUtilization() > IDLE_UTILIZATION) return;
+    const heap = readHeapBytes();
+    if (heap > MAX_HEAP_BYTES || heap < this.#compacted + WORTH_BYTES) return;
+    collect();
+    this.#compacted = readHeapBytes();
+  }
+}
+
+interface IdleCompactorDeps {
+  /** The share of the time since the last call in which the event loop was busy. */
+  readUtilization: () => number;
+  readHeapBytes: () => number;
+  collect: () => void;
+}
+
+const CHECK_MS = 10_000;
+const IDLE_UTILIZATION = 0.02;
+/** A collection takes about 1.5 ms for each MB that lives. */
+const MAX_HEAP_BYTES = 128 * 2 ** 20;
+const WORTH_BYTES = 16 * 2 ** 20;
+
+/** Starts to look every ten seconds. Returns the function that ends it; it does not keep the process alive. */
+export function compactWhenIdle(): () => void {
+  const collect = findCollector();
+  if (collect === null) return () => {};
+  let last = performance.eventLoopUtilization();
+  const readUtilization = () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+  const compactor = new IdleCompactor({
+    readUtilization,
+    readHeapBytes: () => process.memoryUsage().heapTotal,
+    collect,
+  });
+  const timer = setInterval(() => compactor.runOnce(), CHECK_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * V8's collector, which `--expose-gc` gives to programs; taken this way it works with every command line. Null where V8 has
+ * none to give: then memory stays as it is. `last-resort` also gives the memory back to the system.
+ */
+export function findCollector(): (() => void) | null {
+  setFlagsFromString('--expose-gc');
+  const gc: unknown = runInNewContext("typeof gc === 'function' ? gc : null");
+  setFlagsFromString('--no-expose-gc');
+  if (typeof gc !== 'function') return null;
+  return () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}

@@ -1,0 +1,28 @@
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { diskProblem, installationProblems, readDiskOf } from './installation-problems.ts';
+
+const GIB = 2 ** 30;
+
+test.each([
+  ['a twentieth of a small disk', 5, 100, 'The disk of the data directory has 5.0 GiB of 100.0 GiB left'],
+  ['nothing', 0, 100, 'The disk of the data directory has 0.0 GiB of 100.0 GiB left'],
+  ['a fifth of a tiny disk', 4, 20, null],
+  ['a hundredth of a huge disk', 40, 4_000, null],
+])('%s is left: %i of %i GiB', (_what, free, total, problem) => {
+  expect(diskProblem({ freeBytes: free * GIB, totalBytes: total * GIB })).toBe(problem);
+});
+
+test('GPUs come first; a disk that cannot be read is no problem of its own', async () => {
+  const readDisk = async () => ({ freeBytes: 0, totalBytes: GIB });
+  const gpuProblem = () => 'GPU 1 does not answer';
+  const both = await installationProblems({ gpuProblem, readDisk });
+  expect(both).toEqual(['GPUs are out of order: GPU 1 does not answer', expect.stringMatching(/^The disk/)]);
+  const unreadable = () => Promise.reject(new Error('ENOENT'));
+  expect(await installationProblems({ gpuProblem: () => null, readDisk: unreadable })).toEqual([]);
+});
+
+test('a directory has a disk', async () => {
+  const { freeBytes, totalBytes } = await readDiskOf(tmpdir());
+  expect(totalBytes).toBeGreaterThan(freeBytes);
+});

@@ -1,0 +1,54 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { TraceContext } from '../../core/trace-context.ts';
+import { resolveWebhookHost } from './webhook-address.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** The receiver answered, but not with a 2xx. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`it was answered with status ${status}`);
+    this.status = status;
+  }
+}
+
+/** POSTs a webhook's body. Resolves with the receiver's status. Rejects with a Refused if that is not a 2xx. */
+export async function postWebhook(
+  url: string,
+  body: string,
+  { allowPrivate, signal, context }: { allowPrivate: boolean; signal: AbortSignal; context: TraceContext | null },
+): Promise<number> {
+  const target = new URL(url);
+  const { address, family } = await resolveWebhookHost(target.hostname, allowPrivate);
+  const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise<number>((resolve, reject) => {
+    const req = send(
+      target,
+      {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'Podyard',
+          ...(context && { traceparent: context.traceparent }),
+          ...(context?.tracestate && { tracestate: context.tracestate }),
+        },
+        lookup: (_name, options, done) =>
+          options.all ? done(null, [{ address, family }]) : done(null, address, family),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), signal]),
+        agent: false,
+      },
+      (res) => {
+        res.resume();
+        const status = res.statusCode ?? 0;
+        if (status >= 200 && status < 300) resolve(status);
+        else reject(new Refused(status));
+      },
+    );
+    req.on('error', reject);
+    req.end(body);
+  });
+}

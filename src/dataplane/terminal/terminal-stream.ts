@@ -1,0 +1,198 @@
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../core/clock.ts';
+import { CLOSE_INTERNAL, CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CLOSE_TOO_BIG } from '../../core/web-socket-frames.ts';
+import type { Execution, TerminalSize } from '../../runtimes/execution.ts';
+import { parseClientMessage, type ServerMessage, STREAMS, WINDOW_BYTES } from './terminal-messages.ts';
+import type { WebSocketConnection, WebSocketListener } from './web-socket.ts';
+
+/** Output is sent in messages of at most this size. */
+const CHUNK_BYTES = 32 * 1024;
+/** A client that sends this much without waiting for acknowledgements is cut off. */
+const MAX_UNREAD_BYTES = 2 * WINDOW_BYTES;
+
+/** How a session ended: the program's exit code, or why it was ended. */
+export interface StreamEnd {
+  exitCode: number | null;
+  reason: string | null;
+}
+
+export const CLIENT_GONE_REASON = 'the client disconnected';
+
+/**
+ * Joins a program with a WebSocket. A client that does not acknowledge output pauses the program, and a program that does not
+ * read its input pauses the client, so that neither makes this process hold more than a window of bytes.
+ */
+export class TerminalStream implements WebSocketListener {
+  readonly #socket: WebSocketConnection;
+  readonly #monotonic: Clock;
+  readonly #onEnd: (end: StreamEnd) => void;
+  #execution: Execution | null = null;
+  /** What came before the program ran. */
+  #early: Buffer[] = [];
+  #hasEarlyEnd = false;
+  /** The window's size that the program's terminal does not have yet, and whether one is being set. */
+  #nextSize: TerminalSize | null = null;
+  #isResizing = false;
+  #unacked = 0;
+  #unread = 0;
+  #isOver = false;
+  /** For the record of the session. */
+  readonly bytes = { input: 0, output: 0 };
+  /** When something was last sent either way, and when the client was last heard of. */
+  activeAtMs: number;
+  aliveAtMs: number;
+
+  /** `onEnd` is called once. */
+  constructor(socket: WebSocketConnection, monotonic: Clock, onEnd: (end: StreamEnd) => void) {
+    this.#socket = socket;
+    this.#monotonic = monotonic;
+    this.#onEnd = onEnd;
+    this.activeAtMs = monotonic.now();
+    this.aliveAtMs = this.activeAtMs;
+  }
+
+  /** Begins to carry the program's streams. A session that is over by then ends the program. */
+  attach(execution: Execution): void {
+    if (this.#isOver) {
+      void execution.end();
+      return;
+    }
+    this.#execution = execution;
+    this.#send({ type: 'ready' });
+    this.#forward(execution.output, STREAMS.output);
+    if (execution.errors) this.#forward(execution.errors, STREAMS.errors);
+    for (const bytes of this.#early.splice(0)) this.#write(execution, bytes);
+    if (this.#hasEarlyEnd) execution.input.end();
+    void this.#resize();
+    execution.exitCode.then(
+      (exitCode) => this.#finish({ exitCode, reason: null }, CLOSE_NORMAL),
+      (error) => this.end(error instanceof Error ? error.message : 'it failed', CLOSE_INTERNAL),
+    );
+  }
+
+  notice(text: string): void {
+    this.#send({ type: 'notice', text });
+  }
+
+  ping(): void {
+    this.#socket.send({ kind: 'ping', bytes: Buffer.alloc(0) });
+  }
+
+  /** Ends the program and tells the client why. */
+  end(reason: string, code = CLOSE_NORMAL): void {
+    this.#finish({ exitCode: null, reason }, code);
+  }
+
+  onText(text: string): void {
+    const message = parseClientMessage(text);
+    switch (message?.type) {
+      case undefined:
+        this.end('the client sent a message that is not of the protocol', CLOSE_PROTOCOL_ERROR);
+        break;
+      case 'ack':
+        this.#unacked = Math.max(0, this.#unacked - message.bytes);
+        this.#resumeOutput();
+        break;
+      case 'eof':
+        if (this.#execution) this.#execution.input.end();
+        else this.#hasEarlyEnd = true;
+        break;
+      case 'resize':
+        this.#nextSize = message.size;
+        void this.#resize();
+        break;
+      case 'signal':
+        this.#execution?.signal(message.name).catch((error: Error) => this.notice(error.message));
+    }
+  }
+
+  /** One at a time, and the newest last: a window that is dragged sends many. */
+  async #resize(): Promise<void> {
+    if (this.#isResizing || !this.#execution) return;
+    this.#isResizing = true;
+    while (this.#nextSize !== null) {
+      const size = this.#nextSize;
+      this.#nextSize = null;
+      await this.#execution.resize(size).catch(() => {}); // the program may have ended
+    }
+    this.#isResizing = false;
+  }
+
+  onBinary(message: Buffer): void {
+    if (message[0] !== STREAMS.input) {
+      this.end('the client sent a message that is not of the protocol', CLOSE_PROTOCOL_ERROR);
+      return;
+    }
+    const bytes = message.subarray(1);
+    this.activeAtMs = this.#monotonic.now();
+    this.bytes.input += bytes.length;
+    this.#unread += bytes.length;
+    if (this.#unread > MAX_UNREAD_BYTES) this.end('the client sent more than it may', CLOSE_TOO_BIG);
+    else if (this.#execution) this.#write(this.#execution, bytes);
+    else this.#early.push(bytes);
+  }
+
+  onAlive(): void {
+    this.aliveAtMs = this.#monotonic.now();
+  }
+
+  onDrain(): void {
+    this.#resumeOutput();
+  }
+
+  onClosed(): void {
+    this.#finish({ exitCode: null, reason: CLIENT_GONE_REASON }, null);
+  }
+
+  #write({ input }: Execution, bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    const acknowledge = () => {
+      this.#unread -= bytes.length;
+      this.#send({ type: 'ack', bytes: bytes.length });
+    };
+    // A program that has closed its input takes no more of it, and may still run.
+    if (input.writableEnded || input.destroyed) acknowledge();
+    else input.write(bytes, acknowledge);
+  }
+
+  #forward(stream: Readable, name: number): void {
+    stream.on('data', (data: Buffer) => {
+      this.activeAtMs = this.#monotonic.now();
+      this.bytes.output += data.length;
+      for (let at = 0; at < data.length; at += CHUNK_BYTES) {
+        const bytes = Buffer.concat([Buffer.of(name), data.subarray(at, at + CHUNK_BYTES)]);
+        this.#socket.send({ kind: 'binary', bytes });
+      }
+      this.#unacked += data.length;
+      if (this.#isBlocked) stream.pause();
+    });
+  }
+
+  get #isBlocked(): boolean {
+    return this.#unacked >= WINDOW_BYTES || this.#socket.isFull;
+  }
+
+  #resumeOutput(): void {
+    if (this.#isBlocked || !this.#execution) return;
+    this.#execution.output.resume();
+    this.#execution.errors?.resume();
+  }
+
+  #send(message: ServerMessage): void {
+    this.#socket.send({ kind: 'text', text: JSON.stringify(message) });
+  }
+
+  /** `closeCode`: null when the connection is gone. */
+  #finish(end: StreamEnd, closeCode: number | null): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#early = [];
+    if (closeCode === null) this.#socket.destroy();
+    else {
+      this.#send({ type: 'exit', code: end.exitCode, reason: end.reason });
+      this.#socket.close(closeCode);
+    }
+    void this.#execution?.end();
+    this.#onEnd(end);
+  }
+}

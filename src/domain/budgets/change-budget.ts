@@ -1,0 +1,127 @@
+import { Failure, notFound } from '../../core/errors.ts';
+import { type BudgetId, type EndpointId, newId, type UserId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import { readCostScope } from '../billing/cost-scope.ts';
+import type { Context } from '../context.ts';
+import { isHttpUrl } from '../jobs/job-body.ts';
+import type { Budget } from './budget.ts';
+import {
+  type BudgetSettings,
+  getBudget,
+  insertBudget,
+  listBudgetedEndpoints,
+  listBudgets,
+  updateBudgetRow,
+} from './budget-store.ts';
+
+/** At which percent a budget notifies unless it says otherwise. */
+export const DEFAULT_NOTIFY_AT = [80, 100];
+
+export interface NewBudget extends Pick<Budget, 'amount' | 'endpointId'>, Partial<Omit<BudgetSettings, 'amount'>> {
+  /** Absent: the caller. Another user's is for administrators. */
+  userId?: string | undefined;
+}
+
+/** Returns the budgets that the caller may see. Throws `forbidden`. */
+export async function listVisibleBudgets(db: Db, actor: Actor, userId: string | undefined): Promise<Budget[]> {
+  const scope = await readCostScope(db, actor, userId);
+  const budgets = await listBudgets(db, scope);
+  const isAdminView = userId !== undefined && userId !== actor.userId;
+  return isAdminView ? budgets : budgets.map(withoutAdminsWebhook);
+}
+
+/** A webhook's address may be a secret of the user who set it. */
+function withoutAdminsWebhook(budget: Budget): Budget {
+  return budget.isByAdmin ? { ...budget, webhook: null } : budget;
+}
+
+/**
+ * Sets a budget that counts at once. Throws `conflict` if there is one for that already, `badRequest` for an unknown endpoint or
+ * a URL that is none, `forbidden` and `notFound` for another user.
+ */
+export async function createBudget(context: Context, actor: Actor, input: NewBudget): Promise<Budget> {
+  const userId = (input.userId ?? actor.userId) as UserId;
+  await readCostScope(context.pool, actor, userId);
+  const id = newId<BudgetId>();
+  const budget = await transaction(context.pool, async (db) => {
+    const user = await db.query('select from users where id = $1 for key share', [userId]);
+    if (user.rowCount === 0) throw notFound('User');
+    if (input.endpointId !== null) await checkEndpoint(db, userId, input.endpointId);
+    const { amount, action = 'NOTIFY', notifyAt = DEFAULT_NOTIFY_AT, webhook = null, endpointId } = input;
+    const set = { amount, action, notifyAt: inOrder(notifyAt), webhook: checkWebhook(webhook) };
+    const isNew = await insertBudget(db, { id, userId, endpointId, isByAdmin: userId !== actor.userId, ...set });
+    if (!isNew) throw new Failure('conflict', 'there is a budget for that already: change it, or delete it first');
+    return getBudget(db, id);
+  });
+  await notify(context, budget);
+  return budget;
+}
+
+/** Changes a budget; it counts at once. Throws `notFound`, `forbidden` if an administrator set it, and `badRequest`. */
+export async function updateBudget(
+  context: Context,
+  actor: Actor,
+  id: BudgetId,
+  change: Partial<BudgetSettings>,
+): Promise<Budget> {
+  const budget = await transaction(context.pool, async (db) => {
+    const before = await lockBudget(db, actor, id);
+    const set = { ...before, ...change };
+    await updateBudgetRow(db, id, {
+      ...set,
+      notifyAt: inOrder(set.notifyAt),
+      webhook: change.webhook === undefined ? before.webhook : checkWebhook(change.webhook),
+    });
+    return getBudget(db, id);
+  });
+  await notify(context, budget);
+  return budget;
+}
+
+/** Removes a budget; what it stopped may run again. Throws `notFound`, and `forbidden` if an administrator set it. */
+export async function deleteBudget(context: Context, actor: Actor, id: BudgetId): Promise<void> {
+  const budget = await transaction(context.pool, async (db) => {
+    const found = await lockBudget(db, actor, id);
+    await db.query('delete from budgets where id = $1', [id]);
+    return found;
+  });
+  await notify(context, budget);
+}
+
+/** Another user's budget is as unknown as none, except to administrators. */
+async function lockBudget(db: Db, actor: Actor, id: BudgetId): Promise<Budget> {
+  await db.query('select from budgets where id = $1 for update', [id]);
+  const budget = await getBudget(db, id);
+  const isOwn = budget.userId === actor.userId;
+  if (isOwn && !budget.isByAdmin) return budget;
+  try {
+    await readCostScope(db, actor, isOwn ? 'all' : budget.userId);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw isOwn
+      ? new Failure('forbidden', 'an administrator set this budget: ask them to change it')
+      : notFound('Budget');
+  }
+  return budget;
+}
+
+async function checkEndpoint(db: Db, userId: UserId, id: EndpointId): Promise<void> {
+  const found = await db.query('select from endpoints where id = $1 and user_id = $2 for key share', [id, userId]);
+  if (found.rowCount === 0) throw new Failure('badRequest', `endpointId: there is no endpoint '${id}'`);
+}
+
+function checkWebhook(webhook: string | null): string | null {
+  if (webhook === null || isHttpUrl(webhook)) return webhook;
+  throw new Failure('badRequest', 'webhook: must be an http or https URL');
+}
+
+function inOrder(percents: readonly number[]): number[] {
+  return [...new Set(percents)].sort((a, b) => a - b);
+}
+
+/** The scaler reads the endpoints again, and control the thresholds. */
+async function notify(context: Context, budget: Budget): Promise<void> {
+  for (const id of await listBudgetedEndpoints(context.pool, budget)) context.bus.publish('endpoint', id);
+  context.bus.publish('budget', budget.id);
+}

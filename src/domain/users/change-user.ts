@@ -1,0 +1,109 @@
+/**
+ * What admins do to users. Each operation locks the active admins first, then the user, and checks both under the locks: the
+ * last active admin stays, whatever happens at the same moment.
+ */
+import { Failure, notFound } from '../../core/errors.ts';
+import type { PodId, UserId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import {
+  findUserForUpdate,
+  type Role,
+  type SuspendedWorkloads,
+  type User,
+  updateSuspension,
+  updateUserFields,
+} from '../access/users.ts';
+import type { Context } from '../context.ts';
+import { listEndpointIds } from '../endpoints/endpoint-store.ts';
+import { publishEndpoint } from '../endpoints/publish-endpoint.ts';
+import { stopPodsOfUser } from '../pods/pod-lifecycle.ts';
+import { keepLastAdmin, lockAdmins } from './admins.ts';
+
+/** Null: the operator's tools, which need no key. */
+type Admin = Actor | null;
+
+/**
+ * Changes a user's email or role. Throws `notFound`; `conflict` for the last active admin's role; `forbidden` if a key without
+ * the scope `all` makes an admin: it would grant more than it may do itself.
+ */
+export async function updateUser(
+  context: Context,
+  admin: Admin,
+  id: UserId,
+  changes: { email?: string | null; role?: Role },
+): Promise<User> {
+  checkMayGrant(admin, changes.role);
+  const user = await transaction(context.pool, async (db) => {
+    const admins = await lockAdmins(db, admin);
+    const before = await getUser(db, id);
+    refuseRemoved(before);
+    if (changes.role === 'USER') keepLastAdmin(admins, before, 'demoted');
+    await updateUserFields(db, id, changes);
+    return getUser(db, id);
+  });
+  context.bus.publish('user', id);
+  return user;
+}
+
+/** Throws `forbidden` unless the key may make an admin. */
+export function checkMayGrant(admin: Admin, role: Role | undefined): void {
+  if (role !== 'ADMIN' || admin === null || admin.scopes.some(({ kind }) => kind === 'all')) return;
+  throw new Failure('forbidden', "access denied: only a key with the scope 'all' can make an admin");
+}
+
+/**
+ * Suspends a user: their keys are refused by all processes at once, and what was opened with them ends. With `STOP`, their
+ * endpoints are scaled to zero until the suspension ends, and their pods are stopped. Suspending again changes reason and
+ * workloads. Throws `notFound`, and `conflict` for the last active admin.
+ */
+export async function suspendUser(
+  context: Context,
+  admin: Admin,
+  id: UserId,
+  { workloads, reason }: { workloads: SuspendedWorkloads; reason: string | null },
+): Promise<User> {
+  const { user, podIds } = await transaction(context.pool, async (db) => {
+    const admins = await lockAdmins(db, admin);
+    const before = await getUser(db, id);
+    refuseRemoved(before);
+    keepLastAdmin(admins, before, 'suspended');
+    await updateSuspension(db, id, { workloads, reason, byId: admin?.userId ?? null });
+    const podIds = workloads === 'STOP' ? await stopPodsOfUser(db, id, 'its user is suspended') : [];
+    return { user: await getUser(db, id), podIds };
+  });
+  await publishUser(context, id, podIds);
+  return user;
+}
+
+/** Ends a suspension. Endpoints scale again; stopped pods stay stopped. Throws `notFound`, and `conflict` during a deletion. */
+export async function resumeUser(context: Context, admin: Admin, id: UserId): Promise<User> {
+  const user = await transaction(context.pool, async (db) => {
+    await lockAdmins(db, admin);
+    refuseRemoved(await getUser(db, id));
+    await updateSuspension(db, id, null);
+    return getUser(db, id);
+  });
+  await publishUser(context, id, []);
+  return user;
+}
+
+/** Notifies of a user whose keys, endpoints and pods may be affected. */
+export async function publishUser({ pool, bus }: Context, id: UserId, podIds: readonly PodId[]): Promise<void> {
+  bus.publish('user', id);
+  bus.publish('limits', id);
+  for (const endpointId of await listEndpointIds(pool, id)) publishEndpoint({ pool, bus }, endpointId);
+  for (const podId of podIds) bus.publish('pod', podId);
+}
+
+/** Locks the user. Throws `notFound`. */
+export async function getUser(db: Db, id: UserId): Promise<User> {
+  const user = await findUserForUpdate(db, id);
+  if (!user) throw notFound('User');
+  return user;
+}
+
+/** Throws `conflict` for a user who is being deleted. */
+export function refuseRemoved(user: User): void {
+  if (user.removingAt !== null) throw new Failure('conflict', `'${user.name}' is being deleted`);
+}

@@ -1,0 +1,72 @@
+/** What handing a user's things over to another one would do. Pure. */
+import { LIMITS, type LimitName, type Limits } from '../quotas/limits.ts';
+import type { Usage } from '../quotas/user-limits.ts';
+
+/** A record that gets another name, because the heir has one of that name. */
+export interface Renaming {
+  kind: 'template' | 'secret';
+  id: string;
+  from: string;
+  to: string;
+}
+
+/** What of a user's use counts for the heir's limits. */
+const COUNTED = [
+  'endpoints',
+  'pods',
+  'workers',
+  'gpus',
+  'queuedJobs',
+  'queuedBytes',
+] as const satisfies readonly (LimitName & keyof Usage)[];
+
+/** Returns a sentence for each limit of the heir that both users' use together would exceed. */
+export function findExceeded(heir: { limits: Limits; usage: Usage }, added: Usage): string[] {
+  return COUNTED.flatMap((name) => {
+    const limit = heir.limits[name];
+    const sum = heir.usage[name] + added[name];
+    if (limit === null || added[name] === 0 || sum <= limit) return [];
+    const { unit } = LIMITS[name];
+    return `the limit '${name}' allows ${limit} ${unit}; ${heir.usage[name]} are in use, and this needs ${added[name]} more`;
+  });
+}
+
+interface Named {
+  id: string;
+  name: string;
+}
+
+/**
+ * Returns new names for those records whose name the heir has taken: the name with the former user's, and a number if that is
+ * taken as well. `join` makes a name of the two and a suffix.
+ */
+export function renameTaken(
+  kind: Renaming['kind'],
+  records: readonly Named[],
+  taken: readonly string[],
+  join: (name: string, suffix: string) => string,
+): Renaming[] {
+  const used = new Set([...taken, ...records.map(({ name }) => name)]);
+  const takenByHeir = new Set(taken);
+  return records.flatMap(({ id, name }) => {
+    if (!takenByHeir.has(name)) return [];
+    let to = join(name, '');
+    for (let number = 2; used.has(to); number++) to = join(name, String(number));
+    used.add(to);
+    return { kind, id, from: name, to };
+  });
+}
+
+/** Joins a template's name and the name of the user it came from. */
+export const templateNameFrom =
+  (user: string) =>
+  (name: string, suffix: string): string =>
+    `${name} (${user}${suffix === '' ? '' : ` ${suffix}`})`;
+
+/** The same for a secret, in the letters that a secret's name may have, and as long as one may be. */
+export const secretNameFrom =
+  (user: string, maxLength: number) =>
+  (name: string, suffix: string): string => {
+    const end = `_${user.replace(/[^\w.-]/g, '_').slice(0, 40)}${suffix === '' ? '' : `_${suffix}`}`;
+    return name.slice(0, maxLength - end.length) + end;
+  };

@@ -1,0 +1,76 @@
+import { Failure, notFound } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import type { Actor } from '../access/actor.ts';
+import { findUser, type User } from '../access/users.ts';
+import type { Context } from '../context.ts';
+import { keepLastAdmin, lockAdmins } from './admins.ts';
+import { getUser, publishUser, refuseRemoved } from './change-user.ts';
+import { type HandedOver, type HandOverPlan, handOver, planHandOver } from './hand-over.ts';
+import { type Remaining, readRemaining } from './removal-progress.ts';
+
+export interface RemovalPlan extends HandOverPlan {
+  owned: Remaining;
+}
+
+/** Returns what a deletion would delete, or hand over to `heirId`, and what stands in its way. Throws `notFound`. */
+export async function planRemoval(db: Db, id: UserId, heirId: UserId | null): Promise<RemovalPlan> {
+  const user = await findUser(db, id);
+  if (!user) throw notFound('User');
+  const owned = await readRemaining(db, id);
+  if (heirId === null) return { owned, renamed: [], exceeded: [] };
+  return { owned, ...(await planHandOver(db, user, checkHeir(user, await findUser(db, heirId)))) };
+}
+
+/**
+ * Begins the deletion of a user: their keys are refused from now on, and control deletes what they own, and then the user. With
+ * an heir, what they own is handed over first, in the same transaction. Throws `notFound`; `conflict` for the last active admin, for
+ * a user who is being deleted, and for an heir who cannot take it.
+ */
+export async function requestRemoval(
+  context: Context,
+  admin: Actor | null,
+  id: UserId,
+  heirId: UserId | null,
+): Promise<User> {
+  const { user, moved } = await transaction(context.pool, async (db) => {
+    const admins = await lockAdmins(db, admin);
+    await lockBoth(db, id, heirId);
+    const before = await getUser(db, id);
+    refuseRemoved(before);
+    keepLastAdmin(admins, before, 'deleted');
+    const moved = heirId === null ? null : await handOver(db, before, checkHeir(before, await findUser(db, heirId)));
+    await db.query(
+      `update users set removing_at = now(), removed_by = $2, suspended_at = coalesce(suspended_at, now()),
+         suspended_workloads = 'STOP' where id = $1`,
+      [id, admin?.userId ?? null],
+    );
+    return { user: await getUser(db, id), moved };
+  });
+  await publishUser(context, id, []);
+  if (moved && heirId) publishHandedOver(context, heirId, moved);
+  return user;
+}
+
+/** So that nothing that is being created refers to the former user: an insert locks the row of its user as well. */
+async function lockBoth(db: Db, id: UserId, heirId: UserId | null): Promise<void> {
+  await db.query('select from users where id = any($1::text[]) order by id for update', [[id, heirId ?? id]]);
+}
+
+/** Throws `conflict` for a user who cannot take over, `notFound` for one who does not exist. */
+function checkHeir(user: User, heir: User | undefined): User {
+  if (!heir) throw notFound('User to hand over to');
+  if (heir.id === user.id) throw new Failure('conflict', `'${user.name}' cannot be handed over to the same user`);
+  if (heir.suspension !== null) throw new Failure('conflict', `'${heir.name}' is suspended and cannot take over`);
+  return heir;
+}
+
+function publishHandedOver({ bus }: Context, heirId: UserId, moved: HandedOver): void {
+  for (const id of moved.endpointIds) {
+    for (const topic of ['endpoint', 'demand', 'batch'] as const) bus.publish(topic, id);
+  }
+  for (const id of moved.workerIds) bus.publish('worker', id);
+  for (const id of moved.podIds) bus.publish('pod', id);
+  for (const id of moved.clusterIds) bus.publish('cluster', id);
+  for (const topic of ['limits', 'secret'] as const) bus.publish(topic, heirId);
+}

@@ -1,0 +1,25 @@
+import type { BudgetId } from '../../core/ids.ts';
+import { updateBudget } from '../../domain/budgets/change-budget.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { BudgetParams, BudgetResponse, UpdateBudgetRequest } from './budget-schemas.ts';
+
+export const updateBudgetRoute: RestRoute = (app, deps) => {
+  app.patch(
+    '/v2/billing/budgets/:budgetId',
+    {
+      schema: {
+        operationId: 'updateBudget',
+        summary: 'Change a budget',
+        description:
+          'Podyard only. Effective at once: what a budget stopped starts again if the new amount is not used up.',
+        tags: ['podyard'],
+        params: BudgetParams,
+        body: ref(UpdateBudgetRequest),
+        response: { 200: ref(BudgetResponse) },
+      },
+      config: { permission: PERMISSIONS.writeBilling, failures: ['notFound'] },
+    },
+    async ({ actor, params, body }) => updateBudget(deps, actor, params.budgetId as BudgetId, body),
+  );
+};

@@ -1,0 +1,95 @@
+import { monotonicClock } from '../../core/clock.ts';
+import { Failure } from '../../core/errors.ts';
+import type { LogLevel } from '../../domain/logs/log-level.ts';
+import { formatEventId, type LogSource, parseEventId } from '../../domain/logs/log-line.ts';
+import type { LogScope } from '../../domain/logs/log-scope.ts';
+import { searchLog } from '../../domain/logs/search-log.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { PodParams } from '../pods/pod-schemas.ts';
+import { EndpointLogLinesQuery, LogLines, LogLinesQuery } from '../shared/log-schemas.ts';
+import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { readRange, scopeOfEndpoint, scopeOfPod } from './log-query.ts';
+
+const DEFAULT_LIMIT = 200;
+const RULES =
+  'A page of stored lines that match all filters. One request reads at most 16 MiB of the log, for about a second at most, and then says how far it came.';
+
+export const listEndpointLogLinesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/serverless/:id/log-lines',
+    {
+      schema: {
+        operationId: 'listEndpointLogLines',
+        summary: 'Search the logs of the workers of an endpoint',
+        description: `Podyard only. ${RULES}`,
+        tags: ['podyard'],
+        params: EndpointParams,
+        querystring: EndpointLogLinesQuery,
+        response: { 200: ref(LogLines) },
+      },
+      config: { permission: PERMISSIONS.readEndpoint, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    },
+    async ({ actor, params, query }) =>
+      listLines(deps, await scopeOfEndpoint(deps, actor.userId, params.id, query.workerId), query, true),
+  );
+};
+
+export const listPodLogLinesRoute: RestRoute = (app, deps) => {
+  app.get(
+    '/v2/pods/:id/log-lines',
+    {
+      schema: {
+        operationId: 'listPodLogLines',
+        summary: 'Search the log of a pod',
+        description: `Podyard only. ${RULES}`,
+        tags: ['podyard'],
+        params: PodParams,
+        querystring: LogLinesQuery,
+        response: { 200: ref(LogLines) },
+      },
+      config: { permission: PERMISSIONS.readPod, failures: ['badRequest', 'notFound', 'unprocessable'] },
+    },
+    async ({ actor, params, query }) => listLines(deps, await scopeOfPod(deps, actor.userId, params.id), query, false),
+  );
+};
+
+interface LinesQuery {
+  source?: LogSource;
+  level?: LogLevel;
+  search?: string;
+  since?: string;
+  until?: string;
+  order?: 'newest' | 'oldest';
+  limit?: number;
+  cursor?: string;
+}
+
+async function listLines({ pool }: RouteDeps, scope: LogScope, query: LinesQuery, hasWorkers: boolean) {
+  const order = query.order ?? 'newest';
+  const page = await searchLog(
+    { db: pool, clock: monotonicClock },
+    { scope, filter: readRange(query), order, limit: query.limit ?? DEFAULT_LIMIT, ...readCursor(query.cursor, order) },
+  );
+  return {
+    lines: page.lines.map((line) => ({
+      id: formatEventId(line),
+      workerId: hasWorkers ? line.workloadId : null,
+      source: line.source,
+      level: line.level,
+      line: line.line,
+      ts: line.ts.toISOString(),
+    })),
+    nextCursor: page.next && formatEventId(page.next),
+    searchedTo: page.isStopped && page.next ? page.next.ts.toISOString() : null,
+  };
+}
+
+function readCursor(cursor: string | undefined, order: 'newest' | 'oldest'): { after?: number; before?: number } {
+  if (cursor === undefined) return {};
+  const position = parseEventId(cursor);
+  if (!position || !('afterSeq' in position)) {
+    throw new Failure('badRequest', "cursor is not the 'nextCursor' of a page, nor the id of a line");
+  }
+  return order === 'newest' ? { before: position.afterSeq } : { after: position.afterSeq };
+}

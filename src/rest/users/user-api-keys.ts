@@ -1,0 +1,86 @@
+import type { KeyId, UserId } from '../../core/ids.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { createApiKey } from '../../domain/access/create-api-key.ts';
+import { listKeys } from '../../domain/access/key-store.ts';
+import { revokeApiKey } from '../../domain/access/revoke-api-key.ts';
+import { getUserAccount } from '../../domain/users/list-users.ts';
+import { ApiKeyList, CreateApiKeyRequest, CreatedApiKeyResponse } from '../account/account-schemas.ts';
+import { toApiKeyResponse, toNewApiKey } from '../account/api-key-wire.ts';
+import { UserParams } from '../limits/limit-schemas.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { noContent, ref } from '../shared/schema.ts';
+import { UserKeyParams } from './user-schemas.ts';
+
+const PATH = '/v2/account/users/:id/api-keys';
+
+export const listUserApiKeysRoute: RestRoute = (app, deps) => {
+  app.get(
+    PATH,
+    {
+      schema: {
+        operationId: 'listUserApiKeys',
+        summary: 'List a user’s API keys',
+        description: 'Podyard only, for admins. Without their secrets, which nobody can read.',
+        tags: ['podyard'],
+        params: UserParams,
+        response: { 200: ref(ApiKeyList) },
+      },
+      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+    },
+    async ({ actor, params }) => {
+      await checkOperator(deps.pool, actor.userId);
+      const { user } = await getUserAccount(deps.pool, params.id as UserId);
+      return { apiKeys: (await listKeys(deps.pool, user.id)).map(toApiKeyResponse) };
+    },
+  );
+};
+
+export const createUserApiKeyRoute: RestRoute = (app, deps) => {
+  app.post(
+    PATH,
+    {
+      schema: {
+        operationId: 'createUserApiKey',
+        summary: 'Create an API key for a user',
+        description:
+          'Podyard only, for admins: for users who lost theirs. The user’s list of keys names the admin who made it. A key ' +
+          'cannot grant more than the key that creates it.',
+        tags: ['podyard'],
+        params: UserParams,
+        body: ref(CreateApiKeyRequest),
+        response: { 201: ref(CreatedApiKeyResponse) },
+      },
+      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+    },
+    async ({ actor, params, body }, reply) => {
+      await checkOperator(deps.pool, actor.userId);
+      const { user } = await getUserAccount(deps.pool, params.id as UserId);
+      const { key, secret } = await createApiKey(deps, toNewApiKey(user.id, body), actor);
+      deps.logger.warn({ userId: user.id, by: actor.userId, keyId: key.id }, 'key made for another user');
+      return reply.code(201).send({ ...toApiKeyResponse(key), secret });
+    },
+  );
+};
+
+export const deleteUserApiKeyRoute: RestRoute = (app, deps) => {
+  app.delete(
+    `${PATH}/:keyId`,
+    {
+      schema: {
+        operationId: 'deleteUserApiKey',
+        summary: 'Revoke a user’s API key',
+        description: 'Podyard only, for admins.',
+        tags: ['podyard'],
+        params: UserKeyParams,
+        response: { 204: noContent('Revoked.') },
+      },
+      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+    },
+    async ({ actor, params }, reply) => {
+      await checkOperator(deps.pool, actor.userId);
+      await revokeApiKey(deps, { userId: params.id as UserId, keyId: params.keyId as KeyId });
+      deps.logger.info({ userId: params.id, by: actor.userId, keyId: params.keyId }, 'key revoked by an admin');
+      return reply.code(204).send();
+    },
+  );
+};

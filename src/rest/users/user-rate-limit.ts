@@ -1,0 +1,61 @@
+import { notFound } from '../../core/errors.ts';
+import type { UserId } from '../../core/ids.ts';
+import { checkOperator } from '../../domain/access/check-operator.ts';
+import { findUserRateLimit, updateUserRateLimit } from '../../domain/rate-limits/user-rate-limit.ts';
+import { UserParams } from '../limits/limit-schemas.ts';
+import { PERMISSIONS, type RestRoute, type RouteDeps } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { UserRateLimit } from './user-schemas.ts';
+import { renderRateLimit, toRateLimit } from './user-wire.ts';
+
+const PATH = '/v2/account/users/:id/rate-limit';
+
+export const getUserRateLimitRoute: RestRoute = (app, deps) => {
+  app.get(
+    PATH,
+    {
+      schema: {
+        operationId: 'getUserRateLimit',
+        summary: 'Get a user’s rate limit',
+        description: 'Podyard only, for admins.',
+        tags: ['podyard'],
+        params: UserParams,
+        response: { 200: ref(UserRateLimit) },
+      },
+      config: { permission: PERMISSIONS.readUsers, failures: ['notFound'] },
+    },
+    async ({ actor, params }) => {
+      await checkOperator(deps.pool, actor.userId);
+      return render(deps, params.id as UserId);
+    },
+  );
+};
+
+export const replaceUserRateLimitRoute: RestRoute = (app, deps) => {
+  app.put(
+    PATH,
+    {
+      schema: {
+        operationId: 'replaceUserRateLimit',
+        summary: 'Replace a user’s rate limit',
+        description: 'Podyard only, for admins. Applies within a second.',
+        tags: ['podyard'],
+        params: UserParams,
+        body: ref(UserRateLimit),
+        response: { 200: ref(UserRateLimit) },
+      },
+      config: { permission: PERMISSIONS.writeUsers, failures: ['notFound'] },
+    },
+    async ({ actor, params, body }) => {
+      await checkOperator(deps.pool, actor.userId);
+      await updateUserRateLimit(deps.pool, params.id as UserId, toRateLimit(body));
+      return render(deps, params.id as UserId);
+    },
+  );
+};
+
+async function render({ pool }: RouteDeps, id: UserId) {
+  const limit = await findUserRateLimit(pool, id);
+  if (limit === undefined) throw notFound('User');
+  return renderRateLimit(limit);
+}

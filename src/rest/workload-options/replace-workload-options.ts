@@ -1,0 +1,30 @@
+import type { EndpointId } from '../../core/ids.ts';
+import { replaceWorkloadOptions } from '../../domain/workload-options/replace-workload-options.ts';
+import { EndpointParams } from '../endpoints/endpoint-schemas.ts';
+import { PERMISSIONS, type RestRoute } from '../shared/rest-app.ts';
+import { ref } from '../shared/schema.ts';
+import { ReplaceWorkloadOptionsRequest, WorkloadOptionsResponse } from './workload-option-schemas.ts';
+import { toWorkloadOptionsResponse } from './workload-option-wire.ts';
+
+export const replaceWorkloadOptionsRoute: RestRoute = (app, deps) => {
+  app.put(
+    '/v2/serverless/:id/workload-options',
+    {
+      schema: {
+        operationId: 'replaceWorkloadOptions',
+        summary: 'Replace the workload options of an endpoint',
+        description:
+          'Podyard only. Sets labels and annotations of its workers’ pods, and CPUs and memory for each GPU, as far as the operator permits. They apply to workers that start from now on.',
+        tags: ['podyard'],
+        params: EndpointParams,
+        body: ref(ReplaceWorkloadOptionsRequest),
+        response: { 200: ref(WorkloadOptionsResponse) },
+      },
+      config: { permission: PERMISSIONS.writeEndpoint, failures: ['badRequest', 'notFound'] },
+    },
+    async ({ actor, params, body }) => {
+      await replaceWorkloadOptions(deps, actor, params.id as EndpointId, body, deps.workloadOptions);
+      return toWorkloadOptionsResponse(body, deps.workloadOptions);
+    },
+  );
+};

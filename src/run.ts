@@ -1,0 +1,172 @@
+/**
+ * The command line and what its commands act on. With server.ts it is the composition root: configuration → pieces →
+ * signals. Modules load when a command needs them, so that `--help` is fast.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Storage } from './cli/cli-pieces.ts';
+import { runCli } from './cli/program.ts';
+import { createOutput, createTerminal } from './cli/remote/process-terminal.ts';
+import { endOnSignal } from './compose/end-on-signal.ts';
+import { FIRST_PROCESS } from './compose/process-messages.ts';
+import { type Config, type Flags, readConfig } from './config.ts';
+import type { Logger } from './core/logger.ts';
+import type { MasterKeySource } from './core/master-key.ts';
+import type { Context } from './domain/context.ts';
+import type { Runtime } from './runtimes/runtime.ts';
+import type { RunningServer } from './server.ts';
+
+const { print, note, ...output } = createOutput(process.env);
+
+let isServing = false;
+// What reads the output has ended, as in `podyard batch results … | head`. A server continues without it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  if (!isServing) process.exit();
+});
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
+process.exitCode = await runCli(
+  {
+    serve,
+    demo,
+    withDatabase,
+    storage,
+    openRuntime,
+    masterKeySource,
+    allowsInsecureProcesses,
+    doctor,
+    terminal: createTerminal(process.env),
+    ...output,
+    print,
+    note,
+  },
+  process.argv.slice(2),
+);
+
+async function serve(flags: Flags): Promise<void> {
+  const config = readConfig(flags, process.env);
+  const server = await startAndReport(config);
+  const stopped = stopOnSignal(server); // before the line: who reads it may stop the server at once
+  print(`Podyard is ready at ${server.url}`);
+  await stopped;
+}
+
+async function startAndReport(config: Config): Promise<RunningServer> {
+  isServing = true;
+  const [{ startServer }, { surviveShortage }, { protectFromOom }, logger] = await Promise.all([
+    import('./server.ts'),
+    import('./compose/survive-shortage.ts'),
+    import('./compose/protect-from-oom.ts'),
+    openLogger(config),
+  ]);
+  surviveShortage(logger);
+  await protectFromOom(); // before the database starts, which inherits it
+  const server = await startServer(config, logger, (step) => note(`… ${step}`));
+  for (const notice of server.notices) note(`! ${notice}.`);
+  if (server.newKey !== null) note(`Your first API key, shown only once: ${server.newKey}`);
+  return server;
+}
+
+/**
+ * Stops the server on a signal and exits. Runtime calls still in flight are not awaited: the next server finds their
+ * workloads.
+ */
+function stopOnSignal(server: RunningServer): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => void server.stop().then(() => process.exit(), reject);
+    const onSignal = endOnSignal(stop, () => process.exit(1));
+    process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  });
+}
+
+async function demo(flags: Flags & { exit?: boolean }): Promise<void> {
+  const { runDemo } = await import('./cli/demo.ts');
+  const config = readConfig({ logLevel: 'warn', rateLimit: 'off', ...flags }, process.env); // it polls often
+  const adminKey = config.adminKey ?? (await demoKey(config.dataDir));
+  const startedAt = performance.now();
+  const server = await startAndReport({ ...config, adminKey });
+  try {
+    print(
+      `Podyard is ready at ${server.url} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s, with the ${server.runtime} runtime`,
+    );
+    if (server.runtime === 'docker') await buildExampleImages();
+    const target = { url: server.url, key: adminKey, runtime: server.runtime };
+    const { endpointId } = await runDemo(target, print, flags.exit !== true);
+    if (flags.exit !== true) await stayUp(server, adminKey, endpointId);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function stayUp(server: RunningServer, key: string, endpointId: string): Promise<void> {
+  print(`
+Everything worked. The endpoint stays up; try it:
+
+  curl -X POST ${server.url}/v2/${endpointId}/runsync \\
+    -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' \\
+    -d '{"input": {"echo": "hello"}}'
+
+Console: ${server.url}/ (sign in with the key above). Documentation: ${server.url}/docs. Ctrl-C stops the server; its data stays.`);
+  await stopOnSignal(server);
+}
+
+/** Builds the images from this machine's files: no registry is needed. */
+async function buildExampleImages(): Promise<void> {
+  const { buildImage } = await import('./runtimes/docker/example-images.ts');
+  for (const tag of ['dev', 'v2']) print(`            ${(await buildImage({ name: 'podyard/echo-js', tag })).note}`);
+}
+
+/** Returns the demo's API key, kept with its data so that the printed commands keep working. */
+async function demoKey(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'demo-key');
+  const known = await readFile(file, 'utf8').catch(() => '');
+  if (known.trim() !== '') return known.trim();
+  const key = `pyk_${randomBytes(24).toString('base64url')}`;
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await writeFile(file, key, { mode: 0o600 });
+  return key;
+}
+
+async function withDatabase<T>(flags: Flags, work: (context: Context) => Promise<T>): Promise<T> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+  const [{ openDatabase }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
+  return openDatabase(config, logger, work);
+}
+
+function storage(flags: Flags): Storage {
+  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+  const { dataDir, databaseUrl, masterKey } = config;
+  const withEmbedded: Storage['withEmbedded'] = async (work) => {
+    const [{ openEmbedded }, logger] = await Promise.all([import('./compose/open-database.ts'), openLogger(config)]);
+    return openEmbedded(config, logger, work);
+  };
+  return { dataDir, databaseUrl, masterKey, withEmbedded };
+}
+
+async function openRuntime(flags: Flags, name: Runtime['name'], installation: string): Promise<Runtime> {
+  const config = readConfig({ logLevel: 'warn', ...flags }, process.env);
+  const { openRuntime: open } = await import('./compose/open-runtime.ts');
+  return open(config, name, installation, await openLogger(config));
+}
+
+function masterKeySource(flags: Flags): MasterKeySource {
+  return readConfig(flags, process.env).masterKey;
+}
+
+function allowsInsecureProcesses(flags: Flags): boolean {
+  return readConfig(flags, process.env).allowInsecureProcesses;
+}
+
+async function doctor(flags: Flags, isJson: boolean): Promise<boolean> {
+  const { runDoctor } = await import('./cli/doctor.ts');
+  return runDoctor(readConfig(flags, process.env), isJson, { print, note });
+}
+
+async function openLogger(config: Config): Promise<Logger> {
+  const { createLogger } = await import('./compose/create-logger.ts');
+  return createLogger(config, config.dataProcesses > 1 ? FIRST_PROCESS : null);
+}

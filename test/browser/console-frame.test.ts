@@ -1,0 +1,259 @@
+/** The frame of the console: an outage of the server, a page that fails, a newer build. On simulated workers. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+describe.skipIf(!hasBrowser)('the frame of the console', { timeout: 180_000 }, () => {
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let api: Api;
+  let browser: Browser;
+  let page: Page;
+  let axe: string;
+  let endpointId: string;
+
+  beforeAll(async () => {
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    api = new Api(server);
+    endpointId = await api.createEndpoint({ name: 'greeter', workers: { min: 0, max: 0 } });
+    browser = await launchBrowser();
+    page = await signedIn();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await database?.drop();
+  });
+
+  async function signedIn(scheme: 'light' | 'dark' = 'light', width = 1280): Promise<Page> {
+    const opened = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+    opened.setDefaultTimeout(30_000);
+    await opened.goto(`${server.url}/`);
+    await opened.getByLabel('API key').fill(server.key);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    return opened;
+  }
+
+  /** Has the page find a newer build when it asks, but not when it is loaded: the reload does not help. */
+  async function serveNewerBuild(on: Page): Promise<void> {
+    await on.route(`${server.url}/`, async (route) => {
+      if (route.request().resourceType() === 'document') return route.continue();
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/index-[\w-]+\.js/, 'index-newer.js');
+      return route.fulfill({ response, body });
+    });
+  }
+
+  /** Returns the tables that are wider than their frame: something of them cannot be seen. */
+  function clippedTables(on: Page): Promise<string[]> {
+    return on.evaluate(() => {
+      const { document } = globalThis as unknown as { document: { querySelectorAll: (selector: string) => Frame[] } };
+      interface Frame {
+        getBoundingClientRect: () => { width: number };
+        getAttribute: (name: string) => string;
+        closest: (selector: string) => Frame;
+      }
+      return [...document.querySelectorAll('main table')]
+        .filter((table) => {
+          const frame = table.closest('.mantine-Paper-root');
+          return table.getBoundingClientRect().width > frame.getBoundingClientRect().width;
+        })
+        .map((table) => table.getAttribute('aria-label'));
+    });
+  }
+
+  async function expectAccessible(on = page): Promise<void> {
+    await on.evaluate(axe);
+    const violations = await on.evaluate(async () => {
+      const { axe: checker } = globalThis as unknown as {
+        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
+    });
+    expect(violations).toEqual([]);
+  }
+
+  test('a page keeps what it shows while the server is away, and catches up without a reload', async () => {
+    await page.goto(`${server.url}/#/endpoints`);
+    const table = page.getByRole('table', { name: 'endpoints' });
+    await table.getByText('greeter').waitFor();
+    await page.evaluate('globalThis.isSamePage = true');
+    const typing = await signedIn();
+    await typing.goto(`${server.url}/#/endpoints/${endpointId}/settings`);
+    await typing.getByLabel('Image').fill('half/done');
+    await serveNewerBuild(typing);
+    await server.kill();
+    const banner = page.getByRole('status').getByText("Can't reach the server.");
+    await banner.waitFor();
+    await expectAccessible();
+    await table.getByText('greeter').waitFor();
+    // A page whose script was never loaded waits for the server.
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Billing' }).click();
+    await server.start();
+    await page.getByRole('heading', { name: 'Billing', level: 1 }).waitFor();
+    await banner.waitFor({ state: 'detached' });
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await api.createEndpoint({ name: 'newcomer', workers: { min: 0, max: 0 } });
+    await table.getByText('newcomer').waitFor(); // the stream of events is back as well
+    expect(await page.evaluate('globalThis.isSamePage')).toBe(true);
+    // The other page found a newer build when the server was back, and does not reload itself: something would be lost.
+    await typing.getByText('The server has a newer console.').waitFor();
+    expect(await typing.getByLabel('Image').inputValue()).toBe('half/done');
+    await typing.getByRole('button', { name: 'Later' }).click();
+    await typing.getByText('The server has a newer console.').waitFor({ state: 'detached' });
+    await typing.close();
+  });
+
+  test('a page that cannot be rendered says so, and the frame around it works', async () => {
+    await page.route('**/v2/network-volumes*', (route) => route.fulfill({ json: { networkVolumes: 'not a list' } }));
+    await page.goto(`${server.url}/#/volumes`);
+    await page.getByRole('heading', { name: "This page can't be shown", level: 1 }).waitFor();
+    await page.getByText('Details', { exact: true }).click();
+    await page.getByText('Page: #/volumes').waitFor();
+    await expectAccessible();
+    await page.getByRole('link', { name: 'Go to overview' }).click();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    // The palette reads the same list. It fails alone.
+    await page.keyboard.press('ControlOrMeta+k');
+    await page
+      .getByRole('alert')
+      .getByText(/is not a function/)
+      .waitFor();
+    await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    await page.unroute('**/v2/network-volumes*');
+    await page.reload();
+  });
+
+  test('a page of an older build is reloaded once, and never again for that build', async () => {
+    const opened = await signedIn();
+    let loads = 0;
+    opened.on('load', () => {
+      loads += 1;
+    });
+    // The server has a newer console, and the script of a page that was not opened yet is gone.
+    await serveNewerBuild(opened);
+    await opened.route('**/assets/limits-*.js', (route) => route.fulfill({ status: 404 }));
+    await opened.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Limits' }).click();
+    await opened.getByRole('heading', { name: "This page couldn't be loaded", level: 1 }).waitFor();
+    await opened.getByRole('status').getByText('The server has a newer console.').waitFor();
+    expect(loads).toBe(1);
+    await expectAccessible(opened);
+    await opened.close();
+  });
+
+  test.each(['style-*.css', 'index-*.js'])('a page whose %s was not loaded loads itself again', async (file) => {
+    const opened = await browser.newPage();
+    let dropped = 0;
+    await opened.route(`**/assets/${file}`, (route) => {
+      dropped += 1;
+      return dropped <= 2 ? route.abort() : route.continue();
+    });
+    await opened.goto(`${server.url}/`);
+    await opened.getByLabel('API key').waitFor();
+    await until('the page has its styles', () =>
+      opened.evaluate<boolean>('document.styleSheets[0]?.cssRules.length > 100').catch(() => false),
+    );
+    expect(dropped).toBe(3);
+    await opened.close();
+  });
+
+  test('a page that cannot be loaded says so instead of loading itself forever', async () => {
+    const opened = await browser.newPage();
+    let asked = 0;
+    await opened.route('**/assets/index-*.js', (route) => {
+      asked += 1;
+      return route.abort();
+    });
+    await opened.goto(`${server.url}/`);
+    await opened.getByRole('status').getByText('The console could not be loaded.').waitFor({ timeout: 30_000 });
+    expect(asked).toBe(4);
+    await opened.close();
+  });
+
+  test('the palette goes anywhere and does anything without a mouse', async () => {
+    await api.call('POST', '/v2/templates', { name: 'base', image: 'podyard/echo-js:dev' });
+    await page.goto(`${server.url}/#/`);
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    const search = page.getByRole('combobox', { name: 'Go to or do anything' });
+    const options = page.getByRole('option');
+    const choose = async (query: string, first: string) => {
+      await page.keyboard.press('ControlOrMeta+k');
+      await search.fill(query);
+      await options.first().getByText(first, { exact: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await search.waitFor({ state: 'detached' });
+    };
+    await choose('greeter', 'greeter');
+    await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
+    await choose(`${endpointId} set`, 'greeter › Settings');
+    await page.getByRole('tab', { name: 'Settings', selected: true }).waitFor();
+    await choose('admin user', 'admin');
+    await page.getByRole('heading', { name: 'admin', level: 1 }).waitFor();
+    await choose('base template', 'base');
+    await page.getByRole('textbox', { name: 'Search templates' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2); // the header and the one found
+    await choose('create secret', 'Create secret…');
+    await page.getByRole('dialog', { name: 'New secret' }).waitFor();
+    await page.keyboard.press('Escape');
+    await choose('dark', 'Switch to dark');
+    expect(await page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
+    await page.keyboard.press('ControlOrMeta+k');
+    await search.fill('e');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await expect.poll(() => options.last().getAttribute('aria-selected')).toBe('true');
+    await expectAccessible();
+    await search.fill('no such thing');
+    await page.getByText('Nothing is called “no such thing”.').waitFor();
+    await page.keyboard.press('Escape');
+    await search.waitFor({ state: 'detached' });
+    await choose('sign out', 'Sign out');
+    await page.getByRole('heading', { name: 'Sign in to Podyard' }).waitFor();
+    await page.close();
+    page = await signedIn();
+  });
+
+  test('the overview begins with what needs attention, and says why', async () => {
+    const hog = await api.createEndpoint({ name: 'hog', workers: { min: 4, max: 4 } }); // takes all GPUs
+    await until('the workers have places', async () => {
+      const workers = await api.workers(hog);
+      return workers.length === 4 && workers.every(({ status }) => status !== 'THROTTLED');
+    });
+    const starved = await api.createEndpoint({ name: 'starved', workers: { min: 1, max: 1 } });
+    const opened = await signedIn('dark', 390);
+    const attention = opened.getByRole('region', { name: 'Needs attention' });
+    await attention.getByRole('link', { name: 'starved' }).waitFor();
+    await attention.getByText(/no capacity/).waitFor();
+    await expectAccessible(opened);
+    for (const path of ['', 'endpoints', `endpoints/${starved}`, 'catalog', 'keys', 'billing', 'limits']) {
+      await opened.goto(`${server.url}/#/${path}`);
+      await opened.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => opened.locator('[aria-busy=true]').count()).toBe(0);
+      expect({ path, clipped: await clippedTables(opened) }).toEqual({ path, clipped: [] });
+    }
+    await opened.close();
+    await Promise.all([api.delete(starved), api.delete(hog)]);
+  });
+
+  test('breadcrumbs lead back, and a time says when exactly', async () => {
+    await page.goto(`${server.url}/#/endpoints/${endpointId}`);
+    await page.getByRole('heading', { name: 'greeter', level: 1 }).waitFor();
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link', { name: 'Endpoints' }).click();
+    await page.getByRole('heading', { name: 'Endpoints', level: 1 }).waitFor();
+    await page.goto(`${server.url}/#/keys`);
+    const time = page.locator('time').first();
+    await time.focus();
+    await page.getByRole('tooltip').getByText(/\d{4}/).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('tooltip').waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,205 @@
+/** The log view of endpoints and pods. On simulated workers: their lines are put into the database. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatHint } from '../../src/db/hints.ts';
+import { appendLogLines } from '../../src/domain/logs/append-log-lines.ts';
+import { recognizeLevel } from '../../src/domain/logs/log-level.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+describe.skipIf(!hasBrowser)('logs in the console', { timeout: 180_000 }, () => {
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let browser: Browser;
+  let page: Page;
+  let axe: string;
+  let id: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    id = await new Api(server).createEndpoint({ workers: { min: 0, max: 0 } });
+    await database.pool.query(
+      `insert into workers (id, endpoint_id, user_id, version, wanted_reason, spec, phase, exited_at, created_at)
+       select w, e.id, e.user_id, 1, '', '{}', 'EXITED', now(), now() - interval '1 hour'
+       from endpoints e, unnest(array['workera', 'workerb']) w where e.id = $1`,
+      [id],
+    );
+    browser = await launchBrowser();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/status of 4|ERR_NETWORK_CHANGED/.test(message.text()))
+        complaints.push(message.text());
+    });
+    await page.goto(`${server.url}/`);
+    await page.getByLabel('API key').fill(server.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await database?.drop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function write(worker: string, lines: readonly string[]): Promise<void> {
+    const stored = lines.map((line) => ({
+      workloadId: worker,
+      ts: new Date(),
+      source: 'container' as const,
+      line,
+      level: recognizeLevel(line, null),
+    }));
+    await appendLogLines(database.pool, stored);
+    await database.pool.query("select pg_notify('podyard', $1)", [formatHint('test', 'log', worker)]);
+  }
+
+  async function expectAccessible(): Promise<void> {
+    await page.evaluate(axe);
+    const violations = await page.evaluate(async () => {
+      const { axe: checker } = globalThis as unknown as {
+        axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+      };
+      return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
+    });
+    expect(violations).toEqual([]);
+  }
+
+  const log = () => page.getByRole('log');
+
+  test('a log without a line says that it is connected, and shows lines of all workers as they come', async () => {
+    await page.goto(`${server.url}/#/endpoints/${id}/logs`);
+    await log().getByText('Connected, no output yet.').waitFor();
+    await write('workera', ['INFO up', 'ERROR CUDA out of memory']);
+    await write('workerb', ['WARN cuda is slow']);
+    await log().getByText('INFO up').waitFor();
+    await log().getByText('workerb').waitFor();
+    await expectAccessible();
+  });
+
+  test('search and level are applied on the server, kept in the URL, and to new lines too', async () => {
+    await page.getByRole('textbox', { name: 'Search the log' }).fill('cuda');
+    await log().getByText('INFO up').waitFor({ state: 'detached' });
+    await expect.poll(() => log().locator('mark').allTextContents()).toEqual(['CUDA', 'cuda']);
+    await page.getByRole('combobox', { name: 'Level' }).click();
+    await page.getByRole('option', { name: 'Errors', exact: true }).click();
+    await expect.poll(() => log().locator('.log-line').count()).toBe(1);
+    expect(page.url()).toMatch(/q=cuda&level=ERROR$/);
+    await write('workerb', ['ERROR no CUDA device', 'INFO cuda']);
+    await log().getByText('no CUDA device').or(log().getByText('ERROR no')).first().waitFor();
+    expect(await log().locator('.log-line').count()).toBe(2);
+    await page.reload();
+    await expect.poll(() => log().locator('.log-line').count()).toBe(2);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await log().getByText('INFO up').waitFor();
+  });
+
+  test('one worker, also one that ended, by name in the URL', async () => {
+    await page.getByRole('combobox', { name: 'Worker' }).click();
+    await page.getByRole('option', { name: /workerb/ }).click();
+    await log().getByText('INFO up').waitFor({ state: 'detached' });
+    expect(page.url()).toMatch(/worker=workerb$/);
+    await expect.poll(() => log().locator('.log-line').count()).toBe(3);
+  });
+
+  test("a job's lines are those of its worker while it ran", async () => {
+    const { id: jobId } = await new Api(server).call<{ id: string }>('POST', `/v2/${id}/run`, { input: 1 });
+    await write('workera', ['before the job']);
+    await database.pool.query("update log_lines set ts = now() - interval '10 s', stored_at = now() - interval '10 s'");
+    await database.pool.query(
+      `update jobs set status = 'IN_PROGRESS', worker_id = 'workera', started_at = now() where id = $1`,
+      [jobId],
+    );
+    await write('workera', [JSON.stringify({ requestId: jobId, message: 'from the job', level: 'INFO' }), 'unnamed']);
+    await page.goto(`${server.url}/#/endpoints/${id}/logs?job=${jobId}`);
+    await log().getByText('unnamed').waitFor();
+    expect(await log().locator('.log-line').count()).toBe(2);
+    expect(await log().locator('mark').textContent()).toBe(jobId);
+    await page.getByRole('button', { name: 'Only lines that name it' }).click();
+    await log().getByText('unnamed').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Show all logs' }).click();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await log().getByText('before the job').waitFor();
+    await database.pool.query('delete from jobs where id = $1', [jobId]);
+  });
+
+  test('a log can be paused, wrapped and downloaded', async () => {
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await write('workera', ['while paused']);
+    await page.getByRole('button', { name: 'Resume (1 new)' }).click();
+    await log().getByText('while paused').waitFor();
+    await page.getByRole('button', { name: 'Wrap' }).click();
+    await write('workera', [`wide ${'word '.repeat(400)}`]);
+    await log().getByText('wide word').waitFor();
+    expect(await log().evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
+    await expectAccessible();
+    await page.getByRole('button', { name: 'Wrap' }).click();
+    // The browser's own file system stands in for the dialog, which a test cannot answer.
+    await page.evaluate(`window.showSaveFilePicker = async ({ suggestedName }) =>
+      (await navigator.storage.getDirectory()).getFileHandle(suggestedName, { create: true })`);
+    await page.getByRole('button', { name: 'Download' }).click();
+    const saved = () =>
+      page.evaluate<string>(`navigator.storage.getDirectory()
+        .then((folder) => folder.getFileHandle('${id}.log'))
+        .then(async (handle) => (await handle.getFile()).text(), () => '')`);
+    await expect.poll(saved).toMatch(/ workera while paused\n/);
+  });
+
+  test('5,000 lines scroll, and 1,000 a second come in, without a long task that a reader would notice', async () => {
+    for (let n = 0; n < 5; n++)
+      await write(
+        'workerb',
+        Array.from({ length: 1_000 }, (_, i) => `line ${n * 1_000 + i} ${'x'.repeat(80)}`),
+      );
+    await page.reload();
+    await log().getByText('line 4999').waitFor();
+    for (let n = 0; n < 4; n++) {
+      await log().evaluate((box) => box.scrollTo(0, 0));
+      const oldest = await log().locator('[data-index="0"]').textContent();
+      await page.getByRole('button', { name: 'Load older lines' }).click();
+      await expect.poll(() => log().evaluate((box) => box.scrollHeight)).toBeGreaterThan((n + 2) * 500 * 20 - 1);
+      // What the reader saw is still in view.
+      await log()
+        .getByText(/line \d+/.exec(oldest!)![0], { exact: false })
+        .first()
+        .waitFor();
+    }
+    expect(await log().locator('.log-line').count()).toBeLessThan(150);
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await page.evaluate(`window.tasks = [];
+      new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'longtask' });`);
+    for (let n = 0; n < 30; n++) {
+      const next = new Promise((resolve) => setTimeout(resolve, 100));
+      await write(
+        'workera',
+        Array.from({ length: 100 }, (_, i) => `live ${n * 100 + i}`),
+      );
+      await next;
+    }
+    await log().getByText('live 2999').waitFor();
+    const tasks = await page.evaluate<number[]>('tasks');
+    console.log(
+      `long tasks within 3 s at 1,000 lines a second: ${tasks.length}, longest ${Math.max(0, ...tasks)} ms, together ${tasks.reduce((a, b) => a + b, 0)} ms`,
+    );
+    expect(Math.max(0, ...tasks)).toBeLessThan(200);
+  });
+
+  test('dark and narrow screens', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible();
+    if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/logs-dark.png` });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectAccessible();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    if (process.env.PODYARD_SHOTS) await page.screenshot({ path: `${process.env.PODYARD_SHOTS}/logs-390.png` });
+  });
+});

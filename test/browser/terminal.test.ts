@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Api, until } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+describe.skipIf(!hasBrowser)('a terminal in the browser', { timeout: 120_000 }, () => {
+  let server: ServerProcess;
+  let browser: Browser;
+  let page: Page;
+  let podId: string;
+  let axe: string;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    server = await ServerProcess.start({ runtime: 'process' });
+    const api = new Api(server);
+    const pod = await api.call<{ id: string }>('POST', '/v2/pods', {
+      name: 'box',
+      image: 'podyard/echo-js:dev',
+      args: JSON.stringify({ entrypoint: ['sleep', '600'] }),
+      env: { ENV: '', PS1: '$ ' },
+      cpu: { id: 'cpu3c', vcpuCount: 2 },
+    });
+    podId = pod.id;
+    const path = `/v2/pods/${podId}`;
+    await until('the pod runs', async () => (await api.call<{ status: string }>('GET', path)).status === 'RUNNING');
+    browser = await launchBrowser();
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/40\d/.test(message.text())) problems.push(message.text());
+    });
+    await page.goto(`${server.url}/`);
+    await page.getByLabel('API key').fill(server.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+  });
+
+  /** What the screen shows, as a reader of it reads it. */
+  const screen = async () => {
+    const lines = await page.locator('.xterm-rows > div').allTextContents();
+    return lines.join('\n').replaceAll('\u00a0', ' ');
+  };
+  const shows = (text: string) => until(`the screen shows ${text}`, async () => (await screen()).includes(text));
+  const type = (text: string) => page.keyboard.type(text);
+  const paste = (text: string) =>
+    page.evaluate(
+      `document.querySelector('.xterm-helper-textarea').dispatchEvent(Object.assign(new Event('paste', { bubbles: true, cancelable: true }), { clipboardData: { getData: () => ${JSON.stringify(text)} } }))`,
+    );
+
+  test('keys, characters and the size of the window reach the shell; its end and its record are shown', async () => {
+    const scripts: string[] = [];
+    page.on('request', (request) => void (request.resourceType() === 'script' && scripts.push(request.url())));
+    await page.goto(`${server.url}/#/pods/${podId}/terminal`);
+    const button = page.getByRole('button', { name: 'Open a terminal' });
+    await button.waitFor();
+    expect(scripts.filter((url) => url.includes('terminal-screen'))).toEqual([]); // loaded only when opened
+    await button.click();
+    await page.locator('.xterm-rows').waitFor();
+    expect(scripts.filter((url) => url.includes('terminal-screen'))).toHaveLength(1);
+    await shows('# ');
+    await paste('echo "žluť 🦄 $((40 + 2))"');
+    await type('\n');
+    await shows('žluť 🦄 42');
+    await type('clear; stty size\n');
+    const sizes = async () => [...(await screen()).matchAll(/^(\d+) (\d+)$/gm)].map(([, , columns]) => Number(columns));
+    await until('the size is known', async () => (await sizes()).length > 0);
+    const [wide] = await sizes();
+    await page.setViewportSize({ width: 700, height: 900 });
+    await until('the shell has the new width', async () => {
+      await type('stty size\n');
+      return (await sizes()).some((columns) => columns < wide! - 20);
+    });
+    await type('exit 3\n');
+    await page.getByText('The program ended with exit code 3.').first().waitFor();
+    const row = page.getByRole('table', { name: 'Sessions' }).getByRole('row', { name: /admin.*127\.0\.0\.1/ });
+    await row.first().waitFor();
+    await until('it says how it ended', async () => /Exit code 3/.test((await row.first().textContent()) ?? ''));
+    expect(problems).toEqual([]); // the page's policy refused nothing
+  });
+
+  test('nothing is inaccessible, in light, dark and on a phone', async () => {
+    await page.evaluate(axe);
+    for (const [colorScheme, width] of [
+      ['light', 1200],
+      ['dark', 1200],
+      ['dark', 390],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      const found = await page.evaluate(async () => {
+        const { axe: checker, document } = globalThis as unknown as {
+          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+          document: { documentElement: { scrollWidth: number; clientWidth: number } };
+        };
+        const { violations } = await checker.run();
+        const { scrollWidth, clientWidth } = document.documentElement;
+        return {
+          violations: violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
+          isCut: scrollWidth > clientWidth,
+        };
+      });
+      expect(found).toEqual({ violations: [], isCut: false });
+    }
+    await page.setViewportSize({ width: 1200, height: 900 });
+  });
+
+  test('a terminal whose server goes away says so, and another one can be opened when it is back', async () => {
+    await page.getByRole('button', { name: 'Open another one' }).click();
+    await shows('# ');
+    await type('echo $((20 + 3))\n');
+    await shows('23');
+    await server.stop();
+    await server.start();
+    await page
+      .getByText(/The session ended: (the connection to the server was lost|the server is stopping)/)
+      .first()
+      .waitFor();
+    const again = page.getByRole('button', { name: 'Open another one' });
+    await until('the server answers', async () => {
+      if (await again.isVisible()) await again.click();
+      return page.getByRole('button', { name: 'End' }).isVisible();
+    });
+    await shows('# ');
+    await type('echo $((20 + 4))\n');
+    await shows('24');
+    await page.getByRole('button', { name: 'End' }).click();
+    await page.getByRole('button', { name: 'Open a terminal' }).waitFor();
+  });
+});

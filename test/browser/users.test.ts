@@ -1,0 +1,169 @@
+/** Users and keys in the console, as an admin and as somebody else. On simulated workers: nothing of it needs a real one. */
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { Api } from '../e2e/api.ts';
+import { ServerProcess } from '../e2e/server-process.ts';
+import { hasBrowser, launchBrowser } from './browser.ts';
+
+/** Screenshots for people to look at; git ignores them. */
+const SCREENSHOTS = fileURLToPath(new URL('../../test-results/console/', import.meta.url));
+
+describe.skipIf(!hasBrowser)('users in the console', { timeout: 120_000 }, () => {
+  let database: TestDatabase;
+  let server: ServerProcess;
+  let browser: Browser;
+  let page: Page;
+  let axe: string;
+  let annasKey: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await mkdir(SCREENSHOTS, { recursive: true });
+    database = await createTestDatabase();
+    server = await ServerProcess.start({ runtime: 'simulated', databaseUrl: database.url });
+    await new Api(server).call('POST', '/v2/account/users', { name: 'Ben', key: null });
+    browser = await launchBrowser();
+    page = await openPage('light', 1280, server.key);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.dispose();
+    await database?.drop();
+    expect(complaints).toEqual([]);
+  });
+
+  async function openPage(scheme: 'light' | 'dark', width: number, key: string): Promise<Page> {
+    const opened = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+    opened.setDefaultTimeout(20_000);
+    opened.on('pageerror', (error) => complaints.push(error.message));
+    opened.on('console', (message) => {
+      const isExpected = /status of 4|ERR_NETWORK_CHANGED/.test(message.text());
+      if (message.type() === 'error' && !isExpected) complaints.push(message.text());
+    });
+    await opened.goto(`${server.url}/`);
+    await opened.getByLabel('API key').fill(key);
+    await opened.getByRole('button', { name: 'Sign in' }).click();
+    await opened.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    return opened;
+  }
+
+  /** Waits for dialogs to have faded: until then their colors are half transparent. */
+  async function expectAccessible(of = page): Promise<void> {
+    await of.evaluate(axe);
+    const violations = () =>
+      of.evaluate(async () => {
+        const { axe: checker } = globalThis as unknown as {
+          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        };
+        return (await checker.run()).violations.map((v) => `${v.id}: ${v.nodes[0]?.html.slice(0, 160)}`);
+      });
+    await expect.poll(violations, { timeout: 10_000 }).toEqual([]);
+  }
+
+  const button = (name: string, of = page) => of.getByRole('button', { name, exact: true });
+  const dialog = () => page.getByRole('dialog');
+  const statusFor = async (key: string) =>
+    (await fetch(`${server.url}/v2/account`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+  test('an admin makes a user, whose first key is shown once and works', async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'Users', exact: true }).click();
+    await page.getByRole('link', { name: 'Ben', exact: true }).waitFor();
+    await button('New user').click();
+    await dialog().getByLabel('Name').fill('Anna');
+    await dialog().getByLabel('Email').fill('anna@example.org');
+    await button('Create').click();
+    await dialog().getByText("You won't be able to view it again").waitFor();
+    annasKey = (await dialog().locator('pre').textContent())!;
+    expect(await statusFor(annasKey)).toBe(200);
+    await page.keyboard.press('Escape');
+    const row = page.locator('[data-row]').filter({ has: page.getByRole('link', { name: 'Anna' }) });
+    await row.getByText('Active').waitFor();
+    await page.screenshot({ path: `${SCREENSHOTS}users-light.png` });
+    await expectAccessible();
+    await page.getByRole('link', { name: 'Anna' }).click();
+    await page.getByRole('heading', { name: 'Anna', level: 1 }).waitFor();
+    await page.getByText('Never expires').waitFor();
+    await page.getByText('admin (key admin)').waitFor();
+  });
+
+  test('limits and rate limits are set, and wrong figures are refused at the form', async () => {
+    await button('Limits').click();
+    await dialog().getByLabel('Pods').fill('3');
+    await button('Save').click();
+    await page.getByText('0 of 3').waitFor();
+    await button('Rate limit').click();
+    await dialog().getByLabel('Per minute').fill('many');
+    await button('Save').click();
+    await dialog().getByText('must be a whole number from 1').waitFor();
+    await dialog().getByLabel('Per minute').fill('600');
+    await button('Save').click();
+    await dialog().waitFor({ state: 'hidden' });
+  });
+
+  test('a suspension refuses the keys at once and says why to admins; it can be ended', async () => {
+    await button('Suspend').click();
+    await dialog().getByLabel('Reason').fill('on leave');
+    await button('Suspend', dialog() as unknown as Page).click();
+    await page.getByText('Suspended: all keys are refused').waitFor();
+    await page.getByText(/by admin: on leave\. What runs keeps running\./).waitFor();
+    expect(await statusFor(annasKey)).toBe(403);
+    await page.screenshot({ path: `${SCREENSHOTS}user-suspended-light.png` });
+    await expectAccessible();
+    await button('Resume').click();
+    await page.getByText('Suspended: all keys are refused').waitFor({ state: 'hidden' });
+    expect(await statusFor(annasKey)).toBe(200);
+  });
+
+  test('others see neither the page nor its link, and see how their keys are used', async () => {
+    const annas = await openPage('dark', 390, annasKey);
+    await button('Menu', annas).click();
+    const menu = annas.getByRole('navigation', { name: 'Main' });
+    await menu.getByRole('link', { name: 'API keys' }).waitFor();
+    expect(await menu.getByRole('link', { name: 'Users', exact: true }).count()).toBe(0);
+    await menu.getByRole('link', { name: 'API keys' }).click();
+    await annas.getByText('first key').waitFor();
+    await annas.screenshot({ path: `${SCREENSHOTS}keys-dark-390.png` });
+    await expectAccessible(annas);
+    await annas.goto(`${server.url}/#/users`);
+    await annas.getByText('access denied').first().waitFor();
+    await annas.close();
+  });
+
+  test('a deletion shows what is handed over, asks for the name, and ends', async () => {
+    const annas = { ...server, url: server.url, key: annasKey };
+    const endpoint = await new Api(annas).createEndpoint({ name: 'of anna', workers: { min: 0, max: 1 } });
+    const dark = await openPage('dark', 390, server.key);
+    await dark.goto(page.url());
+    await dark.getByRole('heading', { name: 'Anna', level: 1 }).waitFor();
+    await dark.getByText('first key').waitFor();
+    await dark.screenshot({ path: `${SCREENSHOTS}user-dark-390.png`, fullPage: true });
+    await expectAccessible(dark);
+    await dark.close();
+    await button('Delete').click();
+    await dialog().getByText('1 endpoint').waitFor();
+    await dialog().getByRole('combobox', { name: 'What they own' }).click();
+    await page.getByRole('option', { name: 'Hand over to Ben' }).click();
+    await dialog().getByText('Ben gets 1 endpoint').waitFor();
+    const confirm = dialog().getByRole('button', { name: 'Delete' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog().getByLabel('Type “Anna” to confirm').fill('Anna');
+    await page.screenshot({ path: `${SCREENSHOTS}user-delete-light.png` });
+    await confirm.click();
+    await page
+      .getByText(/Being deleted|is deleted/)
+      .first()
+      .waitFor();
+    await page.getByText('Anna is deleted').waitFor();
+    expect(await statusFor(annasKey)).toBe(401);
+    const { rows } = await database.pool.query(
+      'select u.name from endpoints e join users u on u.id = e.user_id where e.id = $1',
+      [endpoint],
+    );
+    expect(rows).toEqual([{ name: 'Ben' }]);
+  });
+});
