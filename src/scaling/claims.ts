@@ -248,6 +248,9 @@ export class Claims {
       ? staying.gpus - gone.gpus - holder.count >= held + request.count
       : remainsBeyond >= this.beyondQuota(userId) + request.count;
     if (isFair) return true;
+    // Shares of users that differ by one are as fair as the reverse: then it matters that each endpoint has some.
+    const keepsSome = staying.gpus - gone.gpus > holder.count;
+    if (!isSameUser && held === 0 && keepsSome && remainsBeyond >= this.beyondQuota(userId)) return true;
     const hadTurn = !isNow || (holder.isReady && now - holder.since >= TURN_MS);
     return held === 0 && hadTurn && (isSameUser || !hasOwn);
   }
