@@ -23,7 +23,9 @@ export interface EndpointEntry {
 
 /** How full an endpoint's queue is, as far as this process knows. Outlives changes of the endpoint. */
 interface QueueDepth {
-  /** Queued jobs at the last count, plus those this process queued since. */
+  /** Queued jobs at the last count. */
+  counted: number;
+  /** At the last count, plus those this process queued since: too high by what was stored during the count. */
   queued: number;
   /** Jobs this process is submitting now. */
   submitting: number;
@@ -91,8 +93,10 @@ export class EndpointDirectory {
 
   /** Counts, and adds the jobs submitted meanwhile, which the count may miss. */
   async #recount(entry: EndpointEntry): Promise<number> {
-    const submittedBefore = entry.depth.submitted;
-    return (await this.#queryQueued(entry.id)) + entry.depth.submitted - submittedBefore;
+    const { depth } = entry;
+    const submittedBefore = depth.submitted;
+    depth.counted = await this.#queryQueued(entry.id);
+    return depth.counted + depth.submitted - submittedBefore;
   }
 
   async #findFirst(id: string, userId: UserId): Promise<EndpointEntry | undefined> {
@@ -121,7 +125,7 @@ export class EndpointDirectory {
 
   async #firstDepth(id: string): Promise<QueueDepth> {
     const queued = await this.#queryQueued(id);
-    const depth = this.#depths.get(id) ?? { queued, submitting: 0, submitted: 0 };
+    const depth = this.#depths.get(id) ?? { counted: queued, queued, submitting: 0, submitted: 0 };
     this.#depths.set(id, depth);
     return depth;
   }

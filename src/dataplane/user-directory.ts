@@ -17,7 +17,9 @@ export interface UserEntry {
 
 /** How much a user has queued, as far as this process knows: jobs, and the bytes of their payloads. */
 interface UserQueue {
-  /** At the last count, plus what this process queued since. */
+  /** At the last count. */
+  counted: QueueTally;
+  /** At the last count, plus what this process queued since: too high by what was stored during the count. */
   queued: QueueTally;
   /** What this process is submitting now. */
   submitting: QueueTally;
@@ -51,8 +53,9 @@ export class UserDirectory {
       known.limits = limits;
       return known;
     }
-    const queued = await readQueueTally(this.#deps.pool, id);
-    const user = this.#users.get(id) ?? { id, limits, queue: { queued, submitting: none(), submitted: none() } };
+    const counted = await readQueueTally(this.#deps.pool, id);
+    const queue = { counted, queued: { ...counted }, submitting: none(), submitted: none() };
+    const user = this.#users.get(id) ?? { id, limits, queue };
     this.#users.set(id, user);
     return user;
   }
@@ -77,10 +80,11 @@ export class UserDirectory {
   /** Counts, and adds what was submitted meanwhile, which the count may miss. */
   async #recount({ id, queue }: UserEntry): Promise<void> {
     const before = { ...queue.submitted };
-    const { jobs, bytes } = await readQueueTally(this.#deps.pool, id);
+    const counted = await readQueueTally(this.#deps.pool, id);
+    queue.counted = counted;
     queue.queued = {
-      jobs: jobs + queue.submitted.jobs - before.jobs,
-      bytes: bytes + queue.submitted.bytes - before.bytes,
+      jobs: counted.jobs + queue.submitted.jobs - before.jobs,
+      bytes: counted.bytes + queue.submitted.bytes - before.bytes,
     };
   }
 

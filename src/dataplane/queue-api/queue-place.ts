@@ -74,21 +74,32 @@ function endpointFull({ depth, workersMax, user }: EndpointEntry): (() => Failur
     const cut = workers < workersMax ? `the user's limit 'workers' of ${workers}, which is less than ` : '';
     return new Failure(
       'tooManyRequests',
-      `the queue of this endpoint is full: ${depth.queued} jobs are queued; the limit is ${limit} with ${cut}workers.max ${workersMax}`,
+      `the queue of this endpoint is full: ${certain(depth.queued, depth.counted, limit)} jobs are queued; the limit is ${limit} with ${cut}workers.max ${workersMax}`,
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   };
 }
 
 /** Returns which of the user's limits the job would exceed; undefined if none. */
-function userFull({ limits, queue }: UserEntry, bytes: number): (() => Failure) | undefined {
-  const jobs = queue.queued.jobs + queue.submitting.jobs;
+export function userFull(
+  { limits, queue }: Pick<UserEntry, 'limits' | 'queue'>,
+  bytes: number,
+): (() => Failure) | undefined {
+  const { counted, queued, submitting } = queue;
+  const jobs = queued.jobs + submitting.jobs;
   if (limits.queuedJobs !== null && jobs >= limits.queuedJobs) {
-    return () => overLimit('queuedJobs', { limit: limits.queuedJobs!, used: jobs, more: 1 });
+    const limit = limits.queuedJobs;
+    return () => overLimit('queuedJobs', { limit, used: certain(jobs, counted.jobs, limit), more: 1 });
   }
-  const used = queue.queued.bytes + queue.submitting.bytes;
+  const used = queued.bytes + submitting.bytes;
   if (limits.queuedBytes !== null && used + bytes > limits.queuedBytes) {
-    return () => overLimit('queuedBytes', { limit: limits.queuedBytes!, used, more: bytes });
+    const limit = limits.queuedBytes;
+    return () => overLimit('queuedBytes', { limit, used: certain(used, counted.bytes, limit), more: bytes });
   }
   return undefined;
+}
+
+/** An estimate without what it may hold twice: more than the limit is queued only if that was counted. */
+function certain(estimate: number, counted: number, limit: number): number {
+  return Math.min(estimate, Math.max(counted, limit));
 }
