@@ -3,6 +3,7 @@ import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
 import { Semaphore } from '../core/semaphore.ts';
+import { takenBytes } from './taken-bytes.ts';
 
 /** Memory that a payload takes until its client has it, in multiples of its size: as read, as rendered, and as sent. */
 const COST = 3;
@@ -56,10 +57,11 @@ export function flushed(res: ServerResponse, reservation: ByteReservation | null
   const isPending = res.writableEnded ? !res.writableFinished : res.writableNeedDrain;
   if (res.destroyed || socket === null || !isPending) return Promise.resolve();
   return new Promise((resolve) => {
-    let before = socket.bytesWritten;
+    let before = takenBytes(socket);
     const checking = setInterval(() => {
-      if (socket.bytesWritten - before < Math.min(MIN_BYTES, res.writableLength)) res.destroy();
-      before = socket.bytesWritten;
+      const taken = takenBytes(socket);
+      if (taken - before < Math.min(MIN_BYTES, res.writableLength)) res.destroy();
+      before = taken;
     }, CHECK_MS).unref();
     const done = () => {
       clearInterval(checking);

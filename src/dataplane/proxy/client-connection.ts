@@ -1,3 +1,4 @@
+import { takenBytes } from '../../http/taken-bytes.ts';
 import type { ExchangeHandler, WireReader } from './client-exchange.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { BadHead, parseRequestHead, type RequestHead } from './message-head.ts';
@@ -28,8 +29,11 @@ export interface ConnectionOwner {
 const MAX_HEAD_BYTES = 32_768;
 const HEAD_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 75_000;
-/** How long a client that is still sending has to read the final response. */
+/** How long a client that is still sending has to read the final response, once the kernel has all of it. */
 const LINGER_MS = 2000;
+/** Until the kernel has all of a response: how often it is checked that the client reads, and what it must have read since. */
+const READING_CHECK_MS = 30_000;
+const READING_MIN_BYTES = (8 * 1024 * READING_CHECK_MS) / 1000;
 /** Pipelined bytes are held up to this limit; then reading pauses until their turn. */
 const MAX_HELD_BYTES = 65_536;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -59,6 +63,8 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #latest: { bytes: Buffer; head: RequestHead; handler: ExchangeHandler } | null = null;
   #isReading = false;
   #isLingering = false;
+  /** How much the kernel had taken when it was last checked that the client reads; null before the first check. */
+  #takenBefore: number | null = null;
   #isDetached = false;
 
   constructor(
@@ -116,13 +122,13 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   }
 
   onDeadline(): void {
-    if (this.#isLingering || this.isIdle) this.wire.destroy();
+    if (this.#isLingering || this.isIdle) this.#closeOnceRead();
     else if (this.#exchange === null) this.#refuse('tooSlow');
   }
 
-  /** Closes the connection if it is idle. */
+  /** Closes the connection if it is idle, and its client has what was sent. */
   close(): void {
-    if (this.isIdle && !this.#isDetached) this.wire.destroy();
+    if (this.isIdle && !this.#isDetached && !this.wire.hasUnsent) this.wire.destroy();
   }
 
   destroy(): void {
@@ -233,6 +239,7 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
   #begin(head: RequestHead, handler: ExchangeHandler, bytes: Buffer, end: number): boolean {
     this.#held = end === bytes.length ? NOTHING : bytes.subarray(end);
     this.deadlineAt = NEVER;
+    this.#takenBefore = null;
     this.#exchange = new WireExchange(this, head);
     handler(this.#exchange);
     return true;
@@ -250,7 +257,22 @@ export class ClientConnection implements WireReader, Timed, ExchangeConnection {
     this.#held = NOTHING;
     this.deadlineAt = performance.now() + LINGER_MS;
     this.wire.end();
+    if (this.wire.hasUnsent) this.#takenBefore = Number.NEGATIVE_INFINITY;
     this.resume();
+  }
+
+  /** Closes a connection without a request, unless its client is still reading a response that the kernel has not taken. */
+  #closeOnceRead(): void {
+    const before = this.#takenBefore;
+    const isUnsent = this.wire.hasUnsent;
+    const taken = takenBytes(this.wire.socket);
+    if (isUnsent ? before !== null && taken - before < READING_MIN_BYTES : before === null) {
+      this.wire.destroy();
+      return;
+    }
+    this.#takenBefore = isUnsent ? taken : null;
+    const graceMs = isUnsent ? READING_CHECK_MS : this.#isLingering ? LINGER_MS : IDLE_TIMEOUT_MS;
+    this.deadlineAt = performance.now() + graceMs;
   }
 }
 

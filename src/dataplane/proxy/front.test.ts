@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { Agent, createServer, type IncomingMessage, get as plainGet, type Server } from 'node:http';
 import { get } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { drainableResponse } from '../../http/drainable-response.ts';
 import { readCertificate, watchCertificate } from './certificate.ts';
+import type { ClientExchange } from './client-exchange.ts';
 import { Front } from './front.ts';
 import { TrustedProxies } from './trusted-proxies.ts';
 
@@ -45,12 +46,18 @@ async function startFront(isSecure = true): Promise<{ front: Front; http: Server
     http,
     trustedProxies: new TrustedProxies([]),
     dispatch: ({ host }) =>
-      host.startsWith('pod') ? (exchange) => exchange.answer(200, 'OK', [], `proxy ${exchange.isSecure}`) : null,
+      host.startsWith('pod') ? (exchange) => exchange.answer(200, 'OK', [], bodyFor(exchange)) : null,
   });
   front.server.listen(0, '127.0.0.1');
   await once(front.server, 'listening');
   open.push({ close: () => front.close() });
   return { front, http, port: (front.server.address() as AddressInfo).port };
+}
+
+/** As many bytes as the request asks for, or what the proxy knows of it. */
+function bodyFor({ headers, isSecure }: ClientExchange): string {
+  const bytes = headers.get('x-bytes');
+  return bytes === undefined ? `proxy ${isSecure}` : 'x'.repeat(Number(bytes));
 }
 
 function ask(port: number, host: string): Promise<string> {
@@ -135,4 +142,41 @@ describe('a public listener that drains', () => {
     front.drain();
     expect((await answer).connection).toBe('close');
   });
+});
+
+describe('a client that reads slowly', () => {
+  const BYTES = 24 * 2 ** 20; // more than the kernel buffers
+  const PAUSE_MS = 3_500; // longer than a connection lingers
+
+  /** Asks for a large response, reads nothing for a while, then the rest. Returns how much came. */
+  async function readSlowly(isSecure: boolean, connection: string): Promise<number> {
+    const { port } = await startFront(isSecure);
+    const socket = isSecure
+      ? connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      : connectPlain(port, '127.0.0.1');
+    open.push({ close: () => socket.destroy() });
+    socket
+      .pause()
+      .write(`GET / HTTP/1.1\r\nHost: pod-80.localhost\r\nX-Bytes: ${BYTES}\r\nConnection: ${connection}\r\n\r\n`);
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    let read = 0;
+    socket.on('data', (chunk) => {
+      read += chunk.length;
+      if (read > BYTES && connection === 'keep-alive') socket.end();
+    });
+    await once(socket.resume(), 'end');
+    return read;
+  }
+
+  it.each([
+    [false, 'close'],
+    [true, 'close'],
+    [false, 'keep-alive'],
+  ])(
+    'gets all of a response that ends its connection, or not (TLS: %s, %s)',
+    async (isSecure, connection) => {
+      expect(await readSlowly(isSecure, connection)).toBeGreaterThan(BYTES);
+    },
+    20_000,
+  );
 });

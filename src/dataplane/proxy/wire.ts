@@ -109,6 +109,11 @@ export class SocketWire implements Wire {
     return this.socket.destroyed;
   }
 
+  /** What was written and the kernel has not taken, at least in part. */
+  get hasUnsent(): boolean {
+    return this.#pendingChars + this.socket.writableLength > 0;
+  }
+
   writeText(text: string): void {
     if (this.#corked.length + text.length > MAX_PAST_STREAM) this.#uncork();
     if (this.#corked === '' && corked.push(this) === 1) setImmediate(SocketWire.#uncorkAll);

@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net';
+
+/** Undocumented in node: what waits in a handle. That of TLS has the handle of its connection as its parent. */
+interface Handle {
+  readonly writeQueueSize?: number;
+  readonly _parent?: Handle;
+}
+
+/** Undocumented in node: what a socket has passed on to its handle. */
+interface Inside {
+  readonly _bytesDispatched?: number;
+  readonly _handle?: Handle | null;
+}
+
+/**
+ * Returns how many written bytes the kernel has taken. It grows only while the peer reads. `bytesWritten` counts a large
+ * write as a whole at once, and says nothing about a peer that takes a minute to read it; it is what a node version without
+ * these members gets.
+ */
+export function takenBytes(socket: Socket): number {
+  const { _bytesDispatched: dispatched, _handle: handle } = socket as Inside;
+  if (typeof dispatched !== 'number') return socket.bytesWritten;
+  return dispatched - (handle?.writeQueueSize ?? 0) - (handle?._parent?.writeQueueSize ?? 0);
+}
