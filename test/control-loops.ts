@@ -14,6 +14,7 @@ import { createUser } from '../src/domain/access/users.ts';
 import { createEndpoint, type NewEndpoint } from '../src/domain/endpoints/create-endpoint.ts';
 import { addToCounters } from '../src/domain/jobs/counter-sql.ts';
 import { JobQueue } from '../src/domain/jobs/job-queue.ts';
+import type { ControlledWorker } from '../src/domain/workers/worker-lifecycle.ts';
 import type { Runtime } from '../src/runtimes/runtime.ts';
 import { createSimulatedRuntime } from '../src/runtimes/simulated/simulated-runtime.ts';
 import type { SimulatedWorld } from '../src/runtimes/simulated/simulated-world.ts';
@@ -58,28 +59,26 @@ export class ControlLoops {
     this.userId = userId;
     this.#bus = bus;
     this.#capacity = new CapacityLedger({ pool, runtime });
-    this.#loops = [
+    const workers = new WorkerRunner({
+      ...shared,
+      runtime,
       logs,
-      new WorkerRunner({
-        ...shared,
-        runtime,
-        logs,
-        capacity: this.#capacity,
-        queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
-        notify: { queued: () => {}, ended: () => {} },
-        secretBox: createSecretBox(randomBytes(32)),
-        workloadOptions,
-        perGpu: { cpus: 'auto', memory: 'auto' },
-        mounts: new WorkloadMounts({ pool, storage: null }),
-        apiUrl: 'http://127.0.0.1:1',
-        leaseMs: 40_000,
-        graceMs: 0,
-        drainMs: 0,
-        publishIp: '127.0.0.1',
-        publicUrl: null,
-      }),
-      new EndpointScaler({ ...shared, frozenBudget: async () => 0 }),
-    ];
+      capacity: this.#capacity,
+      queue: new JobQueue({ pool, processId: 'test', limits: { resultRetentionMs: 1, syncResultRetentionMs: 1 } }),
+      notify: { queued: () => {}, ended: () => {} },
+      secretBox: createSecretBox(randomBytes(32)),
+      workloadOptions,
+      perGpu: { cpus: 'auto', memory: 'auto' },
+      mounts: new WorkloadMounts({ pool, storage: null }),
+      apiUrl: 'http://127.0.0.1:1',
+      leaseMs: 40_000,
+      graceMs: 0,
+      drainMs: 0,
+      publishIp: '127.0.0.1',
+      publicUrl: null,
+    });
+    const onInserted = (worker: ControlledWorker) => workers.add(worker);
+    this.#loops = [logs, workers, new EndpointScaler({ ...shared, frozenBudget: async () => 0, onInserted })];
     for (const loop of this.#loops) loop.start();
   }
 

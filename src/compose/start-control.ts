@@ -186,7 +186,7 @@ function createLoops(
     new ClusterRunner(parts),
     new WorkerProber({ ...parts, logs }),
     new WorkerFreezer({ ...parts, logs, memory, capacity }),
-    new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes }),
+    new EndpointScaler({ ...parts, frozenBudget: memory.budgetBytes, onInserted: (worker) => workers.add(worker) }),
     ...createJobLoops(config, parts, notify),
     ...createHousekeeping(config, parts, { logs, capacity }),
     ...createDiskWatch(parts, { workers, pods }),

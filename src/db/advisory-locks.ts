@@ -18,3 +18,5 @@ export const ADVISORY_LOCKS = {
   /** Shared by transactions of control that write; exclusive for the process that increments the epoch. */
   epoch: 7_063_931,
 } as const;
+
+export type AdvisoryLock = (typeof ADVISORY_LOCKS)[keyof typeof ADVISORY_LOCKS];

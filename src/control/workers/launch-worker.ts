@@ -83,6 +83,8 @@ export async function launchWorker(
 ): Promise<boolean> {
   const token = newSecret('pyw');
   const key = KEY_VARIABLE in worker.spec.env ? null : newWorkloadSecret();
+  const publicKeys = deps.publicKeys.run(worker.userId);
+  publicKeys.catch(() => {}); // awaited once it has its place
   if (!(await takePlace(deps, worker, place, { token, keyHash: key?.hash ?? null }))) return false;
   await recordSleepMethod(deps, worker, place);
   const placedAt = deps.monotonic.now();
@@ -98,7 +100,7 @@ export async function launchWorker(
     onProgress(`waits: ${NO_CAPACITY}: ${missing}`);
     markWaiting(deps.pool, worker.id, `${NO_CAPACITY}: ${missing}`).catch(() => {}); // best effort: it is shown only
   };
-  const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null });
+  const built = await buildSpec(deps, worker, place, { token, apiKey: key?.secret ?? null, publicKeys });
   const { address } = await startOnPorts(deps, worker.spec.ports, (tcpPorts) =>
     deps.runtime.start({ ...built(tcpPorts), registry }, { onProgress, onCreated, onWaiting, signal }),
   );
@@ -141,10 +143,10 @@ async function buildSpec(
   deps: LaunchDeps,
   worker: ControlledWorker,
   place: Place,
-  { token, apiKey }: { token: string; apiKey: string | null },
+  { token, apiKey, ...given }: { token: string; apiKey: string | null; publicKeys: Promise<string> },
 ): Promise<(tcpPorts: ReadonlyMap<number, number>) => Omit<WorkloadSpec, 'registry'>> {
   const env = await resolveSecrets(deps, worker.userId, worker.spec.env);
-  const publicKeys = await deps.publicKeys.run(worker.userId);
+  const publicKeys = await given.publicKeys;
   const ports = worker.endpointType === 'LOAD_BALANCING' ? await workerPorts(env, deps.runtime) : null;
   if (ports) await updateWorkerPorts(deps.pool, worker.id, ports);
   const storage = await deps.mounts.ofWorker(worker, place.dataCenterId);

@@ -140,6 +140,12 @@ export class WorkerRunner {
     await Promise.all(workers.map(({ id }) => runtime.stop(id, graceMs)));
   }
 
+  /** Begins to start a worker that was just inserted. */
+  add(worker: ControlledWorker): void {
+    this.#cache.add(worker);
+    this.#loop.wake();
+  }
+
   /** Ends a worker that broke a limit, as a lost one. Does nothing while another action on it is in progress. */
   end(id: WorkerId, why: Because): void {
     if (this.#tasks.isBusy(id)) return;

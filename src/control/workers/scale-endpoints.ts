@@ -48,6 +48,8 @@ interface Deps {
   logger: Logger;
   /** What all frozen workers together may hold, bytes; 0 where nothing can or may be frozen. */
   frozenBudget: () => Promise<number>;
+  /** Receives new workers, whose rows need not be read again. */
+  onInserted: (worker: ControlledWorker) => void;
 }
 
 /**
@@ -269,12 +271,15 @@ export class EndpointScaler {
   }
 
   async #write(endpointId: EndpointId, decision: ScalingDecision): Promise<void> {
-    const { logger, bus } = this.#deps;
+    const { logger, bus, onInserted } = this.#deps;
     const written = decision.actions.map(async (action) => {
-      const done = await this.#writer.apply(endpointId, action);
-      if (!done) return [];
+      const applied = await this.#writer.apply(endpointId, action);
+      if (!applied) return [];
+      const { done, inserted } = applied;
       logger.info({ endpointId, workerId: done.workerId, action: done.kind, reason: done.reason }, 'scaling');
-      bus.publish('worker', done.workerId);
+      if (inserted)
+        onInserted(inserted); // nobody else has anything to do before it starts, which is published
+      else bus.publish('worker', done.workerId);
       return [done];
     });
     const actions = (await Promise.all(written)).flat();

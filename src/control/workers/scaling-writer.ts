@@ -3,14 +3,14 @@ import { type EndpointId, newId, type WorkerId } from '../../core/ids.ts';
 import type { Pool } from '../../db/pool.ts';
 import { type DecidedAction, type Decision, recordDecisions } from '../../domain/decisions/record-decision.ts';
 import { type OrderKind, orderWorkers, type WorkerOrder } from '../../domain/workers/order-workers.ts';
-import { insertWorkers, type NewWorker } from '../../domain/workers/worker-lifecycle.ts';
+import { type ControlledWorker, insertWorkers, type NewWorker } from '../../domain/workers/worker-lifecycle.ts';
 import type { ScalingAction, ScalingDecision } from '../../scaling/decide-workers.ts';
 
 const BATCHES = { lanes: 2, maxSize: 500, isCallFault: () => false };
 
 /** Writes scaling decisions: what is written for many endpoints at the same moment shares statements. */
 export class ScalingWriter {
-  readonly #inserts: Batcher<NewWorker, boolean>;
+  readonly #inserts: Batcher<NewWorker, ControlledWorker | undefined>;
   readonly #orders: Record<OrderKind, Batcher<WorkerOrder, boolean>>;
   readonly #records: Batcher<Decision & { endpointId: EndpointId }, undefined>;
 
@@ -18,8 +18,8 @@ export class ScalingWriter {
     this.#inserts = new Batcher({
       ...BATCHES,
       flush: async (workers) => {
-        const inserted = await insertWorkers(pool, workers);
-        return workers.map(({ id }) => inserted.has(id));
+        const inserted = new Map((await insertWorkers(pool, workers)).map((worker) => [worker.id, worker]));
+        return workers.map(({ id }) => inserted.get(id));
       },
     });
     const ordersOf = (kind: OrderKind) =>
@@ -45,19 +45,21 @@ export class ScalingWriter {
     });
   }
 
-  /** Inserts or orders one worker. Returns what was done; undefined when there was nothing left to do. */
-  async apply(endpointId: EndpointId, action: ScalingAction): Promise<DecidedAction | undefined> {
+  /** Inserts or orders one worker. Returns what was done, and an inserted one's row; undefined when there was nothing left to do. */
+  async apply(
+    endpointId: EndpointId,
+    action: ScalingAction,
+  ): Promise<{ done: DecidedAction; inserted: ControlledWorker | null } | undefined> {
     const { kind, cause, reason } = action;
     if (kind !== 'start') {
       const workerId = action.workerId as WorkerId;
-      return (await this.#orders[kind].run({ id: workerId, cause, reason }))
-        ? { kind, workerId, cause, reason }
-        : undefined;
+      const isOrdered = await this.#orders[kind].run({ id: workerId, cause, reason });
+      return isOrdered ? { done: { kind, workerId, cause, reason }, inserted: null } : undefined;
     }
     const workerId = newId<WorkerId>();
     const pause = action.pause && { ...action.pause, until: new Date(action.pause.until) };
-    const isInserted = await this.#inserts.run({ id: workerId, endpointId, reason, pause });
-    return isInserted ? { kind, workerId, cause, reason } : undefined;
+    const inserted = await this.#inserts.run({ id: workerId, endpointId, reason, pause });
+    return inserted && { done: { kind, workerId, cause, reason }, inserted };
   }
 
   /** Records a decision with the actions that had an effect. */

@@ -42,6 +42,7 @@ beforeEach(async () => {
     monotonic: { now: () => monotonicNow },
     logger: silentLogger,
     frozenBudget: async () => 0,
+    onInserted: () => {},
   });
 });
 

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BalancedEndpoint } from '../../../test/balanced-endpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts';
-import type { WorkerId } from '../../core/ids.ts';
+import { newId, type WorkerId } from '../../core/ids.ts';
+import { type ControlledWorker, insertWorkers, listControlledWorkers } from '../../domain/workers/worker-lifecycle.ts';
 import { WorkerCache } from './worker-cache.ts';
 
 let database: TestDatabase;
@@ -74,4 +76,49 @@ test('a row is read once its time has come, and not again after it was read befo
   expect(await cache.readDirty(160, [second])).toMatchObject([{ id: second }]);
   expect(await cache.readDirty(200, [])).toEqual([]);
   expect(cache.nextAt).toBe(cache.nextResyncAt);
+});
+
+describe('a worker that was just inserted', () => {
+  let endpoint: BalancedEndpoint;
+  beforeAll(async () => {
+    endpoint = await BalancedEndpoint.create();
+  });
+  afterAll(() => endpoint.close());
+
+  async function insertOne(): Promise<ControlledWorker> {
+    const id = newId<WorkerId>();
+    const { pool } = endpoint.database;
+    return (await insertWorkers(pool, [{ id, endpointId: endpoint.id, reason: 'test', pause: null }]))[0]!;
+  }
+
+  test('is handed on as it would be read', async () => {
+    const worker = await insertOne();
+    expect([worker]).toEqual(await listControlledWorkers(endpoint.database.pool, { ids: [worker.id] }));
+    const cache = new WorkerCache(endpoint.database.pool);
+    cache.add(worker);
+    expect(cache.hasDirty).toBe(true);
+    expect(await cache.readDirty(0, [])).toEqual([worker]);
+    expect(cache.get(worker.id)?.phase).toBe('PENDING');
+    expect(await cache.readDirty(0, [])).toEqual([]);
+  });
+
+  test('is read again once a hint has named it, before or after', async () => {
+    const { pool } = endpoint.database;
+    const cache = new WorkerCache(pool);
+    const worker = await insertOne();
+    await pool.query("update workers set wanted = 'STOP' where id = $1", [worker.id]);
+    cache.add(worker);
+    cache.markDirty([worker.id]);
+    expect(await cache.readDirty(0, [])).toMatchObject([{ id: worker.id, wanted: 'STOP' }]);
+    cache.markDirty([worker.id]);
+    cache.add(worker);
+    expect(await cache.readDirty(0, [])).toMatchObject([{ id: worker.id, wanted: 'STOP' }]);
+  });
+
+  test('is not started by a process that has lost track', async () => {
+    const cache = new WorkerCache(endpoint.database.pool);
+    cache.add(await insertOne());
+    cache.reset();
+    expect(await cache.readDirty(0, [])).toEqual([]);
+  });
 });

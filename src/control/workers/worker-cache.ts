@@ -41,6 +41,8 @@ export class WorkerCache {
   readonly #unsettled = new Set<WorkerId>();
   readonly #draining = new Map<EndpointId, Set<WorkerId>>();
   readonly #dirty = new Set<WorkerId>();
+  /** Rows that somebody else has read, and no hint has named since. */
+  readonly #fresh = new Map<WorkerId, ControlledWorker>();
   readonly #dirtyAt = new Map<WorkerId, number>();
   #sweep: Iterator<WorkerId> = [][Symbol.iterator]();
   #resyncedAt = Number.NEGATIVE_INFINITY;
@@ -56,7 +58,7 @@ export class WorkerCache {
   }
 
   get hasDirty(): boolean {
-    return this.#dirty.size > 0;
+    return this.#dirty.size + this.#fresh.size > 0;
   }
 
   get(id: WorkerId): LiveWorker | undefined {
@@ -94,11 +96,16 @@ export class WorkerCache {
     return this.#draining.get(endpointId) ?? [];
   }
 
+  /** Adds a row that was just written to what the next `readDirty` returns, unless a hint names the worker until then. */
+  add(worker: ControlledWorker): void {
+    if (!this.#dirty.has(worker.id)) this.#fresh.set(worker.id, worker);
+  }
+
   /** Adds workers to the next `readDirty`. True if there are any. */
   markDirty(ids: Iterable<WorkerId>): boolean {
     let hasAny = false;
     for (const id of ids) {
-      this.#dirty.add(id);
+      this.#markDirty(id);
       hasAny = true;
     }
     return hasAny;
@@ -118,8 +125,13 @@ export class WorkerCache {
         this.#sweep = this.#workers.keys();
         next = this.#sweep.next();
       }
-      if (!next.done) this.#dirty.add(next.value);
+      if (!next.done) this.#markDirty(next.value);
     }
+  }
+
+  #markDirty(id: WorkerId): void {
+    this.#dirty.add(id);
+    this.#fresh.delete(id);
   }
 
   /** Drops everything: the next `resync` reads the whole list. */
@@ -129,6 +141,7 @@ export class WorkerCache {
     this.#workers.clear();
     this.#draining.clear();
     this.#dirtyAt.clear();
+    this.#fresh.clear();
   }
 
   /** When there is something to do next: a page of a resync, or a row that `markDirtyAt` named. */
@@ -176,7 +189,7 @@ export class WorkerCache {
       if (!isSettled) this.#unsettled.add(id);
       if ((phase === 'RUNNING' || phase === 'FROZEN') && !before.has(id)) unknown.push(id);
       const hasChanged = (before.get(id)?.phase ?? phase) !== phase;
-      if (!isSettled || hasChanged || found.size <= REREAD_ALL_BELOW) this.#dirty.add(id);
+      if (!isSettled || hasChanged || found.size <= REREAD_ALL_BELOW) this.#markDirty(id);
     }
     return unknown;
   }
@@ -184,14 +197,12 @@ export class WorkerCache {
   /** Reads the rows of all dirty workers and of `others`. Drops those that have no row any more or have exited. */
   async readDirty(now: number, others: Iterable<WorkerId>): Promise<ControlledWorker[]> {
     this.markDirty(others);
-    for (const [id, at] of this.#dirtyAt) if (at <= now) this.#dirty.add(id);
-    if (this.#dirty.size === 0) return [];
+    for (const [id, at] of this.#dirtyAt) if (at <= now) this.#markDirty(id);
     const ids = [...this.#dirty];
-    this.#dirty.clear();
-    const workers = await listControlledWorkers(this.#pool, { ids }).catch((error) => {
-      this.markDirty(ids);
-      throw error;
-    });
+    const read = ids.length === 0 ? [] : await this.#readRows(ids);
+    const fresh = [...this.#fresh.values()];
+    this.#fresh.clear();
+    const workers = [...fresh, ...read];
     const gone = new Set(ids);
     for (const worker of workers) {
       gone.delete(worker.id);
@@ -199,6 +210,14 @@ export class WorkerCache {
     }
     for (const id of gone) this.#drop(id);
     return workers;
+  }
+
+  async #readRows(ids: WorkerId[]): Promise<ControlledWorker[]> {
+    this.#dirty.clear();
+    return listControlledWorkers(this.#pool, { ids }).catch((error) => {
+      this.markDirty(ids);
+      throw error;
+    });
   }
 
   #store(worker: ControlledWorker): void {

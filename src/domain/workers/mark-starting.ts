@@ -46,10 +46,8 @@ export async function markStarting(
   facts: GpuFacts,
 ): Promise<Set<WorkerId>> {
   if (workers.every((worker) => worker.pool === null)) return write(pool, workers);
-  return transaction(pool, async (db) => {
-    await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
-    return write(db, await listFitting(db, workers, facts));
-  });
+  const lock = ADVISORY_LOCKS.capacity;
+  return transaction(pool, async (db) => write(db, await listFitting(db, workers, facts)), { lock });
 }
 
 /** Reads the GPUs of all workers only if the caller's estimate leaves too few. */

@@ -54,8 +54,7 @@ export function claimGpus(
   worker: { id: WorkerId; gpuCount: number },
   gpus: readonly { pool: string; gpuTypeId: string; dataCenterId: string; total: number }[],
 ): Promise<boolean> {
-  return transaction(pool, async (db) => {
-    await db.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.capacity]);
+  const takeIfFree = async (db: Db) => {
     const free = subtractInUse(gpus, await listGpusInUse(db)).reduce((sum, one) => sum + one.free, 0);
     if (free < worker.gpuCount) return false;
     const result = await db.query(
@@ -63,7 +62,8 @@ export function claimGpus(
       [worker.id],
     );
     return result.rowCount === 1;
-  });
+  };
+  return transaction(pool, takeIfFree, { lock: ADVISORY_LOCKS.capacity });
 }
 
 /** Stores what a worker waits for before it can wake. */

@@ -58,8 +58,9 @@ export interface ControlledWorker {
   thawedAt: Date | null;
 }
 
-const COLUMNS = `
-  w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
+/** Selects workers as control sees them. `from`: the table, or rows of its shape. */
+const selectControlled = (from: string) => `
+  select w.id, w.endpoint_id as "endpointId", w.endpoint_type as "endpointType", w.user_id as "userId", w.version, w.wanted, w.wanted_reason as "wantedReason",
   w.phase, w.phase_reason as "phaseReason", w.spec, w.gpu_pool as "gpuPool", w.gpu_type_id as "gpuTypeId",
   w.gpu_count as "gpuCount", w.data_center_id as "dataCenterId", w.created_at as "createdAt",
   w.not_before as "notBefore", w.started_at as "startedAt", w.ready_at as "readyAt", w.drain_at as "drainAt", w.yields_to as "yieldsTo", a.last_work_at as "lastWorkAt",
@@ -67,7 +68,9 @@ const COLUMNS = `
   w.thaw_wanted_at as "thawWantedAt", w.thawed_at as "thawedAt",
   coalesce(e.flashboot = 'PRIORITY_FLASHBOOT', false) as "isPriority",
   case w.phase when 'PENDING' then coalesce(e.data_center_ids, '{}') end as "dataCenterIds",
-  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased`;
+  (select count(*) from jobs j where j.worker_id = w.id and j.status = 'IN_PROGRESS') + ${REQUESTS_OF_WORKER} as leased
+  from ${from} w
+  left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id`;
 
 /** Returns the live ones of these workers, or all live workers of these endpoints; oldest first. */
 export async function listControlledWorkers(
@@ -76,8 +79,7 @@ export async function listControlledWorkers(
 ): Promise<ControlledWorker[]> {
   const result = await db.query<ControlledWorker>({
     name: 'ids' in of ? 'workers-known' : 'workers-of',
-    text: `select ${COLUMNS} from workers w
-             left join worker_activity a on a.worker_id = w.id left join endpoints e on e.id = w.endpoint_id
+    text: `${selectControlled('workers')}
            where w.phase <> 'EXITED' and ${'ids' in of ? 'w.id' : 'w.endpoint_id'} = any($1::text[])
            order by w.created_at, w.id`,
     values: ['ids' in of ? of.ids : of.endpointIds],
@@ -125,22 +127,25 @@ export interface NewWorker {
   pause: { until: Date; reason: string } | null;
 }
 
-/** Returns the inserted workers: all but those of deleted endpoints. */
-export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<Set<WorkerId>> {
+/** Returns the inserted workers, oldest first: all but those of deleted endpoints. */
+export async function insertWorkers(db: Db, workers: readonly NewWorker[]): Promise<ControlledWorker[]> {
   const rows = workers.map(({ pause, ...worker }) => ({ ...worker, until: pause?.until, waits: pause?.reason }));
-  const result = await db.query<{ id: WorkerId }>({
+  const result = await db.query<ControlledWorker>({
     name: 'workers-insert',
-    text: `insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before,
+    text: `with inserted as (
+             insert into workers (id, endpoint_id, endpoint_type, user_id, version, wanted_reason, spec, gpu_count, not_before,
              phase_reason, is_lost)
            select n.id, e.id, e.type, e.user_id, e.version, n.reason, r.spec, coalesce(e.gpu_count, 0), n.until,
                   n.waits, n.until is not null
            from jsonb_to_recordset($1::jsonb) as n(id text, "endpointId" text, reason text, until timestamptz, waits text)
            join endpoints e on e.id = n."endpointId"
            join releases r on r.endpoint_id = e.id and r.version = e.version
-           returning id`,
+           returning *)
+           ${selectControlled('inserted')}
+           order by w.created_at, w.id`,
     values: [JSON.stringify(rows)],
   });
-  return new Set(result.rows.map(({ id }) => id));
+  return result.rows;
 }
 
 /** Stores why a worker waits for a place. Clears an earlier failure. */
