@@ -27,7 +27,7 @@ import type { CapacitySource } from '../domain/catalog/capacity-source.ts';
 import type { InstallationFacts } from '../domain/installation-facts.ts';
 import { findPodRoute } from '../domain/pods/find-pod-route.ts';
 import type { PodFigures } from '../domain/pods/pod-figures.ts';
-import { isGraphqlPath, LazyGraphqlApp } from '../graphql/lazy-app.ts';
+import { isGraphqlPath, lazyGraphqlApp } from '../graphql/lazy-app.ts';
 import { drainableResponse } from '../http/drainable-response.ts';
 import type { RateLimiter } from '../http/rate-limiter.ts';
 import type { Readiness } from '../http/readiness.ts';
@@ -36,7 +36,7 @@ import { newRequestId } from '../http/request-id.ts';
 import { HEAD_TIMEOUTS, SlowBodies } from '../http/slow-bodies.ts';
 import type { MetricsPage } from '../rest/installation/metrics-page.ts';
 import type * as restApps from '../rest/rest-apps.ts';
-import { isV1Path, LazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
+import { isV1Path, lazyV1App, refuseV1 } from '../rest/v1/lazy-v1-app.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { keepDescriptorReserve } from './descriptor-reserve.ts';
 import { hostInUrl } from './listen.ts';
@@ -118,8 +118,8 @@ function buildApps(
     hasV1: config.isRestV1On,
   };
   const rest = new RestApps(restDeps, options);
-  const v1 = config.isRestV1On ? new LazyV1App(restDeps) : null;
-  const graphql = new LazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
+  const v1 = config.isRestV1On ? lazyV1App(restDeps) : null;
+  const graphql = lazyGraphqlApp({ ...deps, isIntrospectable: config.isGraphqlIntrospectable });
   return {
     answer: (req, res) => {
       const url = withoutRevision(req.url!);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf } from '../core/errors.ts';
 import { knownRevisionIn, type RestRevision } from '../core/rest-revisions.ts';
+import { LazyApp } from '../http/lazy-app.ts';
 import { buildRestApp } from './app.ts';
 import type { HandOver } from './shared/request-hooks.ts';
 import type { RestApp, RestDeps } from './shared/rest-app.ts';
@@ -14,7 +14,7 @@ export { isOperatorPath } from './routes.ts';
 export class RestApps {
   readonly #deps: RestDeps;
   readonly #options: { plain: RestRevision; isWhole: boolean };
-  readonly #apps = new Map<RestRevision, Promise<RestApp>>();
+  readonly #apps = new Map<RestRevision, LazyApp<RestApp>>();
 
   /** `plain`: what a path without a revision speaks. `isWhole`: false for a process that only serves operator routes. */
   constructor(deps: RestDeps, options: { plain: RestRevision; isWhole: boolean }) {
@@ -24,38 +24,34 @@ export class RestApps {
 
   /** Builds the app of paths without a revision. */
   prepare(): void {
-    void this.get(this.#options.plain);
+    this.get(this.#options.plain).catch(() => {}); // logged; the next request tries again
   }
 
   get(revision: RestRevision): Promise<RestApp> {
-    const app = this.#apps.get(revision) ?? this.#build(revision);
-    this.#apps.set(revision, app);
-    return app;
+    return this.#app(revision).prepare();
   }
 
   /** Answers a request that is for REST. */
   handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#route(knownRevisionIn(req.url!) ?? this.#options.plain, req, res);
+    this.#app(knownRevisionIn(req.url!) ?? this.#options.plain).handle(req, res);
   }
 
   /** Ends open streams. */
   async close(): Promise<void> {
-    for (const app of this.#apps.values()) await (await app).close();
+    for (const app of this.#apps.values()) await app.close();
   }
 
-  #route(revision: RestRevision, req: IncomingMessage, res: ServerResponse): void {
-    this.get(revision).then(
-      (app) => app.routing(req, res),
-      (error) => {
-        this.#deps.logger.error({ err: error }, `cannot build the REST app: ${messageOf(error)}`);
-        res.destroy();
-      },
-    );
+  #app(revision: RestRevision): LazyApp<RestApp> {
+    const known = this.#apps.get(revision);
+    if (known) return known;
+    const app = new LazyApp({ name: 'REST', load: () => this.#build(revision), logger: this.#deps.logger });
+    this.#apps.set(revision, app);
+    return app;
   }
 
   async #build(revision: RestRevision): Promise<RestApp> {
     const { isWhole } = this.#options;
-    const handOver: HandOver = (other, req, res) => this.#route(other, req, res);
+    const handOver: HandOver = (other, req, res) => this.#app(other).handle(req, res);
     const app = buildRestApp(this.#deps, { revision, isWhole, handOver });
     await app.ready();
     return app;

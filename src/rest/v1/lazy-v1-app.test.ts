@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { silentLogger } from '../../core/logger.ts';
 import { Metrics } from '../../core/metrics.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
-import { isV1Path, LazyV1App, refuseV1 } from './lazy-v1-app.ts';
+import { isV1Path, lazyV1App, refuseV1 } from './lazy-v1-app.ts';
 
 /** docs/interface/rest-v1.md, "Switching it on" */
 
@@ -35,7 +35,7 @@ test('while it is off, a path is a 404 that names the flag, in the shape that cl
 
 test('it is built at the first request', async () => {
   const deps = { logger: silentLogger, metrics: new Metrics({ maxEndpoints: 1 }), publicUrlFor: () => 'http://here' };
-  const app = new LazyV1App(deps as unknown as RestDeps); // the description needs no more
+  const app = lazyV1App(deps as unknown as RestDeps); // the description needs no more
   const response = await ask((req, res) => app.handle(req, res), '/v1/openapi.json');
   expect(((await response.json()) as { servers: object[] }).servers).toEqual([{ url: 'http://here' }]);
   await app.close();

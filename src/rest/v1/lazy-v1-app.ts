@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf } from '../../core/errors.ts';
+import { LazyApp } from '../../http/lazy-app.ts';
 import { newRequestId } from '../../http/request-id.ts';
 import type { RestDeps } from '../shared/rest-app.ts';
 
@@ -16,34 +16,12 @@ export function refuseV1(_req: IncomingMessage, res: ServerResponse): void {
 }
 
 /** The app of REST version 1, loaded and built at the first request. */
-export class LazyV1App {
-  readonly #deps: RestDeps;
-  #loading: ReturnType<typeof load> | undefined;
-
-  constructor(deps: RestDeps) {
-    this.#deps = deps;
-  }
-
-  /** Handles a request for which `isV1Path` is true. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#loading ??= load(this.#deps);
-    this.#loading.then(
-      (app) => app.routing(req, res),
-      (error) => {
-        this.#deps.logger.error({ err: error }, `cannot load REST v1: ${messageOf(error)}`);
-        res.destroy();
-      },
-    );
-  }
-
-  async close(): Promise<void> {
-    await (await this.#loading)?.close();
-  }
-}
-
-async function load(deps: RestDeps) {
-  const { buildV1App } = await import('./app.ts');
-  const app = buildV1App(deps);
-  await app.ready();
-  return app;
+export function lazyV1App(deps: RestDeps): LazyApp {
+  const load = async () => {
+    const { buildV1App } = await import('./app.ts');
+    const app = buildV1App(deps);
+    await app.ready();
+    return app;
+  };
+  return new LazyApp({ name: 'REST v1', load, logger: deps.logger });
 }
