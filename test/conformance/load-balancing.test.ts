@@ -400,9 +400,10 @@ describe('balancing', () => {
       () => open.length,
       (count) => count === 1,
     );
-    await serve(id, slow, await listen((_req, res) => res.end('quick')));
     await plane.sql(`update workers set wanted = 'DRAIN', drain_at = now() where id = $1`, first);
     await plane.hint('worker', first!);
+    // Who knows the other worker has read both, and so knows that this one is leaving.
+    await serve(id, await listen((_req, res) => res.end('quick')));
     await until(
       () => plane.sql('select workers from request_demand where endpoint_id = $1', id),
       ([row]) => Object.keys(row.workers).length === 2,
