@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import type { JobLimits, LoadBalancingLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { EndpointId } from '../core/ids.ts';
@@ -137,7 +137,7 @@ export class DataPlane {
   }
 
   /** Answers a request whose path `isQueuePath`. Pages of any origin may call it: access needs a key in the header. */
-  handle(req: IncomingMessage, res: ServerResponse): void {
+  handle(req: CallRequest, res: CallResponse): void {
     const requestId = newRequestId();
     setCommonHeaders(res, ['x-request-id', requestId, ...COMMON_HEADERS]);
     if (req.method === 'OPTIONS') answerPreflight(res);
@@ -150,7 +150,7 @@ export class DataPlane {
   }
 }
 
-function answerPreflight(res: ServerResponse): void {
+function answerPreflight(res: CallResponse): void {
   writeHead(res, 204, [
     'access-control-allow-methods',
     'GET, POST, PUT, DELETE, OPTIONS',

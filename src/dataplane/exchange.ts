@@ -1,17 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import { Failure } from '../core/errors.ts';
 import { openAiRoute, renderOpenAiError } from '../http/openai-error.ts';
 import { PROBLEM_JSON, type Problem, type RenderedProblem, renderProblem } from '../http/problem.ts';
 import { drainBody, hasRest } from './read-body.ts';
 
 /**
- * Request and response on bare node:http. The data plane serves thousands of small requests per second and passes their
+ * Requests and their responses. The data plane serves thousands of small requests per second and passes their
  * payloads on unread: a framework's hooks, schemas and serializers would cost more than the work.
  */
 
 const commonHeaders = Symbol('commonHeaders');
 /** A property, not an entry of a WeakMap, which would keep responses in memory for longer (core/roster.ts). */
-type WithCommonHeaders = ServerResponse & { [commonHeaders]?: readonly string[] };
+type WithCommonHeaders = CallResponse & { [commonHeaders]?: readonly string[] };
 
 /** Headers of every response to a request, as name, value, name, value: cheaper than a `setHeader` for each. */
 export function setCommonHeaders(res: WithCommonHeaders, headers: readonly string[]): void {
@@ -24,17 +24,23 @@ export function writeHead(res: WithCommonHeaders, status: number, headers: reado
   res.writeHead(status, (common ? [...common, ...headers] : headers) as string[]);
 }
 
-export function sendJson(res: ServerResponse, status: number, json: string): void {
+export function sendJson(res: CallResponse, status: number, json: string): void {
   sendBody(res, status, 'application/json', json);
 }
 
-export function sendBody(res: ServerResponse, status: number, contentType: string, text: string): void {
+export function sendBody(
+  res: CallResponse,
+  status: number,
+  contentType: string,
+  text: string,
+  headers: readonly string[] = [],
+): void {
   if (res.headersSent || res.destroyed) return;
-  writeHead(res, status, ['content-type', contentType, 'content-length', Buffer.byteLength(text)]);
+  writeHead(res, status, ['content-type', contentType, 'content-length', Buffer.byteLength(text), ...headers]);
   res.end(text);
 }
 
-export function sendNoContent(res: ServerResponse, headers: readonly string[] = []): void {
+export function sendNoContent(res: CallResponse, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) return;
   writeHead(res, 204, [...headers]);
   res.end();
@@ -46,7 +52,7 @@ export function problemWithError(problem: Problem): string {
 }
 
 /** Renders a refusal as the clients of the path read it. */
-function refusalBody({ url }: IncomingMessage, { status, problem }: RenderedProblem): { type: string; body: string } {
+function refusalBody({ url }: CallRequest, { status, problem }: RenderedProblem): { type: string; body: string } {
   const route = openAiRoute(url!);
   if (route === null) return { type: PROBLEM_JSON, body: problemWithError(problem) };
   return { type: 'application/json', body: renderOpenAiError(route, { status, message: problem.detail }) };
@@ -57,7 +63,7 @@ function refusalBody({ url }: IncomingMessage, { status, problem }: RenderedProb
  * The response ends when the request's body has been drained: a connection that is closed with unread data is reset, and clients
  * would miss it.
  */
-export function sendProblem(res: ServerResponse, error: unknown, headers: readonly string[] = []): void {
+export function sendProblem(res: CallResponse, error: unknown, headers: readonly string[] = []): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../http/call-messages.ts';
 import type { ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
@@ -13,8 +13,8 @@ const STALL_MS = 30_000;
 
 /** Where a body comes from and what it may take. */
 export interface BodySource {
-  req: IncomingMessage;
-  res: ServerResponse;
+  req: CallRequest;
+  res: CallResponse;
   budget: BodyBudget;
   /** Who is charged for the memory. */
   userId: UserId;
@@ -47,7 +47,7 @@ export async function withBody<T>(
 }
 
 /** Reads and drops what is left of a body, for at most DRAIN_MS, and then calls `onDrained`. */
-export function drainBody(req: IncomingMessage, onDrained: () => void = () => {}): void {
+export function drainBody(req: CallRequest, onDrained: () => void = () => {}): void {
   if (!hasRest(req)) {
     onDrained();
     return;
@@ -61,7 +61,7 @@ export function drainBody(req: IncomingMessage, onDrained: () => void = () => {}
 }
 
 /** True while a part of the body has not been read. */
-export function hasRest(req: IncomingMessage): boolean {
+export function hasRest(req: CallRequest): boolean {
   return !req.complete && !req.destroyed && announcedBytes(req) !== 0;
 }
 
@@ -74,7 +74,7 @@ function refuseUnread(
 }
 
 /** Undefined for a chunked body. */
-function announcedBytes({ headers }: IncomingMessage): number | undefined {
+function announcedBytes({ headers }: CallRequest): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);
 }
@@ -131,6 +131,7 @@ function readBody(
       reservation.onYield = null;
       if (!req.readableEnded) reject(closedEarly());
     });
+    req.resume();
   });
 }
 
@@ -146,7 +147,7 @@ class BodyBuffer {
 
   add(chunk: Buffer, limitBytes: number): void {
     if (this.#whole) chunk.copy(this.#whole, this.size);
-    else if (this.size + chunk.length <= limitBytes) this.#chunks.push(chunk);
+    else if (this.size + chunk.length <= limitBytes) this.#chunks.push(Buffer.from(chunk));
     else this.#chunks = [];
     this.size += chunk.length;
   }
@@ -156,6 +157,7 @@ class BodyBuffer {
   }
 }
 
-function closedEarly(cause?: unknown): Failure {
+/** For a request whose connection closed before its body was complete. */
+export function closedEarly(cause?: unknown): Failure {
   return new Failure('badRequest', 'the connection was closed before the request was complete', { cause });
 }

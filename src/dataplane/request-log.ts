@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { CallResponse } from '../http/call-messages.ts';
 import type { Logger } from '../core/logger.ts';
 import { type Api, CLIENT_GONE, type Metrics } from '../core/metrics.ts';
 
@@ -21,7 +21,7 @@ export class RequestLog {
   workerId: string | undefined;
   jobId: string | undefined;
 
-  constructor({ metrics, logger }: RequestSinks, api: Api, res: ServerResponse) {
+  constructor({ metrics, logger }: RequestSinks, api: Api, res: CallResponse) {
     const startedAt = performance.now();
     res.on('close', () => {
       const durationMs = performance.now() - startedAt;

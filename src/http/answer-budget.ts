@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { CallResponse } from './call-messages.ts';
 import { ByteBudget, type ByteReservation } from '../core/byte-budget.ts';
 import { Failure } from '../core/errors.ts';
 import type { UserId } from '../core/ids.ts';
@@ -16,6 +16,8 @@ const MAX_READING = 2;
 const CHECK_MS = 30_000;
 const MIN_BYTES = (8 * 1024 * CHECK_MS) / 1_000;
 
+const EVENTS = ['drain', 'finish', 'close'] as const;
+
 /** The memory that large payloads on their way to clients may take together, shared fairly between users. */
 export class AnswerBudget {
   readonly #budget: ByteBudget;
@@ -30,7 +32,7 @@ export class AnswerBudget {
    * slow is cut, at once when other users wait for the memory. Rejects with `unavailable` if there is no room in time.
    */
   async hold(
-    res: ServerResponse,
+    res: CallResponse,
     { bytes, userId }: { bytes: number; userId: UserId },
     send: () => Promise<void> | void,
   ): Promise<void> {
@@ -52,7 +54,7 @@ export class AnswerBudget {
 }
 
 /** Resolves when more may be written, or after the end when all has left this process, or the connection is gone. */
-export function flushed(res: ServerResponse, reservation: ByteReservation | null = null): Promise<void> {
+export function flushed(res: CallResponse, reservation: ByteReservation | null = null): Promise<void> {
   const { socket } = res;
   const isPending = res.writableEnded ? !res.writableFinished : res.writableNeedDrain;
   if (res.destroyed || socket === null || !isPending) return Promise.resolve();
@@ -66,11 +68,11 @@ export function flushed(res: ServerResponse, reservation: ByteReservation | null
     const done = () => {
       clearInterval(checking);
       if (reservation) reservation.onYield = null;
-      res.off('drain', done).off('finish', done).off('close', done);
+      for (const event of EVENTS) res.off(event, done);
       resolve();
     };
     if (reservation) reservation.onYield = () => res.destroy();
-    res.once('drain', done).once('finish', done).once('close', done);
+    for (const event of EVENTS) res.once(event, done);
   });
 }
 

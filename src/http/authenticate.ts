@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { CallRequest } from './call-messages.ts';
 import type { Peer } from '../core/client-address.ts';
 import { Failure } from '../core/errors.ts';
 import { type Actor, isPermitted, type Permission } from '../domain/access/actor.ts';
@@ -8,7 +8,7 @@ import type { KeyRing } from '../domain/access/key-ring.ts';
  * Throws `unauthorized` for a key that is unknown, revoked or expired, `tooManyRequests` for the many unknown keys of one
  * address. Synchronous when the key is in memory.
  */
-export function authenticate(keyRing: KeyRing, secret: string, req: IncomingMessage): Actor | Promise<Actor> {
+export function authenticate(keyRing: KeyRing, secret: string, req: CallRequest): Actor | Promise<Actor> {
   return (
     keyRing.peek(secret) ??
     keyRing.authenticate(secret, peerOf(req)).then((actor) => {
@@ -18,7 +18,7 @@ export function authenticate(keyRing: KeyRing, secret: string, req: IncomingMess
   );
 }
 
-export function peerOf({ socket, headers }: IncomingMessage): Peer {
+export function peerOf({ socket, headers }: CallRequest): Peer {
   const forwarded = headers['x-forwarded-for'];
   return {
     remoteAddress: socket.remoteAddress,

@@ -91,6 +91,7 @@ export interface WireReader {
   onBytes(chunk: Buffer): void;
   /** The peer has ended its side. */
   onEnd(): void;
+  /** Everything that had to wait was written. */
   onDrain(): void;
   onClosed(error: Error | null): void;
 }

@@ -25,7 +25,13 @@ const spare: Buffer[] = [];
 
 /** Undocumented in node: a socket's handle, which another Socket can take over. */
 interface HandleHolder {
-  _handle: { writeLatin1String(request: WriteRequest, text: string): number } | null;
+  _handle: {
+    writeLatin1String(request: WriteRequest, text: string): number;
+    readonly bytesWritten: number;
+    readonly writeQueueSize: number;
+  } | null;
+  /** Counts the connection until it is closed. */
+  _server: unknown;
 }
 
 /** A handle's write request, kept only if the kernel does not take all of it at once. */
@@ -61,6 +67,10 @@ export class SocketWire implements Wire {
   #corked = '';
   /** Characters written past the stream that the kernel has not fully taken. */
   #pendingChars = 0;
+  readonly #onClose = () => this.reader.onClosed(this.#error);
+  readonly #onWritten = () => {
+    if (!this.socket.destroyed && this.unsentBytes === 0) this.reader.onDrain();
+  };
 
   /** Opens a connection; calls `onConnect` once it is open. */
   static connect(options: { address: string; port: number; onConnect: () => void }): SocketWire {
@@ -97,12 +107,26 @@ export class SocketWire implements Wire {
       this.#error = error;
     });
     socket.on('end', () => this.reader.onEnd());
-    socket.on('drain', () => this.reader.onDrain());
-    socket.on('close', () => this.reader.onClosed(this.#error));
+    socket.on('close', this.#onClose);
   }
 
   get isFull(): boolean {
-    return this.#pendingChars + this.socket.writableLength >= this.socket.writableHighWaterMark;
+    return this.unsentBytes >= this.socket.writableHighWaterMark;
+  }
+
+  /** What the kernel has not taken yet, without what this turn of the event loop wrote. */
+  get unsentBytes(): number {
+    return this.#pendingChars + this.socket.writableLength;
+  }
+
+  /** What the kernel has taken. */
+  get sentBytes(): number {
+    const handle = (this.socket as unknown as HandleHolder)._handle;
+    return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+  }
+
+  get receivedBytes(): number {
+    return this.socket.bytesRead;
   }
 
   get isClosed(): boolean {
@@ -130,8 +154,20 @@ export class SocketWire implements Wire {
     const size = chunk.copy(copy);
     this.socket.write(copy.subarray(0, size), () => {
       if (spare.length < MAX_SPARE) spare.push(copy);
+      this.#onWritten();
     });
     if (size < chunk.length) this.writeBytes(chunk.subarray(size));
+  }
+
+  /** Writes without a copy: the chunk must not change any more. */
+  writeOwned(chunk: Buffer): void {
+    this.flush();
+    this.socket.write(chunk, this.#onWritten);
+  }
+
+  /** Writes now what would be written at the end of this turn of the event loop. */
+  flush(): void {
+    this.#uncork();
   }
 
   pause(): void {
@@ -165,7 +201,10 @@ export class SocketWire implements Wire {
   release(unread: Buffer): Socket {
     this.#uncork();
     this.reader = noReader;
+    this.socket.off('close', this.#onClose);
+    const watchers = this.socket.listeners('close');
     this.socket.removeAllListeners();
+    for (const watcher of watchers) this.socket.on('close', watcher as () => void);
     this.socket.on('error', () => {}); // of a write that has just failed: nobody else would hear it, and the process end
     const socket = this.#isShared ? takeOver(this.socket, {}) : this.socket.pause();
     socket.unshift(unread);
@@ -183,7 +222,7 @@ export class SocketWire implements Wire {
     if (text === '') return;
     this.#corked = '';
     if (this.#mayPassStream(text)) this.#writePastStream(text);
-    else if (!this.socket.destroyed) this.socket.write(text, 'latin1');
+    else if (!this.socket.destroyed) this.socket.write(text, 'latin1', this.#onWritten);
   }
 
   /** Only when nothing is pending: handle and stream each keep the order of their own writes only. */
@@ -217,7 +256,7 @@ export class SocketWire implements Wire {
       this.#pendingChars = 0;
       if (this.socket.destroyed) return;
       if (status < 0) this.#failWrite(status);
-      else if (!this.socket.writableNeedDrain) this.reader.onDrain();
+      else this.#onWritten();
     };
   }
 
@@ -252,13 +291,21 @@ function findBinding(): StreamBinding | null {
 
 /**
  * Returns a new Socket for the connection of an old one, which is destroyed without it. The only way to use `onread` on an
- * accepted connection: node offers it to clients only.
+ * accepted connection: node offers it to clients only. Whoever waits for the old one's `close`, and the server that counts
+ * its connections, hear of the end of the connection.
  */
 function takeOver(old: Socket, options: { onread?: { buffer: Buffer; callback: (size: number) => boolean } }): Socket {
   const holder = old as unknown as HandleHolder;
   const handle = holder._handle;
   holder._handle = null;
-  old.destroy();
   const init: object = { handle, allowHalfOpen: true, ...options };
-  return new Socket(init);
+  const socket = new Socket(init);
+  if (!old.destroyed) {
+    (socket as unknown as HandleHolder)._server = holder._server;
+    holder._server = null;
+  }
+  for (const listener of old.listeners('close')) socket.on('close', listener as () => void);
+  old.removeAllListeners('close');
+  old.destroy();
+  return socket;
 }

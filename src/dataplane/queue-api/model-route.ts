@@ -2,7 +2,7 @@
  * `/openai/v1`: one base URL for all models of a user (docs/interface/queue.md, "One base URL for all models"). `model` in the body
  * says which endpoint is called; the rest is as at `/v2/{endpointId}/openai/v1`.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Actor } from '../../domain/access/actor.ts';
 import type { Scope } from '../../domain/access/scopes.ts';
@@ -19,8 +19,8 @@ import type { QueueCall, QueuePlane } from './queue-call.ts';
 
 /** One authenticated request, whose endpoint is not known yet. */
 export interface ModelCall {
-  req: IncomingMessage;
-  res: ServerResponse;
+  req: CallRequest;
+  res: CallResponse;
   plane: QueuePlane;
   log: RequestLog;
   actor: Actor;

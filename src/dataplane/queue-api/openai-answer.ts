@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { CallResponse } from '../../http/call-messages.ts';
 import type { JobView } from '../../domain/jobs/job.ts';
 import {
   hasNamedEvents,
@@ -18,14 +18,14 @@ const WAITING_COMMENT = ': podyard.waiting\n\n';
  * status 200, and an error is its last event. The comments of a call that waits begin a stream too.
  */
 export class OpenAiAnswer {
-  readonly #res: ServerResponse;
+  readonly #res: CallResponse;
   readonly #route: string;
   #waiting: NodeJS.Timeout | undefined;
   #hasChunks = false;
   #isDone = false;
 
   /** `route`: the path after `/openai`. */
-  constructor(res: ServerResponse, route: string) {
+  constructor(res: CallResponse, route: string) {
     this.#res = res;
     this.#route = route;
     res.once('close', () => this.#stopWaiting());

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { Failure, notFound } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
 import { type Actor, isPermitted } from '../../domain/access/actor.ts';
@@ -74,8 +74,8 @@ const NO_QUERY = new URLSearchParams();
 /** `/v2/{endpointId}/{operation}[/{jobId}]` and `/openai/v1/…`. Never throws, and always responds. */
 export async function handleQueueRequest(
   plane: QueuePlane,
-  req: IncomingMessage,
-  res: ServerResponse,
+  req: CallRequest,
+  res: CallResponse,
   requestId: string,
 ): Promise<void> {
   const log = new RequestLog(plane, 'queue', res);
@@ -89,7 +89,7 @@ export async function handleQueueRequest(
   }
 }
 
-async function route(plane: QueuePlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {
+async function route(plane: QueuePlane, req: CallRequest, res: CallResponse, log: RequestLog): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
@@ -143,7 +143,7 @@ function accessOf(method: string): 'read' | 'write' {
  * Accepts a bearer token, or the raw key as older clients send it (docs/interface/queue.md, "Paths and keys"). Clients of
  * Anthropic's interface send theirs in a header of its own.
  */
-function authenticate(plane: QueuePlane, req: IncomingMessage): Actor | Promise<Actor> {
+function authenticate(plane: QueuePlane, req: CallRequest): Actor | Promise<Actor> {
   const { authorization, 'x-api-key': apiKey } = req.headers;
   const sent = authorization || (typeof apiKey === 'string' && openAiRoute(req.url!) !== null ? apiKey : '');
   if (!sent) throw new Failure('unauthorized', 'no token provided');

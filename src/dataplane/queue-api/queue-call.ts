@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { JobLimits } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { JobId } from '../../core/ids.ts';
@@ -45,8 +45,8 @@ export interface QueuePlane {
 
 /** One authenticated request: its actor, endpoint and job. */
 export interface QueueCall {
-  req: IncomingMessage;
-  res: ServerResponse;
+  req: CallRequest;
+  res: CallResponse;
   plane: QueuePlane;
   log: RequestLog;
   actor: Actor;

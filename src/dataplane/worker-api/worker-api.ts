@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import { clientNetwork } from '../../core/client-address.ts';
 import { Failure } from '../../core/errors.ts';
 import type { JobId } from '../../core/ids.ts';
@@ -55,7 +55,7 @@ export function createWorkerServer(plane: WorkerPlane): Server {
   return server;
 }
 
-async function handle(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function handle(plane: WorkerPlane, req: CallRequest, res: CallResponse): Promise<void> {
   const log = new RequestLog(plane, 'worker', res);
   try {
     await route(plane, req, res, log);
@@ -77,7 +77,7 @@ function tryAgain(cause: unknown): Failure {
   return new Failure('unavailable', 'temporarily unavailable; try again', { retryAfterSeconds: 1, cause });
 }
 
-async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerResponse, log: RequestLog): Promise<void> {
+async function route(plane: WorkerPlane, req: CallRequest, res: CallResponse, log: RequestLog): Promise<void> {
   const url = req.url!;
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
@@ -111,7 +111,7 @@ async function route(plane: WorkerPlane, req: IncomingMessage, res: ServerRespon
  */
 async function findUnknown(
   { workers, guesses }: WorkerPlane,
-  req: IncomingMessage,
+  req: CallRequest,
   workerId: string,
 ): Promise<WorkerEntry | undefined> {
   if (!TOKEN.test(tokenOf(req))) return undefined;
@@ -127,7 +127,7 @@ async function findUnknown(
 }
 
 /** Rejects with `unavailable`: workers repeat a request after that, and would drop a result after a 429. */
-async function beginGuess(guesses: GuessLimiter, { socket }: IncomingMessage): Promise<(isRefused: boolean) => void> {
+async function beginGuess(guesses: GuessLimiter, { socket }: CallRequest): Promise<(isRefused: boolean) => void> {
   try {
     return await guesses.begin(clientNetwork(socket.remoteAddress ?? ''));
   } catch (cause) {
@@ -138,12 +138,12 @@ async function beginGuess(guesses: GuessLimiter, { socket }: IncomingMessage): P
   }
 }
 
-function tokenOf({ headers }: IncomingMessage): string {
+function tokenOf({ headers }: CallRequest): string {
   return headers.authorization?.replace(/^bearer /i, '') ?? '';
 }
 
 /** Throws the same `unauthorized` unless the token is that of this worker and endpoint. */
-function authenticate(req: IncomingMessage, endpointId: string, worker: WorkerEntry | undefined): WorkerEntry {
+function authenticate(req: CallRequest, endpointId: string, worker: WorkerEntry | undefined): WorkerEntry {
   const token = tokenOf(req);
   const isValid =
     worker?.tokenHash != null &&

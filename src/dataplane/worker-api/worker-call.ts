@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { CallRequest, CallResponse } from '../../http/call-messages.ts';
 import type { JobLimits } from '../../config.ts';
 import type { JobId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -40,8 +40,8 @@ export interface WorkerPlane {
 
 /** One authenticated request of a worker. */
 export interface WorkerCall {
-  req: IncomingMessage;
-  res: ServerResponse;
+  req: CallRequest;
+  res: CallResponse;
   plane: WorkerPlane;
   worker: WorkerEntry;
   jobId: JobId;

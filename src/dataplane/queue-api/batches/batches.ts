@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Failure, notFound } from '../../../core/errors.ts';
 import {
@@ -18,6 +18,7 @@ import {
   updateBatch,
 } from '../../../domain/batches/change-batch.ts';
 import { renderBatch } from '../../../domain/batches/render-batch.ts';
+import { bodyStream } from '../../body-stream.ts';
 import { sendJson, sendProblem } from '../../exchange.ts';
 import { withBody } from '../../read-body.ts';
 import type { QueueCall } from '../queue-call.ts';
@@ -167,19 +168,14 @@ function isLinesType({ req }: QueueCall): boolean {
 /** The body as it arrives, unpacked. */
 function bodyOf({ req }: QueueCall): AsyncIterable<Buffer> {
   const encoding = req.headers['content-encoding'] ?? 'identity';
-  if (encoding === 'identity') return req.iterator({ destroyOnReturn: false });
+  if (encoding === 'identity') return bodyStream(req);
   if (encoding !== 'gzip') {
     throw new Failure(
       'unsupportedMediaType',
       `content-encoding: '${encoding.slice(0, 40)}' is not supported; send gzip or none`,
     );
   }
-  const unpacked = createGunzip();
-  req.once('close', () => {
-    if (!req.readableEnded)
-      unpacked.destroy(new Failure('badRequest', 'the connection was closed before the request was complete'));
-  });
-  return req.pipe(unpacked);
+  return pipeline(bodyStream(req), createGunzip(), () => {});
 }
 
 function isBrokenGzip(error: unknown): boolean {

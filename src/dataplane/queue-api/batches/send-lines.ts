@@ -157,6 +157,6 @@ function etagOf({ id, endedAt }: Batch): string {
 function sendUnsatisfiable({ res }: QueueCall, totalBytes: number): void {
   const detail = `the results have ${totalBytes} bytes`;
   const problem = { status: 416, title: 'Range Not Satisfiable', detail, error: detail };
-  res.setHeader('content-range', `bytes */${totalBytes}`);
-  sendBody(res, 416, 'application/problem+json', JSON.stringify(problem));
+  const headers = ['content-range', `bytes */${totalBytes}`];
+  sendBody(res, 416, 'application/problem+json', JSON.stringify(problem), headers);
 }
